@@ -1,0 +1,6 @@
+#![doc = "Differentially private empirical risk minimisation with sparsity-inducing norms."]
+
+pub mod error;
+pub mod loss;
+
+pub use error::{Error, Result};

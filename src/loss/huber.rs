@@ -1,0 +1,69 @@
+use super::{Loss, Task, positive};
+use crate::error::Result;
+
+/// Huber's loss: r^2/2 for |r| <= threshold and threshold |r| - threshold^2/2 beyond, r = z - y: L = threshold, beta = 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Huber {
+    threshold: f64,
+}
+
+impl Huber {
+    /// Quadratic up to `threshold`, linear beyond it.
+    ///
+    /// # Errors
+    /// `threshold` not positive and finite.
+    pub fn new(threshold: f64) -> Result<Self> {
+        Ok(Self {
+            threshold: positive("threshold", threshold)?,
+        })
+    }
+}
+
+impl Loss for Huber {
+    fn name(&self) -> &'static str {
+        "huber"
+    }
+
+    fn parameter(&self) -> Option<(&'static str, f64)> {
+        Some(("threshold", self.threshold))
+    }
+
+    fn task(&self) -> Task {
+        Task::Regression
+    }
+
+    fn value(&self, z: f64, y: f64) -> f64 {
+        let r = (z - y).abs();
+        let inside = r.min(self.threshold);
+        inside * (r - 0.5 * inside)
+    }
+
+    #[inline(always)]
+    fn derivative(&self, z: f64, y: f64) -> f64 {
+        (z - y).clamp(-self.threshold, self.threshold)
+    }
+
+    fn curvature(&self, z: f64, y: f64) -> f64 {
+        if (z - y).abs() < self.threshold {
+            1.0
+        } else {
+            0.0
+        }
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        Some(self.threshold)
+    }
+
+    fn smoothness(&self) -> f64 {
+        1.0
+    }
+
+    fn conjugate(&self, a: f64, y: f64) -> f64 {
+        if a.abs() <= self.threshold {
+            a * y + 0.5 * a * a
+        } else {
+            f64::INFINITY
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Losses l(z; y) of a margin or prediction z = <x, theta>: pure scalar functions of one record.
+//!
+//! A new loss is one file that implements [`Loss`] and one line in [`CATALOGUE`]. A catalogued loss has
+//! been reviewed: it reads nothing but its arguments, so the derivative of record i depends on record i and
+//! on public state only (MECHANISMS M1). A user's own derivative goes through [`Tabulated`].
+
+mod huber;
+mod logistic;
+mod smoothed_hinge;
+mod squared;
+mod tabulated;
+
+pub use huber::Huber;
+pub use logistic::Logistic;
+pub use smoothed_hinge::SmoothedHinge;
+pub use squared::Squared;
+pub use tabulated::{Tabulated, TargetGrid};
+
+use crate::error::{Error, Result};
+
+/// Which targets a loss is meant for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// y is -1 or +1 only.
+    Classification,
+    /// y is real (the two labels -1 and +1 are reals too).
+    Regression,
+}
+
+/// A convex loss l(z; y), differentiable in z.
+///
+/// ```
+/// use dpsparse::loss::{Logistic, Loss};
+/// assert_eq!(Logistic.derivative(0.0, 1.0), -0.5);
+/// assert_eq!(Logistic.lipschitz(), Some(1.0));
+/// ```
+pub trait Loss: std::fmt::Debug + Send + Sync {
+    /// Catalogue name.
+    fn name(&self) -> &'static str;
+
+    /// Shape parameter (name, value) where the loss has one.
+    fn parameter(&self) -> Option<(&'static str, f64)> {
+        None
+    }
+
+    /// Which targets it takes.
+    fn task(&self) -> Task;
+
+    /// l(z; y).
+    fn value(&self, z: f64, y: f64) -> f64;
+
+    /// d l(z; y) / d z.
+    fn derivative(&self, z: f64, y: f64) -> f64;
+
+    /// Second derivative in z (any element of the generalised derivative at a kink).
+    fn curvature(&self, z: f64, y: f64) -> f64;
+
+    /// L = sup |l'|; None where it is unbounded.
+    fn lipschitz(&self) -> Option<f64>;
+
+    /// beta = sup l''.
+    fn smoothness(&self) -> f64;
+
+    /// Fenchel conjugate sup_z a z - l(z; y), infinite outside its domain.
+    fn conjugate(&self, a: f64, y: f64) -> f64;
+
+    /// Writes the derivative of every record into `out`. Elementwise: entry i depends on (z_i, y_i) alone,
+    /// with the same operations wherever the record lies in memory.
+    fn derivatives(&self, z: &[f64], y: &[f64], out: &mut [f64]) {
+        for ((out, &z), &y) in out.iter_mut().zip(z).zip(y) {
+            *out = self.derivative(z, y);
+        }
+    }
+}
+
+/// One catalogued name: how to build the loss, and its shape parameter with its default.
+pub struct Entry {
+    /// Name users write.
+    pub name: &'static str,
+    /// Name and default of the one shape parameter, if any.
+    pub parameter: Option<(&'static str, f64)>,
+    build: fn(f64) -> Result<Box<dyn Loss>>,
+}
+
+/// Every loss known by name. `absolute` is Huber's loss with a small threshold.
+pub const CATALOGUE: &[Entry] = &[
+    Entry {
+        name: "logistic",
+        parameter: None,
+        build: |_| Ok(Box::new(Logistic)),
+    },
+    Entry {
+        name: "hinge",
+        parameter: Some(("width", 0.5)),
+        build: |w| Ok(Box::new(SmoothedHinge::new(w)?)),
+    },
+    Entry {
+        name: "squared",
+        parameter: None,
+        build: |_| Ok(Box::new(Squared)),
+    },
+    Entry {
+        name: "huber",
+        parameter: Some(("threshold", 1.0)),
+        build: |t| Ok(Box::new(Huber::new(t)?)),
+    },
+    Entry {
+        name: "absolute",
+        parameter: Some(("threshold", 0.1)),
+        build: |t| Ok(Box::new(Huber::new(t)?)),
+    },
+];
+
+/// Builds a catalogued loss; `parameter` overrides the default of its shape parameter.
+///
+/// # Errors
+/// An unknown name, a parameter given to a loss that has none, or a parameter outside its domain.
+///
+/// ```
+/// let loss = dpsparse::loss::by_name("huber", Some(0.5)).unwrap();
+/// assert_eq!(loss.lipschitz(), Some(0.5));
+/// ```
+pub fn by_name(name: &str, parameter: Option<f64>) -> Result<Box<dyn Loss>> {
+    let Some(entry) = CATALOGUE.iter().find(|entry| entry.name == name) else {
+        let known: Vec<_> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        return Err(Error::invalid(
+            "loss",
+            format!("must be one of {}; got {name:?}", known.join(", ")),
+        ));
+    };
+    match (entry.parameter, parameter) {
+        (None, Some(_)) => Err(Error::invalid("loss", format!("{name:?} has no parameter"))),
+        (None, None) => (entry.build)(0.0),
+        (Some((_, default)), given) => (entry.build)(given.unwrap_or(default)),
+    }
+}
+
+fn positive(name: &str, value: f64) -> Result<f64> {
+    if value.is_finite() && value > 0.0 {
+        Ok(value)
+    } else {
+        Err(Error::invalid(name, "must be positive and finite"))
+    }
+}

@@ -1,0 +1,71 @@
+use super::{Loss, Task, positive};
+use crate::error::Result;
+
+/// Hinge loss max(0, 1 - y z), smoothed quadratically over `width` below the kink: L = 1, beta = 1/width.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SmoothedHinge {
+    width: f64,
+}
+
+impl SmoothedHinge {
+    /// The hinge with the kink at margin 1 replaced by a parabola over margins in [1 - width, 1].
+    ///
+    /// # Errors
+    /// `width` not positive and finite.
+    pub fn new(width: f64) -> Result<Self> {
+        Ok(Self {
+            width: positive("width", width)?,
+        })
+    }
+}
+
+impl Loss for SmoothedHinge {
+    fn name(&self) -> &'static str {
+        "hinge"
+    }
+
+    fn parameter(&self) -> Option<(&'static str, f64)> {
+        Some(("width", self.width))
+    }
+
+    fn task(&self) -> Task {
+        Task::Classification
+    }
+
+    fn value(&self, z: f64, y: f64) -> f64 {
+        let slack = 1.0 - y * z;
+        let inside = slack.clamp(0.0, self.width);
+        inside * inside / (2.0 * self.width) + (slack - inside).max(0.0)
+    }
+
+    #[inline(always)]
+    fn derivative(&self, z: f64, y: f64) -> f64 {
+        -y * ((1.0 - y * z) / self.width).clamp(0.0, 1.0)
+    }
+
+    fn curvature(&self, z: f64, y: f64) -> f64 {
+        let slack = 1.0 - y * z;
+        if slack > 0.0 && slack < self.width {
+            1.0 / self.width
+        } else {
+            0.0
+        }
+    }
+
+    fn lipschitz(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn smoothness(&self) -> f64 {
+        1.0 / self.width
+    }
+
+    fn conjugate(&self, a: f64, y: f64) -> f64 {
+        let b = -y * a;
+        if (0.0..=1.0).contains(&b) {
+            -b + 0.5 * self.width * b * b
+        } else {
+            f64::INFINITY
+        }
+    }
+}
