@@ -2,5 +2,7 @@
 
 pub mod error;
 pub mod loss;
+pub mod numeric;
+pub mod privacy;
 
 pub use error::{Error, Result};

@@ -1,0 +1,349 @@
+//! Integer kernels over plain slices, with run-time dispatch to wider instructions.
+//!
+//! **The one file with `unsafe`.** Audit: every `unsafe` block is either a call of a `target_feature` function right after
+//! its feature was detected, or an unaligned vector load whose bounds are those of the chunk it reads. All arithmetic is
+//! exact, so every path returns the same bits.
+//!
+//! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] = 2^14.
+
+/// Largest magnitude of a stored feature: two of them differ by at most 32766, so that a sparse entry stored relative
+/// to the value of an unstored zero fits an i16 and -32768 never occurs.
+pub const MAX_FEATURE: i16 = 16_383;
+
+/// Largest magnitude of a quantised derivative.
+pub const MAX_DERIVATIVE: i16 = 1 << 14;
+
+/// Inner products of four columns with d. All five slices must have one length.
+///
+/// Accumulators: products are below 2^28, sums of a pair below 2^29, of three pairs below 2^31 (i32); the i64 total of
+/// n < 2^31 products is below 2^59.
+pub fn dot4(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
+    debug_assert!(columns.iter().all(|column| column.len() == d.len()));
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512bw") {
+            // SAFETY: the feature was just detected.
+            return unsafe { x86::dot4_avx512(columns, d) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was just detected.
+            return unsafe { x86::dot4_avx2(columns, d) };
+        }
+    }
+    columns.map(|column| dot_portable(column, d))
+}
+
+/// Inner product of one column with d, in plain Rust.
+pub fn dot_portable(column: &[i16], d: &[i16]) -> i64 {
+    column
+        .iter()
+        .zip(d)
+        .map(|(&x, &d)| i64::from(i32::from(x) * i32::from(d)))
+        .sum()
+}
+
+/// margins += weight * column. The caller proves that margins cannot overflow; weight * x must fit an i64.
+pub fn add_scaled(margins: &mut [i64], column: &[i16], weight: i64) {
+    debug_assert_eq!(margins.len(), column.len());
+    match i32::try_from(weight) {
+        // |weight| <= 2^17 keeps weight * x below 2^31.
+        Ok(small) if small.unsigned_abs() <= 1 << 17 => {
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the feature was just detected.
+                return unsafe { x86::add_scaled_avx2(margins, column, small) };
+            }
+            add_scaled_small(margins, column, small);
+        }
+        _ => {
+            for (margin, &x) in margins.iter_mut().zip(column) {
+                *margin += weight * i64::from(x);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn add_scaled_small(margins: &mut [i64], column: &[i16], weight: i32) {
+    for (margin, &x) in margins.iter_mut().zip(column) {
+        *margin += i64::from(weight * i32::from(x));
+    }
+}
+
+/// Compiles a generic body a second time with AVX2 and calls that copy where the machine has it.
+macro_rules! dispatch_avx2 {
+    ($t:ident, $body:ident, ($($name:ident: $type:ty),*) -> $result:ty) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn wide<$t: Copy + Into<f64>>($($name: $type),*) -> $result {
+                $body($($name),*)
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the feature was just detected.
+                return unsafe { wide($($name),*) };
+            }
+        }
+        $body($($name),*)
+    }};
+}
+
+/// Affine maps of features onto the integer lattice, one array per constant:
+/// x -> round(clamp(x * scale + offset, low, high)), with -16383 <= low <= high <= 16383.
+#[derive(Debug, Clone, Copy)]
+pub struct LatticeMaps<'a> {
+    /// Lattice units per unit of x.
+    pub scale: &'a [f64],
+    /// Lattice value of x = 0 before clipping.
+    pub offset: &'a [f64],
+    /// Lattice value of the lower bound.
+    pub low: &'a [f64],
+    /// Lattice value of the upper bound.
+    pub high: &'a [f64],
+}
+
+/// One value, ties to even. A value that is not finite gives some lattice point: the caller checks finiteness.
+#[inline(always)]
+pub fn quantise(x: f64, scale: f64, offset: f64, low: f64, high: f64) -> i16 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52: adding it rounds to an integer, ties to even
+    let clipped = (x * scale + offset).max(low).min(high);
+    // The low 16 bits of the shifted float are the integer in two's complement.
+    ((clipped + SHIFT).to_bits() as u16) as i16
+}
+
+/// A contiguous column under the map number `j`; false when an entry is not finite.
+pub fn quantise_column<T: Copy + Into<f64>>(
+    column: &[T],
+    maps: LatticeMaps,
+    j: usize,
+    out: &mut [i16],
+) -> bool {
+    #[inline(always)]
+    fn body<T: Copy + Into<f64>>(
+        column: &[T],
+        maps: LatticeMaps,
+        j: usize,
+        out: &mut [i16],
+    ) -> bool {
+        let (scale, offset, low, high) = (maps.scale[j], maps.offset[j], maps.low[j], maps.high[j]);
+        let mut finite = true;
+        for (out, &x) in out.iter_mut().zip(column) {
+            let x: f64 = x.into();
+            finite &= x.is_finite();
+            *out = quantise(x, scale, offset, low, high);
+        }
+        finite
+    }
+    dispatch_avx2!(T, body, (column: &[T], maps: LatticeMaps, j: usize, out: &mut [i16]) -> bool)
+}
+
+/// A contiguous piece of a row, entry k under the map number `first + k`; false when an entry is not finite.
+pub fn quantise_row<T: Copy + Into<f64>>(
+    row: &[T],
+    maps: LatticeMaps,
+    first: usize,
+    out: &mut [i16],
+) -> bool {
+    #[inline(always)]
+    fn body<T: Copy + Into<f64>>(
+        row: &[T],
+        maps: LatticeMaps,
+        first: usize,
+        out: &mut [i16],
+    ) -> bool {
+        let (scale, offset) = (
+            &maps.scale[first..][..out.len()],
+            &maps.offset[first..][..out.len()],
+        );
+        let (low, high) = (
+            &maps.low[first..][..out.len()],
+            &maps.high[first..][..out.len()],
+        );
+        let row = &row[..out.len()];
+        let mut finite = true;
+        for k in 0..out.len() {
+            let x: f64 = row[k].into();
+            finite &= x.is_finite();
+            out[k] = quantise(x, scale[k], offset[k], low[k], high[k]);
+        }
+        finite
+    }
+    dispatch_avx2!(T, body, (row: &[T], maps: LatticeMaps, first: usize, out: &mut [i16]) -> bool)
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    /// Vectors summed in i32 before widening: three pair sums stay below 2^31.
+    const RUN: usize = 3;
+
+    #[target_feature(enable = "avx512bw")]
+    pub(super) fn dot4_avx512(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
+        const LANES: usize = 32;
+        let mut even = [_mm512_setzero_si512(); 4];
+        let mut odd = [_mm512_setzero_si512(); 4];
+        let whole = d.len() / (LANES * RUN) * (LANES * RUN);
+        let mut start = 0;
+        while start < whole {
+            let mut sums = [_mm512_setzero_si512(); 4];
+            for step in 0..RUN {
+                let at = start + step * LANES;
+                // SAFETY: at + LANES <= whole <= d.len(), and the columns are as long as d (sliced below by the caller).
+                let derivative = unsafe { _mm512_loadu_si512(d[at..at + LANES].as_ptr().cast()) };
+                for (sum, column) in sums.iter_mut().zip(columns) {
+                    // SAFETY: the slice index checks the same bounds on the column.
+                    let x = unsafe { _mm512_loadu_si512(column[at..at + LANES].as_ptr().cast()) };
+                    *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(x, derivative));
+                }
+            }
+            for k in 0..4 {
+                // Odd i32 lanes by an arithmetic shift, even ones by moving them up first.
+                odd[k] = _mm512_add_epi64(odd[k], _mm512_srai_epi64::<32>(sums[k]));
+                even[k] = _mm512_add_epi64(
+                    even[k],
+                    _mm512_srai_epi64::<32>(_mm512_slli_epi64::<32>(sums[k])),
+                );
+            }
+            start += LANES * RUN;
+        }
+        std::array::from_fn(|k| {
+            _mm512_reduce_add_epi64(_mm512_add_epi64(even[k], odd[k]))
+                + super::dot_portable(&columns[k][whole..], &d[whole..])
+        })
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn dot4_avx2(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
+        const LANES: usize = 16;
+        let mut totals = [_mm256_setzero_si256(); 4];
+        let whole = d.len() / (LANES * RUN) * (LANES * RUN);
+        let mut start = 0;
+        while start < whole {
+            let mut sums = [_mm256_setzero_si256(); 4];
+            for step in 0..RUN {
+                let at = start + step * LANES;
+                // SAFETY: the slice index checks the bounds of the load.
+                let derivative = unsafe { _mm256_loadu_si256(d[at..at + LANES].as_ptr().cast()) };
+                for (sum, column) in sums.iter_mut().zip(columns) {
+                    // SAFETY: the slice index checks the bounds of the load.
+                    let x = unsafe { _mm256_loadu_si256(column[at..at + LANES].as_ptr().cast()) };
+                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(x, derivative));
+                }
+            }
+            for (total, sum) in totals.iter_mut().zip(sums) {
+                let low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(sum));
+                let high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(sum));
+                *total = _mm256_add_epi64(*total, _mm256_add_epi64(low, high));
+            }
+            start += LANES * RUN;
+        }
+        std::array::from_fn(|k| {
+            let mut lanes = [0i64; 4];
+            // SAFETY: four i64 are exactly 256 bits.
+            unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), totals[k]) };
+            lanes.iter().sum::<i64>() + super::dot_portable(&columns[k][whole..], &d[whole..])
+        })
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn add_scaled_avx2(margins: &mut [i64], column: &[i16], weight: i32) {
+        super::add_scaled_small(margins, column, weight);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn reference(column: &[i16], d: &[i16]) -> i128 {
+        column
+            .iter()
+            .zip(d)
+            .map(|(&x, &d)| i128::from(x) * i128::from(d))
+            .sum()
+    }
+
+    fn check_dot(columns: &[Vec<i16>], d: &[i16]) {
+        let slices: [&[i16]; 4] = std::array::from_fn(|k| columns[k].as_slice());
+        let expected: Vec<i128> = columns.iter().map(|column| reference(column, d)).collect();
+        let as_wide = |dots: [i64; 4]| dots.map(i128::from).to_vec();
+        assert_eq!(as_wide(dot4(slices, d)), expected);
+        assert_eq!(
+            as_wide(slices.map(|column| dot_portable(column, d))),
+            expected
+        );
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was just detected.
+            assert_eq!(as_wide(unsafe { x86::dot4_avx2(slices, d) }), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn dot_products_match_a_wide_reference(
+            rows in proptest::collection::vec(
+                (-MAX_FEATURE..=MAX_FEATURE, -MAX_FEATURE..=MAX_FEATURE, -MAX_FEATURE..=MAX_FEATURE,
+                 -MAX_FEATURE..=MAX_FEATURE, -MAX_DERIVATIVE..=MAX_DERIVATIVE), 0..400)
+        ) {
+            let column = |get: fn(&(i16, i16, i16, i16, i16)) -> i16| rows.iter().map(get).collect::<Vec<_>>();
+            let columns = [column(|r| r.0), column(|r| r.1), column(|r| r.2), column(|r| r.3)];
+            check_dot(&columns, &column(|r| r.4));
+        }
+
+        #[test]
+        fn scaled_columns_match_a_wide_reference(
+            column in proptest::collection::vec(-MAX_FEATURE..=MAX_FEATURE, 0..100),
+            weight in prop_oneof![-(1i64 << 17)..=1 << 17, -(1i64 << 47)..=1 << 47],
+        ) {
+            let mut margins = vec![5i64; column.len()];
+            add_scaled(&mut margins, &column, weight);
+            for (margin, &x) in margins.iter().zip(&column) {
+                prop_assert_eq!(i128::from(*margin), 5 + i128::from(weight) * i128::from(x));
+            }
+        }
+
+        #[test]
+        fn quantisation_is_rounding_of_the_clipped_map(x in -1e6..1e6f64, scale in -1e3..1e3f64, offset in -1e5..1e5f64) {
+            let (low, high) = (-100.0, f64::from(MAX_FEATURE));
+            let expected = (x * scale + offset).clamp(low, high).round_ties_even() as i16;
+            prop_assert_eq!(quantise(x, scale, offset, low, high), expected);
+            let maps = LatticeMaps { scale: &[scale; 22], offset: &[offset; 22], low: &[low; 22], high: &[high; 22] };
+            let mut out = [0i16; 21];
+            prop_assert!(quantise_column(&[x; 21], maps, 3, &mut out));
+            prop_assert!(out.iter().all(|&q| q == expected));
+            prop_assert!(quantise_row(&[x; 21], maps, 1, &mut out));
+            prop_assert!(out.iter().all(|&q| q == expected));
+        }
+    }
+
+    #[test]
+    fn extremes_do_not_overflow() {
+        for n in [95, 96, 97, 100_003] {
+            for (x, d) in [
+                (MAX_FEATURE, MAX_DERIVATIVE),
+                (-MAX_FEATURE, MAX_DERIVATIVE),
+                (MAX_FEATURE, -MAX_DERIVATIVE),
+            ] {
+                check_dot(&vec![vec![x; n]; 4], &vec![d; n]);
+            }
+        }
+    }
+
+    #[test]
+    fn non_finite_entries_are_noticed() {
+        let mut out = [0i16; 3];
+        let maps = LatticeMaps {
+            scale: &[1.0; 3],
+            offset: &[0.0; 3],
+            low: &[-1.0; 3],
+            high: &[1.0; 3],
+        };
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(!quantise_column(&[0.0, bad, 0.0], maps, 0, &mut out));
+            assert!(!quantise_row(&[0.0f32, 1.0, bad as f32], maps, 0, &mut out));
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Arithmetic that the rest stands on: enclosures, directed rounding, integer kernels.
+
+pub mod enclosure;
+pub mod kernel;

@@ -1,0 +1,250 @@
+//! Public facts about the records and the map onto the integer lattice that they imply (MECHANISMS M1, M3).
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::numeric::kernel::{LatticeMaps, MAX_FEATURE};
+
+/// How features are scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Geometry {
+    /// x -> (2x - lo - hi)/(hi - lo): every feature fills [-1, 1] (mechanisms that use the maximum norm of a row).
+    Centred,
+    /// x -> x / max(|lo|, |hi|): zero stays zero (mechanisms that use the Euclidean norm of a row, or no intercept).
+    Uncentred,
+}
+
+/// What y holds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// -1 and +1.
+    Classes,
+    /// Reals, clipped to public bounds and mapped to [-1, 1] (offset = the middle).
+    Interval {
+        /// Public lower bound of y.
+        low: f64,
+        /// Public upper bound of y.
+        high: f64,
+    },
+}
+
+/// Public bounds of the features: one pair for all of them, or one per feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Lower bounds, one or p of them.
+    pub lower: Vec<f64>,
+    /// Upper bounds, one or p of them.
+    pub upper: Vec<f64>,
+}
+
+/// Everything public that decides how records become bounded integers.
+///
+/// A feature value becomes an integer in [-16383, 16383]; 16383 units are 1 in scaled units. The intercept, where there is
+/// one, is a further feature that is 16383 in every record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schema {
+    n_features: usize,
+    bounds: Bounds,
+    geometry: Geometry,
+    target: Target,
+    intercept: bool,
+    row_norm: Option<f64>,
+    scale: Vec<f64>,
+    offset: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Schema {
+    /// Checks the bounds and derives the map of every feature. `row_norm` is a public bound on the Euclidean norm of a
+    /// scaled row without the intercept; longer rows are scaled down to it. A feature with lo == hi is constant: its
+    /// scaled value and its coefficient are 0.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `bounds`, `y_bounds`, `row_norm` or `X`.
+    pub fn new(
+        n_features: usize,
+        bounds: Bounds,
+        geometry: Geometry,
+        target: Target,
+        intercept: bool,
+        row_norm: Option<f64>,
+    ) -> Result<Self> {
+        if n_features == 0 || u32::try_from(n_features).is_err() {
+            return Err(Error::invalid(
+                "X",
+                "must have at least one feature and fewer than 2^32",
+            ));
+        }
+        for side in [&bounds.lower, &bounds.upper] {
+            if side.len() != 1 && side.len() != n_features {
+                return Err(Error::invalid(
+                    "bounds",
+                    format!(
+                        "must hold one value or one per feature ({n_features}) on each side, got {}",
+                        side.len()
+                    ),
+                ));
+            }
+            if side.iter().any(|bound| !bound.is_finite()) {
+                return Err(Error::invalid("bounds", "must be finite"));
+            }
+        }
+        if let Target::Interval { low, high } = target {
+            let width = high - low;
+            if !(width.is_finite() && width > 0.0) {
+                return Err(Error::invalid(
+                    "y_bounds",
+                    "must be two finite values, the lower one first and smaller",
+                ));
+            }
+        }
+        if row_norm.is_some_and(|norm| !(norm.is_finite() && norm > 0.0)) {
+            return Err(Error::invalid("row_norm", "must be positive and finite"));
+        }
+        let mut this = Self {
+            n_features,
+            bounds,
+            geometry,
+            target,
+            intercept,
+            row_norm,
+            scale: Vec::with_capacity(n_features),
+            offset: Vec::with_capacity(n_features),
+            low: Vec::with_capacity(n_features),
+            high: Vec::with_capacity(n_features),
+        };
+        for j in 0..n_features {
+            this.push_map(j)?;
+        }
+        Ok(this)
+    }
+
+    fn push_map(&mut self, j: usize) -> Result<()> {
+        let side = |values: &[f64]| values[if values.len() == 1 { 0 } else { j }];
+        let (lo, hi) = (side(&self.bounds.lower), side(&self.bounds.upper));
+        if lo > hi {
+            return Err(Error::invalid(
+                "bounds",
+                "must have every lower bound at or below its upper bound",
+            ));
+        }
+        let unit = f64::from(MAX_FEATURE);
+        let (scale, offset, low, high) = if lo == hi {
+            (0.0, 0.0, 0.0, 0.0)
+        } else {
+            match self.geometry {
+                Geometry::Centred => {
+                    let half = hi / 2.0 - lo / 2.0;
+                    let middle = hi / 2.0 + lo / 2.0;
+                    (unit / half, -(middle / half) * unit, -unit, unit)
+                }
+                Geometry::Uncentred => {
+                    let scale = unit / lo.abs().max(hi.abs());
+                    (scale, 0.0, (lo * scale).max(-unit), (hi * scale).min(unit))
+                }
+            }
+        };
+        if !(scale.is_finite() && offset.is_finite()) {
+            return Err(Error::invalid(
+                "bounds",
+                "must not be closer together than floats can scale",
+            ));
+        }
+        self.scale.push(scale);
+        self.offset.push(offset);
+        self.low.push(low);
+        self.high.push(high);
+        Ok(())
+    }
+
+    /// Number of features, without the intercept.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Number of columns of the bounded records: the features and the intercept.
+    pub fn n_columns(&self) -> usize {
+        self.n_features + usize::from(self.intercept)
+    }
+
+    /// Whether a column of ones follows the features.
+    pub fn has_intercept(&self) -> bool {
+        self.intercept
+    }
+
+    /// The public bounds as given.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// How features are scaled.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// What y holds.
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// The public bound on the Euclidean norm of a scaled row without the intercept, where one was given.
+    pub fn row_norm(&self) -> Option<f64> {
+        self.row_norm
+    }
+
+    /// The maps of all features.
+    pub(crate) fn maps(&self) -> LatticeMaps<'_> {
+        LatticeMaps {
+            scale: &self.scale,
+            offset: &self.offset,
+            low: &self.low,
+            high: &self.high,
+        }
+    }
+
+    /// Scaled target in [-1, 1] (classes are -1 and +1 already).
+    pub(crate) fn scale_target(&self, y: f64) -> f64 {
+        match self.target {
+            Target::Classes => y,
+            Target::Interval { low, high } => {
+                let (half, middle) = self.target_scale(low, high);
+                ((y.clamp(low, high) - middle) / half).clamp(-1.0, 1.0)
+            }
+        }
+    }
+
+    /// Half width and middle of the targets; without an intercept zero stays zero.
+    fn target_scale(&self, low: f64, high: f64) -> (f64, f64) {
+        if self.intercept {
+            (high / 2.0 - low / 2.0, high / 2.0 + low / 2.0)
+        } else {
+            (low.abs().max(high.abs()), 0.0)
+        }
+    }
+
+    /// Coefficients and intercept in the user's units from those in scaled units (features first, then the intercept).
+    pub fn to_user_units(&self, scaled: &[f64]) -> (Vec<f64>, f64) {
+        let unit = f64::from(MAX_FEATURE);
+        let mut intercept = if self.intercept {
+            scaled[self.n_features]
+        } else {
+            0.0
+        };
+        let mut coefficients = Vec::with_capacity(self.n_features);
+        for (j, &theta) in scaled[..self.n_features].iter().enumerate() {
+            coefficients.push(theta * (self.scale[j] / unit));
+            intercept += theta * (self.offset[j] / unit);
+        }
+        if let Target::Interval { low, high } = self.target {
+            let (half, middle) = self.target_scale(low, high);
+            coefficients
+                .iter_mut()
+                .for_each(|coefficient| *coefficient *= half);
+            intercept = intercept * half + middle;
+        }
+        (coefficients, intercept)
+    }
+}
