@@ -2,7 +2,11 @@
 
 pub mod error;
 pub mod loss;
+pub mod mechanism;
 pub mod numeric;
+pub mod polytope;
 pub mod privacy;
+pub mod release;
 
 pub use error::{Error, Result};
+pub use release::{Certificate, Release};

@@ -1,4 +1,8 @@
 //! Arithmetic that the rest stands on: enclosures, directed rounding, integer kernels.
 
+pub mod directed;
 pub mod enclosure;
 pub mod kernel;
+pub mod normal;
+pub mod quadrature;
+pub mod search;

@@ -1,0 +1,119 @@
+"""Losses as objects, for a shape parameter other than the default, and users' own losses.
+
+By name: ``"logistic"``, ``"hinge"`` (smoothed quadratically over width 0.5), ``"squared"`` (always ``(1/2)(z - y)**2``),
+``"huber"`` (threshold 1) and ``"absolute"`` (huber with threshold 0.1). The catalogue lives in the Rust core: a loss that is added
+there can be used by name without any change here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsparse._core import InvalidArgumentError
+
+__all__ = ["CustomLoss", "Hinge", "Huber", "Logistic", "Loss", "Squared"]
+
+Derivative: TypeAlias = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], npt.ArrayLike]
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """Logistic loss ``ln(1 + exp(-y z))``: Lipschitz constant 1, smoothness 1/4."""
+
+    name: ClassVar[str] = "logistic"
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """Hinge loss, smoothed quadratically over ``width`` below the kink: Lipschitz constant 1, smoothness 1/width.
+
+    Parameters
+    ----------
+    width : float, default 0.5
+        Width of the parabola, in units of the margin.
+    """
+
+    width: float = 0.5
+    name: ClassVar[str] = "hinge"
+
+
+@dataclass(frozen=True)
+class Squared:
+    """Squared loss ``(1/2)(z - y)**2``; private fits clamp the residual at ``residual_bound``."""
+
+    name: ClassVar[str] = "squared"
+
+
+@dataclass(frozen=True)
+class Huber:
+    """Huber's loss: quadratic up to ``threshold``, linear beyond it.
+
+    Parameters
+    ----------
+    threshold : float, default 1.0
+        Where the loss turns linear, which is also its Lipschitz constant. Private regressors map targets to [-1, 1]
+        first, so it is in those units there; exact ones use it in the user's units.
+    """
+
+    threshold: float = 1.0
+    name: ClassVar[str] = "huber"
+
+
+@dataclass(frozen=True)
+class CustomLoss:
+    """A user's own loss, known by its derivative.
+
+    The derivative is called once, on a public grid of margins and targets, **before any record is read**; fits use the table
+    (linear interpolation). It cannot see, couple, log or leak records whatever it does: NaN becomes 0 and every entry is
+    clamped to ``[-lipschitz, lipschitz]`` (MECHANISMS M1).
+
+    Parameters
+    ----------
+    derivative : callable
+        Maps two float64 arrays ``(z, y)`` of one shape to the array of derivatives ``dl/dz``. ``y`` holds -1 and +1 for
+        classifiers and values in [-1, 1] for regressors.
+    lipschitz : float, default 1.0
+        Bound on the derivative. Larger values are clamped to it.
+    """
+
+    derivative: Derivative
+    lipschitz: float = 1.0
+    name: ClassVar[str] = "user"
+
+
+Loss: TypeAlias = Logistic | Hinge | Squared | Huber | CustomLoss
+
+
+def catalogued(loss: Any) -> tuple[str, float | None]:
+    """Catalogue name and shape parameter of a loss given by name or as an object.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If it is neither, or a user's own loss.
+    """
+    if isinstance(loss, str):
+        return loss, None
+    if isinstance(loss, Logistic | Squared):
+        return loss.name, None
+    if isinstance(loss, Hinge):
+        return loss.name, float(loss.width)
+    if isinstance(loss, Huber):
+        return loss.name, float(loss.threshold)
+    raise InvalidArgumentError(
+        f"loss must be a catalogued name or an object of dpsparse.losses, got {type(loss).__name__}"
+    )
+
+
+def specification(loss: Any) -> tuple[str, float | None] | tuple[Derivative, float]:
+    """Return what the Rust core takes: a catalogued loss or a user's derivative with its Lipschitz constant."""
+    if isinstance(loss, CustomLoss):
+        return loss.derivative, float(loss.lipschitz)
+    if callable(loss) and not isinstance(loss, type):
+        return loss, 1.0
+    return catalogued(loss)

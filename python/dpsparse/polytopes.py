@@ -1,0 +1,102 @@
+"""Constraint sets that need more than a name: disjoint groups and explicit vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsparse._core import InvalidArgumentError
+
+__all__ = ["DisjointGroups", "Vertices"]
+
+
+@dataclass(frozen=True)
+class DisjointGroups:
+    """The ball ``{sum over groups of max |theta_j| <= radius}``: whole groups are selected together.
+
+    Parameters
+    ----------
+    groups : sequence of int or of sequences of int
+        One integer label per feature, or a list of index lists. The groups must be disjoint and cover every feature.
+
+    Examples
+    --------
+    >>> DisjointGroups([0, 0, 1]).index_lists()
+    [[0, 1], [2]]
+    >>> DisjointGroups([[0, 1], [2]]).index_lists()
+    [[0, 1], [2]]
+    """
+
+    groups: Sequence[int] | Sequence[Sequence[int]] | npt.NDArray[np.integer[Any]]
+
+    def index_lists(self) -> list[list[int]]:
+        """Return the groups as lists of feature indices.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If an entry is not an integer or a sequence of integers.
+        """
+        try:
+            entries = list(self.groups)
+            if all(np.ndim(entry) == 0 for entry in entries):
+                labels = np.asarray(entries)
+                if labels.dtype.kind not in "iu":
+                    raise TypeError("labels")
+                return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
+            lists = [np.asarray(entry) for entry in entries]
+            if any(one.ndim != 1 or (one.size and one.dtype.kind not in "iu") or (one < 0).any() for one in lists):
+                raise TypeError("indices")
+            return [one.astype(np.int64).tolist() for one in lists]
+        except TypeError as error:
+            raise InvalidArgumentError(
+                "groups must be one integer label per feature, or lists of non-negative feature indices"
+            ) from error
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """The convex hull of explicit vertices, in scaled units.
+
+    Parameters
+    ----------
+    vertices : array-like of shape (n_vertices, n_features)
+        Public. Entries are rounded to 2**-20 of the largest one. With an intercept, the hull also takes
+        plus and minus the largest l1 norm of a vertex on the intercept.
+    """
+
+    vertices: npt.ArrayLike
+
+    def rows(self) -> list[list[float]]:
+        """Return the vertices as lists of floats.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If they are not a two-dimensional array of numbers.
+        """
+        try:
+            array = np.asarray(self.vertices, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError("vertices must be numbers") from error
+        if array.ndim != 2:
+            raise InvalidArgumentError("vertices must have shape (n_vertices, n_features)")
+        rows: list[list[float]] = array.tolist()
+        return rows
+
+
+def specification(norm: Any) -> dict[str, Any]:
+    """Return what the Rust core takes for a ``norm`` argument."""
+    if isinstance(norm, DisjointGroups):
+        return {"name": "groups", "groups": norm.index_lists(), "vertices": None}
+    if isinstance(norm, Vertices):
+        return {"name": "vertices", "groups": None, "vertices": norm.rows()}
+    if isinstance(norm, str):
+        return {"name": norm, "groups": None, "vertices": None}
+    raise InvalidArgumentError(
+        f"norm must be 'l1', 'linf', 'simplex', DisjointGroups(...) or Vertices(...), got {type(norm).__name__}"
+    )

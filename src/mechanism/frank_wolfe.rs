@@ -1,0 +1,267 @@
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::mechanism::defaults::{CURVATURE, MAX_ITER};
+use crate::mechanism::{Outcome, Plan, Problem};
+use crate::numeric::kernel::MAX_FEATURE;
+use crate::polytope::{Polytope, Structure};
+use crate::privacy::BoundedData;
+use crate::privacy::answer::{SelectionNoise, SelectionPlan, VertexSelector};
+use crate::privacy::calibrate::{calibrate, rho_from_epsilon};
+use crate::privacy::event::{Adjacency, Event};
+use crate::privacy::noise::source::Source;
+use crate::privacy::sensitivity::Contribution;
+
+/// How the noise of Frank-Wolfe is scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Calibration {
+    /// By the accountant, to exactly the privacy asked for (MECHANISMS M2, M3, M12).
+    #[default]
+    Tight,
+    /// Laplace noise of scale L1 |C| sqrt(8 T ln(1/delta)) / (n epsilon), as TTZ Algorithm 2 prints it. Not proved under
+    /// replace-one and violated at epsilon = 10 (MECHANISMS M3): for reproduction, never certified.
+    Paper,
+}
+
+/// Private Frank-Wolfe over a polytope (TTZ Algorithm 2, Theorems 2.4 and 2.5; MECHANISMS M3).
+///
+/// theta <- (1 - mu_t) theta + mu_t s_t with mu_t = 2/(t + 2); vertex s_t is chosen by the exact exponential mechanism on
+/// the integer scores <s, gradient>. In unnormalised form u <- u + (t + 1) s_t and theta_t = 2 u_t / (t (t + 1)), so
+/// margins stay integers.
+///
+/// **Neighbours**: replace-one or add-remove. **Sensitivity**: [`crate::privacy::sensitivity`]. **Privacy**: T adaptive
+/// selections of bounded range epsilon0 each compose in Renyi divergence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FrankWolfe {
+    /// T; None: the public rule of [`FrankWolfe::plan`].
+    pub n_iter: Option<usize>,
+    /// Scale of the noise.
+    pub calibration: Calibration,
+    /// Must be true for [`Calibration::Paper`].
+    pub allow_uncertified: bool,
+}
+
+/// What a run of [`FrankWolfe`] will do, fixed before any record is read.
+#[derive(Debug, Clone)]
+pub struct FrankWolfePlan {
+    problem: Problem,
+    polytope: Arc<dyn Polytope>,
+    selection: SelectionPlan,
+    n_iter: usize,
+    delta: f64,
+    noise_scale: f64,
+    predicted_excess_risk: f64,
+    certified: bool,
+}
+
+impl FrankWolfe {
+    /// Plans a run: number of iterations, calibrated noise and the events that the run will spend.
+    ///
+    /// With `n_iter` None, T minimises 2 Gamma/(T + 2) + ln|S| 2 D sqrt(T/(8 rho)) (TTZ Theorem 2.5 with the proved
+    /// constants), Gamma by [`crate::mechanism::defaults::CURVATURE`], rho the zCDP budget of (epsilon, delta).
+    ///
+    /// # Errors
+    /// Public parameters out of their domains; [`Error::UnsoundMechanism`] for the paper's calibration without
+    /// `allow_uncertified`.
+    pub fn plan(&self, problem: Problem, polytope: Arc<dyn Polytope>) -> Result<FrankWolfePlan> {
+        let delta = problem.validate()?;
+        if self.calibration == Calibration::Paper && !self.allow_uncertified {
+            return Err(Error::UnsoundMechanism(
+                "calibration=\"paper\" has no proved guarantee (MECHANISMS M3); use calibration=\"tight\", or pass \
+                 allow_uncertified=True to reproduce the paper's figures without a certificate"
+                    .into(),
+            ));
+        }
+        let lattice = problem.derivative_lattice()?;
+        let contribution = Contribution {
+            derivative: lattice.bound(),
+            adjacency: problem.adjacency,
+            records_per_person: problem.records_per_person as u64,
+        };
+        let sensitivity =
+            SelectionPlan::sensitivity_of(polytope.as_ref(), &problem.schema, contribution)?;
+        // One integer unit of a score, in units of the mean loss.
+        let exact = contribution.coordinate()? as f64;
+        let coordinate = loss_sensitivity(&problem);
+        let loss_unit = coordinate * polytope.unit() / exact;
+        let score_unit = match polytope.structure() {
+            Structure::Vertices(_) => {
+                // Scores of vertices are floored to coarser units: take the unit from the sensitivity itself.
+                coordinate * polytope.unit() * polytope.l1_radius() as f64 / sensitivity as f64
+            }
+            _ => loss_unit,
+        };
+        let loss_range = sensitivity as f64 * score_unit;
+        let rho = rho_from_epsilon(problem.epsilon, delta)?;
+        let smoothness = problem.loss.smoothness();
+        let smoothness = if smoothness.is_finite() {
+            smoothness
+        } else {
+            problem.lipschitz()
+        };
+        let gamma = CURVATURE * smoothness * polytope.reach() * polytope.reach();
+        let excess = |t: usize| {
+            let t = t as f64;
+            2.0 * gamma / (t + 2.0)
+                + polytope.log_vertices() * 2.0 * loss_range * (t / (8.0 * rho)).sqrt()
+        };
+        let n_iter = match self.n_iter {
+            Some(0) => return Err(Error::invalid("n_iter", "must be at least 1")),
+            Some(t) => t,
+            None => (1..=MAX_ITER)
+                .min_by(|&a, &b| excess(a).total_cmp(&excess(b)))
+                .unwrap_or(1),
+        };
+        // |margin| <= sum_t (t + 1) |s_t|_1 16383, kept below 2^60 (three such terms stay in an i64 for sparse columns).
+        let steps = n_iter as u128 * (n_iter as u128 + 1) / 2;
+        if n_iter >= 1 << 31 || steps * polytope.l1_radius().unsigned_abs() as u128 >= 1 << 45 {
+            return Err(Error::invalid(
+                "n_iter",
+                "is too large for integer margins of this polytope",
+            ));
+        }
+
+        let (noise, noise_scale) = match self.calibration {
+            Calibration::Tight => {
+                let event = |epsilon0: f64| match polytope.structure() {
+                    Structure::Signs { .. } => {
+                        Event::zero_concentrated((epsilon0 * epsilon0 / 8.0).next_up())
+                    }
+                    _ => Event::exponential(epsilon0),
+                };
+                let bracket = (1e-12, 1000.0);
+                let epsilon0 = calibrate(event, n_iter as u64, problem.epsilon, delta, bracket)?;
+                (
+                    SelectionNoise::Exponential { epsilon0 },
+                    2.0 * loss_range / epsilon0,
+                )
+            }
+            Calibration::Paper => {
+                let t = n_iter as f64;
+                let l1 = problem.lipschitz() * polytope.unit() * polytope.l1_radius() as f64;
+                let scale = l1 * (8.0 * t * -delta.ln()).sqrt()
+                    / (problem.n_samples as f64 * problem.epsilon);
+                (
+                    SelectionNoise::Laplace {
+                        scale: scale / score_unit,
+                    },
+                    scale,
+                )
+            }
+        };
+        let selection = SelectionPlan::new(
+            polytope.as_ref(),
+            &problem.schema,
+            contribution,
+            lattice,
+            noise,
+        )?;
+        Ok(FrankWolfePlan {
+            predicted_excess_risk: excess(n_iter),
+            certified: self.calibration == Calibration::Tight,
+            problem,
+            polytope,
+            selection,
+            n_iter,
+            delta,
+            noise_scale,
+        })
+    }
+}
+
+/// Sensitivity of a partial derivative of the mean loss with respect to a scaled coefficient: 2 L/n under replace-one, L/n
+/// under add-remove, times the records of a person.
+fn loss_sensitivity(problem: &Problem) -> f64 {
+    let count = match problem.adjacency {
+        Adjacency::ReplaceOne => 2.0,
+        Adjacency::AddRemove => 1.0,
+    };
+    count * problem.records_per_person as f64 * problem.lipschitz() / problem.n_samples as f64
+}
+
+impl FrankWolfePlan {
+    /// Sensitivity of the integer score of a vertex.
+    pub fn score_sensitivity(&self) -> u64 {
+        self.selection.sensitivity()
+    }
+
+    /// theta_t = 2 u_t unit / (t (t + 1)); margins are in lattice units of 1/16383.
+    fn margin_unit(&self, t: usize) -> f64 {
+        let t = t.max(1) as f64;
+        2.0 * self.polytope.unit() / (t * (t + 1.0) * f64::from(MAX_FEATURE))
+    }
+}
+
+impl Plan for FrankWolfePlan {
+    fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    fn describe(&self) -> String {
+        format!(
+            "frank-wolfe over the {}, {} iterations",
+            self.polytope.name(),
+            self.n_iter
+        )
+    }
+
+    fn certified(&self) -> bool {
+        self.certified
+    }
+
+    fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    fn n_iter(&self) -> usize {
+        self.n_iter
+    }
+
+    fn events(&self) -> Vec<(Event, u64)> {
+        vec![(self.selection.event().clone(), self.n_iter as u64)]
+    }
+
+    /// On the linear score of a vertex: 1/eta of the exponential mechanism, or the scale of the paper's Laplace noise.
+    fn noise_scale(&self) -> f64 {
+        self.noise_scale
+    }
+
+    fn predicted_excess_risk(&self) -> f64 {
+        self.predicted_excess_risk
+    }
+
+    fn execute(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Outcome> {
+        let (loss, polytope) = (self.problem.loss.as_ref(), self.polytope.as_ref());
+        let mut selector = VertexSelector::new(
+            data,
+            loss,
+            polytope,
+            &self.selection,
+            self.n_iter as u64,
+            source,
+        )?;
+        let mut iterate = vec![0i64; data.n_columns()];
+        for t in 0..self.n_iter {
+            let vertex = selector.choose(self.margin_unit(t))?;
+            let weight = t as i64 + 1;
+            for &(j, entry) in &vertex {
+                iterate[j as usize] += weight * entry;
+            }
+            selector.advance(&vertex, weight);
+            progress(t + 1, self.n_iter)?;
+        }
+        let (events, secure) = selector.finish();
+        let factor = self.margin_unit(self.n_iter) * f64::from(MAX_FEATURE);
+        let scaled = iterate.iter().map(|&u| u as f64 * factor).collect();
+        Ok(Outcome {
+            scaled,
+            events,
+            secure,
+        })
+    }
+}

@@ -1,0 +1,63 @@
+//! Mechanisms, built from the room's answers: one file each. A mechanism plans before data and cannot read a record.
+
+pub mod defaults;
+mod frank_wolfe;
+mod problem;
+
+pub use frank_wolfe::{Calibration, FrankWolfe, FrankWolfePlan};
+pub use problem::Problem;
+
+use crate::error::Result;
+use crate::privacy::BoundedData;
+use crate::privacy::event::Event;
+use crate::privacy::noise::source::Source;
+
+/// What a mechanism will do, fixed before any record is read.
+pub trait Plan: std::fmt::Debug + Send + Sync {
+    /// The public statement that the plan was made for.
+    fn problem(&self) -> &Problem;
+
+    /// The mechanism in words.
+    fn describe(&self) -> String;
+
+    /// Whether its guarantee is proved.
+    fn certified(&self) -> bool;
+
+    /// delta that the release will carry.
+    fn delta(&self) -> f64;
+
+    /// Iterations.
+    fn n_iter(&self) -> usize;
+
+    /// The events that the run will spend, with their counts.
+    fn events(&self) -> Vec<(Event, u64)>;
+
+    /// Scale of the noise, in units of the mean loss.
+    fn noise_scale(&self) -> f64;
+
+    /// Predicted excess of the mean training loss over the best model of the constraint set.
+    fn predicted_excess_risk(&self) -> f64;
+
+    /// Runs the plan. `progress(done, total)` is called after every iteration (public numbers) and may stop the run. Users call
+    /// [`crate::release::run`].
+    ///
+    /// # Errors
+    /// An error of `progress`, [`crate::Error::BudgetExceeded`], [`crate::Error::Randomness`].
+    fn execute(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Outcome>;
+}
+
+/// What the room let out.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Coefficients in scaled units: the features, then the intercept where there is one.
+    pub scaled: Vec<f64>,
+    /// The events spent.
+    pub events: Vec<(Event, u64)>,
+    /// Whether all randomness came from the operating system.
+    pub secure: bool,
+}

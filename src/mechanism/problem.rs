@@ -1,0 +1,112 @@
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::loss::{Loss, Task};
+use crate::mechanism::defaults::{CLASSIFIER_RADIUS, REGRESSOR_RADIUS, RESIDUAL_BOUND};
+use crate::privacy::event::Adjacency;
+use crate::privacy::{DerivativeLattice, Schema, Target};
+
+/// The public statement of a private fit: everything that a plan may depend on.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// Bounds, scaling, target, intercept.
+    pub schema: Schema,
+    /// Number of records (under add-remove: the public normaliser `n_public`).
+    pub n_samples: usize,
+    /// The loss.
+    pub loss: Arc<dyn Loss>,
+    /// Clamp of the derivative of a loss that has no Lipschitz constant (squared), in scaled units; None: 2.
+    pub residual_bound: Option<f64>,
+    /// Privacy parameter epsilon.
+    pub epsilon: f64,
+    /// Privacy parameter delta; None: min(1/n^2, 1e-6), for replace-one only.
+    pub delta: Option<f64>,
+    /// Neighbouring relation.
+    pub adjacency: Adjacency,
+    /// How many records one person may own.
+    pub records_per_person: usize,
+}
+
+impl Problem {
+    /// delta, after all checks of public parameters.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `epsilon`, `delta`, `records_per_person`, `residual_bound`, `loss` or the number of
+    /// samples.
+    pub fn validate(&self) -> Result<f64> {
+        if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
+            return Err(Error::invalid("epsilon", "must be positive and finite"));
+        }
+        if self
+            .delta
+            .is_some_and(|delta| !(delta > 0.0 && delta < 1.0))
+        {
+            return Err(Error::invalid("delta", "must lie strictly between 0 and 1"));
+        }
+        if self.records_per_person == 0 {
+            return Err(Error::invalid("records_per_person", "must be at least 1"));
+        }
+        if self.n_samples < 2 {
+            let n = self.n_samples;
+            return Err(Error::invalid(
+                "X",
+                format!("has n_samples={n}: at least 2 records are needed"),
+            ));
+        }
+        if self.loss.task() == Task::Classification && self.schema.target() != Target::Classes {
+            return Err(Error::invalid(
+                "loss",
+                format!(
+                    "{:?} is for two classes, not for regression",
+                    self.loss.name()
+                ),
+            ));
+        }
+        match (self.loss.lipschitz(), self.residual_bound) {
+            (Some(_), Some(_)) => {
+                return Err(Error::invalid(
+                    "residual_bound",
+                    "is used by the squared loss only; leave it at None",
+                ));
+            }
+            (None, Some(bound)) if !(bound.is_finite() && bound > 0.0) => {
+                return Err(Error::invalid(
+                    "residual_bound",
+                    "must be positive and finite",
+                ));
+            }
+            _ => {}
+        }
+        match (self.delta, self.adjacency) {
+            (Some(delta), _) => Ok(delta),
+            (None, Adjacency::ReplaceOne) => Ok((self.n_samples as f64).powi(-2).min(1e-6)),
+            (None, Adjacency::AddRemove) => Err(Error::invalid(
+                "delta",
+                "must be given under add-remove, where the number of records is private",
+            )),
+        }
+    }
+
+    /// L: the Lipschitz constant of the loss, or the clamp of its derivative.
+    pub fn lipschitz(&self) -> f64 {
+        self.loss
+            .lipschitz()
+            .unwrap_or(self.residual_bound.unwrap_or(RESIDUAL_BOUND))
+    }
+
+    /// The lattice of integer derivatives.
+    ///
+    /// # Errors
+    /// A Lipschitz constant that no lattice fits.
+    pub fn derivative_lattice(&self) -> Result<DerivativeLattice> {
+        DerivativeLattice::new(self.lipschitz())
+    }
+
+    /// The public default radius for a target.
+    pub fn default_radius(target: Target) -> f64 {
+        match target {
+            Target::Classes => CLASSIFIER_RADIUS,
+            Target::Interval { .. } => REGRESSOR_RADIUS,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The budget of one release: check and commit, only then draw.
+
+use super::event::Event;
+use crate::error::{Error, Result};
+
+/// The events that a plan announced, spent one by one. An answer draws only after [`Budget::spend`] agreed, so a release can
+/// never contain more than its plan.
+#[derive(Debug)]
+pub struct Budget {
+    planned: Vec<(Event, u64)>,
+}
+
+impl Budget {
+    /// A budget of exactly these events, in this order.
+    pub(in crate::privacy) fn new(planned: &[(Event, u64)]) -> Self {
+        Self {
+            planned: planned.iter().rev().cloned().collect(),
+        }
+    }
+
+    /// Takes `event` off the plan.
+    ///
+    /// # Errors
+    /// [`Error::BudgetExceeded`] when it is not the next planned event, before anything is drawn.
+    pub(in crate::privacy) fn spend(&mut self, event: &Event) -> Result<()> {
+        match self.planned.last_mut() {
+            Some((next, count)) if next == event && *count > 0 => {
+                *count -= 1;
+                if *count == 0 {
+                    self.planned.pop();
+                }
+                Ok(())
+            }
+            _ => Err(Error::BudgetExceeded(
+                "the mechanism asked for an answer that its plan does not hold".into(),
+            )),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Every sensitivity bound, in lattice integers, each with its proof (MECHANISMS M0, M1, M3).
+//!
+//! Setting: a record contributes d_i x_i to the integer gradient, |d_i| <= d_max, |x_ij| <= 16383. At a public theta d_i is a
+//! function of record i and public state only. Replacing a record replaces one contribution by another: the change is a
+//! difference of two contributions. Adding or removing one adds or removes a single contribution. A person who owns m records
+//! changes m of them: the triangle inequality multiplies every bound by m.
+
+use super::event::Adjacency;
+use crate::error::{Error, Result};
+use crate::numeric::kernel::MAX_FEATURE;
+
+/// What the bounds depend on.
+#[derive(Debug, Clone, Copy)]
+pub struct Contribution {
+    /// d_max, the clamp of the integer derivative.
+    pub derivative: u64,
+    /// Neighbouring relation.
+    pub adjacency: Adjacency,
+    /// m, the number of records that one person may own.
+    pub records_per_person: u64,
+}
+
+/// |x_ij| <= 16383.
+const FEATURE: u64 = MAX_FEATURE as u64;
+
+impl Contribution {
+    /// Contributions that neighbours differ by: 2 m under replace-one, m under add-remove.
+    fn count(&self) -> Option<u64> {
+        let one = match self.adjacency {
+            Adjacency::ReplaceOne => 2u64,
+            Adjacency::AddRemove => 1,
+        };
+        one.checked_mul(self.records_per_person)
+    }
+
+    /// count * derivative * factor, checked.
+    fn times(&self, factor: u64) -> Result<u64> {
+        let product = self
+            .count()
+            .and_then(|count| count.checked_mul(self.derivative)?.checked_mul(factor));
+        product.filter(|&bound| bound < 1 << 62).ok_or_else(|| {
+            Error::invalid(
+                "records_per_person",
+                "is too large: the sensitivity does not fit the integer scores",
+            )
+        })
+    }
+
+    /// One signed coordinate +-g_j: |d x_j| <= d_max 16383. M3, l1 ball and simplex.
+    ///
+    /// # Errors
+    /// A bound beyond 2^62.
+    pub fn coordinate(&self) -> Result<u64> {
+        self.times(FEATURE)
+    }
+
+    /// A signed sum over at most `size` coordinates: |sum_j s_j d x_j| <= d_max |x_G|_1, and
+    /// |x_G|_1 <= min(size * 16383, sqrt(size) |x|_2). `row_norm` bounds |x|_2 in lattice units. M3, disjoint groups.
+    ///
+    /// # Errors
+    /// A bound beyond 2^62.
+    pub fn group(&self, size: u64, row_norm: Option<u64>) -> Result<u64> {
+        let by_entries = size.saturating_mul(FEATURE);
+        let by_norm =
+            row_norm.map(|norm| sqrt_up(u128::from(size) * u128::from(norm) * u128::from(norm)));
+        // An intercept is a group of one that no row norm covers: never below one entry.
+        self.times(by_norm.map_or(by_entries, |bound| bound.max(FEATURE).min(by_entries)))
+    }
+
+    /// Inner product with a vertex whose absolute integer coordinates sum to at most `l1`: |<v, d x>| <= d_max 16383 l1.
+    /// M3, explicit vertices.
+    ///
+    /// # Errors
+    /// A bound beyond 2^62.
+    pub fn vertex(&self, l1: u64) -> Result<u64> {
+        let factor = FEATURE.checked_mul(l1);
+        factor
+            .ok_or_else(|| Error::invalid("vertices", "have too large entries"))
+            .and_then(|factor| self.times(factor))
+    }
+
+    /// Euclidean norm of the change of the whole gradient: |d x|_2 <= d_max sqrt(row_norm^2 + 16383^2 [intercept]), where
+    /// without a given row norm |x|_2 <= 16383 sqrt(n_features). M3, l-infinity ball.
+    ///
+    /// # Errors
+    /// A bound beyond 2^62.
+    pub fn euclidean(
+        &self,
+        n_features: u64,
+        row_norm: Option<u64>,
+        intercept: bool,
+    ) -> Result<u64> {
+        let unit = u128::from(FEATURE) * u128::from(FEATURE);
+        let features = row_norm.map_or(unit * u128::from(n_features), |norm| {
+            u128::from(norm) * u128::from(norm)
+        });
+        self.times(sqrt_up(features + unit * u128::from(intercept)))
+    }
+}
+
+/// The least integer whose square is at least `x`.
+fn sqrt_up(x: u128) -> u64 {
+    let root = x.isqrt();
+    let up = if root * root < x { root + 1 } else { root };
+    u64::try_from(up).unwrap_or(u64::MAX)
+}

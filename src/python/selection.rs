@@ -1,0 +1,40 @@
+//! `exponential_mechanism` for Python.
+
+use pyo3::prelude::*;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+
+use crate::error::Error;
+use crate::privacy::noise::source::Source;
+use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
+
+pub(super) fn source(seed: Option<u64>) -> crate::error::Result<Source> {
+    seed.map_or_else(Source::secure, |seed| Ok(Source::seeded(seed)))
+}
+
+#[pyfunction]
+#[pyo3(signature = (scores, sensitivity, epsilon, size = 1, seed = None))]
+fn exponential_mechanism<'py>(
+    py: Python<'py>,
+    scores: PyReadonlyArray1<'py, i64>,
+    sensitivity: u64,
+    epsilon: f64,
+    size: usize,
+    seed: Option<u64>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let scores = scores.as_slice().map_err(|_| Error::invalid("scores", "must be a contiguous int64 array"))?;
+    let draws = py.detach(|| -> crate::error::Result<Vec<i64>> {
+        let temperature = InverseTemperature::new(epsilon, sensitivity)?;
+        let mut mechanism = ExponentialMechanism::new(scores, &temperature, Vec::new())?;
+        if size > 1 {
+            mechanism = mechanism.for_many_draws();
+        }
+        let mut source = source(seed)?;
+        Ok((0..size).map(|_| mechanism.draw(&mut source) as i64).collect())
+    })?;
+    Ok(draws.into_pyarray(py))
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(exponential_mechanism, module)?)
+}

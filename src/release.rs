@@ -1,0 +1,315 @@
+//! What leaves: coefficients and the certificate of what they cost.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::mechanism::{Plan, Problem};
+use crate::privacy::accountant::Accountant;
+use crate::privacy::event::{Adjacency, Event};
+use crate::privacy::noise::source::Source;
+use crate::privacy::{BoundedData, Bounds, Geometry, Target};
+
+/// A private model in the user's units, with its certificate.
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// One coefficient per feature, in the user's units.
+    pub coefficients: Vec<f64>,
+    /// Intercept, in the user's units.
+    pub intercept: f64,
+    /// Iterations made (public: fixed by the plan).
+    pub n_iter: usize,
+    /// What the release cost.
+    pub certificate: Certificate,
+}
+
+/// Runs a plan on records that were ingested under its public facts. `progress(done, total)` may stop the run.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] naming `data` when the public facts differ, [`Error::BudgetExceeded`] when the mechanism spent
+/// anything but its plan (nothing is released then), an error of `progress`, [`Error::Randomness`].
+pub fn run(
+    plan: &dyn Plan,
+    data: &BoundedData,
+    source: &mut Source,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<Release> {
+    let problem = plan.problem();
+    if *data.schema() != problem.schema {
+        return Err(Error::invalid(
+            "data",
+            "were ingested under other public facts than the plan was made for",
+        ));
+    }
+    let outcome = plan.execute(data, source, progress)?;
+    if outcome.events != plan.events() {
+        return Err(Error::BudgetExceeded(
+            "the mechanism did not spend what its plan announced".into(),
+        ));
+    }
+    let (coefficients, intercept) = problem.schema.to_user_units(&outcome.scaled);
+    let certificate = Certificate::new(plan, outcome.events, outcome.secure);
+    Ok(Release {
+        coefficients,
+        intercept,
+        n_iter: plan.n_iter(),
+        certificate,
+    })
+}
+
+/// Some events of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpentEvent {
+    /// What was released.
+    pub event: Event,
+    /// How often.
+    pub count: u64,
+}
+
+/// The facts from which anyone can recompute the privacy of a release, and the assumptions that they rest on.
+///
+/// ```
+/// # use dpsparse::release::Certificate;
+/// # fn example(certificate: Certificate) -> dpsparse::Result<()> {
+/// let again = Certificate::from_json(&certificate.to_json())?;
+/// assert_eq!(again, certificate);
+/// assert!(again.verify());
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    format: String,
+    mechanism: String,
+    claimed_epsilon: f64,
+    claimed_delta: f64,
+    events: Vec<SpentEvent>,
+    adjacency: Adjacency,
+    unit: String,
+    n_samples: usize,
+    bounds: Bounds,
+    row_norm: Option<f64>,
+    target: Target,
+    assumptions: Vec<String>,
+    secure: bool,
+    certified: bool,
+}
+
+/// Name and version of the JSON format.
+const FORMAT: &str = "dpsparse-certificate-1";
+
+impl Certificate {
+    /// What a run of `plan` that spent `events` cost.
+    fn new(plan: &dyn Plan, events: Vec<(Event, u64)>, secure: bool) -> Self {
+        let problem: &Problem = plan.problem();
+        let schema = &problem.schema;
+        let m = problem.records_per_person;
+        let unit = match m {
+            1 => "one record (a row of X with its entry of y)".to_string(),
+            _ => format!(
+                "one person, who owns at most {m} records (rows of X with their entries of y)"
+            ),
+        };
+        let mut assumptions = vec![
+            "the bounds, feature names, hyper-parameters and the domain (finite values, known labels) are public".into(),
+            match problem.adjacency {
+                Adjacency::ReplaceOne => "the number of records is public".into(),
+                Adjacency::AddRemove => "the public number of records was chosen without looking at the data".into(),
+            },
+            "running time is outside the guarantee".into(),
+        ];
+        if schema.geometry() == Geometry::Uncentred {
+            assumptions
+                .push("features were scaled by the larger of their two absolute bounds".into());
+        }
+        if m > 1 {
+            assumptions.push(format!("no person owns more than {m} records"));
+        }
+        if problem.loss.name() == "user" {
+            assumptions.push("the user's loss was chosen without looking at the data".into());
+        }
+        Self {
+            format: FORMAT.into(),
+            mechanism: plan.describe(),
+            claimed_epsilon: problem.epsilon,
+            claimed_delta: plan.delta(),
+            events: events
+                .into_iter()
+                .map(|(event, count)| SpentEvent { event, count })
+                .collect(),
+            adjacency: problem.adjacency,
+            unit,
+            n_samples: problem.n_samples,
+            bounds: schema.bounds().clone(),
+            row_norm: schema.row_norm(),
+            target: schema.target(),
+            assumptions,
+            secure,
+            certified: plan.certified(),
+        }
+    }
+
+    /// Adds an assumption that the caller made, such as a label set taken for public.
+    pub fn assume(&mut self, assumption: impl Into<String>) {
+        self.assumptions.push(assumption.into());
+    }
+
+    fn accountant(&self) -> Result<Accountant> {
+        let mut accountant = Accountant::new();
+        for spent in &self.events {
+            accountant.add(spent.event.clone(), spent.count)?;
+        }
+        Ok(accountant)
+    }
+
+    /// The least epsilon proved at this delta; infinite for a release that is not certified.
+    ///
+    /// # Errors
+    /// `delta` outside (0, 1).
+    pub fn epsilon(&self, delta: f64) -> Result<f64> {
+        let epsilon = self.accountant()?.epsilon(delta)?;
+        Ok(if self.certified {
+            epsilon
+        } else {
+            f64::INFINITY
+        })
+    }
+
+    /// The least delta proved at this epsilon; 1 for a release that is not certified.
+    ///
+    /// # Errors
+    /// `epsilon` negative or not finite.
+    pub fn delta(&self, epsilon: f64) -> Result<f64> {
+        let delta = self.accountant()?.delta(epsilon)?;
+        Ok(if self.certified { delta } else { 1.0 })
+    }
+
+    /// Recomputes the claim from the events: true when they cost at most the claimed (epsilon, delta) and the mechanism is one
+    /// that is proved. Whether the randomness was secure is a separate fact, [`Certificate::secure`].
+    pub fn verify(&self) -> bool {
+        self.certified
+            && self
+                .delta(self.claimed_epsilon)
+                .is_ok_and(|delta| delta <= self.claimed_delta)
+    }
+
+    /// (epsilon, delta) as asked for.
+    pub fn claim(&self) -> (f64, f64) {
+        (self.claimed_epsilon, self.claimed_delta)
+    }
+
+    /// The mechanism in words.
+    pub fn mechanism(&self) -> &str {
+        &self.mechanism
+    }
+
+    /// What was spent.
+    pub fn events(&self) -> &[SpentEvent] {
+        &self.events
+    }
+
+    /// Neighbouring relation.
+    pub fn adjacency(&self) -> Adjacency {
+        self.adjacency
+    }
+
+    /// What is protected as one unit.
+    pub fn unit(&self) -> &str {
+        &self.unit
+    }
+
+    /// The public bounds of the features.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// What the guarantee assumes.
+    pub fn assumptions(&self) -> &[String] {
+        &self.assumptions
+    }
+
+    /// Whether all randomness came from the operating system. Without it there is no guarantee.
+    pub fn secure(&self) -> bool {
+        self.secure
+    }
+
+    /// Whether the guarantee is proved.
+    pub fn certified(&self) -> bool {
+        self.certified
+    }
+
+    /// JSON text that [`Certificate::from_json`] reads back to an equal certificate.
+    pub fn to_json(&self) -> String {
+        // A plain tree of strings and finite numbers always serialises.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// Reads a certificate back.
+    ///
+    /// # Errors
+    /// Text that is not a certificate of this format, or events outside their domains.
+    pub fn from_json(text: &str) -> Result<Self> {
+        let certificate: Self = serde_json::from_str(text).map_err(|error| {
+            Error::invalid(
+                "certificate",
+                format!("is not readable JSON of a certificate: {error}"),
+            )
+        })?;
+        if certificate.format != FORMAT {
+            return Err(Error::invalid(
+                "certificate",
+                format!("must have the format {FORMAT:?}"),
+            ));
+        }
+        certificate.accountant()?;
+        Ok(certificate)
+    }
+}
+
+impl std::fmt::Display for Certificate {
+    /// The certificate in words.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (epsilon, delta) = self.claim();
+        if self.certified {
+            writeln!(
+                f,
+                "({epsilon}, {delta:.3e})-differential privacy under {} neighbours",
+                self.adjacency
+            )?;
+        } else {
+            writeln!(
+                f,
+                "NO GUARANTEE: this calibration is not proved; it is for reproduction only"
+            )?;
+        }
+        if !self.secure {
+            writeln!(
+                f,
+                "NO GUARANTEE FOR THIS RUN: its randomness was seeded, not drawn from the operating system"
+            )?;
+        }
+        writeln!(f, "  protects   {}", self.unit)?;
+        writeln!(f, "  mechanism  {}", self.mechanism)?;
+        for spent in &self.events {
+            writeln!(
+                f,
+                "  spent      {} x {}",
+                spent.count,
+                spent.event.describe()
+            )?;
+        }
+        let side = |values: &[f64]| match values {
+            [one] => one.to_string(),
+            many => format!("{} values", many.len()),
+        };
+        writeln!(
+            f,
+            "  bounds     lower {}, upper {}",
+            side(&self.bounds.lower),
+            side(&self.bounds.upper)
+        )?;
+        for assumption in &self.assumptions {
+            writeln!(f, "  assumes    {assumption}")?;
+        }
+        Ok(())
+    }
+}
