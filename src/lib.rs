@@ -6,6 +6,8 @@ pub mod mechanism;
 pub mod numeric;
 pub mod polytope;
 pub mod privacy;
+#[cfg(feature = "python")]
+mod python;
 pub mod release;
 
 pub use error::{Error, Result};

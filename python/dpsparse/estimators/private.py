@@ -1,0 +1,481 @@
+"""Private sparse linear models as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from dpsparse import _core, losses, polytopes
+from dpsparse._core import InvalidArgumentError, Plan
+from dpsparse._progress import progress
+from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
+from dpsparse.mechanisms import own_field_wins, resolve
+
+__all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
+
+_LABELS_FROM_Y = "the two labels, read from y, are public"
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
+        return float(value)
+    raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}")
+
+
+def _optional_number(name: str, value: Any) -> float | None:
+    return None if value is None else _number(name, value)
+
+
+def _positive_integer(name: str, value: Any) -> int:
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and 1 <= value < 2**62:
+        return int(value)
+    raise InvalidArgumentError(f"{name} must be a positive integer")
+
+
+def _bound_arrays(bounds: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    problem = "bounds must be a pair (lower, upper) of numbers or of arrays with one entry per feature"
+    try:
+        lower, upper = bounds
+        arrays = tuple(np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (lower, upper))
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(problem) from error
+    if any(side.ndim != 1 for side in arrays):
+        raise InvalidArgumentError(problem)
+    return arrays[0], arrays[1]
+
+
+def _pair(name: str, value: Any) -> tuple[float, float]:
+    try:
+        low, high = value
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{name} must be a pair (lower, upper)") from error
+    return _number(name, low), _number(name, high)
+
+
+def _seed(random_state: Any) -> int | None:
+    """Return None for fresh randomness from the operating system, else a seed: reproducible and not private."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _records(X: Any) -> Any:
+    """Return what the Rust core takes: an array, or the parts of a compressed matrix."""
+    if sp.issparse(X):
+        return X.format, X.shape, X.indptr, X.indices, X.data
+    return X
+
+
+class _PrivateSparse(BaseEstimator):
+    """What private classifiers and regressors share."""
+
+    def _target_statement(self) -> dict[str, Any]:
+        """Public facts about y."""
+        raise NotImplementedError
+
+    def _statement(self, n_samples: int, n_features: int, radius: Any) -> dict[str, Any]:
+        lower, upper = _bound_arrays(self.bounds)
+        for name in ("alpha", "ridge"):
+            if getattr(self, name) is not None:
+                raise InvalidArgumentError(f"{name} is not used by frank-wolfe, which takes radius; leave it at None")
+        if self.adjacency == "add-remove":
+            if self.n_public is None:
+                raise InvalidArgumentError("n_public must be given under add-remove, where the true count is private")
+            n_samples = _positive_integer("n_public", self.n_public)
+        elif self.n_public is not None:
+            raise InvalidArgumentError("n_public is used under adjacency='add-remove' only; leave it at None")
+        if not isinstance(self.adjacency, str):
+            raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
+        return {
+            "n_samples": n_samples,
+            "n_features": n_features,
+            "lower": lower,
+            "upper": upper,
+            "row_norm": _optional_number("row_norm", self.row_norm),
+            "fit_intercept": bool(self.fit_intercept),
+            "loss": losses.specification(self.loss),
+            "epsilon": _number("epsilon", self.epsilon),
+            "delta": _optional_number("delta", self.delta),
+            "adjacency": self.adjacency,
+            "records_per_person": _positive_integer("records_per_person", self.records_per_person),
+            "norm": polytopes.specification(self.norm),
+            "radius": _optional_number("radius", radius),
+            **self._target_statement(),
+        }
+
+    def plan(self, n_samples: int, n_features: int) -> Plan:
+        """Plan a fit without any data: iterations, noise, and the events that it will spend.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records. Under add-remove ``n_public`` is used instead.
+        n_features : int
+            Number of features.
+
+        Returns
+        -------
+        Plan
+            With ``n_iter``, ``epsilon``, ``delta``, ``events`` (pairs of event and count), ``noise_scales`` (in units of the
+            mean loss), ``predicted_excess_risk`` and ``certified``. ``fit`` spends exactly these events.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a parameter is out of its domain or is not used by the mechanism.
+        UnsoundMechanismError
+            If the combination has no proved guarantee.
+        """
+        mechanism = resolve(self.mechanism)
+        n_iter = own_field_wins("n_iter", mechanism.n_iter, self.n_iter)
+        radius = own_field_wins("radius", mechanism.radius, self.radius)
+        return _core.plan_frank_wolfe(
+            self._statement(int(n_samples), int(n_features), radius),
+            n_iter=None if n_iter is None else _positive_integer("n_iter", n_iter),
+            calibration=str(mechanism.calibration),
+            allow_uncertified=bool(mechanism.allow_uncertified),
+        )
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
+        # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
+        X, y = validate_data(
+            self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        return X, y
+
+    def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
+        plan = self.plan(*X.shape)
+        seed = _seed(self.random_state)
+        with progress(plan.mechanism, self.verbose) as report:
+            coefficients, intercept, n_iter, certificate = _core.fit_private(
+                plan, _records(X), targets, seed=seed, progress=report
+            )
+        self.n_iter_ = n_iter
+        self.certificate_ = certificate
+        self.support_ = np.flatnonzero(coefficients)
+        return coefficients, intercept
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class PrivateSparseClassifier(LinearClassifierMixin, _PrivateSparse):
+    """Sparse linear classifier with differential privacy for the records it is fitted on.
+
+    Minimises the mean loss over a ball of sparse models, privately. Neighbours, sensitivity and cost of a fit stand in
+    ``certificate_``. Bounds, labels, hyper-parameters and the number of records are public; nothing else leaks.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy parameter, positive.
+    delta : float, optional
+        Privacy parameter in (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
+    loss : str, loss object or callable, default "logistic"
+        "logistic", "hinge", "squared", "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that maps
+        arrays ``(z, y)`` to derivatives (clamped to [-1, 1]; see :class:`dpsparse.losses.CustomLoss`).
+    norm : {"l1", "linf", "simplex"}, DisjointGroups or Vertices, default "l1"
+        Shape of the set of models.
+    radius : float, optional
+        Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 10.
+    alpha : None
+        Not used by Frank-Wolfe.
+    mechanism : str or mechanism object, default "auto"
+        "auto", "frank-wolfe" or :class:`dpsparse.FrankWolfe`.
+    bounds : pair (lower, upper), default (-1.0, 1.0)
+        Public bounds of the features: two numbers, or two arrays with one entry per feature. Values outside are clipped.
+    row_norm : float, optional
+        Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups); longer rows are
+        shortened. None: sqrt(n_features).
+    classes : pair of labels, optional
+        The two public labels; the second is the positive one. None: read from y, recorded as an assumption.
+    fit_intercept : bool, default True
+        The intercept is private too, and part of the ball. Without it features are scaled but not centred.
+    n_iter : int, optional
+        Iterations. None: a public rule.
+    ridge : None
+        Not used by Frank-Wolfe.
+    adjacency : {"replace-one", "add-remove"}, default "replace-one"
+        Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
+    n_public : int, optional
+        Public stand-in for the number of records under add-remove.
+    records_per_person : int, default 1
+        How many rows one person may own; sensitivities are multiplied by it.
+    random_state : None, int, RandomState or Generator, default None
+        None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
+    verbose : int, default 0
+        1 shows progress on stderr.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        Coefficients in the user's units.
+    intercept_ : ndarray of shape (1,)
+        Intercept in the user's units.
+    classes_ : ndarray of shape (2,)
+        Labels; a positive coefficient favours ``classes_[1]``.
+    support_ : ndarray of int
+        Indices of the non-zero coefficients.
+    certificate_ : Certificate
+        What the fit cost and assumed.
+    n_iter_ : int
+        Iterations made (public).
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Feature names, when X had them.
+
+    References
+    ----------
+    Talwar, Thakurta & Zhang (2015), Algorithm 2, Theorems 2.4 and 2.5; MECHANISMS M2, M3, M12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import PrivateSparseClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (5000, 20))
+    >>> y = np.where(X[:, 3] > X[:, 7], "yes", "no")
+    >>> model = PrivateSparseClassifier(epsilon=1.0, bounds=(-1, 1), classes=("no", "yes"), random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8), model.certificate_.verify()
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        *,
+        loss: Any = "logistic",
+        norm: Any = "l1",
+        radius: float | None = None,
+        alpha: float | None = None,
+        mechanism: Any = "auto",
+        bounds: Any = (-1.0, 1.0),
+        row_norm: float | None = None,
+        classes: Any = None,
+        fit_intercept: bool = True,
+        n_iter: int | None = None,
+        ridge: float | None = None,
+        adjacency: str = "replace-one",
+        n_public: int | None = None,
+        records_per_person: int = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.loss = loss
+        self.norm = norm
+        self.radius = radius
+        self.alpha = alpha
+        self.mechanism = mechanism
+        self.bounds = bounds
+        self.row_norm = row_norm
+        self.classes = classes
+        self.fit_intercept = fit_intercept
+        self.n_iter = n_iter
+        self.ridge = ridge
+        self.adjacency = adjacency
+        self.n_public = n_public
+        self.records_per_person = records_per_person
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _target_statement(self) -> dict[str, Any]:
+        assumptions = [] if self.classes is not None else [_LABELS_FROM_Y]
+        return {"y_bounds": None, "residual_bound": None, "assumptions": assumptions}
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit privately.
+
+        Parameters
+        ----------
+        X : array-like or CSR/CSC matrix of shape (n_samples, n_features)
+            Records; float64 and float32 are read without a copy.
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DpsparseError
+            Before any budget is spent: a parameter out of its domain or unused (``InvalidArgumentError``), unusable records
+            or labels (``InvalidDataError``), a combination without a guarantee (``UnsoundMechanismError``).
+        """
+        X, y = self._read(X, y)
+        self.classes_, targets = encode_labels(y, self.classes)
+        coefficients, intercept = self._fit(X, targets)
+        self.coef_ = coefficients.reshape(1, -1)
+        self.intercept_ = np.array([intercept])
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class PrivateSparseRegressor(LinearRegressorMixin, _PrivateSparse):
+    """Sparse linear regression with differential privacy for the records it is fitted on.
+
+    Targets are clipped to ``y_bounds`` and mapped to [-1, 1]; the residual of the squared loss is clamped at
+    ``residual_bound``. Everything else is as in :class:`PrivateSparseClassifier`.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        Privacy parameter, positive.
+    delta : float, optional
+        Privacy parameter in (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
+    loss : str, loss object or callable, default "squared"
+        "squared" (always ``(1/2)(z - y)**2``), "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that maps
+        arrays ``(z, y)`` to derivatives. Thresholds are in scaled units of y.
+    norm : {"l1", "linf", "simplex"}, DisjointGroups or Vertices, default "l1"
+        Shape of the set of models.
+    radius : float, optional
+        Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 2.
+    alpha : None
+        Not used by Frank-Wolfe.
+    mechanism : str or mechanism object, default "auto"
+        "auto", "frank-wolfe" or :class:`dpsparse.FrankWolfe`.
+    bounds : pair (lower, upper), default (-1.0, 1.0)
+        Public bounds of the features. Values outside are clipped.
+    y_bounds : pair (lower, upper), default (-1.0, 1.0)
+        Public bounds of the target. Values outside are clipped.
+    residual_bound : float, optional
+        Clamp of the residual of the squared loss, in scaled units. None: 2. Other losses take none.
+    row_norm : float, optional
+        Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups).
+    fit_intercept : bool, default True
+        The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.
+    n_iter : int, optional
+        Iterations. None: a public rule.
+    ridge : None
+        Not used by Frank-Wolfe.
+    adjacency : {"replace-one", "add-remove"}, default "replace-one"
+        Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
+    n_public : int, optional
+        Public stand-in for the number of records under add-remove.
+    records_per_person : int, default 1
+        How many rows one person may own; sensitivities are multiplied by it.
+    random_state : None, int, RandomState or Generator, default None
+        None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
+    verbose : int, default 0
+        1 shows progress on stderr.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients in the user's units.
+    intercept_ : float
+        Intercept in the user's units.
+    support_ : ndarray of int
+        Indices of the non-zero coefficients.
+    certificate_ : Certificate
+        What the fit cost and assumed.
+    n_iter_ : int
+        Iterations made (public).
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Feature names, when X had them.
+
+    References
+    ----------
+    Talwar, Thakurta & Zhang (2015), Algorithm 2 and Corollary 2.7; MECHANISMS M2, M3, M12.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        *,
+        loss: Any = "squared",
+        norm: Any = "l1",
+        radius: float | None = None,
+        alpha: float | None = None,
+        mechanism: Any = "auto",
+        bounds: Any = (-1.0, 1.0),
+        y_bounds: Any = (-1.0, 1.0),
+        residual_bound: float | None = None,
+        row_norm: float | None = None,
+        fit_intercept: bool = True,
+        n_iter: int | None = None,
+        ridge: float | None = None,
+        adjacency: str = "replace-one",
+        n_public: int | None = None,
+        records_per_person: int = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.loss = loss
+        self.norm = norm
+        self.radius = radius
+        self.alpha = alpha
+        self.mechanism = mechanism
+        self.bounds = bounds
+        self.y_bounds = y_bounds
+        self.residual_bound = residual_bound
+        self.row_norm = row_norm
+        self.fit_intercept = fit_intercept
+        self.n_iter = n_iter
+        self.ridge = ridge
+        self.adjacency = adjacency
+        self.n_public = n_public
+        self.records_per_person = records_per_person
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _target_statement(self) -> dict[str, Any]:
+        residual_bound = _optional_number("residual_bound", self.residual_bound)
+        return {"y_bounds": _pair("y_bounds", self.y_bounds), "residual_bound": residual_bound, "assumptions": []}
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit privately.
+
+        Parameters
+        ----------
+        X : array-like or CSR/CSC matrix of shape (n_samples, n_features)
+            Records; float64 and float32 are read without a copy.
+        y : array-like of shape (n_samples,)
+            Targets.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DpsparseError
+            Before any budget is spent, as in :meth:`PrivateSparseClassifier.fit`.
+        """
+        X, y = self._read(X, y)
+        try:
+            targets = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise _core.InvalidDataError("y must be numeric") from error
+        self.coef_, self.intercept_ = self._fit(X, targets)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags

@@ -1,0 +1,18 @@
+//! The Python module `dpsparse._core`: the only files that name pyo3.
+
+pub(crate) mod accounting;
+pub(crate) mod error;
+mod private;
+mod records;
+mod selection;
+
+use pyo3::prelude::*;
+
+/// Compiled part of dpsparse; import it through the package.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    error::register(module)?;
+    accounting::register(module)?;
+    selection::register(module)?;
+    private::register(module)
+}
