@@ -2,5 +2,9 @@
 
 pub mod error;
 pub mod loss;
+pub mod numeric;
+pub mod privacy;
+#[cfg(feature = "python")]
+mod python;
 
 pub use error::{Error, Result};

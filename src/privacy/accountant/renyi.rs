@@ -1,0 +1,80 @@
+//! Renyi composition and its conversion to (epsilon, delta).
+//!
+//! Adaptive composition adds Renyi divergences of one order (Mironov 2017, proposition 1). For every order a > 1,
+//! R(a) implies delta <= exp((a-1)(R(a) - epsilon) + a ln(1 - 1/a))/(a-1) (Canonne, Kamath & Steinke 2020, proposition 12; M12). Proof: with
+//! Y = P/Q under P, delta = E (1 - e^epsilon/Y)+, and (1 - 1/x)+ <= x^(a-1) (a-1)^(a-1)/a^a for x > 0 (its greatest ratio stands at
+//! x = a/(a-1)); now E Y^(a-1) = exp((a-1) R(a)). Any order is valid, so the search over orders can only lose tightness.
+
+use crate::numeric::search::minimum;
+
+/// u = 2^-53.
+const UNIT: f64 = f64::EPSILON / 2.0;
+/// Range of ln(a-1) that is searched: from almost the divergence of order 1 to almost pure DP.
+const LOG_ORDERS: (f64, f64) = (-14.0, 30.0);
+/// Grid points of the coarse search, and golden steps of the fine one (a relative 1e-6 of a-1, so 1e-12 of the value).
+const SEARCH: (u32, u32) = (45, 30);
+
+/// The least delta over all orders for the composed curve `renyi`, rounded up.
+pub(super) fn delta(renyi: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
+    let log_delta = |log_excess: f64| {
+        let order = 1.0 + log_excess.exp();
+        let excess = order - 1.0;
+        let divergence = renyi(order);
+        let correction = order * (-1.0 / order).ln_1p();
+        let log = excess.ln();
+        let value = excess * (divergence - epsilon) + correction - log;
+        value
+            + 4.0
+                * UNIT
+                * (excess * (divergence + epsilon) + 4.0 - correction + log.abs() + value.abs())
+    };
+    let log = minimum(log_delta, LOG_ORDERS.0, LOG_ORDERS.1, SEARCH.0, SEARCH.1);
+    if log >= 0.0 {
+        return 1.0;
+    }
+    // exp errs by at most one unit; below the normal floats by one smallest float.
+    crate::numeric::directed::up(log.exp(), 4.0 * UNIT).min(1.0)
+}
+
+/// The least epsilon over all orders, rounded up: R(a) + ln(1 - 1/a) - (ln delta + ln a)/(a-1), not below 0.
+pub(super) fn epsilon(renyi: impl Fn(f64) -> f64, delta: f64) -> f64 {
+    let log_delta = delta.ln();
+    let at = |log_excess: f64| {
+        let order = 1.0 + log_excess.exp();
+        let excess = order - 1.0;
+        let divergence = renyi(order);
+        // ln(1 - 1/a) = ln((a-1)/a); for small a-1 the quotient keeps its digits where 1 - 1/a would not.
+        let correction = if order < 2.0 {
+            (excess / order).ln()
+        } else {
+            (-1.0 / order).ln_1p()
+        };
+        let tail = (log_delta + order.ln()) / excess;
+        let value = divergence + correction - tail;
+        value + 8.0 * UNIT * (divergence - correction + (log_delta.abs() + order.ln()) / excess)
+    };
+    minimum(at, LOG_ORDERS.0, LOG_ORDERS.1, SEARCH.0, SEARCH.1).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_section_m12() {
+        for (target, rho) in [
+            (0.1, 3.21e-4),
+            (0.5, 6.64e-3),
+            (1.0, 0.0244),
+            (2.0, 0.0882),
+            (5.0, 0.463),
+        ] {
+            let e = epsilon(|a| a * rho, 1e-6);
+            assert!((e / target - 1.0).abs() < 5e-3, "{target} {e}");
+            let d = delta(|a| a * rho, e);
+            assert!(d >= 1e-6 * (1.0 - 1e-9) && d < 1e-6 * (1.0 + 1e-9), "{d}");
+        }
+        assert_eq!(delta(|_| f64::INFINITY, 1.0), 1.0);
+        assert_eq!(epsilon(|_| f64::INFINITY, 0.5), f64::INFINITY);
+    }
+}

@@ -1,0 +1,113 @@
+//! Basic composition of objective perturbations: epsilons add and deltas add (Dwork & Roth 2014, theorem B.1, valid adaptively).
+//!
+//! How the budget is split is free, so only tightness depends on it. The perturbations share a common number tau of standard deviations:
+//! epsilon_i(tau) = constant part + M_i tau, whose sum is known without any inversion.
+
+use crate::numeric::directed::{add_up, mul_up, up};
+use crate::numeric::search::{bisect, boundary, minimum};
+use crate::privacy::event::gaussian::log_excess;
+use crate::privacy::event::objective::Objective;
+
+/// Objective perturbations with their counts.
+pub(super) struct Split(Vec<(Objective, f64)>);
+
+/// Most standard deviations considered: Q(40) underflows.
+const MOST: f64 = 40.0;
+
+impl Split {
+    pub(super) fn new(parts: Vec<(Objective, f64)>) -> Self {
+        Self(parts)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one perturbation stands for itself, so that its own curve is the answer.
+    pub(super) fn is_single(&self) -> bool {
+        matches!(self.0.as_slice(), [(_, count)] if *count == 1.0)
+    }
+
+    pub(super) fn renyi(&self, order: f64) -> f64 {
+        self.0.iter().fold(0.0, |sum, (part, count)| {
+            add_up(sum, mul_up(*count, part.renyi(order)))
+        })
+    }
+
+    fn epsilon_at(&self, tau: f64) -> f64 {
+        self.0.iter().fold(0.0, |sum, (part, count)| {
+            add_up(sum, mul_up(*count, part.epsilon_at(tau)))
+        })
+    }
+
+    fn delta_at(&self, tau: f64) -> f64 {
+        let sum = self.0.iter().fold(0.0, |sum, (part, count)| {
+            add_up(sum, mul_up(*count, part.delta(part.epsilon_at(tau))))
+        });
+        sum.min(1.0)
+    }
+
+    /// delta of the perturbations alone.
+    pub(super) fn delta(&self, epsilon: f64) -> f64 {
+        if let [(part, count)] = self.0.as_slice() {
+            // Equal shares; the share is rounded down by taking the float below unless the division is by one.
+            let share = if *count == 1.0 {
+                epsilon
+            } else {
+                (epsilon / count).next_down().max(0.0)
+            };
+            return mul_up(*count, part.delta(share)).min(1.0);
+        }
+        let fits = |tau: f64| Ok::<_, std::convert::Infallible>(self.epsilon_at(tau) <= epsilon);
+        let Ok(lowest) = fits(-MOST);
+        if !lowest {
+            return 1.0;
+        }
+        let Ok(tau) = bisect(fits, 1e3, -MOST, 1e-14);
+        self.delta_at(tau)
+    }
+
+    /// The least epsilon of the perturbations alone, from the private side.
+    pub(super) fn epsilon(&self, target: f64) -> f64 {
+        if self.delta(0.0) <= target {
+            return 0.0;
+        }
+        let mut high = self.epsilon_at(MOST.min(4.0 + (-2.0 * target.ln()).sqrt()));
+        while high.is_finite() && self.delta(high) > target {
+            high *= 2.0;
+        }
+        if !high.is_finite() {
+            return f64::INFINITY;
+        }
+        boundary(|x| log_excess(self.delta(x), target), 0.0, high, 1e-15)
+    }
+
+    /// delta in company: the least delta_split(tau) + rest(epsilon - epsilon_split(tau)).
+    pub(super) fn delta_with(&self, epsilon: f64, rest: impl Fn(f64) -> f64) -> f64 {
+        let at = |tau: f64| {
+            let left = epsilon - self.epsilon_at(tau) - f64::EPSILON * epsilon;
+            if left < 0.0 {
+                return f64::INFINITY;
+            }
+            add_up(self.delta_at(tau), rest(left)).ln()
+        };
+        let log = minimum(at, 0.0, MOST, 17, 12);
+        if log >= 0.0 {
+            1.0
+        } else {
+            up(log.exp(), 1e-13)
+        }
+    }
+
+    /// epsilon in company: the least epsilon_split(tau) + rest(target - delta_split(tau)).
+    pub(super) fn epsilon_with(&self, target: f64, rest: impl Fn(f64) -> f64) -> f64 {
+        let at = |tau: f64| {
+            let left = target - self.delta_at(tau) - f64::EPSILON * target;
+            if left <= 0.0 {
+                return f64::INFINITY;
+            }
+            add_up(self.epsilon_at(tau), rest(left))
+        };
+        minimum(at, 0.0, MOST, 17, 12)
+    }
+}

@@ -1,0 +1,478 @@
+//! Events, the accountant and calibration for `dpsparse.privacy`.
+
+use super::error::InvalidArgumentError;
+use crate::privacy::accountant::Accountant;
+use crate::privacy::calibrate as rust;
+use crate::privacy::event::{Adjacency, Event};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+use std::hash::{Hash, Hasher};
+
+/// One frozen class an event kind, its arguments being its fields, in order.
+macro_rules! event_class {
+    ($(#[$doc:meta])* $class:ident => $variant:ident { $($field:ident),+ }) => {
+        $(#[$doc])*
+        #[pyclass(frozen, eq, hash, module = "dpsparse._core")]
+        #[derive(Clone, PartialEq)]
+        pub(crate) struct $class {
+            $(
+                #[pyo3(get)]
+                $field: f64,
+            )+
+        }
+
+        impl $class {
+            fn event(&self) -> Event {
+                Event::$variant { $($field: self.$field),+ }
+            }
+        }
+
+        impl Hash for $class {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                stringify!($class).hash(state);
+                $(self.$field.to_bits().hash(state);)+
+            }
+        }
+
+        #[pymethods]
+        impl $class {
+            #[new]
+            fn new($($field: f64),+) -> PyResult<Self> {
+                Event::$variant { $($field),+ }.checked()?;
+                Ok(Self { $($field),+ })
+            }
+
+            /// Upper bound on the Renyi divergence of this order between neighbours.
+            fn renyi(&self, order: f64) -> f64 {
+                self.event().renyi(order)
+            }
+
+            /// One plain sentence.
+            fn describe(&self) -> String {
+                self.event().describe()
+            }
+
+            fn __repr__(&self) -> String {
+                let fields = [$(format!(concat!(stringify!($field), "={:?}"), self.$field)),+];
+                format!("{}({})", stringify!($class), fields.join(", "))
+            }
+
+            fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+                PyTuple::new(py, [$(self.$field),+])
+            }
+
+            fn __reduce__<'py>(
+                slf: &Bound<'py, Self>,
+            ) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+                Ok((slf.get_type(), slf.get().__getnewargs__(slf.py())?))
+            }
+        }
+    };
+}
+
+event_class! {
+    /// Gaussian noise, continuous or rounded: the exact curve of Balle and Wang (2018).
+    ///
+    /// Parameters
+    /// ----------
+    /// sensitivity : float
+    ///     L2 sensitivity of the answer.
+    /// sigma : float
+    ///     Standard deviation of the noise, in the units of the answer.
+    GaussianEvent => Gaussian { sensitivity, sigma }
+}
+
+event_class! {
+    /// Discrete Gaussian noise: zero-concentrated privacy only.
+    ///
+    /// Parameters
+    /// ----------
+    /// sensitivity : float
+    ///     L2 sensitivity of the integer answer.
+    /// sigma : float
+    ///     Parameter of the law exp(-k^2/(2 sigma^2)).
+    DiscreteGaussianEvent => DiscreteGaussian { sensitivity, sigma }
+}
+
+event_class! {
+    /// A choice by the exponential mechanism, or any choice of bounded range.
+    ///
+    /// Parameters
+    /// ----------
+    /// epsilon0 : float
+    ///     Range of the privacy loss.
+    ExponentialEvent => Exponential { epsilon0 }
+}
+
+event_class! {
+    /// A release that is epsilon-differentially private, of any kind.
+    ///
+    /// Parameters
+    /// ----------
+    /// epsilon : float
+    ///     Its pure epsilon.
+    PureEvent => Pure { epsilon }
+}
+
+event_class! {
+    /// Laplace noise, discrete or continuous, accounted as (sensitivity/scale)-differential privacy.
+    ///
+    /// Parameters
+    /// ----------
+    /// sensitivity : float
+    ///     L1 sensitivity of the answer.
+    /// scale : float
+    ///     Scale of the law exp(-abs(k)/scale).
+    LaplaceEvent => Laplace { sensitivity, scale }
+}
+
+event_class! {
+    /// A release of rho-zero-concentrated differential privacy.
+    ///
+    /// Parameters
+    /// ----------
+    /// rho : float
+    ///     Its parameter: the Renyi divergence of order a is at most rho a.
+    ZeroConcentratedEvent => ZeroConcentrated { rho }
+}
+
+/// Objective perturbation with Gaussian noise in the objective.
+///
+/// Parameters
+/// ----------
+/// lipschitz_norm : float
+///     Largest norm of one record's gradient, L R2.
+/// sigma : float
+///     Standard deviation of the perturbation b.
+/// curvature_log : float
+///     ln(1 + kappa) with kappa = beta R2^2/(n ridge).
+/// adjacency : {"replace-one", "add-remove"}
+///     Neighbour relation.
+#[pyclass(frozen, eq, hash, module = "dpsparse._core")]
+#[derive(Clone, PartialEq)]
+pub(crate) struct ObjectivePerturbationEvent {
+    #[pyo3(get)]
+    lipschitz_norm: f64,
+    #[pyo3(get)]
+    sigma: f64,
+    #[pyo3(get)]
+    curvature_log: f64,
+    adjacency: Adjacency,
+}
+
+impl ObjectivePerturbationEvent {
+    fn event(&self) -> Event {
+        Event::ObjectivePerturbation {
+            lipschitz_norm: self.lipschitz_norm,
+            sigma: self.sigma,
+            curvature_log: self.curvature_log,
+            adjacency: self.adjacency,
+        }
+    }
+}
+
+impl Hash for ObjectivePerturbationEvent {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for field in [self.lipschitz_norm, self.sigma, self.curvature_log] {
+            field.to_bits().hash(state);
+        }
+        self.adjacency.hash(state);
+    }
+}
+
+#[pymethods]
+impl ObjectivePerturbationEvent {
+    #[new]
+    #[pyo3(signature = (lipschitz_norm, sigma, curvature_log, adjacency = "replace-one"))]
+    fn new(lipschitz_norm: f64, sigma: f64, curvature_log: f64, adjacency: &str) -> PyResult<Self> {
+        let adjacency = adjacency.parse()?;
+        Event::objective_perturbation(lipschitz_norm, sigma, curvature_log, adjacency)?;
+        Ok(Self {
+            lipschitz_norm,
+            sigma,
+            curvature_log: curvature_log + 0.0,
+            adjacency,
+        })
+    }
+
+    /// Neighbour relation.
+    #[getter]
+    fn adjacency(&self) -> &'static str {
+        self.adjacency.name()
+    }
+
+    /// Upper bound on the Renyi divergence of this order between neighbours.
+    fn renyi(&self, order: f64) -> f64 {
+        self.event().renyi(order)
+    }
+
+    /// One plain sentence.
+    fn describe(&self) -> String {
+        self.event().describe()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "ObjectivePerturbationEvent(lipschitz_norm={:?}, sigma={:?}, curvature_log={:?}, adjacency='{}')",
+            self.lipschitz_norm, self.sigma, self.curvature_log, self.adjacency
+        )
+    }
+
+    fn __getnewargs__(&self) -> (f64, f64, f64, &'static str) {
+        (
+            self.lipschitz_norm,
+            self.sigma,
+            self.curvature_log,
+            self.adjacency.name(),
+        )
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> (Bound<'py, PyType>, (f64, f64, f64, &'static str)) {
+        (slf.get_type(), slf.get().__getnewargs__())
+    }
+}
+
+/// The Python object for an event.
+pub(crate) fn event_to_python(py: Python<'_>, event: &Event) -> PyResult<Py<PyAny>> {
+    Ok(match *event {
+        Event::Gaussian { sensitivity, sigma } => {
+            Py::new(py, GaussianEvent { sensitivity, sigma })?.into_any()
+        }
+        Event::DiscreteGaussian { sensitivity, sigma } => {
+            Py::new(py, DiscreteGaussianEvent { sensitivity, sigma })?.into_any()
+        }
+        Event::Exponential { epsilon0 } => Py::new(py, ExponentialEvent { epsilon0 })?.into_any(),
+        Event::Pure { epsilon } => Py::new(py, PureEvent { epsilon })?.into_any(),
+        Event::Laplace { sensitivity, scale } => {
+            Py::new(py, LaplaceEvent { sensitivity, scale })?.into_any()
+        }
+        Event::ZeroConcentrated { rho } => Py::new(py, ZeroConcentratedEvent { rho })?.into_any(),
+        Event::ObjectivePerturbation {
+            lipschitz_norm,
+            sigma,
+            curvature_log,
+            adjacency,
+        } => Py::new(
+            py,
+            ObjectivePerturbationEvent {
+                lipschitz_norm,
+                sigma,
+                curvature_log,
+                adjacency,
+            },
+        )?
+        .into_any(),
+    })
+}
+
+/// The event behind an object of any of the event classes.
+pub(crate) fn event_from_python(object: &Bound<'_, PyAny>) -> PyResult<Event> {
+    macro_rules! first_of {
+        ($($class:ident),+) => {
+            $(if let Ok(event) = object.cast::<$class>() {
+                return Ok(event.get().event());
+            })+
+        };
+    }
+    first_of!(
+        GaussianEvent,
+        DiscreteGaussianEvent,
+        ExponentialEvent,
+        PureEvent,
+        LaplaceEvent,
+        ZeroConcentratedEvent,
+        ObjectivePerturbationEvent
+    );
+    Err(PyTypeError::new_err(
+        "event must be one of the event classes of dpsparse.privacy, such as GaussianEvent",
+    ))
+}
+
+/// A count given as a Python integer; anything but 1 to 2^64 - 1 is out of its domain.
+fn count_from_python(count: &Bound<'_, PyAny>) -> PyResult<u64> {
+    count.extract::<u64>().map_err(|error| {
+        if error.is_instance_of::<PyTypeError>(count.py()) {
+            error
+        } else {
+            InvalidArgumentError::new_err("count must be an integer from 1 to 2**64 - 1")
+        }
+    })
+}
+
+/// Adds privacy events up and converts them to (epsilon, delta); every answer is rounded up.
+///
+/// The answers hold for adaptively chosen queries whose noise parameters were fixed beforehand.
+///
+/// Examples
+/// --------
+/// >>> from dpsparse.privacy import Accountant, ExponentialEvent
+/// >>> round(Accountant().add(ExponentialEvent(0.1), 100).epsilon(1e-6), 2)
+/// 2.41
+#[pyclass(name = "Accountant", module = "dpsparse._core")]
+pub(crate) struct PyAccountant(Accountant);
+
+#[pymethods]
+impl PyAccountant {
+    #[new]
+    fn new() -> Self {
+        Self(Accountant::new())
+    }
+
+    /// Add `count` runs of an event and return the accountant itself.
+    #[pyo3(signature = (event, count = None))]
+    #[pyo3(text_signature = "($self, event, count=1)")]
+    fn add<'py>(
+        mut slf: PyRefMut<'py, Self>,
+        event: &Bound<'py, PyAny>,
+        count: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<PyRefMut<'py, Self>> {
+        let count = count.map_or(Ok(1), count_from_python)?;
+        slf.0.add(event_from_python(event)?, count)?;
+        Ok(slf)
+    }
+
+    /// The least epsilon proved at `delta`; infinite where nothing is proved.
+    fn epsilon(&self, delta: f64) -> PyResult<f64> {
+        Ok(self.0.epsilon(delta)?)
+    }
+
+    /// The least delta proved at `epsilon`.
+    fn delta(&self, epsilon: f64) -> PyResult<f64> {
+        Ok(self.0.delta(epsilon)?)
+    }
+
+    /// The summed zero-concentrated parameter, or None where an event has none.
+    fn rho(&self) -> Option<f64> {
+        self.0.rho()
+    }
+
+    /// The events with their counts, as (event, count) pairs in the order of their first addition.
+    #[getter]
+    fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let pairs = self
+            .0
+            .events()
+            .iter()
+            .map(|(event, count)| Ok((event_to_python(py, event)?, *count)))
+            .collect::<PyResult<Vec<_>>>()?;
+        PyTuple::new(py, pairs)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let additions = self
+            .0
+            .events()
+            .iter()
+            .map(|(event, count)| {
+                let event = event_to_python(py, event)?.bind(py).repr()?.to_string();
+                Ok(if *count == 1 {
+                    format!(".add({event})")
+                } else {
+                    format!(".add({event}, {count})")
+                })
+            })
+            .collect::<PyResult<String>>()?;
+        Ok(format!("Accountant(){additions}"))
+    }
+}
+
+/// The least noisy parameter whose `count` events meet (epsilon, delta), from the private side.
+///
+/// Parameters
+/// ----------
+/// make_event : callable
+///     Takes the parameter, a float, and returns an event; its noise must be monotone in the parameter.
+/// count : int
+///     How often the event happens.
+/// epsilon, delta : float
+///     The budget.
+/// bracket : tuple of float
+///     Ends of the search, lower first; at least one must be private.
+///
+/// Returns
+/// -------
+/// float
+///     The parameter; the less noisy end where the whole bracket is private.
+#[pyfunction]
+#[pyo3(signature = (make_event, count, epsilon, delta, *, bracket))]
+fn calibrate(
+    make_event: &Bound<'_, PyAny>,
+    count: &Bound<'_, PyAny>,
+    epsilon: f64,
+    delta: f64,
+    bracket: (f64, f64),
+) -> PyResult<f64> {
+    let make = |parameter: f64| event_from_python(&make_event.call1((parameter,))?);
+    rust::calibrate(make, count_from_python(count)?, epsilon, delta, bracket)
+}
+
+/// The largest rho whose tight conversion meets (epsilon, delta), rounded down.
+///
+/// Parameters
+/// ----------
+/// epsilon, delta : float
+///     The budget.
+///
+/// Returns
+/// -------
+/// float
+///     The zero-concentrated parameter.
+#[pyfunction]
+fn rho_from_epsilon(epsilon: f64, delta: f64) -> PyResult<f64> {
+    Ok(rust::rho_from_epsilon(epsilon, delta)?)
+}
+
+/// The least epsilon at `delta` that rho-zero-concentrated privacy implies, rounded up.
+///
+/// Parameters
+/// ----------
+/// rho : float
+///     The zero-concentrated parameter.
+/// delta : float
+///     The probability left out.
+///
+/// Returns
+/// -------
+/// float
+///     epsilon by the tight conversion of Canonne, Kamath and Steinke (2020).
+#[pyfunction]
+fn epsilon_from_rho(rho: f64, delta: f64) -> PyResult<f64> {
+    Ok(rust::epsilon_from_rho(rho, delta)?)
+}
+
+/// The least sigma of Gaussian noise for (epsilon, delta) by the exact curve, rounded up.
+///
+/// Parameters
+/// ----------
+/// sensitivity : float
+///     L2 sensitivity of the answer.
+/// epsilon, delta : float
+///     The budget.
+///
+/// Returns
+/// -------
+/// float
+///     The standard deviation, in the units of the sensitivity.
+#[pyfunction]
+fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> PyResult<f64> {
+    Ok(rust::gaussian_sigma(sensitivity, epsilon, delta)?)
+}
+
+/// Adds the classes and functions to the extension module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<GaussianEvent>()?;
+    module.add_class::<DiscreteGaussianEvent>()?;
+    module.add_class::<ExponentialEvent>()?;
+    module.add_class::<PureEvent>()?;
+    module.add_class::<LaplaceEvent>()?;
+    module.add_class::<ZeroConcentratedEvent>()?;
+    module.add_class::<ObjectivePerturbationEvent>()?;
+    module.add_class::<PyAccountant>()?;
+    module.add_function(wrap_pyfunction!(calibrate, module)?)?;
+    module.add_function(wrap_pyfunction!(rho_from_epsilon, module)?)?;
+    module.add_function(wrap_pyfunction!(epsilon_from_rho, module)?)?;
+    module.add_function(wrap_pyfunction!(gaussian_sigma, module)?)
+}

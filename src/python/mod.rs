@@ -1,0 +1,13 @@
+//! The Python module `dpsparse._core`: the only files that name pyo3.
+
+pub(crate) mod accounting;
+pub(crate) mod error;
+
+use pyo3::prelude::*;
+
+/// Compiled part of dpsparse; import it through the package.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    error::register(module)?;
+    accounting::register(module)
+}
