@@ -17,7 +17,7 @@ const TINY: f64 = 1e-280;
 /// assert!(up(1.0, 0.0) > 1.0 && up(1.0, 1e-9) < 1.0 + 1.1e-9);
 /// ```
 pub fn up(x: f64, relative: f64) -> f64 {
-    debug_assert!(!(x < 0.0) && relative >= 0.0);
+    debug_assert!((x >= 0.0 || x.is_nan()) && relative >= 0.0);
     if x == f64::INFINITY {
         return x;
     }
@@ -32,7 +32,10 @@ pub fn up(x: f64, relative: f64) -> f64 {
 /// assert_eq!(down(0.0, 0.0), 0.0);
 /// ```
 pub fn down(x: f64, relative: f64) -> f64 {
-    debug_assert!(!(x < 0.0) && relative >= 0.0);
+    debug_assert!((x >= 0.0 || x.is_nan()) && relative >= 0.0);
+    if x == f64::INFINITY {
+        return x;
+    }
     (x - x * relative).next_down().max(0.0)
 }
 

@@ -1,8 +1,6 @@
-//! Arithmetic that the rest stands on: enclosures, directed rounding, integer kernels.
+//! Floating point with stated errors, and the few special functions that the accounting needs.
 
 pub mod directed;
-pub mod enclosure;
-pub mod kernel;
 pub mod normal;
 pub mod quadrature;
 pub mod search;

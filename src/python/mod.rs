@@ -2,9 +2,6 @@
 
 pub(crate) mod accounting;
 pub(crate) mod error;
-mod private;
-mod records;
-mod selection;
 
 use pyo3::prelude::*;
 
@@ -12,7 +9,5 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
-    accounting::register(module)?;
-    selection::register(module)?;
-    private::register(module)
+    accounting::register(module)
 }
