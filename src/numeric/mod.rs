@@ -1,6 +1,8 @@
-//! Floating point with stated errors, and the few special functions that the accounting needs.
+//! Arithmetic that the rest stands on: enclosures, directed rounding, integer kernels.
 
 pub mod directed;
+pub mod enclosure;
+pub mod kernel;
 pub mod normal;
 pub mod quadrature;
 pub mod search;

@@ -2,6 +2,9 @@
 
 pub(crate) mod accounting;
 pub(crate) mod error;
+mod private;
+mod records;
+mod selection;
 
 use pyo3::prelude::*;
 
@@ -9,5 +12,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
-    accounting::register(module)
+    accounting::register(module)?;
+    selection::register(module)?;
+    private::register(module)
 }
