@@ -5,6 +5,7 @@ Provenance, licence and the note on use stand in the README beside this file.
 Everything that shapes a feature (levels, bin ends, their order) is a constant below, taken from the public
 documentation of the set (``adult.names``) and from round numbers, never computed from the rows. A level found by
 looking at the data, or a quantile used as a bin end, would be a release of its own that no certificate accounts for.
+(Which round bins to take was compared on this public set: the README says how.)
 """
 
 import csv
