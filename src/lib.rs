@@ -1,4 +1,53 @@
-#![doc = "Differentially private empirical risk minimisation with sparsity-inducing norms."]
+//! Differentially private empirical risk minimisation with sparsity-inducing norms.
+//!
+//! Data flows one way: records -> bounded integers -> answer (noise inside) -> mechanism -> release. Map of the crate:
+//!
+//! | module | what stands there |
+//! |---|---|
+//! | [`loss`] | scalar losses l(z; y), catalogued by name |
+//! | [`polytope`] | constraint sets by their vertices |
+//! | [`privacy`] | the trusted room: records, sensitivities, noise, selection, accounting |
+//! | [`mechanism`] | mechanisms built from the room's answers; they plan before data |
+//! | [`release`](mod@release) | run a plan: coefficients and their [`Certificate`] |
+//! | [`numeric`] | integer kernels, enclosures, directed rounding |
+//!
+//! A private sparse classifier, from plan to certificate:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use dpsparse::loss::Logistic;
+//! use dpsparse::mechanism::{FrankWolfe, Plan, Problem};
+//! use dpsparse::polytope::L1Ball;
+//! use dpsparse::privacy::event::Adjacency;
+//! use dpsparse::privacy::noise::source::Source;
+//! use dpsparse::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
+//!
+//! // Public facts, and the plan that follows from them alone.
+//! let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
+//! let schema = Schema::new(3, bounds, Geometry::Centred, Target::Classes, true, None)?;
+//! let problem = Problem {
+//!     schema: schema.clone(),
+//!     n_samples: 4000,
+//!     loss: Arc::new(Logistic),
+//!     residual_bound: None,
+//!     epsilon: 1.0,
+//!     delta: Some(1e-6),
+//!     adjacency: Adjacency::ReplaceOne,
+//!     records_per_person: 1,
+//! };
+//! let plan = FrankWolfe::default().plan(problem, Arc::new(L1Ball::new(4, 10.0)))?;
+//! assert!(plan.n_iter() > 1);
+//!
+//! // The records: the second feature decides the class.
+//! let x = ndarray::Array2::from_shape_fn((4000, 3), |(i, j)| ((i * (j + 3) * 7919) % 201) as f64 / 100.0 - 1.0);
+//! let y: Vec<f64> = x.column(1).iter().map(|&value| if value > 0.0 { 1.0 } else { -1.0 }).collect();
+//! let data = BoundedData::from_dense(x.view(), &y, schema)?;
+//!
+//! let release = dpsparse::release::run(&plan, &data, &mut Source::secure()?, &mut |_, _| Ok(()))?;
+//! assert!(release.coefficients[1] > 1.0);
+//! assert!(release.certificate.verify() && release.certificate.epsilon(1e-6)? <= 1.0);
+//! # Ok::<(), dpsparse::Error>(())
+//! ```
 
 pub mod error;
 pub mod loss;

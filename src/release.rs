@@ -156,7 +156,7 @@ impl Certificate {
     fn accountant(&self) -> Result<Accountant> {
         let mut accountant = Accountant::new();
         for spent in &self.events {
-            accountant.add(spent.event.clone(), spent.count)?;
+            accountant.add(spent.event, spent.count)?;
         }
         Ok(accountant)
     }
@@ -292,7 +292,7 @@ impl std::fmt::Display for Certificate {
         for spent in &self.events {
             writeln!(
                 f,
-                "  spent      {} x {}",
+                "  spent      {} times: {}",
                 spent.count,
                 spent.event.describe()
             )?;

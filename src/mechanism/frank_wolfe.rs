@@ -218,7 +218,7 @@ impl Plan for FrankWolfePlan {
     }
 
     fn events(&self) -> Vec<(Event, u64)> {
-        vec![(self.selection.event().clone(), self.n_iter as u64)]
+        vec![(*self.selection.event(), self.n_iter as u64)]
     }
 
     /// On the linear score of a vertex: 1/eta of the exponential mechanism, or the scale of the paper's Laplace noise.

@@ -22,7 +22,7 @@ pub struct Interval {
 /// Enclosure of 2^-x, in units of 2^-63, for x in units of 2^-57 known by an interval.
 ///
 /// Lower end: 2^-x >= its Taylor sum with every operation rounded down. Upper end: the same plus the error bound of
-/// [`exp2_neg_below`].
+/// `exp2_neg_below`.
 ///
 /// ```
 /// use dpsparse::numeric::enclosure::{Interval, exp2_neg};
@@ -37,7 +37,7 @@ pub fn exp2_neg(x: Interval) -> Interval {
     }
 }
 
-/// Bound on the error of [`exp2_neg_below`] in units of 2^-63: see there.
+/// Bound on the error of `exp2_neg_below` in units of 2^-63: see there.
 const ERROR: u64 = 12;
 
 /// 2^-x rounded down, at most [`ERROR`] units of 2^-63 below the truth.

@@ -32,7 +32,7 @@ impl VertexList {
         }
         let largest = entries().fold(0.0f64, |largest, entry| largest.max(entry.abs()));
         let unit = largest / LATTICE;
-        if !(unit > f64::MIN_POSITIVE) {
+        if unit < f64::MIN_POSITIVE {
             return invalid("must not all be zero");
         }
         let mut rounded: Vec<Vec<(u32, i64)>> = vertices

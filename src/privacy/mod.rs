@@ -1,4 +1,24 @@
-//! The trusted room.
+//! THE TRUSTED ROOM: the only code that reads records, and everything that a guarantee rests on.
+//!
+//! Audit guide, in reading order:
+//!
+//! 1. [`schema`](Schema): public facts, and the map of features onto integers.
+//! 2. [`bounded_data`](BoundedData): records are clipped and rounded on entry. Fields are visible in here only.
+//! 3. [`derivative_lattice`](DerivativeLattice): d_i is a clamped integer function of record i and of public state.
+//! 4. [`sensitivity`]: every bound with its proof. [`event`], [`accountant`], [`calibrate`]: what an answer costs.
+//! 5. [`noise`]: one generator, exact laws. [`selection`]: the exact exponential mechanism.
+//! 6. [`answer`]: the only exits. Each takes its event off the budget (`ledger`), then draws.
+//!
+//! Invariants, each with a test:
+//! - nothing outside `privacy` reads a record (it does not compile);
+//! - at a public theta, the contribution of record i depends on record i and on public state alone, whatever a user's loss
+//!   does: it was tabulated before any record was read;
+//! - integers are exact: no result depends on threads, storage or the order of records, and no accumulator overflows;
+//! - an answer that the plan does not hold is refused before anything is drawn;
+//! - floats never decide a random choice: weights are enclosed in integers and compared with lazily drawn bits.
+//!
+//! Trusted beyond this folder: the catalogued losses, `numeric` (the one file of it with `unsafe` is `kernel`), the
+//! ChaCha20 generator and the operating system's entropy. Not trusted: polytopes' callers, mechanisms, Python, users' losses.
 #![forbid(unsafe_code)]
 
 pub mod accountant;

@@ -79,7 +79,7 @@ impl Contribution {
             .and_then(|factor| self.times(factor))
     }
 
-    /// Euclidean norm of the change of the whole gradient: |d x|_2 <= d_max sqrt(row_norm^2 + 16383^2 [intercept]), where
+    /// Euclidean norm of the change of the whole gradient: |d x|_2 <= d_max sqrt(row_norm^2 + 16383^2), where
     /// without a given row norm |x|_2 <= 16383 sqrt(n_features). M3, l-infinity ball.
     ///
     /// # Errors

@@ -179,7 +179,7 @@ impl<'a> VertexSelector<'a> {
             loss,
             structure: polytope.structure(),
             plan,
-            budget: Budget::new(&[(plan.event.clone(), count)]),
+            budget: Budget::new(&[(plan.event, count)]),
             source,
             spent: 0,
             margins: vec![0; n],
@@ -302,9 +302,6 @@ impl<'a> VertexSelector<'a> {
 
     /// The events spent, and whether the randomness was secure.
     pub fn finish(self) -> (Vec<(Event, u64)>, bool) {
-        (
-            vec![(self.plan.event.clone(), self.spent)],
-            self.source.is_secure(),
-        )
+        (vec![(self.plan.event, self.spent)], self.source.is_secure())
     }
 }
