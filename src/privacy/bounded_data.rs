@@ -346,7 +346,8 @@ impl BoundedData {
             }
             squares[i] += i64::from(*value) * i64::from(*value);
         });
-        if squares.iter().all(|&square| square as f64 <= bound * bound) {
+        let limit = (bound as i128).pow(2);
+        if squares.iter().all(|&square| i128::from(square) <= limit) {
             Ok(())
         } else {
             Err(Error::InvalidData(

@@ -5,6 +5,7 @@ pub(crate) mod error;
 mod private;
 mod records;
 mod selection;
+mod threads;
 
 use pyo3::prelude::*;
 

@@ -1,7 +1,6 @@
 //! Plans and private fits for Python.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -9,8 +8,9 @@ use pyo3::types::PyType;
 
 use super::accounting::event_to_python;
 use super::error::UserLossError;
-use super::records::Records;
+use super::records::{Records, to_vec};
 use super::selection::source;
+use super::threads;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
 use crate::mechanism::{Calibration, FrankWolfe, Plan, Problem};
@@ -18,9 +18,6 @@ use crate::polytope::{GroupBall, L1Ball, LinfBall, Polytope, Simplex, VertexList
 use crate::privacy::event::Event;
 use crate::privacy::{Bounds, Geometry, Schema, Target, non_private_integer_gradient};
 use crate::release::{Certificate, run};
-
-/// How often a fit looks for Ctrl-C and reports progress.
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 fn events_to_python(
     py: Python<'_>,
@@ -407,33 +404,16 @@ fn fit_private<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Fitted<'py>> {
     let inner = Arc::clone(&plan.plan);
-    let data = x.ingest(py, &y, &inner.problem().schema)?;
-    let mut source = source(seed)?;
-    let mut raised = None;
-    let release = py.detach(|| {
-        let mut last = Instant::now();
-        let mut report = |done: usize, total: usize| {
-            if last.elapsed() < SIGNAL_INTERVAL && done < total {
-                return Ok(());
-            }
-            last = Instant::now();
-            let called = Python::attach(|py| {
-                py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |progress| {
-                    progress.call1(py, (done, total)).map(drop)
-                })
-            });
-            called.map_err(|error| {
-                raised = Some(error);
-                Error::Interrupted
-            })
-        };
-        run(inner.as_ref(), &data, &mut source, &mut report)
-    });
-    if let Some(error) = raised {
-        return Err(error);
-    }
-    let mut release = release?;
+    let (x, y) = (x.views()?, to_vec(&y));
+    let mut release = threads::run(py, progress.as_ref(), |progress| {
+        let data = x.ingest(&y, &inner.problem().schema)?;
+        run(
+            inner.as_ref(),
+            &data,
+            &mut source(seed)?,
+            &mut |done, total| progress.report(done, total),
+        )
+    })??;
     for assumption in &plan.assumptions {
         release.certificate.assume(assumption.as_str());
     }
@@ -457,10 +437,12 @@ fn non_private_gradient<'py>(
     unit: f64,
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64, f64)> {
     let (problem, _) = statement.build(py)?;
-    let data = x.ingest(py, &y, &problem.schema)?;
     let lattice = problem.derivative_lattice()?;
-    let gradient =
-        non_private_integer_gradient(&data, problem.loss.as_ref(), &lattice, &theta, unit)?;
+    let (x, y) = (x.views()?, to_vec(&y));
+    let gradient = threads::run(py, None, |_| {
+        let data = x.ingest(&y, &problem.schema)?;
+        non_private_integer_gradient(&data, problem.loss.as_ref(), &lattice, &theta, unit)
+    })??;
     Ok((gradient.into_pyarray(py), lattice.bound(), lattice.scale()))
 }
 

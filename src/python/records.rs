@@ -1,12 +1,13 @@
 //! Records from Python: numpy buffers are read once, in the pass that clips them.
 
+use ndarray::ArrayView2;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::privacy::{BoundedData, Compressed, Orientation, Schema};
 
-/// A dense array, or the parts (orientation, shape, starts, indices, values) of a compressed one.
+/// A dense array, or the parts (format, shape, starts, indices, values) of a compressed one.
 #[derive(FromPyObject)]
 pub(super) enum Records<'py> {
     Double(PyReadonlyArray2<'py, f64>),
@@ -32,80 +33,101 @@ pub(super) enum Values<'py> {
     Single(PyReadonlyArray1<'py, f32>),
 }
 
-fn compressed<T, I>(
-    orientation: &str,
-    shape: (usize, usize),
-    (starts, indices, values): (&[I], &[I], &[T]),
-    y: &[f64],
-    schema: Schema,
-) -> Result<BoundedData>
-where
-    T: Copy + Into<f64> + Sync,
-    I: Copy + TryInto<usize> + Sync,
-{
-    let orientation = match orientation {
-        "csr" => Orientation::Rows,
-        _ => Orientation::Columns,
-    };
-    BoundedData::from_sparse(
-        Compressed {
-            starts,
-            indices,
-            values,
-        },
-        orientation,
-        shape,
-        y,
-        schema,
-    )
+/// The same as plain views that other threads can read.
+pub(super) enum Views<'a> {
+    Double(ArrayView2<'a, f64>),
+    Single(ArrayView2<'a, f32>),
+    ShortDouble(Sparse<'a, f64, i32>),
+    ShortSingle(Sparse<'a, f32, i32>),
+    LongDouble(Sparse<'a, f64, i64>),
+    LongSingle(Sparse<'a, f32, i64>),
+}
+
+/// Orientation, shape and parts of a compressed matrix.
+type Sparse<'a, T, I> = (Orientation, (usize, usize), Compressed<'a, T, I>);
+
+pub(super) fn to_vec(y: &PyReadonlyArray1<'_, f64>) -> Vec<f64> {
+    y.as_array().to_vec()
 }
 
 impl Records<'_> {
-    /// Bounded integers, with the interpreter free for others meanwhile.
-    pub(super) fn ingest(
-        &self,
-        py: Python<'_>,
-        y: &PyReadonlyArray1<'_, f64>,
-        schema: &Schema,
-    ) -> PyResult<BoundedData> {
-        let schema = schema.clone();
-        let y = y.as_array();
-        let y: Vec<f64> = y.iter().copied().collect();
-        let data = match self {
-            Records::Double(x) => {
-                let x = x.as_array();
-                py.detach(|| BoundedData::from_dense(x, &y, schema))
-            }
-            Records::Single(x) => {
-                let x = x.as_array();
-                py.detach(|| BoundedData::from_dense(x, &y, schema))
-            }
-            Records::Compressed(orientation, shape, starts, indices, values) => {
-                let problem = || {
-                    Error::invalid(
-                        "X",
-                        "must have contiguous index and value arrays of one kind",
-                    )
-                };
-                macro_rules! ingest {
-                    ($starts:expr, $indices:expr, $values:expr) => {{
-                        let parts = (
-                            $starts.as_slice().map_err(|_| problem())?,
-                            $indices.as_slice().map_err(|_| problem())?,
-                            $values.as_slice().map_err(|_| problem())?,
-                        );
-                        py.detach(|| compressed(orientation, *shape, parts, &y, schema))
-                    }};
-                }
-                match (starts, indices, values) {
-                    (Indices::Short(s), Indices::Short(i), Values::Double(v)) => ingest!(s, i, v),
-                    (Indices::Short(s), Indices::Short(i), Values::Single(v)) => ingest!(s, i, v),
-                    (Indices::Long(s), Indices::Long(i), Values::Double(v)) => ingest!(s, i, v),
-                    (Indices::Long(s), Indices::Long(i), Values::Single(v)) => ingest!(s, i, v),
-                    _ => Err(problem()),
-                }
+    pub(super) fn views(&self) -> Result<Views<'_>> {
+        let problem = || {
+            Error::invalid(
+                "X",
+                "must have contiguous index and value arrays of one kind",
+            )
+        };
+        let (format, shape, starts, indices, values) = match self {
+            Records::Double(x) => return Ok(Views::Double(x.as_array())),
+            Records::Single(x) => return Ok(Views::Single(x.as_array())),
+            Records::Compressed(format, shape, starts, indices, values) => {
+                (format, *shape, starts, indices, values)
             }
         };
-        Ok(data?)
+        let orientation = match format.as_str() {
+            "csr" => Orientation::Rows,
+            "csc" => Orientation::Columns,
+            _ => {
+                return Err(Error::invalid(
+                    "X",
+                    "must be a CSR or CSC matrix when sparse",
+                ));
+            }
+        };
+        macro_rules! parts {
+            ($starts:expr, $indices:expr, $values:expr) => {{
+                let starts = $starts.as_slice().map_err(|_| problem())?;
+                let indices = $indices.as_slice().map_err(|_| problem())?;
+                let values = $values.as_slice().map_err(|_| problem())?;
+                (
+                    orientation,
+                    shape,
+                    Compressed {
+                        starts,
+                        indices,
+                        values,
+                    },
+                )
+            }};
+        }
+        Ok(match (starts, indices, values) {
+            (Indices::Short(s), Indices::Short(i), Values::Double(v)) => {
+                Views::ShortDouble(parts!(s, i, v))
+            }
+            (Indices::Short(s), Indices::Short(i), Values::Single(v)) => {
+                Views::ShortSingle(parts!(s, i, v))
+            }
+            (Indices::Long(s), Indices::Long(i), Values::Double(v)) => {
+                Views::LongDouble(parts!(s, i, v))
+            }
+            (Indices::Long(s), Indices::Long(i), Values::Single(v)) => {
+                Views::LongSingle(parts!(s, i, v))
+            }
+            _ => return Err(problem()),
+        })
+    }
+}
+
+impl Views<'_> {
+    /// Bounded integers: the one pass that reads the buffers.
+    pub(super) fn ingest(self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
+        let schema = schema.clone();
+        match self {
+            Views::Double(x) => BoundedData::from_dense(x, y, schema),
+            Views::Single(x) => BoundedData::from_dense(x, y, schema),
+            Views::ShortDouble((way, shape, x)) => {
+                BoundedData::from_sparse(x, way, shape, y, schema)
+            }
+            Views::ShortSingle((way, shape, x)) => {
+                BoundedData::from_sparse(x, way, shape, y, schema)
+            }
+            Views::LongDouble((way, shape, x)) => {
+                BoundedData::from_sparse(x, way, shape, y, schema)
+            }
+            Views::LongSingle((way, shape, x)) => {
+                BoundedData::from_sparse(x, way, shape, y, schema)
+            }
+        }
     }
 }

@@ -70,9 +70,12 @@ def _seed(random_state: Any) -> int | None:
 
 def _records(X: Any) -> Any:
     """Return what the Rust core takes: an array, or the parts of a compressed matrix."""
-    if sp.issparse(X):
-        return X.format, X.shape, X.indptr, X.indices, X.data
-    return X
+    if not sp.issparse(X):
+        return X
+    indptr, indices = X.indptr, X.indices
+    if indptr.dtype != indices.dtype:
+        indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
+    return X.format, X.shape, indptr, indices, X.data
 
 
 class _PrivateSparse(BaseEstimator):
