@@ -6,5 +6,5 @@ from dpsparse._core import (
 )
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
-from dpsparse.mechanisms import FrankWolfe
+from dpsparse.mechanisms import FrankWolfe, PenalisedFrankWolfe
 from dpsparse.polytopes import DisjointGroups, Vertices

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from dpsparse._core import InvalidArgumentError
 
-__all__ = ["FrankWolfe"]
+__all__ = ["FrankWolfe", "PenalisedFrankWolfe"]
 
 
 @dataclass(frozen=True)
@@ -37,23 +37,51 @@ class FrankWolfe:
     name: ClassVar[str] = "frank-wolfe"
 
 
-MECHANISMS: dict[str, type[FrankWolfe]] = {FrankWolfe.name: FrankWolfe}
+@dataclass(frozen=True)
+class PenalisedFrankWolfe:
+    """Private Frank-Wolfe on ``mean loss + alpha * norm(theta)`` (generalised conditional gradient).
+
+    As :class:`FrankWolfe`, with the origin as one more candidate: it costs nothing, every vertex costs ``alpha * radius``, a
+    public constant. The intercept is penalised like a coefficient.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        Penalty per unit of the norm, in scaled units. None: the estimator's. One of the two must be set.
+    n_iter : int, optional
+        Number of steps T. None: the public rule of :class:`FrankWolfe`.
+    radius : float, optional
+        Size of the ball that is searched, in scaled units. None: the estimator's, or the public default.
+    """
+
+    alpha: float | None = None
+    n_iter: int | None = None
+    radius: float | None = None
+    name: ClassVar[str] = "penalised-frank-wolfe"
 
 
-def resolve(mechanism: Any) -> FrankWolfe:
-    """Return the configured mechanism for a ``mechanism`` argument; "auto" means Frank-Wolfe for now.
+Mechanism: TypeAlias = FrankWolfe | PenalisedFrankWolfe
+
+MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in (FrankWolfe, PenalisedFrankWolfe)}
+
+
+def resolve(mechanism: Any, alpha: Any) -> Mechanism:
+    """Return the configured mechanism for a ``mechanism`` argument.
+
+    "auto" means Frank-Wolfe for now: penalised where the user set ``alpha``, constrained elsewhere.
 
     Raises
     ------
     InvalidArgumentError
         If it is neither a known name nor a mechanism object.
     """
-    if isinstance(mechanism, FrankWolfe):
+    if isinstance(mechanism, FrankWolfe | PenalisedFrankWolfe):
         return mechanism
-    if mechanism == "auto":
-        return FrankWolfe()
-    if isinstance(mechanism, str) and mechanism in MECHANISMS:
-        return MECHANISMS[mechanism]()
+    if isinstance(mechanism, str):
+        if mechanism == "auto":
+            return FrankWolfe() if alpha is None else PenalisedFrankWolfe()
+        if mechanism in MECHANISMS:
+            return MECHANISMS[mechanism]()
     known = ", ".join(repr(name) for name in ("auto", *MECHANISMS))
     raise InvalidArgumentError(f"mechanism must be one of {known} or a configured object such as FrankWolfe(n_iter=40)")
 

@@ -31,10 +31,15 @@ pub enum Calibration {
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: [`crate::privacy::sensitivity`]. **Privacy**: T adaptive
 /// selections of bounded range epsilon0 each compose in Renyi divergence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// **Penalised** (`penalty` alpha): minimises mean loss + alpha norm(theta) inside the ball by generalised conditional gradient
+/// (Harchaoui, Juditsky & Nemirovski 2015): every vertex has norm `radius`, so the linear step compares <s, gradient> + alpha radius
+/// with 0 for the origin, which becomes a candidate with a public constant score. Sensitivity and cost stay as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FrankWolfe {
     /// T; None: the public rule of [`FrankWolfe::plan`].
     pub n_iter: Option<usize>,
+    /// alpha of the penalised form, in units of the mean loss per scaled unit of the norm; None: no penalty.
+    pub penalty: Option<f64>,
     /// Scale of the noise.
     pub calibration: Calibration,
     /// Must be true for [`Calibration::Paper`].
@@ -52,6 +57,7 @@ pub struct FrankWolfePlan {
     noise_scale: f64,
     predicted_excess_risk: f64,
     certified: bool,
+    penalty: Option<f64>,
 }
 
 impl FrankWolfe {
@@ -149,16 +155,24 @@ impl FrankWolfe {
                 )
             }
         };
-        let selection = SelectionPlan::new(
+        let mut selection = SelectionPlan::new(
             polytope.as_ref(),
             &problem.schema,
             contribution,
             lattice,
             noise,
         )?;
+        if let Some(alpha) = self.penalty {
+            if !(alpha.is_finite() && alpha > 0.0) {
+                return Err(Error::invalid("alpha", "must be positive and finite"));
+            }
+            selection =
+                selection.with_origin(polytope.as_ref(), alpha * polytope.unit() / score_unit)?;
+        }
         Ok(FrankWolfePlan {
             predicted_excess_risk: excess(n_iter),
             certified: self.calibration == Calibration::Tight,
+            penalty: self.penalty,
             problem,
             polytope,
             selection,
@@ -198,8 +212,11 @@ impl Plan for FrankWolfePlan {
     }
 
     fn describe(&self) -> String {
+        let penalty = self
+            .penalty
+            .map_or(String::new(), |alpha| format!(" with penalty {alpha}"));
         format!(
-            "frank-wolfe over the {}, {} iterations",
+            "frank-wolfe over the {}{penalty}, {} iterations",
             self.polytope.name(),
             self.n_iter
         )

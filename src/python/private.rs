@@ -364,11 +364,12 @@ impl Statement {
 }
 
 #[pyfunction]
-#[pyo3(signature = (statement, *, n_iter, calibration, allow_uncertified))]
+#[pyo3(signature = (statement, *, n_iter, penalty, calibration, allow_uncertified))]
 fn plan_frank_wolfe(
     py: Python<'_>,
     statement: Statement,
     n_iter: Option<usize>,
+    penalty: Option<f64>,
     calibration: &str,
     allow_uncertified: bool,
 ) -> PyResult<PyPlan> {
@@ -380,6 +381,7 @@ fn plan_frank_wolfe(
     let (problem, polytope) = statement.build(py)?;
     let mechanism = FrankWolfe {
         n_iter,
+        penalty,
         calibration,
         allow_uncertified,
     };

@@ -16,7 +16,7 @@ from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
-from dpsparse.mechanisms import own_field_wins, resolve
+from dpsparse.mechanisms import PenalisedFrankWolfe, own_field_wins, resolve
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
 
@@ -87,9 +87,8 @@ class _PrivateSparse(BaseEstimator):
 
     def _statement(self, n_samples: int, n_features: int, radius: Any) -> dict[str, Any]:
         lower, upper = _bound_arrays(self.bounds)
-        for name in ("alpha", "ridge"):
-            if getattr(self, name) is not None:
-                raise InvalidArgumentError(f"{name} is not used by frank-wolfe, which takes radius; leave it at None")
+        if self.ridge is not None:
+            raise InvalidArgumentError("ridge is not used by frank-wolfe; leave it at None")
         if self.adjacency == "add-remove":
             if self.n_public is None:
                 raise InvalidArgumentError("n_public must be given under add-remove, where the true count is private")
@@ -138,14 +137,26 @@ class _PrivateSparse(BaseEstimator):
         UnsoundMechanismError
             If the combination has no proved guarantee.
         """
-        mechanism = resolve(self.mechanism)
+        mechanism = resolve(self.mechanism, self.alpha)
         n_iter = own_field_wins("n_iter", mechanism.n_iter, self.n_iter)
         radius = own_field_wins("radius", mechanism.radius, self.radius)
+        calibration, allow_uncertified, alpha = "tight", False, None
+        if isinstance(mechanism, PenalisedFrankWolfe):
+            alpha = own_field_wins("alpha", mechanism.alpha, self.alpha)
+            if alpha is None:
+                raise InvalidArgumentError("alpha must be given for penalised-frank-wolfe")
+        else:
+            calibration, allow_uncertified = mechanism.calibration, bool(mechanism.allow_uncertified)
+            if self.alpha is not None:
+                raise InvalidArgumentError(
+                    "alpha is not used by frank-wolfe, which takes radius; leave it at None, or use penalised-frank-wolfe"
+                )
         return _core.plan_frank_wolfe(
             self._statement(int(n_samples), int(n_features), radius),
             n_iter=None if n_iter is None else _positive_integer("n_iter", n_iter),
-            calibration=str(mechanism.calibration),
-            allow_uncertified=bool(mechanism.allow_uncertified),
+            penalty=_optional_number("alpha", alpha),
+            calibration=str(calibration),
+            allow_uncertified=allow_uncertified,
         )
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
@@ -192,10 +203,11 @@ class PrivateSparseClassifier(LinearClassifierMixin, _PrivateSparse):
         Shape of the set of models.
     radius : float, optional
         Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 10.
-    alpha : None
-        Not used by Frank-Wolfe.
+    alpha : float, optional
+        Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto", "frank-wolfe" or :class:`dpsparse.FrankWolfe`.
+        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`, :class:`dpsparse.PenalisedFrankWolfe`.
+        "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
     bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the features: two numbers, or two arrays with one entry per feature. Values outside are clipped.
     row_norm : float, optional
@@ -353,10 +365,11 @@ class PrivateSparseRegressor(LinearRegressorMixin, _PrivateSparse):
         Shape of the set of models.
     radius : float, optional
         Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 2.
-    alpha : None
-        Not used by Frank-Wolfe.
+    alpha : float, optional
+        Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto", "frank-wolfe" or :class:`dpsparse.FrankWolfe`.
+        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`, :class:`dpsparse.PenalisedFrankWolfe`.
+        "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
     bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the features. Values outside are clipped.
     y_bounds : pair (lower, upper), default (-1.0, 1.0)

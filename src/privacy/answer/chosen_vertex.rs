@@ -36,6 +36,7 @@ pub struct SelectionPlan {
     shift: u32,
     lattice: DerivativeLattice,
     noise: SelectionNoise,
+    origin: Option<i64>,
     event: Event,
 }
 
@@ -117,8 +118,31 @@ impl SelectionPlan {
             shift,
             lattice,
             noise,
+            origin: None,
             event,
         })
+    }
+
+    /// Makes the origin a further candidate, with the constant score `-penalty`: the linear step of a penalised problem, where
+    /// every vertex costs `penalty` and the origin nothing. A public constant has sensitivity 0, so nothing else changes.
+    ///
+    /// # Errors
+    /// A penalty outside [0, 2^60), or a structure that has no list of coordinates.
+    pub fn with_origin(mut self, polytope: &dyn Polytope, penalty: f64) -> Result<Self> {
+        if !matches!(polytope.structure(), Structure::Coordinates(_)) {
+            return Err(Error::invalid(
+                "norm",
+                "must be \"l1\" or \"simplex\" for a penalised fit",
+            ));
+        }
+        if !(0.0..2f64.powi(60)).contains(&penalty) {
+            return Err(Error::invalid(
+                "alpha",
+                "must be positive and below what integer scores hold",
+            ));
+        }
+        self.origin = Some(-(penalty.round() as i64));
+        Ok(self)
     }
 
     /// The event of one selection.
@@ -279,11 +303,13 @@ impl<'a> VertexSelector<'a> {
             }
             Structure::Signs { .. } | Structure::Groups(_) => {}
         }
+        self.scores.extend(self.plan.origin);
     }
 
     fn candidate(&self, choice: usize) -> Vec<(u32, i64)> {
         match self.structure {
-            Structure::Coordinates(list) => vec![list[choice]],
+            // One beyond the list is the origin.
+            Structure::Coordinates(list) => list.get(choice).copied().into_iter().collect(),
             Structure::Vertices(list) => list[choice].clone(),
             Structure::Signs { .. } | Structure::Groups(_) => Vec::new(),
         }
