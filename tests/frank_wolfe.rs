@@ -229,6 +229,7 @@ fn the_papers_calibration_is_never_certified() {
         n_iter: Some(5),
         calibration: Calibration::Paper,
         allow_uncertified,
+        penalty: None,
     };
     let ball: Arc<dyn Polytope> = Arc::new(L1Ball::new(5, 10.0));
     let refused = make(false).plan(problem(4, 500, Geometry::Centred), Arc::clone(&ball));
