@@ -1,10 +1,48 @@
-"""Differentially private sparse linear models."""
+"""Differentially private empirical risk minimisation with sparsity-inducing norms.
+
+Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
+:class:`SparseClassifier`, :class:`SparseRegressor`. Accounting and noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
+"""
 
 from dpsparse._core import (
-    BudgetExceededError, Certificate, DpsparseError, InvalidArgumentError, InvalidDataError, Plan, RandomnessError,
-    UnsoundMechanismError, UserLossError,
+    BudgetExceededError,
+    Certificate,
+    DpsparseError,
+    InvalidArgumentError,
+    InvalidDataError,
+    NotConvergedError,
+    Plan,
+    RandomnessError,
+    UnsoundMechanismError,
+    UserLossError,
 )
-from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
 from dpsparse.mechanisms import FrankWolfe, PenalisedFrankWolfe
 from dpsparse.polytopes import DisjointGroups, Vertices
+
+__all__ = [
+    "BudgetExceededError",
+    "Certificate",
+    "CustomLoss",
+    "DisjointGroups",
+    "DpsparseError",
+    "FrankWolfe",
+    "Hinge",
+    "Huber",
+    "InvalidArgumentError",
+    "InvalidDataError",
+    "Logistic",
+    "NotConvergedError",
+    "PenalisedFrankWolfe",
+    "Plan",
+    "PrivateSparseClassifier",
+    "PrivateSparseRegressor",
+    "RandomnessError",
+    "SparseClassifier",
+    "SparseRegressor",
+    "Squared",
+    "UnsoundMechanismError",
+    "UserLossError",
+    "Vertices",
+]

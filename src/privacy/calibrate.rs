@@ -9,6 +9,12 @@ use crate::numeric::search::bisect;
 /// Relative width at which bisection stops.
 const WIDTH: f64 = 1e-13;
 
+/// Whether both answers of the accountant meet the budget; they agree up to rounding, and a budget that was calibrated must not be
+/// reported as exceeded by either.
+fn meets(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<bool> {
+    Ok(accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon)
+}
+
 /// The least noisy parameter in `bracket` for which `count` events `make_event(parameter)` are (epsilon, delta)-DP.
 ///
 /// Noise must be monotone in the parameter; its direction is found from the ends of the bracket. If the whole bracket is
@@ -48,7 +54,7 @@ pub fn calibrate<E: From<Error>>(
     let private = |parameter: f64| -> std::result::Result<bool, E> {
         let mut accountant = Accountant::new();
         accountant.add(make_event(parameter)?, count)?;
-        Ok(accountant.delta(epsilon)? <= delta)
+        Ok(meets(&accountant, epsilon, delta)?)
     };
     match (private(low)?, private(high)?) {
         (true, true) => {
@@ -101,17 +107,17 @@ pub fn epsilon_from_rho(rho: f64, delta: f64) -> Result<f64> {
 pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
     check_epsilon(epsilon)?;
     check_delta(delta)?;
-    let meets = |rho: f64| Ok::<_, Error>(epsilon_of_zcdp(rho, delta) <= epsilon);
+    let private = |rho: f64| Ok::<_, Error>(epsilon_of_zcdp(rho, delta) <= epsilon);
     let mut low = (epsilon + 1.0).min(1.0);
-    while low > 0.0 && !meets(low)? {
+    while low > 0.0 && !private(low)? {
         low *= 0.25;
     }
     let mut high = 2.0 * low.max(f64::MIN_POSITIVE);
-    while high.is_finite() && meets(high)? {
+    while high.is_finite() && private(high)? {
         low = high;
         high *= 4.0;
     }
-    Ok(down(bisect(meets, high, low, WIDTH)?, 0.0))
+    Ok(down(bisect(private, high, low, WIDTH)?, 0.0))
 }
 
 /// The least sigma for which Gaussian noise on an answer of L2 `sensitivity` is (epsilon, delta)-DP by the exact curve, rounded up.
@@ -131,7 +137,7 @@ pub fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64>
     let private = |sigma: f64| -> Result<bool> {
         let mut accountant = Accountant::new();
         accountant.add(Event::gaussian(sensitivity, sigma)?, 1)?;
-        Ok(accountant.delta(epsilon)? <= delta)
+        meets(&accountant, epsilon, delta)
     };
     let too_large = || {
         Error::invalid(
@@ -179,7 +185,8 @@ mod tests {
 
     #[test]
     fn every_kind_calibrates_to_the_edge() {
-        let makers: [(&dyn Fn(f64) -> Result<Event>, f64); 7] = [
+        type Maker<'a> = &'a dyn Fn(f64) -> Result<Event>;
+        let makers: [(Maker, f64); 7] = [
             (&|s| Event::gaussian(1.0, s), -1.0),
             (&|s| Event::discrete_gaussian(1.0, s), -1.0),
             (&Event::exponential, 1.0),

@@ -11,8 +11,10 @@ use crate::privacy::event::objective::Objective;
 /// Objective perturbations with their counts.
 pub(super) struct Split(Vec<(Objective, f64)>);
 
-/// Most standard deviations considered: Q(40) underflows.
-const MOST: f64 = 40.0;
+/// Most standard deviations considered: P(2 |g| > 80) underflows.
+const MOST: f64 = 80.0;
+/// Grid points and golden steps of the split in company; each costs one conversion of the rest.
+const SEARCH: (u32, u32) = (11, 8);
 
 impl Split {
     pub(super) fn new(parts: Vec<(Objective, f64)>) -> Self {
@@ -58,13 +60,25 @@ impl Split {
             };
             return mul_up(*count, part.delta(share)).min(1.0);
         }
+        match self.deviations(epsilon) {
+            Some(tau) => self.delta_at(tau),
+            None => 1.0,
+        }
+    }
+
+    /// The most standard deviations tau in [-80, 80] with epsilon_split(tau) <= epsilon.
+    fn deviations(&self, epsilon: f64) -> Option<f64> {
         let fits = |tau: f64| Ok::<_, std::convert::Infallible>(self.epsilon_at(tau) <= epsilon);
         let Ok(lowest) = fits(-MOST);
-        if !lowest {
-            return 1.0;
+        let Ok(highest) = fits(MOST);
+        match (lowest, highest) {
+            (false, _) => None,
+            (true, true) => Some(MOST),
+            (true, false) => {
+                let Ok(tau) = bisect(fits, MOST, -MOST, 1e-14);
+                Some(tau)
+            }
         }
-        let Ok(tau) = bisect(fits, 1e3, -MOST, 1e-14);
-        self.delta_at(tau)
     }
 
     /// The least epsilon of the perturbations alone, from the private side.
@@ -72,7 +86,7 @@ impl Split {
         if self.delta(0.0) <= target {
             return 0.0;
         }
-        let mut high = self.epsilon_at(MOST.min(4.0 + (-2.0 * target.ln()).sqrt()));
+        let mut high = self.epsilon_at(MOST.min(4.0 + 2.0 * (-2.0 * target.ln()).sqrt()));
         while high.is_finite() && self.delta(high) > target {
             high *= 2.0;
         }
@@ -84,6 +98,9 @@ impl Split {
 
     /// delta in company: the least delta_split(tau) + rest(epsilon - epsilon_split(tau)).
     pub(super) fn delta_with(&self, epsilon: f64, rest: impl Fn(f64) -> f64) -> f64 {
+        let Some(highest) = self.deviations(epsilon) else {
+            return 1.0;
+        };
         let at = |tau: f64| {
             let left = epsilon - self.epsilon_at(tau) - f64::EPSILON * epsilon;
             if left < 0.0 {
@@ -91,11 +108,11 @@ impl Split {
             }
             add_up(self.delta_at(tau), rest(left)).ln()
         };
-        let log = minimum(at, 0.0, MOST, 17, 12);
+        let log = minimum(at, highest.min(0.0), highest, SEARCH.0, SEARCH.1);
         if log >= 0.0 {
             1.0
         } else {
-            up(log.exp(), 1e-13)
+            up(log.exp(), 1e-12)
         }
     }
 
@@ -108,6 +125,7 @@ impl Split {
             }
             add_up(self.epsilon_at(tau), rest(left))
         };
-        minimum(at, 0.0, MOST, 17, 12)
+        let highest = MOST.min(1.0 + 2.0 * (-2.0 * target.ln()).sqrt());
+        minimum(at, 0.0, highest, SEARCH.0, SEARCH.1)
     }
 }

@@ -1,0 +1,159 @@
+"""Privacy curves at 50 digits, written from the definitions and not from the Rust code."""
+
+from mpmath import exp, expm1, inf, log, mp, mpf, ncdf, quad, sqrt
+
+mp.dps = 50
+
+
+def gaussian_delta(epsilon, ratio):
+    """Balle & Wang 2018, ratio = sensitivity / sigma."""
+    epsilon, ratio = mpf(epsilon), mpf(ratio)
+    # Cancellation is left to the precision: it is raised by the size of the exponents.
+    with mp.workdps(60 + int((epsilon / ratio) ** 2 + ratio**2)):
+        return ncdf(ratio / 2 - epsilon / ratio) - exp(epsilon) * ncdf(-ratio / 2 - epsilon / ratio)
+
+
+def bisect(decreasing, target, low, high, steps=170):
+    """The point where a decreasing function meets the target."""
+    low, high = mpf(low), mpf(high)
+    for _ in range(steps):
+        middle = (low + high) / 2
+        if decreasing(middle) > target:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def gaussian_epsilon(delta, ratio):
+    ratio = mpf(ratio)
+    if gaussian_delta(0, ratio) <= delta:
+        return mpf(0)
+    high = ratio**2 / 2 + ratio * sqrt(2 * log(1 / mpf(delta)))
+    return bisect(lambda e: gaussian_delta(e, ratio), mpf(delta), 0, high, 90)
+
+
+def bounded_range_at(t, epsilon0, order):
+    """Renyi divergence of the two-point pair with losses t and t - epsilon0 (MECHANISMS M2)."""
+    t, e0, a = mpf(t), mpf(epsilon0), mpf(order)
+    p = (exp(-t) - exp(-e0)) / (1 - exp(-e0))
+    return log(p * exp(a * t) + (1 - p) * exp(a * (t - e0))) / (a - 1)
+
+
+def bounded_range(epsilon0, order):
+    """The same at the maximiser of M2."""
+    e0, a = mpf(epsilon0), mpf(order)
+    t = log((a - 1) * -expm1(-a * e0) / (a * (exp(-e0) - exp(-a * e0))))
+    return bounded_range_at(t, e0, a)
+
+
+def pure(epsilon, order):
+    """Randomised response, from the sum over its two outputs."""
+    a, p = mpf(order), 1 / (1 + exp(-mpf(epsilon)))
+    q = 1 - p
+    return log(p**a * q ** (1 - a) + q**a * p ** (1 - a)) / (a - 1)
+
+
+def shift_and_constant(lipschitz_norm, sigma, adjacency):
+    m = mpf(lipschitz_norm) / mpf(sigma)
+    return m, m**2 / 2 if adjacency == "add-remove" else 2 * m**2
+
+
+def objective_delta(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
+    """Section M8, written out."""
+    m, constant = shift_and_constant(lipschitz_norm, sigma, adjacency)
+    eps, kl = mpf(epsilon), mpf(curvature_log)
+    if adjacency == "replace-one":
+        if (eps - kl - constant) / m < 2 * sqrt(mpf(3)):
+            return mpf(1)
+        return 2 * gaussian_delta(eps - kl, 2 * m)
+    if eps > kl + constant:
+        return 2 * gaussian_delta(eps - kl, m)
+    e = exp(eps - kl - constant)
+    return 1 - e + 2 * e * gaussian_delta(m**2 / 2, m)
+
+
+def objective_delta_by_integration(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
+    """E (1 - exp(epsilon - loss))+ with the loss of M8 at |g1| = |g2| = |g| (add-remove: one g)."""
+    m, constant = shift_and_constant(lipschitz_norm, sigma, adjacency)
+    if adjacency == "replace-one":
+        m = 2 * m
+    gap = mpf(epsilon) - mpf(curvature_log) - constant
+    start = max(gap / m, mpf(0))
+    density = lambda g: 2 * exp(-(g**2) / 2) / sqrt(2 * mp.pi) * -expm1(gap - m * g)  # noqa: E731
+    return quad(density, [start, start + 1, start + 4, start + 12, inf])
+
+
+def objective_renyi(order, lipschitz_norm, sigma, curvature_log, adjacency):
+    """Moment of the loss bound of M8, by integration."""
+    m, constant = shift_and_constant(lipschitz_norm, sigma, adjacency)
+    if adjacency == "replace-one":
+        m = 2 * m
+    b = mpf(order) - 1
+    top = b * m
+    moment = quad(lambda g: 2 * exp(-(g**2) / 2 + b * m * g) / sqrt(2 * mp.pi), [0, top, top + 3, top + 12, top + 60])
+    return mpf(curvature_log) + constant + log(moment) / b
+
+
+def converted_delta(renyi, epsilon, order):
+    """The conversion of M12 at one order."""
+    a = mpf(order)
+    return exp((a - 1) * (renyi(a) - mpf(epsilon)) + a * log(1 - 1 / a)) / (a - 1)
+
+
+def converted_epsilon(renyi, delta, order):
+    a = mpf(order)
+    return renyi(a) + log(1 - 1 / a) - (log(mpf(delta)) + log(a)) / (a - 1)
+
+
+def least_over_orders(value, steps=90):
+    """Minimum over a > 1: a coarse grid in log(a - 1), then golden section."""
+    grid = [mpf(x) / 2 for x in range(-28, 60)]
+    values = [value(1 + exp(x)) for x in grid]
+    best = values.index(min(values))
+    left, right = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    golden = (sqrt(mpf(5)) - 1) / 2
+    x1, x2 = right - golden * (right - left), left + golden * (right - left)
+    y1, y2 = value(1 + exp(x1)), value(1 + exp(x2))
+    for _ in range(steps):
+        if y1 <= y2:
+            right, x2, y2 = x2, x1, y1
+            x1 = right - golden * (right - left)
+            y1 = value(1 + exp(x1))
+        else:
+            left, x1, y1 = x1, x2, y2
+            x2 = left + golden * (right - left)
+            y2 = value(1 + exp(x2))
+    return min(y1, y2)
+
+
+def zcdp_epsilon(rho, delta):
+    return least_over_orders(lambda a: converted_epsilon(lambda b: mpf(rho) * b, delta, a))
+
+
+def zcdp_delta(rho, epsilon):
+    return least_over_orders(lambda a: converted_delta(lambda b: mpf(rho) * b, epsilon, a))
+
+
+def discrete_gaussian_delta(epsilon, sigma, sensitivity=1):
+    """The true delta of the discrete Gaussian on the integers, summed over its support."""
+    sigma, reach = mpf(sigma), int(40 * sigma) + 10
+    weight = [exp(-(mpf(k) ** 2) / (2 * sigma**2)) for k in range(-reach, reach + 1)]
+    total = sum(weight)
+    shifted = [exp(-(mpf(k - sensitivity) ** 2) / (2 * sigma**2)) for k in range(-reach, reach + 1)]
+    factor = exp(mpf(epsilon))
+    return sum(max(w - factor * v, mpf(0)) for w, v in zip(weight, shifted, strict=True)) / total
+
+
+def continuous_laplace_renyi(epsilon, order):
+    """Mironov 2017: the continuous Laplace mechanism of sensitivity/scale = epsilon."""
+    e, a = mpf(epsilon), mpf(order)
+    return log(a / (2 * a - 1) * exp((a - 1) * e) + (a - 1) / (2 * a - 1) * exp(-a * e)) / (a - 1)
+
+
+def gaussian_sigma(sensitivity, epsilon, delta):
+    """The exact sigma, by a root of the curve in log sigma."""
+    guess = mpf(sensitivity) * sqrt(2 * log(1 / mpf(delta))) / max(mpf(epsilon), mpf("0.1"))
+    low, high = log(guess / 1000), log(guess * 1000)
+    value = bisect(lambda s: gaussian_delta(epsilon, sensitivity / exp(s)), mpf(delta), low, high, 110)
+    return exp(value)
