@@ -2,5 +2,10 @@
 
 pub mod error;
 pub mod loss;
+pub mod prox;
+pub mod solver;
+
+#[cfg(feature = "python")]
+mod python;
 
 pub use error::{Error, Result};
