@@ -12,6 +12,7 @@
 //! ```
 
 use super::Design;
+use super::support_step::SupportStep;
 use crate::prox::soft_threshold;
 
 /// Relative curvature below which a centred column is constant up to rounding.
@@ -31,6 +32,9 @@ pub(super) struct QuadraticModel {
     offset: f64,
     ridge: f64,
     alpha: f64,
+    /// Positions in `working` of the non-zeros with curvature.
+    support: Vec<usize>,
+    support_step: SupportStep,
 }
 
 impl QuadraticModel {
@@ -45,6 +49,8 @@ impl QuadraticModel {
             offset: 0.0,
             ridge,
             alpha: 0.0,
+            support: Vec::new(),
+            support_step: SupportStep::default(),
         }
     }
 
@@ -99,6 +105,59 @@ impl QuadraticModel {
             theta[j] = new;
             design.add_scaled(j, step, &self.curvatures, &mut self.residual);
             self.offset -= step * mean;
+        }
+        change
+    }
+
+    /// g_j for the k-th coordinate of the working set, whose value is `theta`.
+    #[inline]
+    fn gradient<D: Design + ?Sized>(&self, design: &D, k: usize, theta: f64) -> f64 {
+        design.dot(self.working[k], &self.residual)
+            + self.offset * self.total * self.means[k]
+            + self.ridge * theta
+    }
+
+    /// Multiplications of one [`QuadraticModel::pass`] and of one [`QuadraticModel::support_step`], roughly.
+    pub fn costs<D: Design + ?Sized>(&self, design: &D, theta: &[f64]) -> (f64, f64) {
+        let per_column = design.n_stored() as f64 / design.n_columns() as f64;
+        let support = self.working.iter().filter(|&&j| theta[j] != 0.0).count() as f64;
+        let gram = support * (design.n_rows() as f64 + 0.5 * support * per_column);
+        (
+            2.0 * per_column * self.working.len() as f64,
+            gram + support.powi(3) / 6.0,
+        )
+    }
+
+    /// Newton's step on the support with a line search past changes of sign: the change of model plus penalty, never positive.
+    pub fn support_step<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+        let (working, steps) = (&self.working, &self.steps);
+        self.support.clear();
+        (self.support)
+            .extend((0..working.len()).filter(|&k| theta[working[k]] != 0.0 && steps[k] > 0.0));
+        let columns = self.support.iter().map(|&k| (working[k], self.means[k]));
+        (self.support_step).build(design, columns, &self.curvatures, self.ridge);
+
+        let mut gradients = std::mem::take(&mut self.support_step.direction);
+        gradients.clear();
+        gradients.extend(self.support.iter().map(|&k| {
+            let old = theta[self.working[k]];
+            self.gradient(design, k, old) + self.alpha.copysign(old)
+        }));
+        self.support_step.direction = gradients;
+        let Some(slope) = self.support_step.solve() else {
+            return 0.0;
+        };
+        let values = self.support.iter().map(|&k| theta[self.working[k]]);
+        let (t, change) = self.support_step.line_search(values, slope, self.alpha);
+        if change.is_nan() || change >= 0.0 {
+            return 0.0;
+        }
+        for (&k, direction) in self.support.iter().zip(&self.support_step.direction) {
+            let j = self.working[k];
+            let step = t * direction;
+            theta[j] += step;
+            design.add_scaled(j, step, &self.curvatures, &mut self.residual);
+            self.offset -= step * self.means[k];
         }
         change
     }

@@ -19,6 +19,9 @@ pub trait Design: Sync {
     /// p.
     fn n_columns(&self) -> usize;
 
+    /// Number of stored entries, a measure of the cost of one pass over X.
+    fn n_stored(&self) -> usize;
+
     /// out = X theta; columns with theta_j = 0 cost nothing.
     fn multiply(&self, theta: &[f64], out: &mut [f64]);
 
@@ -46,7 +49,7 @@ pub trait Design: Sync {
 
 /// <a, b> with eight partial sums, which the compiler keeps in vector registers.
 #[inline]
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
     let tail: f64 = (a_chunks.remainder().iter().zip(b_chunks.remainder()))
@@ -137,6 +140,10 @@ impl Design for DenseDesign {
 
     fn n_columns(&self) -> usize {
         self.n_columns
+    }
+
+    fn n_stored(&self) -> usize {
+        self.data.len()
     }
 
     fn multiply(&self, theta: &[f64], out: &mut [f64]) {
@@ -242,6 +249,10 @@ impl Design for CscDesign {
 
     fn n_columns(&self) -> usize {
         self.starts.len() - 1
+    }
+
+    fn n_stored(&self) -> usize {
+        self.values.len()
     }
 
     fn multiply(&self, theta: &[f64], out: &mut [f64]) {

@@ -17,7 +17,7 @@
 //! min over the ball >= D_t(a) - t radius      for every t >= 0,
 //! ```
 //!
-//! and the best t solves sum_j (|v_j| - t)_+ = ridge*radius: the level of a projection onto an l1 ball. At ridge 0 it is
+//! and at a fixed a the best t solves sum_j (|v_j| - t)_+ = ridge*radius: the level of a projection onto an l1 ball. At ridge 0 it is
 //! |v|_inf and the gap at a = l' is Frank and Wolfe's, <v, theta> + radius |v|_inf (Jaggi 2013).
 
 use super::point::Point;
@@ -83,7 +83,8 @@ impl BallBound {
         Self {
             radius,
             target,
-            dual: f64::NEG_INFINITY,
+            // Catalogued losses are non-negative.
+            dual: 0.0,
             multiplier: 0.0,
             best: Solution {
                 coefficients: Vec::new(),
@@ -117,6 +118,11 @@ impl BallBound {
     /// Upper bound on the suboptimality of the best point so far.
     pub fn gap(&self) -> f64 {
         self.best.objective - self.dual
+    }
+
+    /// Takes a lower bound `dual` on the minimum of risk + alpha |theta|_1.
+    pub fn observe_penalty_dual(&mut self, dual: f64, alpha: f64) {
+        self.dual = self.dual.max(dual - alpha * self.radius);
     }
 
     /// Takes the lower bound of `point`, and the point itself where it lies in the ball and is the best so far.

@@ -12,7 +12,8 @@
 //! - [`Design`]: what is asked of a matrix; [`DenseDesign`] and [`CscDesign`] implement it.
 //! - `point`: theta with all that is derived from it; the intercept is exact at every point.
 //! - `duality_gap`: the certificates. Nothing else decides when to stop.
-//! - `coordinate_descent`: the quadratic model on the working set; `proximal_newton`: the loop around it.
+//! - `coordinate_descent`: the quadratic model on the working set, with `support_step` for nearly dependent columns;
+//!   `proximal_newton`: the loop around it.
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.
 
 mod coordinate_descent;
@@ -22,6 +23,7 @@ mod multiplier;
 mod point;
 mod problem;
 mod proximal_newton;
+mod support_step;
 
 pub use design::{CscDesign, DenseDesign, Design};
 pub use problem::Problem;

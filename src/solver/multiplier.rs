@@ -42,12 +42,9 @@ pub(super) fn search<D: Design + ?Sized>(
     } else {
         0.25 * alpha_at_zero
     };
-    let mut accuracy = 0.1;
     let (mut secants, mut last_width) = (0, alpha_at_zero);
     while !bound.converged() && !newton.out_of_iterations() {
-        let before = bound.gap();
-        let target = accuracy * before;
-        newton.minimise(alpha, target, Some(bound))?;
+        newton.minimise(alpha, 0.1 * bound.target(), Some(bound))?;
         let reached = End {
             alpha,
             norm: newton.point().l1_norm(),
@@ -65,10 +62,8 @@ pub(super) fn search<D: Design + ?Sized>(
             inner_theta.copy_from_slice(&newton.point().theta);
             inner = reached;
         }
-        if bound.gap() > 0.5 * before {
-            accuracy = (accuracy * 0.5).max(1e-6);
-        }
         alpha = match outer {
+            None if inner.alpha <= least => break,
             None => {
                 let slope = (slope_end.norm - inner.norm) / (slope_end.alpha - inner.alpha);
                 let secant = inner.alpha + (radius * 1.01 - inner.norm) / slope;
@@ -91,6 +86,9 @@ pub(super) fn search<D: Design + ?Sized>(
                 inner.alpha - width * if slow { 0.5 } else { share.clamp(0.001, 0.999) }
             }
         };
+        if outer.is_some_and(|outer| alpha <= outer.alpha || alpha >= inner.alpha) {
+            break;
+        }
     }
     Ok(())
 }

@@ -32,6 +32,8 @@ pub(super) struct ProximalNewton<'r, 'a, D: ?Sized> {
     damping: f64,
     n_iter: usize,
     max_iter: usize,
+    /// Passes since the last step on the support.
+    unpaid_passes: usize,
 }
 
 impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
@@ -51,6 +53,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             damping: FIRST_DAMPING,
             n_iter: 0,
             max_iter,
+            unpaid_passes: 0,
         }
     }
 
@@ -123,6 +126,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             };
             let mut reported = gap;
             if let Some(ball) = ball.as_deref_mut() {
+                ball.observe_penalty_dual(dual, alpha);
                 ball.observe(self.problem, &self.point);
                 reported = ball.gap();
                 outcome.converged |= ball.converged();
@@ -209,21 +213,30 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
 
     /// Passes over the working set until they bring little; returns the change of model plus penalty.
     ///
-    /// Passes may cost as much as the full gradient that follows them, and at least twenty are allowed.
+    /// Passes may cost as much as the full gradient that follows them, and at least twenty are allowed. Where those do not
+    /// suffice a step on the support follows, as soon as the passes since the last one have cost as much as it does.
     fn minimise_model(&mut self, gap: f64, reported: f64) -> Result<f64> {
         let design = self.problem.design();
         let most = (design.n_columns() / self.model.working.len().max(1)).max(20);
         let (mut total, mut largest) = (0.0, 0.0f64);
-        for _ in 0..most {
-            let decrease = -self.model.pass(design, &mut self.trial.theta);
-            self.n_iter += 1;
-            (self.progress)(self.n_iter, reported)?;
-            total -= decrease;
-            largest = largest.max(decrease);
-            if decrease <= 1e-3 * largest.min(gap) || self.out_of_iterations() {
-                break;
+        loop {
+            for _ in 0..most {
+                let decrease = -self.model.pass(design, &mut self.trial.theta);
+                self.n_iter += 1;
+                self.unpaid_passes += 1;
+                (self.progress)(self.n_iter, reported)?;
+                total -= decrease;
+                largest = largest.max(decrease);
+                if decrease <= 1e-3 * largest.min(gap) || self.out_of_iterations() {
+                    return Ok(total);
+                }
             }
+            let (pass, step) = self.model.costs(design, &self.trial.theta);
+            if pass * (self.unpaid_passes as f64) < step {
+                return Ok(total);
+            }
+            self.unpaid_passes = 0;
+            total += self.model.support_step(design, &mut self.trial.theta);
         }
-        Ok(total)
     }
 }
