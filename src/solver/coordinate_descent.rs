@@ -18,6 +18,10 @@ use crate::prox::soft_threshold;
 /// Relative curvature below which a centred column is constant up to rounding.
 const CONSTANT: f64 = 1e-20;
 
+fn per_column<D: Design + ?Sized>(design: &D) -> f64 {
+    design.n_stored() as f64 / design.n_columns() as f64
+}
+
 /// The model and its working set; the vectors are allocated once a run.
 #[derive(Debug)]
 pub(super) struct QuadraticModel {
@@ -34,6 +38,8 @@ pub(super) struct QuadraticModel {
     alpha: f64,
     /// Positions in `working` of the non-zeros with curvature.
     support: Vec<usize>,
+    gradients: Vec<f64>,
+    image: Vec<f64>,
     support_step: SupportStep,
 }
 
@@ -50,6 +56,8 @@ impl QuadraticModel {
             ridge,
             alpha: 0.0,
             support: Vec::new(),
+            gradients: Vec::new(),
+            image: vec![0.0; n_rows],
             support_step: SupportStep::default(),
         }
     }
@@ -117,19 +125,25 @@ impl QuadraticModel {
             + self.ridge * theta
     }
 
-    /// Multiplications of one [`QuadraticModel::pass`] and of one [`QuadraticModel::support_step`], roughly.
-    pub fn costs<D: Design + ?Sized>(&self, design: &D, theta: &[f64]) -> (f64, f64) {
-        let per_column = design.n_stored() as f64 / design.n_columns() as f64;
-        let support = self.working.iter().filter(|&&j| theta[j] != 0.0).count() as f64;
-        let gram = support * (design.n_rows() as f64 + 0.5 * support * per_column);
-        (
-            2.0 * per_column * self.working.len() as f64,
-            gram + support.powi(3) / 6.0,
-        )
+    /// Multiplications of one [`QuadraticModel::pass`], roughly.
+    pub fn pass_cost<D: Design + ?Sized>(&self, design: &D) -> f64 {
+        2.0 * per_column(design) * self.working.len() as f64
     }
 
-    /// Newton's step on the support with a line search past changes of sign: the change of model plus penalty, never positive.
-    pub fn support_step<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+    /// Multiplications of one [`QuadraticModel::support_step`], roughly.
+    pub fn support_step_cost<D: Design + ?Sized>(&self, design: &D, theta: &[f64]) -> f64 {
+        let size = self.working.iter().filter(|&&j| theta[j] != 0.0).count() as f64;
+        let gram = size * (design.n_rows() as f64 + 0.5 * size * per_column(design));
+        gram + size.powi(3) / 6.0
+    }
+
+    /// Newton's step on the support with a line search past changes of sign: the change of model plus penalty, never
+    /// positive, and whether no coordinate changed its sign.
+    pub fn support_step<D: Design + ?Sized>(
+        &mut self,
+        design: &D,
+        theta: &mut [f64],
+    ) -> (f64, bool) {
         let (working, steps) = (&self.working, &self.steps);
         self.support.clear();
         (self.support)
@@ -137,28 +151,57 @@ impl QuadraticModel {
         let columns = self.support.iter().map(|&k| (working[k], self.means[k]));
         (self.support_step).build(design, columns, &self.curvatures, self.ridge);
 
-        let mut gradients = std::mem::take(&mut self.support_step.direction);
-        gradients.clear();
-        gradients.extend(self.support.iter().map(|&k| {
+        self.gradients.clear();
+        for &k in &self.support {
             let old = theta[self.working[k]];
-            self.gradient(design, k, old) + self.alpha.copysign(old)
-        }));
-        self.support_step.direction = gradients;
-        let Some(slope) = self.support_step.solve() else {
-            return 0.0;
-        };
+            let gradient = self.gradient(design, k, old) + self.alpha.copysign(old);
+            self.gradients.push(gradient);
+        }
+        self.support_step.direction.clone_from(&self.gradients);
+        if !self.support_step.solve() {
+            return (0.0, true);
+        }
+        // h*u for the change u of the centred scores along the direction; slope and curvature do not rely on the solve.
+        self.image.fill(0.0);
+        let (mut slope, mut curvature, mut shift) = (0.0, 0.0, 0.0);
+        for ((&k, direction), gradient) in (self.support.iter())
+            .zip(&self.support_step.direction)
+            .zip(&self.gradients)
+        {
+            design.add_scaled(
+                self.working[k],
+                *direction,
+                &self.curvatures,
+                &mut self.image,
+            );
+            shift += direction * self.means[k];
+            slope += direction * gradient;
+            curvature += self.ridge * direction * direction;
+        }
+        for (image, h) in self.image.iter_mut().zip(&self.curvatures) {
+            if *h > 0.0 {
+                *image -= shift * h;
+                curvature += *image * *image / h;
+            }
+        }
         let values = self.support.iter().map(|&k| theta[self.working[k]]);
-        let (t, change) = self.support_step.line_search(values, slope, self.alpha);
-        if change.is_nan() || change >= 0.0 {
-            return 0.0;
+        let (t, change, complete) =
+            (self.support_step).line_search(values, slope, curvature, self.alpha);
+        if !(t.is_finite() && change < 0.0) {
+            return (0.0, true);
         }
         for (&k, direction) in self.support.iter().zip(&self.support_step.direction) {
-            let j = self.working[k];
-            let step = t * direction;
-            theta[j] += step;
-            design.add_scaled(j, step, &self.curvatures, &mut self.residual);
-            self.offset -= step * self.means[k];
+            let value = &mut theta[self.working[k]];
+            // The same expression as in the line search: a coordinate whose kink stopped it becomes exactly 0.
+            *value = if -*value / direction == t {
+                0.0
+            } else {
+                *value + t * direction
+            };
         }
-        change
+        for (residual, image) in self.residual.iter_mut().zip(&self.image) {
+            *residual += t * image;
+        }
+        (change, complete)
     }
 }

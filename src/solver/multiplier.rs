@@ -67,7 +67,7 @@ pub(super) fn search<D: Design + ?Sized>(
             None => {
                 let slope = (slope_end.norm - inner.norm) / (slope_end.alpha - inner.alpha);
                 let secant = inner.alpha + (radius * 1.01 - inner.norm) / slope;
-                let (low, high) = (0.02 * inner.alpha, 0.6 * inner.alpha);
+                let (low, high) = (0.1 * inner.alpha, 0.6 * inner.alpha);
                 if secant.is_nan() {
                     high
                 } else {

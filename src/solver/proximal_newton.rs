@@ -9,6 +9,11 @@ const LEAST_DAMPING: f64 = 1e-8;
 const FIRST_DAMPING: f64 = 1e-3;
 /// Violators that enter the working set at a time; as many as there are non-zeros where those are more.
 const FEWEST_NEW: usize = 64;
+/// Rounds of passes and steps on the support that one model is worth.
+const MOST_ROUNDS: usize = 5;
+/// First and least [`ProximalNewton::accuracy`].
+const FIRST_ACCURACY: f64 = 1e-3;
+const LEAST_ACCURACY: f64 = 1e-12;
 
 /// How a minimisation ended.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +37,10 @@ pub(super) struct ProximalNewton<'r, 'a, D: ?Sized> {
     damping: f64,
     n_iter: usize,
     max_iter: usize,
-    /// Passes since the last step on the support.
-    unpaid_passes: usize,
+    /// Multiplications that steps on the support may still spend.
+    support_budget: f64,
+    /// A model is left once a pass brings this share of the first ones, or of the gap.
+    accuracy: f64,
 }
 
 impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
@@ -53,7 +60,8 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             damping: FIRST_DAMPING,
             n_iter: 0,
             max_iter,
-            unpaid_passes: 0,
+            support_budget: 0.0,
+            accuracy: FIRST_ACCURACY,
         }
     }
 
@@ -116,6 +124,8 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
         mut ball: Option<&mut BallBound>,
     ) -> Result<Outcome> {
         let mut dual = f64::NEG_INFINITY;
+        let mut last_gap = f64::INFINITY;
+        self.accuracy = FIRST_ACCURACY;
         loop {
             let objective = self.point.risk + alpha * self.point.l1_norm();
             dual = dual.max(penalty_dual(self.problem, &self.point, alpha));
@@ -135,6 +145,11 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             if outcome.converged || self.out_of_iterations() {
                 return Ok(outcome);
             }
+            // Passes that bring little while the gap stays are slow, not done.
+            if gap > 0.5 * last_gap {
+                self.accuracy = (0.1 * self.accuracy).max(LEAST_ACCURACY);
+            }
+            last_gap = gap;
             self.choose_working_set(alpha);
             if !self.step(alpha, gap, reported)? {
                 return Ok(outcome);
@@ -214,29 +229,37 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
     /// Passes over the working set until they bring little; returns the change of model plus penalty.
     ///
     /// Passes may cost as much as the full gradient that follows them, and at least twenty are allowed. Where those do not
-    /// suffice a step on the support follows, as soon as the passes since the last one have cost as much as it does.
+    /// suffice, steps on the support follow, which may cost as much as the passes so far. Where such a step ends at a change
+    /// of sign, that coordinate leaves the support and the smaller system is next.
     fn minimise_model(&mut self, gap: f64, reported: f64) -> Result<f64> {
         let design = self.problem.design();
         let most = (design.n_columns() / self.model.working.len().max(1)).max(20);
+        let pass_cost = self.model.pass_cost(design);
         let (mut total, mut largest) = (0.0, 0.0f64);
-        loop {
+        for _ in 0..MOST_ROUNDS {
             for _ in 0..most {
                 let decrease = -self.model.pass(design, &mut self.trial.theta);
                 self.n_iter += 1;
-                self.unpaid_passes += 1;
+                self.support_budget += pass_cost;
                 (self.progress)(self.n_iter, reported)?;
                 total -= decrease;
                 largest = largest.max(decrease);
-                if decrease <= 1e-3 * largest.min(gap) || self.out_of_iterations() {
+                if decrease <= self.accuracy * largest.min(gap) || self.out_of_iterations() {
                     return Ok(total);
                 }
             }
-            let (pass, step) = self.model.costs(design, &self.trial.theta);
-            if pass * (self.unpaid_passes as f64) < step {
-                return Ok(total);
+            let mut complete = false;
+            while !complete {
+                let cost = self.model.support_step_cost(design, &self.trial.theta);
+                if cost > self.support_budget {
+                    return Ok(total);
+                }
+                self.support_budget -= cost;
+                let change;
+                (change, complete) = self.model.support_step(design, &mut self.trial.theta);
+                total += change;
             }
-            self.unpaid_passes = 0;
-            total += self.model.support_step(design, &mut self.trial.theta);
         }
+        Ok(total)
     }
 }

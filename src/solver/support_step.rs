@@ -53,9 +53,8 @@ impl SupportStep {
         }
     }
 
-    /// direction = -G^-1 gradient by Cholesky's factorisation; returns <gradient, direction> < 0, or None where rounding
-    /// makes G indefinite.
-    pub fn solve(&mut self) -> Option<f64> {
+    /// direction = -G^-1 gradient by Cholesky's factorisation; false where rounding makes G indefinite.
+    pub fn solve(&mut self) -> bool {
         let size = self.scale.len();
         for a in 0..size {
             let (above, row) = self.gram.split_at_mut(a * size);
@@ -65,7 +64,7 @@ impl SupportStep {
             }
             let pivot = row[a] - dot(&row[..a], &row[..a]);
             if pivot.is_nan() || pivot <= 0.0 {
-                return None;
+                return false;
             }
             row[a] = pivot.sqrt();
         }
@@ -74,8 +73,6 @@ impl SupportStep {
             let row = &self.gram[a * size..a * size + a + 1];
             x[a] = (-x[a] * self.scale[a] - dot(&row[..a], &x[..a])) / row[a];
         }
-        // <gradient, G^-1 gradient> is the squared length of the half-solved system.
-        let slope = -dot(x, x);
         for a in (0..size).rev() {
             let row = &self.gram[a * size..a * size + a + 1];
             x[a] /= row[a];
@@ -87,37 +84,39 @@ impl SupportStep {
         for (x, scale) in x.iter_mut().zip(&self.scale) {
             *x *= scale;
         }
-        (slope < 0.0 && x.iter().all(|x| x.is_finite())).then_some(slope)
+        true
     }
 
-    /// Minimises phi(t) = slope*(t - t^2/2) + alpha*sum_j (|theta_j + t D_j| - |theta_j| - t D_j sign theta_j) over [0, 1]
-    /// for the direction D, whose curvature is -slope; returns t and phi(t).
+    /// Minimises phi(t) = slope*t + curvature*t^2/2 + alpha*sum_j (|theta_j + t D_j| - |theta_j| - t D_j sign theta_j) over
+    /// t >= 0 for the direction D; returns t, phi(t) and whether no coordinate changed its sign.
     ///
     /// phi' grows by 2 alpha |D_j| where coordinate j changes its sign, and is linear in between.
     pub fn line_search(
         &mut self,
         theta: impl Iterator<Item = f64>,
         slope: f64,
+        curvature: f64,
         alpha: f64,
-    ) -> (f64, f64) {
+    ) -> (f64, f64, bool) {
+        let mut t = -slope / curvature;
         self.breakpoints.clear();
         for (theta, step) in theta.zip(&self.direction) {
             let at = -theta / step;
-            if at > 0.0 && at < 1.0 {
+            if at > 0.0 && at < t {
                 self.breakpoints.push((at, 2.0 * alpha * step.abs()));
             }
         }
-        self.breakpoints
-            .sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut t, mut jumps, mut paid) = (1.0, 0.0, 0.0);
+        (self.breakpoints).sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut jumps, mut paid) = (0.0, 0.0);
         for &(at, jump) in &self.breakpoints {
             if t <= at {
                 break;
             }
             jumps += jump;
             paid += jump * at;
-            t = (1.0 + jumps / slope).max(at);
+            t = (-(slope + jumps) / curvature).max(at);
         }
-        (t, slope * (t - 0.5 * t * t) + jumps * t - paid)
+        let change = slope * t + 0.5 * curvature * t * t + jumps * t - paid;
+        (t, change, self.breakpoints.is_empty())
     }
 }
