@@ -1,0 +1,157 @@
+"""What every linear estimator of the package shares, private or not: labels, scores, predictions, support."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpsparse._core import InvalidDataError
+
+__all__ = ["LinearClassifierMixin", "LinearRegressorMixin", "encode_labels"]
+
+
+def encode_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Encode two labels as -1 and +1.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of any type that sorts.
+
+    Returns
+    -------
+    classes : ndarray of shape (2,)
+        The two labels, sorted.
+    signs : ndarray of shape (n_samples,)
+        -1.0 where ``y`` is ``classes[0]``, +1.0 where it is ``classes[1]``.
+
+    Raises
+    ------
+    InvalidDataError
+        Where ``y`` holds one label, or more than two.
+    ValueError
+        Where ``y`` does not hold labels (scikit-learn's check).
+    """
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) > 2:
+        # The first sentence is the one that scikit-learn's checks look for.
+        raise InvalidDataError(
+            f"Only binary classification is supported. y has {len(classes)} classes; "
+            "wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
+        )
+    if len(classes) < 2:
+        raise InvalidDataError("y holds one class only; a classifier needs two.")
+    return classes, 2.0 * codes.astype(np.float64) - 1.0
+
+
+class _LinearModel:
+    """Scores of a fitted linear model with attributes ``coef_`` and ``intercept_``."""
+
+    coef_: NDArray[np.float64]
+    intercept_: Any
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Return X theta + b, of shape (n_samples,)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+        scores = safe_sparse_dot(X, self.coef_.ravel(), dense_output=True)
+        return np.asarray(scores + np.asarray(self.intercept_, dtype=np.float64).ravel(), dtype=np.float64)
+
+    @property
+    def support_(self) -> NDArray[np.intp]:
+        """Indices of the non-zero coefficients, increasing; an array of shape (n_nonzero,)."""
+        check_is_fitted(self, "coef_")
+        return np.flatnonzero(self.coef_)
+
+
+class LinearRegressorMixin(_LinearModel):
+    """Predictions of a fitted linear regressor: ``coef_`` of shape (n_features,), ``intercept_`` a float."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            X coef_ + intercept_.
+        """
+        return self._scores(X)
+
+
+def _models_probabilities(estimator: Any) -> bool:
+    if estimator.loss == "logistic":
+        return True
+    raise AttributeError(f"predict_proba needs loss='logistic'; loss={estimator.loss!r} models no probabilities")
+
+
+class LinearClassifierMixin(_LinearModel):
+    """Predictions of a fitted linear classifier of two classes.
+
+    ``coef_`` has shape (1, n_features), ``intercept_`` shape (1,); a positive score favours ``classes_[1]``. The
+    parameter ``loss`` decides whether there are probabilities.
+    """
+
+    classes_: NDArray[Any]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the margins.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            X coef_ + intercept_, positive where ``classes_[1]`` is predicted.
+        """
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+        """
+        scores = self._scores(X)
+        labels: NDArray[Any] = self.classes_[(scores > 0.0).astype(np.intp)]
+        return labels
+
+    @available_if(_models_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict probabilities by the logistic model; only where ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Probabilities of ``classes_[0]`` and ``classes_[1]``; rows sum to 1.
+        """
+        scores = self._scores(X)
+        # 1/(1 + exp(-s)) by the exponential that cannot overflow, exact in both tails.
+        small = np.exp(-np.abs(scores))
+        likely, unlikely = 1.0 / (1.0 + small), small / (1.0 + small)
+        positive = scores > 0.0
+        return np.column_stack([np.where(positive, unlikely, likely), np.where(positive, likely, unlikely)])
