@@ -9,6 +9,7 @@
 //! | [`privacy`] | the trusted room: records, sensitivities, noise, selection, accounting |
 //! | [`mechanism`] | mechanisms built from the room's answers; they plan before data |
 //! | [`release`](mod@release) | run a plan: coefficients and their [`Certificate`] |
+//! | [`prox`], [`solver`] | exact, non-private fits with a certified duality gap |
 //! | [`numeric`] | integer kernels, enclosures, directed rounding |
 //!
 //! A private sparse classifier, from plan to certificate:
@@ -55,9 +56,11 @@ pub mod mechanism;
 pub mod numeric;
 pub mod polytope;
 pub mod privacy;
+pub mod prox;
 #[cfg(feature = "python")]
 mod python;
 pub mod release;
+pub mod solver;
 
 pub use error::{Error, Result};
 pub use release::{Certificate, Release};

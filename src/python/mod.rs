@@ -2,6 +2,7 @@
 
 pub(crate) mod accounting;
 pub(crate) mod error;
+mod exact;
 mod private;
 mod records;
 mod selection;
@@ -14,6 +15,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     accounting::register(module)?;
+    exact::register(module)?;
     selection::register(module)?;
     private::register(module)
 }

@@ -1,63 +1,169 @@
-"""What all linear estimators share: labels, decisions, predictions."""
-
-from __future__ import annotations
+"""What every linear estimator of the package shares, private or not: labels, scores, predictions, support."""
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.base import ClassifierMixin, RegressorMixin
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse.losses import Logistic
+
+__all__ = ["LinearClassifierMixin", "LinearRegressorMixin", "encode_labels"]
 
 
-def encode_labels(y: Any, classes: Any = None) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Return the two labels and y as -1.0 (first label) and +1.0 (second)."""
+def encode_labels(y: ArrayLike, declared: Any = None) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Encode two labels as -1 and +1.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of any type that sorts.
+    declared : pair of labels, optional
+        The two labels, known without looking at ``y``; the second becomes +1.
+
+    Returns
+    -------
+    classes : ndarray of shape (2,)
+        The two labels, as declared or sorted.
+    signs : ndarray of shape (n_samples,)
+        -1.0 where ``y`` is ``classes[0]``, +1.0 where it is ``classes[1]``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Where ``declared`` is not a pair of different labels.
+    InvalidDataError
+        Where ``y`` holds a label that was not declared; or, with none declared, one label only or more than two.
+    ValueError
+        Where ``y`` does not hold labels (scikit-learn's check).
+    """
     check_classification_targets(y)
-    if classes is None:
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
-        labels = np.unique(y)
-        if len(labels) > 2:
-            raise InvalidDataError(f"Only binary classification is supported. The type of the target is {kind}.")
-        if len(labels) < 2:
-            raise InvalidDataError("y must hold two classes, got one class only; declare both with classes=(a, b)")
-    else:
-        labels = np.asarray(classes)
+    if declared is not None:
+        labels = np.asarray(declared)
         if labels.shape != (2,) or labels[0] == labels[1]:
-            raise InvalidArgumentError("classes must be two different labels")
+            raise InvalidArgumentError("classes must be a pair of two different labels")
         if not np.isin(y, labels).all():
-            raise InvalidDataError("y holds a label that is not among classes")
-    return labels, np.where(np.asarray(y) == labels[1], 1.0, -1.0)
+            raise InvalidDataError("y holds a label that is not among the declared classes")
+        return labels, np.where(np.asarray(y) == labels[1], 1.0, -1.0)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) > 2:
+        # The first sentence is the one that scikit-learn's checks look for.
+        raise InvalidDataError(
+            f"Only binary classification is supported. y has {len(classes)} classes; "
+            "wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
+        )
+    if len(classes) < 2:
+        raise InvalidDataError("y holds one class only; a classifier needs two.")
+    return classes, 2.0 * codes.astype(np.float64) - 1.0
 
 
-def _linear(estimator: Any, X: Any) -> npt.NDArray[np.float64]:
-    check_is_fitted(estimator)
-    X = validate_data(estimator, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
-    scores: npt.NDArray[np.float64] = np.ravel(safe_sparse_dot(X, estimator.coef_.T, dense_output=True))
-    return scores + estimator.intercept_
+class _LinearModel:
+    """Scores of a fitted linear model with attributes ``coef_`` and ``intercept_``."""
+
+    coef_: NDArray[np.float64]
+    intercept_: Any
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Return X theta + b, of shape (n_samples,)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+        scores = safe_sparse_dot(X, self.coef_.ravel(), dense_output=True)
+        return np.asarray(scores + np.asarray(self.intercept_, dtype=np.float64).ravel(), dtype=np.float64)
+
+    @property
+    def support_(self) -> NDArray[np.intp]:
+        """Indices of the non-zero coefficients, increasing; an array of shape (n_nonzero,)."""
+        check_is_fitted(self, "coef_")
+        return np.flatnonzero(self.coef_)
 
 
-class LinearClassifierMixin(ClassifierMixin):
-    """Binary linear classifier."""
+class LinearRegressorMixin(_LinearModel):
+    """Predictions of a fitted linear regressor: ``coef_`` of shape (n_features,), ``intercept_`` a float."""
 
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        return _linear(self, X)
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict targets.
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
 
-    @available_if(lambda self: getattr(self.loss, "name", self.loss) == "logistic")
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        p = 1 / (1 + np.exp(-self.decision_function(X)))
-        return np.column_stack([1 - p, p])
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            X coef_ + intercept_.
+        """
+        return self._scores(X)
 
 
-class LinearRegressorMixin(RegressorMixin):
-    """Linear regressor."""
+def _models_probabilities(estimator: Any) -> bool:
+    if estimator.loss == "logistic" or isinstance(estimator.loss, Logistic):
+        return True
+    raise AttributeError(f"predict_proba needs loss='logistic'; loss={estimator.loss!r} models no probabilities")
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        return _linear(self, X)
+
+class LinearClassifierMixin(_LinearModel):
+    """Predictions of a fitted linear classifier of two classes.
+
+    ``coef_`` has shape (1, n_features), ``intercept_`` shape (1,); a positive score favours ``classes_[1]``. The
+    parameter ``loss`` decides whether there are probabilities.
+    """
+
+    classes_: NDArray[Any]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the margins.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            X coef_ + intercept_, positive where ``classes_[1]`` is predicted.
+        """
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+        """
+        scores = self._scores(X)
+        labels: NDArray[Any] = self.classes_[(scores > 0.0).astype(np.intp)]
+        return labels
+
+    @available_if(_models_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict probabilities by the logistic model; only where ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Probabilities of ``classes_[0]`` and ``classes_[1]``; rows sum to 1.
+        """
+        scores = self._scores(X)
+        # 1/(1 + exp(-s)) by the exponential that cannot overflow, exact in both tails.
+        small = np.exp(-np.abs(scores))
+        likely, unlikely = 1.0 / (1.0 + small), small / (1.0 + small)
+        positive = scores > 0.0
+        return np.column_stack([np.where(positive, unlikely, likely), np.where(positive, likely, unlikely)])

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -175,7 +175,6 @@ class _PrivateSparse(BaseEstimator):
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
-        self.support_ = np.flatnonzero(coefficients)
         return coefficients, intercept
 
     def __sklearn_tags__(self) -> Any:
@@ -184,7 +183,7 @@ class _PrivateSparse(BaseEstimator):
         return tags
 
 
-class PrivateSparseClassifier(LinearClassifierMixin, _PrivateSparse):
+class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSparse):  # type: ignore[misc]
     """Sparse linear classifier with differential privacy for the records it is fitted on.
 
     Minimises the mean loss over a ball of sparse models, privately. Neighbours, sensitivity and cost of a fit stand in
@@ -346,7 +345,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, _PrivateSparse):
         return tags
 
 
-class PrivateSparseRegressor(LinearRegressorMixin, _PrivateSparse):
+class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSparse):  # type: ignore[misc]
     """Sparse linear regression with differential privacy for the records it is fitted on.
 
     Targets are clipped to ``y_bounds`` and mapped to [-1, 1]; the residual of the squared loss is clamped at

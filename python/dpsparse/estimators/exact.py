@@ -1,0 +1,413 @@
+"""Exact, non-private estimators: the l1 penalty or the l1 ball, with a certificate of optimality."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from dpsparse._core import InvalidArgumentError, fit_exact
+from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
+from dpsparse.losses import catalogued
+
+__all__ = ["SparseClassifier", "SparseRegressor"]
+
+_DEFAULT_RADIUS = 10.0
+_SOLVERS = ("auto", "coordinate-descent")
+
+
+def _number(name: str, value: Any, *, positive: bool = False) -> float:
+    """Return a finite number that is not negative (or positive) as a float, or raise InvalidArgumentError."""
+    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and np.isfinite(float(value)):
+        number = float(value)
+        if number > 0.0 or (number == 0.0 and not positive):
+            return number
+    kind = "positive" if positive else "non-negative"
+    raise InvalidArgumentError(f"{name} must be a {kind}, finite number; got {value!r}")
+
+
+class _ExactLinearModel(BaseEstimator):
+    """Parameters and fit that the classifier and the regressor share."""
+
+    _classification: bool
+    coef_: NDArray[np.float64]
+    intercept_: Any
+    n_iter_: int
+    duality_gap_: float
+
+    def __init__(
+        self,
+        *,
+        loss: str,
+        norm: str,
+        alpha: float | None,
+        radius: float | None,
+        ridge: float,
+        fit_intercept: bool,
+        tol: float,
+        max_iter: int,
+        solver: str,
+        warm_start: bool,
+        verbose: int,
+    ) -> None:
+        self.loss = loss
+        self.norm = norm
+        self.alpha = alpha
+        self.radius = radius
+        self.ridge = ridge
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _options(self) -> dict[str, Any]:
+        """Check the parameters before any data is read, and return the core's."""
+        if not (isinstance(self.norm, str) and self.norm == "l1"):
+            raise InvalidArgumentError(f"norm must be 'l1'; got {self.norm!r}")
+        if self.solver not in _SOLVERS:
+            raise InvalidArgumentError(f"solver must be one of {', '.join(_SOLVERS)}; got {self.solver!r}")
+        if self.alpha is not None and self.radius is not None:
+            raise InvalidArgumentError("alpha and radius exclude each other: set one of them to None")
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise InvalidArgumentError(f"max_iter must be an integer of at least 1; got {self.max_iter!r}")
+        ridge = _number("ridge", self.ridge)
+        alpha = radius = None
+        if self.alpha is None:
+            given = _DEFAULT_RADIUS if self.radius is None else self.radius
+            radius = _number("radius", given, positive=True)
+        else:
+            alpha = _number("alpha", self.alpha)
+            if alpha == 0.0 and ridge == 0.0:
+                raise InvalidArgumentError(
+                    "alpha must be positive, or come with a positive ridge: without either nothing certifies optimality"
+                )
+        return {
+            "loss": catalogued(self.loss),
+            "classification": self._classification,
+            "alpha": alpha,
+            "radius": radius,
+            "ridge": ridge,
+            "fit_intercept": bool(self.fit_intercept),
+            "tol": _number("tol", self.tol),
+            "max_iter": int(self.max_iter),
+        }
+
+    def _solve(
+        self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any
+    ) -> tuple[NDArray[np.float64], float]:
+        """Fit on validated data; sets n_iter_ and duality_gap_, returns coefficients and intercept."""
+        weights = None
+        if sample_weight is not None:
+            weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+        start = None
+        if self.warm_start and getattr(self, "coef_", None) is not None and self.coef_.size == X.shape[1]:
+            start = (np.ascontiguousarray(self.coef_.ravel()), float(np.ravel(self.intercept_)[0]))
+        coefficients, intercept, objective, gap, n_iter, converged = fit_exact(
+            _core_matrix(X), y, weights, start=start, progress=_print_progress if self.verbose else None, **options
+        )
+        self.n_iter_ = n_iter
+        self.duality_gap_ = gap
+        if self.verbose:
+            print(f"[dpsparse] end: {n_iter} passes, objective {objective:.9g}, duality gap {gap:.3g}")
+        if not converged:
+            warnings.warn(
+                f"the duality gap {gap:.3g} is above the tolerance after {n_iter} passes (objective {objective:.6g}): "
+                "raise max_iter or tol, or scale the features",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return coefficients, intercept
+
+
+def _core_matrix(X: Any) -> Any:
+    """Hand over a dense array as it is, and a sparse one as sorted compressed columns of its own."""
+    if not scipy.sparse.issparse(X):
+        return X
+    columns = scipy.sparse.csc_array(X, copy=True)
+    columns.sum_duplicates()
+    return (
+        columns.shape[0],
+        columns.indptr.astype(np.int64, copy=False),
+        columns.indices.astype(np.int64, copy=False),
+        columns.data,
+    )
+
+
+def _print_progress(iteration: int, gap: float) -> None:
+    print(f"[dpsparse] {iteration} passes, duality gap {gap:.3g}")
+
+
+class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel):  # type: ignore[misc]
+    """Linear classifier of two classes with an l1 penalty or constraint, fitted exactly and without privacy.
+
+    With z = X theta + b, labels y in {-1, +1} and weights w it minimises::
+
+        sum_i w_i l(z_i; y_i) / sum_i w_i + (ridge/2) |theta|_2^2 + alpha |theta|_1
+
+    or, with ``radius``, the first two terms over ``|theta|_1 <= radius``. The intercept b is neither penalised nor
+    constrained. Data are never clipped or scaled.
+
+    Parameters
+    ----------
+    loss : str or loss object, default="logistic"
+        "logistic", ln(1 + exp(-y z)); "hinge", smoothed quadratically over a width of 0.5 below its kink; "squared", "huber",
+        "absolute" of z - y; or an object of :mod:`dpsparse.losses`. Logistic with ``alpha`` is scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``.
+    norm : {"l1"}, default="l1"
+        The norm that is penalised or bounded.
+    alpha : float or None, default=None
+        Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``.
+    radius : float or None, default=None
+        Bound on the norm. With neither ``alpha`` nor ``radius`` it is 10.
+    ridge : float, default=0.0
+        Factor of the squared Euclidean norm, halved.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is 0.
+    tol : float, default=1e-6
+        The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
+    max_iter : int, default=10000
+        Most passes over the coordinates of the working set; beyond it a ``ConvergenceWarning`` tells the gap.
+    solver : {"auto", "coordinate-descent"}, default="auto"
+        Both names mean coordinate descent on the working set of a proximal Newton method.
+    warm_start : bool, default=False
+        Start from the previous fit's coefficients, where their number fits.
+    verbose : int, default=0
+        Where not 0, print the number of passes and the gap from time to time.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        theta; a positive coefficient favours ``classes_[1]``.
+    intercept_ : ndarray of shape (1,)
+        b.
+    classes_ : ndarray of shape (2,)
+        The labels, sorted.
+    support_ : ndarray of shape (n_nonzero,)
+        Indices of the non-zero coefficients.
+    n_iter_ : int
+        Passes that the fit took.
+    duality_gap_ : float
+        Upper bound on objective minus minimum, in the units of the objective.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had names that are all strings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import SparseClassifier
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
+    >>> SparseClassifier(alpha=0.1).fit(X, ["no", "no", "yes", "yes"]).support_
+    array([0])
+    """
+
+    _classification = True
+
+    def __init__(
+        self,
+        *,
+        loss: str = "logistic",
+        norm: str = "l1",
+        alpha: float | None = None,
+        radius: float | None = None,
+        ridge: float = 0.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        solver: str = "auto",
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            norm=norm,
+            alpha=alpha,
+            radius=radius,
+            ridge=ridge,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+            solver=solver,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples, finite.
+        y : array-like of shape (n_samples,)
+            Labels, two different ones.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Non-negative weights; only their ratios matter. None means equal weights.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A parameter is outside its domain, or both ``alpha`` and ``radius`` are set.
+        InvalidDataError
+            One class only, more than two, or weights that are negative or sum to 0.
+        ValueError
+            X or y fails scikit-learn's own validation (shape, NaN, infinity); the errors above derive from it.
+        """
+        options = self._options()
+        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64)
+        classes, signs = encode_labels(y)
+        coefficients, intercept = self._solve(options, X, signs, sample_weight)
+        self.classes_ = classes
+        self.coef_ = coefficients.reshape(1, -1)
+        self.intercept_ = np.array([intercept])
+        return self
+
+
+class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):  # type: ignore[misc]
+    """Linear regression with an l1 penalty or constraint, fitted exactly and without privacy.
+
+    With z = X theta + b and weights w it minimises::
+
+        sum_i w_i l(z_i; y_i) / sum_i w_i + (ridge/2) |theta|_2^2 + alpha |theta|_1
+
+    or, with ``radius``, the first two terms over ``|theta|_1 <= radius``. The intercept b is neither penalised nor
+    constrained. Data are never clipped or scaled.
+
+    Parameters
+    ----------
+    loss : str or loss object, default="squared"
+        "squared", (z - y)^2 / 2; "huber" of threshold 1; "absolute", huber of threshold 0.1; or an object of
+        :mod:`dpsparse.losses`. Squared with ``alpha`` is scikit-learn's
+        ``Lasso(alpha=alpha)``.
+    norm : {"l1"}, default="l1"
+        The norm that is penalised or bounded.
+    alpha : float or None, default=None
+        Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``.
+    radius : float or None, default=None
+        Bound on the norm. With neither ``alpha`` nor ``radius`` it is 10.
+    ridge : float, default=0.0
+        Factor of the squared Euclidean norm, halved.
+    fit_intercept : bool, default=True
+        Whether b is free; otherwise it is 0.
+    tol : float, default=1e-6
+        The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
+    max_iter : int, default=10000
+        Most passes over the coordinates of the working set; beyond it a ``ConvergenceWarning`` tells the gap.
+    solver : {"auto", "coordinate-descent"}, default="auto"
+        Both names mean coordinate descent on the working set of a proximal Newton method.
+    warm_start : bool, default=False
+        Start from the previous fit's coefficients, where their number fits.
+    verbose : int, default=0
+        Where not 0, print the number of passes and the gap from time to time.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        theta.
+    intercept_ : float
+        b.
+    support_ : ndarray of shape (n_nonzero,)
+        Indices of the non-zero coefficients.
+    n_iter_ : int
+        Passes that the fit took.
+    duality_gap_ : float
+        Upper bound on objective minus minimum, in the units of the objective.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had names that are all strings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import SparseRegressor
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
+    >>> SparseRegressor(alpha=0.1).fit(X, [0.0, 1.0, 2.0, 3.0]).support_
+    array([0])
+    """
+
+    _classification = False
+
+    def __init__(
+        self,
+        *,
+        loss: str = "squared",
+        norm: str = "l1",
+        alpha: float | None = None,
+        radius: float | None = None,
+        ridge: float = 0.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        solver: str = "auto",
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            norm=norm,
+            alpha=alpha,
+            radius=radius,
+            ridge=ridge,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+            solver=solver,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples, finite.
+        y : array-like of shape (n_samples,)
+            Targets, finite.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Non-negative weights; only their ratios matter. None means equal weights.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        InvalidArgumentError
+            A parameter is outside its domain, or both ``alpha`` and ``radius`` are set.
+        InvalidDataError
+            Weights that are negative or sum to 0.
+        ValueError
+            X or y fails scikit-learn's own validation (shape, NaN, infinity); the errors above derive from it.
+        """
+        options = self._options()
+        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
+        targets = np.asarray(y, dtype=np.float64)
+        self.coef_, self.intercept_ = self._solve(options, X, targets, sample_weight)
+        return self

@@ -1,0 +1,7 @@
+//! Proximal operators and projections, one closed form a file.
+
+mod l1_ball;
+mod soft_threshold;
+
+pub use l1_ball::{l1_ball_threshold, project_l1_ball};
+pub use soft_threshold::soft_threshold;

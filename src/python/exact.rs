@@ -1,0 +1,144 @@
+use crate::error::{Error, Result};
+use crate::loss::{self, Task};
+use crate::solver::{
+    CscDesign, DenseDesign, Design, Problem, Regularisation, Solution, Stopping, minimise,
+};
+use numpy::ndarray::ArrayView2;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use std::time::{Duration, Instant};
+
+/// How often a fit looks for Ctrl-C and for a line of progress to print.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// X as Python hands it over.
+#[derive(FromPyObject)]
+enum Matrix<'py> {
+    Dense(PyReadonlyArray2<'py, f64>),
+    /// n_rows, indptr, indices, data of compressed columns.
+    Sparse(
+        usize,
+        PyReadonlyArray1<'py, i64>,
+        PyReadonlyArray1<'py, i64>,
+        PyReadonlyArray1<'py, f64>,
+    ),
+}
+
+fn dense(x: ArrayView2<'_, f64>) -> Result<DenseDesign> {
+    let n_rows = x.nrows();
+    if let Some(columns) = x.t().as_slice() {
+        DenseDesign::from_columns(n_rows, columns.to_vec())
+    } else if let Some(rows) = x.as_slice() {
+        DenseDesign::from_rows(n_rows, rows)
+    } else {
+        DenseDesign::from_columns(n_rows, x.t().iter().copied().collect())
+    }
+}
+
+fn indices(values: &PyReadonlyArray1<'_, i64>) -> Result<Vec<usize>> {
+    let to_index =
+        |&i| usize::try_from(i).map_err(|_| Error::InvalidData("X holds a negative index".into()));
+    values.as_array().iter().map(to_index).collect()
+}
+
+impl Matrix<'_> {
+    /// The one copy of X that a fit makes.
+    fn design(&self) -> Result<Box<dyn Design>> {
+        Ok(match self {
+            Matrix::Dense(x) => Box::new(dense(x.as_array())?),
+            Matrix::Sparse(n_rows, starts, rows, values) => Box::new(CscDesign::new(
+                *n_rows,
+                indices(starts)?,
+                indices(rows)?,
+                values.as_array().to_vec(),
+            )?),
+        })
+    }
+}
+
+/// What the Python estimators read: coefficients, intercept, objective, duality gap, passes, whether it converged.
+type Fitted<'py> = (Bound<'py, PyArray1<f64>>, f64, f64, f64, usize, bool);
+
+/// Fits a linear model exactly; `_core.pyi` describes the arguments.
+#[pyfunction]
+#[pyo3(signature = (x, y, sample_weight, *, loss, classification, alpha, radius, ridge, fit_intercept, tol, max_iter, start, progress))]
+#[allow(clippy::too_many_arguments)]
+fn fit_exact<'py>(
+    py: Python<'py>,
+    x: Matrix<'py>,
+    y: PyReadonlyArray1<'py, f64>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    loss: (String, Option<f64>),
+    classification: bool,
+    alpha: Option<f64>,
+    radius: Option<f64>,
+    ridge: f64,
+    fit_intercept: bool,
+    tol: f64,
+    max_iter: usize,
+    start: Option<(PyReadonlyArray1<'py, f64>, f64)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Fitted<'py>> {
+    let regularisation = match (alpha, radius) {
+        (Some(alpha), None) => Regularisation::Penalty(alpha),
+        (None, Some(radius)) => Regularisation::Ball(radius),
+        _ => return Err(Error::invalid("alpha", "or radius must be given, not both").into()),
+    };
+    let loss = loss::by_name(&loss.0, loss.1)?;
+    if loss.task() == Task::Classification && !classification {
+        let problem = format!("{:?} is for two classes, not for regression", loss.name());
+        return Err(Error::invalid("loss", problem).into());
+    }
+    let design = x.design()?;
+    let y = y.as_array().to_vec();
+    let weights = sample_weight.map(|w| w.as_array().to_vec());
+    let start = start.map(|(theta, intercept)| (theta.as_array().to_vec(), intercept));
+    let stopping = Stopping { tol, max_iter };
+
+    let mut python_error = None;
+    let mut looked = Instant::now();
+    let mut report = |iteration: usize, gap: f64| {
+        if looked.elapsed() < SIGNAL_INTERVAL {
+            return Ok(());
+        }
+        looked = Instant::now();
+        let outcome = Python::attach(|py| {
+            if let Some(progress) = &progress {
+                progress.call1(py, (iteration, gap))?;
+            }
+            py.check_signals()
+        });
+        outcome.map_err(|error| {
+            python_error = Some(error);
+            Error::Interrupted
+        })
+    };
+    let solved: Result<Solution> = py.detach(|| {
+        let problem = Problem::new(
+            design.as_ref(),
+            &y,
+            weights.as_deref(),
+            loss.as_ref(),
+            ridge,
+            fit_intercept,
+        )?;
+        let start = start.as_ref().map(|(theta, b)| (theta.as_slice(), *b));
+        minimise(&problem, regularisation, stopping, start, &mut report)
+    });
+    let solution = match (solved, python_error) {
+        (Err(_), Some(error)) => return Err(error),
+        (solved, _) => solved?,
+    };
+    Ok((
+        solution.coefficients.into_pyarray(py),
+        solution.intercept,
+        solution.objective,
+        solution.duality_gap,
+        solution.n_iter,
+        solution.converged,
+    ))
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(fit_exact, module)?)
+}

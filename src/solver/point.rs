@@ -1,0 +1,152 @@
+use super::{Design, Problem};
+
+/// theta with what is derived from it. The intercept is the best one for theta, so sum_i w_i l'_i = 0.
+#[derive(Debug, Clone)]
+pub(super) struct Point {
+    pub theta: Vec<f64>,
+    pub intercept: f64,
+    /// X theta + b.
+    pub z: Vec<f64>,
+    /// sum_i w_i l(z_i; y_i) + (ridge/2)|theta|^2.
+    pub risk: f64,
+    /// Bound on the rounding error of `risk` and of the dual values made from `slopes`.
+    pub rounding: f64,
+    /// The dual point a_i = l'(z_i; y_i), balanced such that sum_i w_i a_i = 0 where there is an intercept.
+    pub slopes: Vec<f64>,
+    /// w_i a_i.
+    pub weighted_slopes: Vec<f64>,
+    /// X' (w a).
+    pub correlations: Vec<f64>,
+}
+
+impl Point {
+    /// theta = 0, with everything derived from it.
+    pub fn zero<D: Design + ?Sized>(problem: &Problem<'_, D>) -> Self {
+        let (n, p) = (problem.design().n_rows(), problem.design().n_columns());
+        let mut point = Self {
+            theta: vec![0.0; p],
+            intercept: 0.0,
+            z: vec![0.0; n],
+            risk: 0.0,
+            rounding: 0.0,
+            slopes: vec![0.0; n],
+            weighted_slopes: vec![0.0; n],
+            correlations: vec![0.0; p],
+        };
+        point.update_risk(problem);
+        point.update_dual(problem);
+        point
+    }
+
+    pub fn l1_norm(&self) -> f64 {
+        self.theta.iter().map(|t| t.abs()).sum()
+    }
+
+    /// Recomputes z, the intercept and the risk from `theta` (`intercept` is only a guess).
+    pub fn update_risk<D: Design + ?Sized>(&mut self, problem: &Problem<'_, D>) {
+        problem.design().multiply(&self.theta, &mut self.z);
+        self.intercept = if problem.fit_intercept() {
+            best_intercept(problem, &self.z, self.intercept)
+        } else {
+            0.0
+        };
+        let loss = problem.loss();
+        self.risk = 0.0;
+        for ((z, y), w) in (self.z.iter_mut())
+            .zip(problem.targets())
+            .zip(problem.weights())
+        {
+            *z += self.intercept;
+            self.risk += w * loss.value(*z, *y);
+        }
+        let square: f64 = self.theta.iter().map(|t| t * t).sum();
+        self.risk += 0.5 * problem.ridge() * square;
+    }
+
+    /// Recomputes slopes and correlations from z.
+    pub fn update_dual<D: Design + ?Sized>(&mut self, problem: &Problem<'_, D>) {
+        let weights = problem.weights();
+        (problem.loss()).derivatives(&self.z, problem.targets(), &mut self.slopes);
+        if problem.fit_intercept() {
+            balance(&mut self.slopes, weights);
+        }
+        let mut slope_scale = 0.0;
+        for (i, (d, w)) in self.weighted_slopes.iter_mut().zip(weights).enumerate() {
+            *d = w * self.slopes[i];
+            slope_scale += d.abs() * (self.z[i].abs() + problem.targets()[i].abs());
+        }
+        self.rounding = 4.0 * f64::EPSILON * (self.risk + slope_scale);
+        (problem.design()).transpose_multiply(&self.weighted_slopes, &mut self.correlations);
+    }
+}
+
+/// Shrinks the heavier of the positive and the negative slopes such that sum_i w_i a_i = 0.
+///
+/// A free intercept b makes the dual function minus infinity unless that sum vanishes. Shrinking towards 0 keeps every a_i in
+/// the domain of the conjugate, an interval that contains 0 (0 is the slope where the loss is least); shifting would
+/// not. At the best intercept the factor is 1 up to rounding. What is left, at most a few epsilon times sum w|a|, enters
+/// a bound as |b* - b| times that: no more than the rounding error of evaluating the risk at b*.
+fn balance(slopes: &mut [f64], weights: &[f64]) {
+    let (mut positive, mut negative) = (0.0, 0.0);
+    for (a, w) in slopes.iter().zip(weights) {
+        if *a > 0.0 {
+            positive += w * a;
+        } else {
+            negative -= w * a;
+        }
+    }
+    let lighter = f64::min(positive, negative);
+    let factor = |side: f64| if side > 0.0 { lighter / side } else { 0.0 };
+    let (positive_factor, negative_factor) = (factor(positive), factor(negative));
+    for a in slopes {
+        *a *= if *a > 0.0 {
+            positive_factor
+        } else {
+            negative_factor
+        };
+    }
+}
+
+/// argmin_b sum_i w_i l(s_i + b; y_i) by Newton's method inside a bracket of the root of the derivative.
+///
+/// Newton's step is taken where it stays in the bracket and is no longer than a bound that grows fourfold each time (the
+/// curvature may vanish); after 30 steps bisection alternates with it, so the bracket closes for any convex loss.
+fn best_intercept<D: Design + ?Sized>(problem: &Problem<'_, D>, scores: &[f64], guess: f64) -> f64 {
+    let loss = problem.loss();
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let mut b = guess;
+    let mut longest = 1.0 + guess.abs();
+    for step in 0..400 {
+        let (mut slope, mut size, mut curvature) = (0.0, 0.0, 0.0);
+        for ((s, y), w) in scores.iter().zip(problem.targets()).zip(problem.weights()) {
+            let derivative = w * loss.derivative(s + b, *y);
+            slope += derivative;
+            size += derivative.abs();
+            curvature += w * loss.curvature(s + b, *y);
+        }
+        if slope.abs() <= 2.0 * f64::EPSILON * size {
+            break;
+        }
+        if slope > 0.0 {
+            high = b;
+        } else {
+            low = b;
+        }
+        let newton = if curvature > 0.0 {
+            (-slope / curvature).clamp(-longest, longest)
+        } else {
+            -longest.copysign(slope)
+        };
+        longest *= 4.0;
+        let closed = low.is_finite() && high.is_finite();
+        let mut next = b + newton;
+        if closed && (next <= low || next >= high || (step > 30 && step % 2 == 0)) {
+            next = 0.5 * (low + high);
+        }
+        if next == b || next <= low || next >= high {
+            break;
+        }
+        b = next;
+    }
+    b
+}

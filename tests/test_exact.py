@@ -1,0 +1,377 @@
+"""Exact estimators against scikit-learn, scipy and the definition of optimality."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.optimize
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dpsparse import DpsparseError, InvalidArgumentError, SparseClassifier, SparseRegressor
+
+REGRESSION = ("squared", "huber", "absolute")
+CLASSIFICATION = ("logistic", "hinge")
+LOSSES = REGRESSION + CLASSIFICATION
+
+
+@parametrize_with_checks(
+    [SparseClassifier(), SparseClassifier(loss="hinge", alpha=1e-3), SparseRegressor(), SparseRegressor(alpha=1e-3)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def loss_values(loss, z, y):
+    """The losses as API.md states them, written independently of the crate."""
+    if loss == "squared":
+        return 0.5 * (z - y) ** 2
+    if loss in ("huber", "absolute"):
+        t = {"huber": 1.0, "absolute": 0.1}[loss]
+        r = np.abs(z - y)
+        return np.where(r <= t, 0.5 * r**2, t * r - 0.5 * t**2)
+    if loss == "logistic":
+        return np.logaddexp(0.0, -y * z)
+    s = 1.0 - y * z
+    return np.where(s <= 0, 0.0, np.where(s < 0.5, s**2, s - 0.25))
+
+
+def risk(loss, theta, b, X, y, w=None, ridge=0.0):
+    return np.average(loss_values(loss, X @ theta + b, y), weights=w) + 0.5 * ridge * theta @ theta
+
+
+def make(loss, **options):
+    return (SparseRegressor if loss in REGRESSION else SparseClassifier)(loss=loss, **options)
+
+
+def data(loss, n=60, p=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + rng.standard_normal((n, 1))
+    z = X[:, 0] - 2 * X[:, 1] + 0.5 + 0.5 * rng.standard_normal(n)
+    return X, z if loss in REGRESSION else np.where(z > 0, 1.0, -1.0)
+
+
+def fitted(model):
+    return np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
+
+
+def test_equals_lasso_and_elastic_net():
+    X, y = data("squared", 80, 150)
+    for alpha in (1.0, 0.1, 0.01):
+        ours = SparseRegressor(alpha=alpha, tol=1e-12).fit(X, y)
+        theirs = Lasso(alpha=alpha, tol=1e-12, max_iter=100_000).fit(X, y)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+        assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-6)
+        ours = SparseRegressor(alpha=0.7 * alpha, ridge=0.3 * alpha, tol=1e-12).fit(X, y)
+        theirs = ElasticNet(alpha=alpha, l1_ratio=0.7, tol=1e-12, max_iter=100_000).fit(X, y)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.01, 0.001])
+def test_equals_l1_logistic_regression(alpha):
+    X, y = data("logistic", 100, 20)
+    ours = SparseClassifier(alpha=alpha, tol=1e-11).fit(X, y)
+    theirs = LogisticRegression(
+        C=1 / (len(y) * alpha), l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000
+    ).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_penalised_minimum_against_scipy(loss, ridge):
+    X, y = data(loss, 40, 4)
+    alpha = 0.02
+    model = make(loss, alpha=alpha, ridge=ridge, tol=1e-10).fit(X, y)
+
+    # theta = u - v with u, v >= 0 makes the problem smooth.
+    def objective(x):
+        return risk(loss, x[:4] - x[4:8], x[8], X, y, ridge=ridge) + alpha * x[:8].sum()
+
+    bounds = [(0, None)] * 8 + [(None, None)]
+    best = scipy.optimize.minimize(
+        objective, np.zeros(9), bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-15, "maxfun": 100_000}
+    )
+    theta, b = fitted(model)
+    ours = risk(loss, theta, b, X, y, ridge=ridge) + alpha * np.abs(theta).sum()
+    assert ours <= best.fun + 1e-9
+    assert ours >= best.fun - 1e-5
+    assert model.n_iter_ >= 1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+@pytest.mark.parametrize("radius", [0.3, 2.0, 1e3])
+def test_constrained_minimum_against_scipy(loss, ridge, radius):
+    X, y = data(loss, 40, 4)
+    if loss in CLASSIFICATION:
+        y[::5] *= -1  # not separable
+    model = make(loss, radius=radius, ridge=ridge, tol=1e-8).fit(X, y)
+    theta, b = fitted(model)
+    assert np.abs(theta).sum() <= radius
+
+    def objective(x):
+        return risk(loss, x[:4] - x[4:8], x[8], X, y, ridge=ridge)
+
+    best = scipy.optimize.minimize(
+        objective,
+        np.zeros(9),
+        bounds=[(0, None)] * 8 + [(None, None)],
+        constraints={"type": "ineq", "fun": lambda x: radius - x[:8].sum()},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    ours = risk(loss, theta, b, X, y, ridge=ridge)
+    assert ours <= best.fun + 1e-7
+    if best.success:
+        assert ours >= best.fun - 1e-5
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    loss=st.sampled_from(LOSSES),
+    form=st.sampled_from(["alpha", "radius"]),
+    size=st.floats(0.01, 5.0),
+    ridge=st.sampled_from([0.0, 0.05]),
+    intercept=st.booleans(),
+    max_iter=st.integers(1, 60),
+    seed=st.integers(0, 10_000),
+    columns=st.integers(1, 30),
+)
+def test_gap_bounds_the_suboptimality(loss, form, size, ridge, intercept, max_iter, seed, columns):
+    X, y = data(loss, 25, columns, seed) if columns > 1 else (np.arange(25.0)[:, None], data(loss, 25, 2, seed)[1])
+    y[:2] = [-1, 1]
+    rng = np.random.default_rng(seed)
+    X = X * 10.0 ** rng.integers(-2, 3, X.shape[1])
+    w = rng.integers(0, 3, len(y)).astype(float)
+    w[:2] = 1.0
+    options = {form: size, "ridge": ridge, "fit_intercept": intercept}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        rough = make(loss, max_iter=max_iter, tol=1e-3, **options).fit(X, y, w)
+        precise = make(loss, tol=1e-13, max_iter=20_000, **options).fit(X, y, w)
+
+    def objective(model):
+        theta, b = fitted(model)
+        penalty = size * np.abs(theta).sum() if form == "alpha" else 0.0
+        return risk(loss, theta, b, X, y, w, ridge) + penalty
+
+    assert objective(rough) - objective(precise) <= rough.duality_gap_ + 1e-13
+    if form == "radius":
+        assert np.abs(rough.coef_).sum() <= size
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("form", [{"alpha": 0.05}, {"radius": 1.0}])
+def test_tolerance_is_reached_and_relative(loss, form):
+    X, y = data(loss)
+    for scale in (1.0, 1e6) if loss == "squared" else (1.0,):
+        model = make(loss, tol=1e-6, **form).fit(X, scale * y)
+        at_zero = scipy.optimize.minimize_scalar(lambda b: risk(loss, np.zeros(12), b, X, scale * y)).fun  # noqa: B023
+        assert 0.0 <= model.duality_gap_ <= 1.01e-6 * at_zero
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("form", [{"alpha": 0.05}, {"radius": 1.0}])
+def test_weights_are_repetitions(loss, form):
+    X, y = data(loss)
+    w = np.random.default_rng(1).integers(0, 4, len(y))
+    weighted = make(loss, tol=1e-12, ridge=1e-3, **form).fit(X, y, sample_weight=7.5 * w)
+    repeated = make(loss, tol=1e-12, ridge=1e-3, **form).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
+    np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("form", [{"alpha": 0.02}, {"radius": 1.0}])
+def test_storage_does_not_matter(loss, form):
+    X, y = data(loss)
+    X[np.abs(X) < 1.0] = 0.0
+    reference = make(loss, tol=1e-12, ridge=1e-3, **form).fit(X, y)
+    duplicated = scipy.sparse.coo_array(X)
+    duplicated = scipy.sparse.csr_array(
+        (
+            np.r_[duplicated.data, duplicated.data] / 2,
+            (np.r_[duplicated.row, duplicated.row], np.r_[duplicated.col, duplicated.col]),
+        )
+    )
+    strided = np.zeros((2 * X.shape[0], X.shape[1]))[::2]
+    strided[:] = X
+    for other in (
+        np.asfortranarray(X),
+        strided,
+        scipy.sparse.csr_matrix(X),
+        scipy.sparse.csc_array(X),
+        duplicated,
+        X.tolist(),
+    ):
+        model = make(loss, tol=1e-12, ridge=1e-3, **form).fit(other, y)
+        np.testing.assert_allclose(model.coef_, reference.coef_, atol=1e-6)
+        np.testing.assert_allclose(model.predict(other), reference.predict(X), atol=1e-5)
+
+
+def test_input_is_not_changed():
+    X, y = data("squared")
+    sparse = scipy.sparse.csc_array(X)
+    unsorted = scipy.sparse.csc_array(
+        (sparse.data[::-1].copy(), sparse.indices[::-1].copy(), sparse.indptr.copy()), shape=X.shape
+    )
+    before = unsorted.indices.copy()
+    SparseRegressor(alpha=0.1).fit(unsorted, y)
+    np.testing.assert_array_equal(unsorted.indices, before)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("form", [{"alpha": 0.01}, {"radius": 3.0}])
+def test_warm_start(loss, form):
+    X, y = data(loss, 200, 100)
+    cold = make(loss, **form).fit(X, y)
+    model = make(loss, warm_start=True, **form).fit(X, y)
+    first = model.n_iter_
+    again = model.fit(X, y).n_iter_
+    assert again < first
+    if form == {"alpha": 0.01}:
+        assert again == 0
+    wider = model.fit(np.c_[X, X[:, :1] ** 2], y)
+    assert wider.coef_.size == 101
+    assert cold.n_iter_ == first
+
+
+def test_unscaled_data_converge():
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    for model in (SparseRegressor(), SparseRegressor(radius=1e4), SparseRegressor(loss="huber"), SparseRegressor(alpha=1e-3)):
+        assert model.fit(X, y).n_iter_ < 10_000
+    X, y = load_breast_cancer(return_X_y=True)
+    for model in (SparseClassifier(), SparseClassifier(loss="hinge"), SparseClassifier(alpha=1e-4)):
+        assert model.fit(X, y).n_iter_ < 10_000
+
+
+def test_degenerate_data():
+    X = np.c_[np.ones(6), np.zeros(6), np.arange(6.0), np.arange(6.0)]
+    model = SparseRegressor(alpha=0.1).fit(X, np.full(6, 0.1))
+    assert model.support_.size == 0
+    assert model.intercept_ == pytest.approx(0.1)
+    model = SparseRegressor(alpha=0.01, warm_start=True)
+    model.coef_, model.intercept_ = np.array([3.0, 2.0, 0.0, 0.0]), 0.0
+    model.fit(X, np.arange(6.0))
+    assert np.all(model.coef_[:2] == 0)
+    assert model.coef_[2:].sum() == pytest.approx(1 - 0.01 / np.var(np.arange(6.0)), abs=1e-3)
+    far = np.arange(6.0) + 1e7
+    model = SparseRegressor(alpha=1e-6).fit(far[:, None], 1e6 + np.arange(6.0))
+    assert model.coef_[0] == pytest.approx(1, abs=1e-2)
+
+
+def test_max_iter_warns():
+    X, y = data("squared", 100, 80)
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        model = SparseRegressor(alpha=1e-3, max_iter=2, tol=1e-12).fit(X, y)
+    assert model.n_iter_ <= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"alpha": 0.1, "radius": 1.0}, "exclude"),
+        ({"alpha": -0.1}, "alpha"),
+        ({"alpha": np.nan}, "alpha"),
+        ({"alpha": 0.0}, "ridge"),
+        ({"alpha": True}, "alpha"),
+        ({"alpha": "0.1"}, "alpha"),
+        ({"radius": 0.0}, "radius"),
+        ({"radius": np.inf}, "radius"),
+        ({"ridge": -1.0}, "ridge"),
+        ({"tol": -1.0}, "tol"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"max_iter": 1.5}, "max_iter"),
+        ({"norm": "l3"}, "norm"),
+        ({"norm": None}, "norm"),
+        ({"solver": "newton"}, "solver"),
+        ({"loss": "hinge"}, "loss"),
+        ({"loss": "unknown"}, "loss"),
+    ],
+)
+def test_bad_parameters(options, match):
+    X, y = data("squared")
+    with pytest.raises(InvalidArgumentError, match=match):
+        SparseRegressor(**options).fit(X, y)
+
+
+def test_bad_data():
+    X, y = data("logistic")
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    for model in (SparseClassifier(), SparseRegressor()):
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(bad, y)
+        with pytest.raises(DpsparseError, match="sample_weight"):
+            model.fit(X, y, sample_weight=-np.ones(len(y)))
+        with pytest.raises(ValueError, match="sample_weight"):
+            model.fit(X, y, sample_weight=np.ones(3))
+    with pytest.raises(DpsparseError, match="class"):
+        SparseClassifier().fit(X, np.ones(len(y)))
+    with pytest.raises(DpsparseError, match="binary"):
+        SparseClassifier().fit(X, np.arange(len(y)) % 3)
+    with pytest.raises(DpsparseError, match="class"):
+        SparseClassifier().fit(X, y, sample_weight=(y > 0).astype(float))
+
+
+def test_probabilities_only_for_logistic():
+    X, y = data("logistic")
+    model = SparseClassifier(alpha=0.01).fit(X, y)
+    probabilities = model.predict_proba(X * 1e6)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert probabilities.min() >= 0
+    assert hasattr(model, "predict_proba")
+    assert not hasattr(SparseClassifier(loss="hinge").fit(X, y), "predict_proba")
+
+
+def test_labels_follow_classes():
+    X, y = data("logistic")
+    names = np.where(y > 0, "yes", "no")
+    model = SparseClassifier(alpha=0.01).fit(X, names)
+    assert list(model.classes_) == ["no", "yes"]
+    np.testing.assert_array_equal(model.predict(X) == "yes", model.decision_function(X) > 0)
+    assert model.score(X, names) > 0.85
+    assert model.coef_.shape == (1, 12)
+    assert model.intercept_.shape == (1,)
+
+
+def test_pickle_clone_pipeline_grid_search():
+    X, y = data("logistic")
+    model = SparseClassifier(radius=2.0).fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    assert clone(model).get_params() == model.get_params()
+    pipeline = make_pipeline(StandardScaler(), SparseClassifier())
+    search = GridSearchCV(pipeline, {"sparseclassifier__radius": [0.1, 1.0, 5.0]}, cv=3, n_jobs=2).fit(X, y)
+    assert search.best_score_ > 0.8
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_feature_names(frame):
+    X, y = data("squared")
+    names = [f"feature {j}" for j in range(X.shape[1])]
+    table = frame({name: X[:, j] for j, name in enumerate(names)})
+    model = SparseRegressor(alpha=0.1).fit(table, y)
+    assert list(model.feature_names_in_) == names
+    np.testing.assert_allclose(model.predict(table), X @ model.coef_ + model.intercept_)
+    np.testing.assert_array_equal(model.support_, np.flatnonzero(model.coef_))
+
+
+def test_verbose_prints(capsys):
+    X, y = data("squared")
+    SparseRegressor(alpha=0.1, verbose=1).fit(X, y)
+    assert "duality gap" in capsys.readouterr().out
