@@ -6,6 +6,36 @@ from typing import Any, Literal, Self, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Accountant",
+    "BudgetExceededError",
+    "Certificate",
+    "DiscreteGaussianEvent",
+    "DpsparseError",
+    "ExponentialEvent",
+    "GaussianEvent",
+    "InvalidArgumentError",
+    "InvalidDataError",
+    "LaplaceEvent",
+    "NotConvergedError",
+    "ObjectivePerturbationEvent",
+    "Plan",
+    "PureEvent",
+    "RandomnessError",
+    "UnsoundMechanismError",
+    "UserLossError",
+    "ZeroConcentratedEvent",
+    "calibrate",
+    "epsilon_from_rho",
+    "exponential_mechanism",
+    "fit_exact",
+    "fit_private",
+    "gaussian_sigma",
+    "non_private_gradient",
+    "plan_frank_wolfe",
+    "rho_from_epsilon",
+]
+
 class DpsparseError(ValueError): ...
 class InvalidArgumentError(DpsparseError): ...
 class InvalidDataError(DpsparseError): ...

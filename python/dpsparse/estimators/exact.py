@@ -144,7 +144,7 @@ def _print_progress(iteration: int, gap: float) -> None:
     print(f"[dpsparse] {iteration} passes, duality gap {gap:.3g}")
 
 
-class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel):  # type: ignore[misc]
+class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel):
     """Linear classifier of two classes with an l1 penalty or constraint, fitted exactly and without privacy.
 
     With z = X theta + b, labels y in {-1, +1} and weights w it minimises::
@@ -281,7 +281,7 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         return self
 
 
-class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):  # type: ignore[misc]
+class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
     """Linear regression with an l1 penalty or constraint, fitted exactly and without privacy.
 
     With z = X theta + b and weights w it minimises::

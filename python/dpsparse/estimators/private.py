@@ -34,7 +34,7 @@ def _optional_number(name: str, value: Any) -> float | None:
 
 
 def _positive_integer(name: str, value: Any) -> int:
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and 1 <= value < 2**62:
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and 1 <= int(value) < 2**62:
         return int(value)
     raise InvalidArgumentError(f"{name} must be a positive integer")
 
@@ -183,7 +183,7 @@ class _PrivateSparse(BaseEstimator):
         return tags
 
 
-class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSparse):  # type: ignore[misc]
+class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSparse):
     """Sparse linear classifier with differential privacy for the records it is fitted on.
 
     Minimises the mean loss over a ball of sparse models, privately. Neighbours, sensitivity and cost of a fit stand in
@@ -345,7 +345,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         return tags
 
 
-class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSparse):  # type: ignore[misc]
+class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSparse):
     """Sparse linear regression with differential privacy for the records it is fitted on.
 
     Targets are clipped to ``y_bounds`` and mapped to [-1, 1]; the residual of the squared loss is clamped at
