@@ -1,7 +1,8 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
-:class:`SparseClassifier`, :class:`SparseRegressor`. Accounting and noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
+:class:`SparseClassifier`, :class:`SparseRegressor`. Accounting and noise: :mod:`dpsparse.privacy`. Data:
+:mod:`dpsparse.datasets`.
 """
 
 from dpsparse._core import (

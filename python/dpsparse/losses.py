@@ -1,8 +1,8 @@
 """Losses as objects, for a shape parameter other than the default, and users' own losses.
 
-By name: ``"logistic"``, ``"hinge"`` (smoothed quadratically over width 0.5), ``"squared"`` (always ``(1/2)(z - y)**2``),
-``"huber"`` (threshold 1) and ``"absolute"`` (huber with threshold 0.1). The catalogue lives in the Rust core: a loss that is added
-there can be used by name without any change here.
+By name: ``"logistic"``, ``"hinge"`` (smoothed quadratically over width 0.5), ``"squared"`` (always ``(1/2)(z -
+y)**2``), ``"huber"`` (threshold 1) and ``"absolute"`` (huber with threshold 0.1). The catalogue lives in the Rust
+core: a loss that is added there can be used by name without any change here.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class Huber:
 class CustomLoss:
     """A user's own loss, known by its derivative.
 
-    The derivative is called once, on a public grid of margins and targets, **before any record is read**; fits use the table
-    (linear interpolation). It cannot see, couple, log or leak records whatever it does: NaN becomes 0 and every entry is
-    clamped to ``[-lipschitz, lipschitz]`` (MECHANISMS M1).
+    The derivative is called once, on a public grid of margins and targets, **before any record is read**; fits use
+    the table (linear interpolation). It cannot see, couple, log or leak records whatever it does: NaN becomes 0 and
+    every entry is clamped to ``[-lipschitz, lipschitz]`` (MECHANISMS M1).
 
     Parameters
     ----------

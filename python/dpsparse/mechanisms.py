@@ -14,8 +14,9 @@ __all__ = ["FrankWolfe", "PenalisedFrankWolfe"]
 class FrankWolfe:
     """Private Frank-Wolfe over a polytope (Talwar, Thakurta & Zhang 2015, Algorithm 2; MECHANISMS M3).
 
-    Each of T steps moves towards one vertex, chosen by the exact exponential mechanism over integer scores. Neighbours: replace-one
-    or add-remove. Sensitivity of a score (mean loss, replace-one, l1 ball): ``2 L radius / n`` in scaled units.
+    Each of T steps moves towards one vertex, chosen by the exact exponential mechanism over integer scores.
+    Neighbours: replace-one or add-remove. Sensitivity of a score (mean loss, replace-one, l1 ball): ``2 L radius /
+    n`` in scaled units.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ class FrankWolfe:
 class PenalisedFrankWolfe:
     """Private Frank-Wolfe on ``mean loss + alpha * norm(theta)`` (generalised conditional gradient).
 
-    As :class:`FrankWolfe`, with the origin as one more candidate: it costs nothing, every vertex costs ``alpha * radius``, a
-    public constant. The intercept is penalised like a coefficient.
+    As :class:`FrankWolfe`, with the origin as one more candidate: it costs nothing, every vertex costs ``alpha *
+    radius``, a public constant. The intercept is penalised like a coefficient.
 
     Parameters
     ----------

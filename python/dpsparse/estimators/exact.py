@@ -157,8 +157,9 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
     Parameters
     ----------
     loss : str or loss object, default="logistic"
-        "logistic", ln(1 + exp(-y z)); "hinge", smoothed quadratically over a width of 0.5 below its kink; "squared", "huber",
-        "absolute" of z - y; or an object of :mod:`dpsparse.losses`. Logistic with ``alpha`` is scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``.
+        "logistic", ln(1 + exp(-y z)); "hinge", smoothed quadratically over a width of 0.5 below its kink; "squared",
+        "huber", "absolute" of z - y; or an object of :mod:`dpsparse.losses`. Logistic with ``alpha`` is
+        scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``.
     norm : {"l1"}, default="l1"
         The norm that is penalised or bounded.
     alpha : float or None, default=None

@@ -127,8 +127,8 @@ class _PrivateSparse(BaseEstimator):
         Returns
         -------
         Plan
-            With ``n_iter``, ``epsilon``, ``delta``, ``events`` (pairs of event and count), ``noise_scales`` (in units of the
-            mean loss), ``predicted_excess_risk`` and ``certified``. ``fit`` spends exactly these events.
+            With ``n_iter``, ``epsilon``, ``delta``, ``events`` (pairs of event and count), ``noise_scales`` (in units
+            of the mean loss), ``predicted_excess_risk`` and ``certified``. ``fit`` spends exactly these events.
 
         Raises
         ------
@@ -149,7 +149,8 @@ class _PrivateSparse(BaseEstimator):
             calibration, allow_uncertified = mechanism.calibration, bool(mechanism.allow_uncertified)
             if self.alpha is not None:
                 raise InvalidArgumentError(
-                    "alpha is not used by frank-wolfe, which takes radius; leave it at None, or use penalised-frank-wolfe"
+                    "alpha is not used by frank-wolfe, which takes radius; leave it at None or use "
+                    "penalised-frank-wolfe"
                 )
         return _core.plan_frank_wolfe(
             self._statement(int(n_samples), int(n_features), radius),
@@ -196,8 +197,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     delta : float, optional
         Privacy parameter in (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
     loss : str, loss object or callable, default "logistic"
-        "logistic", "hinge", "squared", "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that maps
-        arrays ``(z, y)`` to derivatives (clamped to [-1, 1]; see :class:`dpsparse.losses.CustomLoss`).
+        "logistic", "hinge", "squared", "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that
+        maps arrays ``(z, y)`` to derivatives (clamped to [-1, 1]; see :class:`dpsparse.losses.CustomLoss`).
     norm : {"l1", "linf", "simplex"}, DisjointGroups or Vertices, default "l1"
         Shape of the set of models.
     radius : float, optional
@@ -205,10 +206,11 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`, :class:`dpsparse.PenalisedFrankWolfe`.
-        "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
+        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`,
+        :class:`dpsparse.PenalisedFrankWolfe`. "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
     bounds : pair (lower, upper), default (-1.0, 1.0)
-        Public bounds of the features: two numbers, or two arrays with one entry per feature. Values outside are clipped.
+        Public bounds of the features: two numbers, or two arrays with one entry per feature. Values outside are
+        clipped.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups); longer rows are
         shortened. None: sqrt(n_features).
@@ -328,8 +330,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         Raises
         ------
         DpsparseError
-            Before any budget is spent: a parameter out of its domain or unused (``InvalidArgumentError``), unusable records
-            or labels (``InvalidDataError``), a combination without a guarantee (``UnsoundMechanismError``).
+            Before any budget is spent: a parameter out of its domain or unused (``InvalidArgumentError``), unusable
+            records or labels (``InvalidDataError``), a combination without a guarantee (``UnsoundMechanismError``).
         """
         X, y = self._read(X, y)
         self.classes_, targets = encode_labels(y, self.classes)
@@ -358,8 +360,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     delta : float, optional
         Privacy parameter in (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
     loss : str, loss object or callable, default "squared"
-        "squared" (always ``(1/2)(z - y)**2``), "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that maps
-        arrays ``(z, y)`` to derivatives. Thresholds are in scaled units of y.
+        "squared" (always ``(1/2)(z - y)**2``), "huber", "absolute", an object of :mod:`dpsparse.losses`, or a
+        callable that maps arrays ``(z, y)`` to derivatives. Thresholds are in scaled units of y.
     norm : {"l1", "linf", "simplex"}, DisjointGroups or Vertices, default "l1"
         Shape of the set of models.
     radius : float, optional
@@ -367,8 +369,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`, :class:`dpsparse.PenalisedFrankWolfe`.
-        "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
+        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`,
+        :class:`dpsparse.PenalisedFrankWolfe`. "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
     bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the features. Values outside are clipped.
     y_bounds : pair (lower, upper), default (-1.0, 1.0)
