@@ -3,6 +3,29 @@
 from collections.abc import Callable
 from typing import Literal, Self, TypeAlias, final
 
+__all__ = [
+    "Accountant",
+    "BudgetExceededError",
+    "DiscreteGaussianEvent",
+    "DpsparseError",
+    "ExponentialEvent",
+    "GaussianEvent",
+    "InvalidArgumentError",
+    "InvalidDataError",
+    "LaplaceEvent",
+    "NotConvergedError",
+    "ObjectivePerturbationEvent",
+    "PureEvent",
+    "RandomnessError",
+    "UnsoundMechanismError",
+    "UserLossError",
+    "ZeroConcentratedEvent",
+    "calibrate",
+    "epsilon_from_rho",
+    "gaussian_sigma",
+    "rho_from_epsilon",
+]
+
 class DpsparseError(ValueError): ...
 class InvalidArgumentError(DpsparseError): ...
 class InvalidDataError(DpsparseError): ...
