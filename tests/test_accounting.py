@@ -240,7 +240,7 @@ def test_objective_perturbation_epsilon(adjacency):
 
 def test_one_budget_holds_one_adjacency():
     accountant = of(EVENTS[6])
-    with pytest.raises(dpsparse.InvalidArgumentError, match="event .*adjacency"):
+    with pytest.raises(dpsparse.InvalidArgumentError, match=r"event .*adjacency"):
         accountant.add(EVENTS[7])
 
 
@@ -310,10 +310,11 @@ def test_random_response_pld_is_not_above_ours(google):
     dp, _, pld = google
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        accountant = pld.PLDAccountant()
+        accountant = pld.PLDAccountant(dp.NeighboringRelation.REPLACE_ONE)
         # Binary randomised response at epsilon 0.2: their event mixes the truth with a uniform answer.
         noise = 2 / (1 + math.exp(0.2))
-        accountant.compose(dp.RandomizedResponseDpEvent(noise, 2), 30)
+        for _ in range(30):  # dp-accounting 0.6.0 answers 0.2 when given count=30
+            accountant.compose(dp.RandomizedResponseDpEvent(noise, 2))
         truth = accountant.get_epsilon(1e-6)
     assert truth * (1 - 1e-3) <= of((PureEvent(0.2), 30)).epsilon(1e-6) <= 1.2 * truth
 
@@ -367,7 +368,7 @@ def test_rho_from_epsilon(epsilon, log_delta):
 def test_calibration_brackets_and_callbacks():
     assert calibrate(lambda s: GaussianEvent(1.0, s), 1, 1.0, 1e-6, bracket=(10.0, 20.0)) == 10.0
     assert calibrate(ExponentialEvent, 1, 1.0, 1e-6, bracket=(1e-6, 0.5)) == 0.5
-    with pytest.raises(dpsparse.InvalidArgumentError, match="bracket .*widen"):
+    with pytest.raises(dpsparse.InvalidArgumentError, match=r"bracket .*widen"):
         calibrate(lambda s: GaussianEvent(1.0, s), 1, 1.0, 1e-6, bracket=(0.1, 0.2))
     with pytest.raises(TypeError, match="event must be"):
         calibrate(lambda s: s, 1, 1.0, 1e-6, bracket=(0.1, 0.2))

@@ -36,6 +36,29 @@ __all__ = [
     "rho_from_epsilon",
 ]
 
+__all__ = [
+    "Accountant",
+    "BudgetExceededError",
+    "DiscreteGaussianEvent",
+    "DpsparseError",
+    "ExponentialEvent",
+    "GaussianEvent",
+    "InvalidArgumentError",
+    "InvalidDataError",
+    "LaplaceEvent",
+    "NotConvergedError",
+    "ObjectivePerturbationEvent",
+    "PureEvent",
+    "RandomnessError",
+    "UnsoundMechanismError",
+    "UserLossError",
+    "ZeroConcentratedEvent",
+    "calibrate",
+    "epsilon_from_rho",
+    "gaussian_sigma",
+    "rho_from_epsilon",
+]
+
 class DpsparseError(ValueError): ...
 class InvalidArgumentError(DpsparseError): ...
 class InvalidDataError(DpsparseError): ...

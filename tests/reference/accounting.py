@@ -8,8 +8,8 @@ mp.dps = 50
 def gaussian_delta(epsilon, ratio):
     """Balle & Wang 2018, ratio = sensitivity / sigma."""
     epsilon, ratio = mpf(epsilon), mpf(ratio)
-    # Cancellation is left to the precision: it is raised by the size of the exponents.
-    with mp.workdps(60 + int((epsilon / ratio) ** 2 + ratio**2)):
+    # Both tails keep their relative accuracy through erfc; only their difference cancels, by at most (b/ratio)^2.
+    with mp.workdps(80):
         return ncdf(ratio / 2 - epsilon / ratio) - exp(epsilon) * ncdf(-ratio / 2 - epsilon / ratio)
 
 
