@@ -26,7 +26,7 @@ def fit_exact(
 ) -> tuple[NDArray[np.float64], float, float, float, int, bool]:
     """Fit a linear model exactly.
 
-    ``x`` is dense (any memory order) or ``(n_rows, indptr, indices, data)`` of sorted compressed columns; ``progress`` is
-    called with the number of passes and the duality gap. Returns coefficients, intercept, objective, duality gap, number
-    of passes, and whether the gap reached the tolerance.
+    ``x`` is dense (any memory order) or ``(n_rows, indptr, indices, data)`` of sorted compressed columns;
+    ``progress`` is called with the number of passes and the duality gap. Returns coefficients, intercept, objective,
+    duality gap, number of passes, and whether the gap reached the tolerance.
     """

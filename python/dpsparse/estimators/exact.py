@@ -144,7 +144,7 @@ def _print_progress(iteration: int, gap: float) -> None:
     print(f"[dpsparse] {iteration} passes, duality gap {gap:.3g}")
 
 
-class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel):  # type: ignore[misc]
+class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel):
     """Linear classifier of two classes with an l1 penalty or constraint, fitted exactly and without privacy.
 
     With z = X theta + b, labels y in {-1, +1} and weights w it minimises::
@@ -157,8 +157,8 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
     Parameters
     ----------
     loss : {"logistic", "hinge"}, default="logistic"
-        ln(1 + exp(-y z)), or the hinge smoothed quadratically over a width of 0.5 below its kink. Logistic with ``alpha``
-        is scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``.
+        ln(1 + exp(-y z)), or the hinge smoothed quadratically over a width of 0.5 below its kink. Logistic with
+        ``alpha`` is scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``.
     norm : {"l1"}, default="l1"
         The norm that is penalised or bounded.
     alpha : float or None, default=None
@@ -281,7 +281,7 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         return self
 
 
-class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):  # type: ignore[misc]
+class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
     """Linear regression with an l1 penalty or constraint, fitted exactly and without privacy.
 
     With z = X theta + b and weights w it minimises::
@@ -294,8 +294,8 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel): 
     Parameters
     ----------
     loss : {"squared", "huber", "absolute"}, default="squared"
-        (z - y)^2 / 2; Huber's loss of threshold 1; Huber's loss of threshold 0.1. Squared with ``alpha`` is scikit-learn's
-        ``Lasso(alpha=alpha)``.
+        (z - y)^2 / 2; Huber's loss of threshold 1; Huber's loss of threshold 0.1. Squared with ``alpha`` is
+        scikit-learn's ``Lasso(alpha=alpha)``.
     norm : {"l1"}, default="l1"
         The norm that is penalised or bounded.
     alpha : float or None, default=None
