@@ -1,6 +1,7 @@
 """Exact estimators against scikit-learn, scipy and the definition of optimality."""
 
 import pickle
+import signal
 import warnings
 
 import numpy as np
@@ -83,9 +84,9 @@ def test_equals_lasso_and_elastic_net():
 def test_equals_l1_logistic_regression(alpha):
     X, y = data("logistic", 100, 20)
     ours = SparseClassifier(alpha=alpha, tol=1e-11).fit(X, y)
-    theirs = LogisticRegression(
-        C=1 / (len(y) * alpha), l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000
-    ).fit(X, y)
+    theirs = LogisticRegression(C=1 / (len(y) * alpha), l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=100_000).fit(
+        X, y
+    )
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-4)
@@ -253,7 +254,12 @@ def test_warm_start(loss, form):
 
 def test_unscaled_data_converge():
     X, y = load_diabetes(return_X_y=True, scaled=False)
-    for model in (SparseRegressor(), SparseRegressor(radius=1e4), SparseRegressor(loss="huber"), SparseRegressor(alpha=1e-3)):
+    for model in (
+        SparseRegressor(),
+        SparseRegressor(radius=1e4),
+        SparseRegressor(loss="huber"),
+        SparseRegressor(alpha=1e-3),
+    ):
         assert model.fit(X, y).n_iter_ < 10_000
     X, y = load_breast_cancer(return_X_y=True)
     for model in (SparseClassifier(), SparseClassifier(loss="hinge"), SparseClassifier(alpha=1e-4)):
@@ -375,3 +381,19 @@ def test_verbose_prints(capsys):
     X, y = data("squared")
     SparseRegressor(alpha=0.1, verbose=1).fit(X, y)
     assert "duality gap" in capsys.readouterr().out
+
+
+def test_interrupt_stops_a_fit():
+    X, y = data("absolute", 400, 2000)
+
+    def handler(signum, frame):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            SparseRegressor(loss="absolute", alpha=1e-5, tol=0.0, max_iter=10_000_000).fit(X, y)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, previous)

@@ -147,3 +147,156 @@ pub fn minimise<D: Design + ?Sized>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{self, Task};
+    use proptest::prelude::*;
+
+    /// Columns of very different scales, the second far from centred, the third nearly the first.
+    fn instance(seed: u64, n: usize, p: usize, task: Task) -> (DenseDesign, Vec<f64>) {
+        let mut state = seed.wrapping_mul(2).wrapping_add(1);
+        let mut draw = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        let mut columns: Vec<Vec<f64>> = (0..p).map(|_| (0..n).map(|_| draw()).collect()).collect();
+        let scores: Vec<f64> = (0..n)
+            .map(|i| columns[0][i] - columns[1][i] + 0.5 * draw())
+            .collect();
+        columns[2] = columns[0].iter().map(|x| x + 1e-4 * draw()).collect();
+        columns[1].iter_mut().for_each(|x| *x = 100.0 * *x + 300.0);
+        let mut targets: Vec<f64> = match task {
+            Task::Regression => scores,
+            Task::Classification => scores.iter().map(|z| 1f64.copysign(*z)).collect(),
+        };
+        (targets[0], targets[1]) = (1.0, -1.0);
+        (
+            DenseDesign::from_columns(n, columns.concat()).unwrap(),
+            targets,
+        )
+    }
+
+    fn objective(
+        problem: &Problem<'_, DenseDesign>,
+        regularisation: Regularisation,
+        theta: &[f64],
+        intercept: f64,
+    ) -> f64 {
+        let mut z = vec![0.0; problem.design().n_rows()];
+        problem.design().multiply(theta, &mut z);
+        let risk: f64 = (z.iter().zip(problem.targets()).zip(problem.weights()))
+            .map(|((z, y), w)| w * problem.loss().value(z + intercept, *y))
+            .sum();
+        let square: f64 = theta.iter().map(|t| t * t).sum();
+        let norm: f64 = theta.iter().map(|t| t.abs()).sum();
+        let penalty = match regularisation {
+            Regularisation::Penalty(alpha) => alpha * norm,
+            Regularisation::Ball(_) => 0.0,
+        };
+        risk + 0.5 * problem.ridge() * square + penalty
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// Whatever point the solver stops at, no other point is better by more than the gap: neither the precise solution
+        /// nor random ones around it.
+        #[test]
+        fn gap_bounds_the_suboptimality(
+            seed in 0..1000u64,
+            which in 0..loss::CATALOGUE.len(),
+            ball in any::<bool>(),
+            size in prop_oneof![Just(0.003), Just(0.05), Just(1.0), Just(4.0)],
+            ridge in prop_oneof![Just(0.0), Just(0.1)],
+            fit_intercept in any::<bool>(),
+            max_iter in 1..40usize,
+            moves in prop::collection::vec(-0.1..0.1f64, 7),
+        ) {
+            let loss = loss::by_name(loss::CATALOGUE[which].name, None).unwrap();
+            let (x, y) = instance(seed, 30, 6, loss.task());
+            let problem = Problem::new(&x, &y, None, loss.as_ref(), ridge, fit_intercept).unwrap();
+            let form = if ball { Regularisation::Ball(size) } else { Regularisation::Penalty(size) };
+            let run = |tol, max_iter| {
+                minimise(&problem, form, Stopping { tol, max_iter }, None, &mut |_, _| Ok(())).unwrap()
+            };
+            let (rough, precise) = (run(0.0, max_iter), run(1e-9, 10_000));
+            prop_assert!(rough.n_iter <= max_iter);
+            prop_assert!(precise.converged, "gap {}", precise.duality_gap);
+            let value = objective(&problem, form, &rough.coefficients, rough.intercept);
+            prop_assert!((value - rough.objective).abs() <= 1e-12 * (1.0 + value));
+            let mut others = vec![(precise.coefficients.clone(), precise.intercept)];
+            let theta: Vec<f64> = precise.coefficients.iter().zip(&moves).map(|(t, m)| t + m).collect();
+            let b = if fit_intercept { precise.intercept + moves[6] } else { 0.0 };
+            others.push((theta, b));
+            for (mut theta, b) in others {
+                if ball {
+                    crate::prox::project_l1_ball(&mut theta, size);
+                }
+                let other = objective(&problem, form, &theta, b);
+                prop_assert!(value - other <= rough.duality_gap + 1e-12 * (1.0 + other));
+                prop_assert!(precise.objective - other <= precise.duality_gap + 1e-12 * (1.0 + other));
+            }
+        }
+    }
+
+    #[test]
+    fn progress_may_stop_a_run() {
+        let (x, y) = instance(1, 30, 6, Task::Regression);
+        let problem = Problem::new(&x, &y, None, &loss::Squared, 0.0, true).unwrap();
+        let stopping = Stopping {
+            tol: 1e-9,
+            max_iter: 100,
+        };
+        let mut stop = |iteration, _| {
+            if iteration < 3 {
+                Ok(())
+            } else {
+                Err(Error::Interrupted)
+            }
+        };
+        let outcome = minimise(
+            &problem,
+            Regularisation::Penalty(0.01),
+            stopping,
+            None,
+            &mut stop,
+        );
+        assert_eq!(outcome, Err(Error::Interrupted));
+    }
+
+    #[test]
+    fn bad_options_are_refused() {
+        let (x, y) = instance(1, 30, 6, Task::Regression);
+        let problem = Problem::new(&x, &y, None, &loss::Squared, 0.0, true).unwrap();
+        let run = |form, tol, max_iter, start: Option<(&[f64], f64)>| {
+            minimise(
+                &problem,
+                form,
+                Stopping { tol, max_iter },
+                start,
+                &mut |_, _| Ok(()),
+            )
+            .is_err()
+        };
+        assert!(run(Regularisation::Penalty(-1.0), 1e-6, 10, None));
+        assert!(run(Regularisation::Penalty(0.0), 1e-6, 10, None));
+        assert!(run(Regularisation::Ball(0.0), 1e-6, 10, None));
+        assert!(run(Regularisation::Ball(1.0), f64::NAN, 10, None));
+        assert!(run(Regularisation::Ball(1.0), 1e-6, 0, None));
+        assert!(run(
+            Regularisation::Ball(1.0),
+            1e-6,
+            10,
+            Some((&[0.0], 0.0))
+        ));
+        assert!(Problem::new(&x, &y[1..], None, &loss::Squared, 0.0, true).is_err());
+        assert!(Problem::new(&x, &y, Some(&vec![0.0; 30]), &loss::Squared, 0.0, true).is_err());
+        assert!(Problem::new(&x, &y, None, &loss::Logistic, 0.0, true).is_err());
+        assert!(Problem::new(&x, &[1.0; 30], None, &loss::Logistic, 0.0, true).is_err());
+        assert!(Problem::new(&x, &y, None, &loss::Squared, -1.0, true).is_err());
+    }
+}
