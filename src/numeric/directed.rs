@@ -3,7 +3,7 @@
 //! The exact operations find the sign of the rounding error by an error-free transformation (Knuth's TwoSum,
 //! and the fused multiply-add for products, quotients and roots; Muller et al., Handbook of Floating-Point
 //! Arithmetic, chapter 4) and step to the next float only where the rounded result lies on the wrong side, so
-//! 1 * x stays x. Below [`TINY`] a residual may itself underflow; there they step unconditionally.
+//! 1 * x stays x. Below 1e-280 a residual may itself underflow; there they step unconditionally.
 
 /// Below this magnitude the residual of a product may underflow, so results are stepped unconditionally.
 const TINY: f64 = 1e-280;

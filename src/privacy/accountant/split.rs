@@ -14,7 +14,7 @@ pub(super) struct Split(Vec<(Objective, f64)>);
 /// Most standard deviations considered: P(2 |g| > 80) underflows.
 const MOST: f64 = 80.0;
 /// Grid points and golden steps of the split in company; each costs one conversion of the rest.
-const SEARCH: (u32, u32) = (11, 8);
+const SEARCH: (u32, u32) = (17, 20);
 
 impl Split {
     pub(super) fn new(parts: Vec<(Objective, f64)>) -> Self {
@@ -96,11 +96,17 @@ impl Split {
         boundary(|x| log_excess(self.delta(x), target), 0.0, high, 1e-15)
     }
 
-    /// delta in company: the least delta_split(tau) + rest(epsilon - epsilon_split(tau)).
-    pub(super) fn delta_with(&self, epsilon: f64, rest: impl Fn(f64) -> f64) -> f64 {
+    /// delta in company: the least delta_split(tau) + rest(epsilon - epsilon_split(tau)), or `known` if that is less.
+    ///
+    /// The search is left out where `known` is below what any tau >= 0 leaves to the rest.
+    pub(super) fn delta_with(&self, epsilon: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {
         let Some(highest) = self.deviations(epsilon) else {
-            return 1.0;
+            return known;
         };
+        let most_left = epsilon - self.epsilon_at(highest.min(0.0));
+        if most_left < 0.0 || known <= rest(most_left) {
+            return known;
+        }
         let at = |tau: f64| {
             let left = epsilon - self.epsilon_at(tau) - f64::EPSILON * epsilon;
             if left < 0.0 {
@@ -110,14 +116,20 @@ impl Split {
         };
         let log = minimum(at, highest.min(0.0), highest, SEARCH.0, SEARCH.1);
         if log >= 0.0 {
-            1.0
+            known
         } else {
-            up(log.exp(), 1e-12)
+            known.min(up(log.exp(), 1e-12))
         }
     }
 
-    /// epsilon in company: the least epsilon_split(tau) + rest(target - delta_split(tau)).
-    pub(super) fn epsilon_with(&self, target: f64, rest: impl Fn(f64) -> f64) -> f64 {
+    /// epsilon in company: the least epsilon_split(tau) + rest(target - delta_split(tau)), or `known` if that is less.
+    ///
+    /// The search is left out where `known` is below the sum of both parts with the whole delta each.
+    pub(super) fn epsilon_with(&self, target: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {
+        let single = self.epsilon(target);
+        if known <= single || known <= single + rest(target) {
+            return known;
+        }
         let at = |tau: f64| {
             let left = target - self.delta_at(tau) - f64::EPSILON * target;
             if left <= 0.0 {
@@ -126,6 +138,6 @@ impl Split {
             add_up(self.epsilon_at(tau), rest(left))
         };
         let highest = MOST.min(1.0 + 2.0 * (-2.0 * target.ln()).sqrt());
-        minimum(at, 0.0, highest, SEARCH.0, SEARCH.1)
+        known.min(minimum(at, 0.0, highest, SEARCH.0, SEARCH.1))
     }
 }
