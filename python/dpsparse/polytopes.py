@@ -66,7 +66,7 @@ class Vertices:
     ----------
     vertices : array-like of shape (n_vertices, n_features)
         Public. Entries are rounded to 2**-20 of the largest one. With an intercept, the hull also takes
-        plus and minus the largest l1 norm of a vertex on the intercept.
+        plus and minus the largest entry on the intercept.
     """
 
     vertices: npt.ArrayLike

@@ -2,7 +2,7 @@ use super::{Polytope, Structure};
 use crate::error::{Error, Result};
 
 /// The convex hull of explicit vertices, rounded to a lattice of 2^-20 of their largest entry. With an intercept the hull also
-/// takes +-max |v|_1 on the intercept column (MECHANISMS M0, M3).
+/// takes +-(the largest entry) on the intercept column (MECHANISMS M0, M3).
 #[derive(Debug, Clone)]
 pub struct VertexList {
     unit: f64,
@@ -50,8 +50,8 @@ impl VertexList {
             |vertex: &Vec<(u32, i64)>| vertex.iter().map(|(_, entry)| entry.abs()).sum::<i64>();
         let l1_radius = rounded.iter().map(l1).max().unwrap_or(0);
         if intercept {
-            rounded.push(vec![(n_features as u32, l1_radius)]);
-            rounded.push(vec![(n_features as u32, -l1_radius)]);
+            rounded.push(vec![(n_features as u32, LATTICE as i64)]);
+            rounded.push(vec![(n_features as u32, -(LATTICE as i64))]);
         }
         Ok(Self {
             unit,
