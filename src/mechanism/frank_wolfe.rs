@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{CURVATURE, MAX_ITER};
+use crate::mechanism::defaults::MAX_ITER;
 use crate::mechanism::{Outcome, Plan, Problem};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::polytope::{Polytope, Structure};
@@ -64,7 +64,7 @@ impl FrankWolfe {
     /// Plans a run: number of iterations, calibrated noise and the events that the run will spend.
     ///
     /// With `n_iter` None, T minimises 2 Gamma/(T + 2) + ln|S| 2 D sqrt(T/(8 rho)) (TTZ Theorem 2.5 with the proved
-    /// constants), Gamma by [`crate::mechanism::defaults::CURVATURE`], rho the zCDP budget of (epsilon, delta).
+    /// constants), Gamma by [`crate::mechanism::defaults`], rho the zCDP budget of (epsilon, delta).
     ///
     /// # Errors
     /// Public parameters out of their domains; [`Error::UnsoundMechanism`] for the paper's calibration without
@@ -105,7 +105,7 @@ impl FrankWolfe {
         } else {
             problem.lipschitz()
         };
-        let gamma = CURVATURE * smoothness * polytope.reach() * polytope.reach();
+        let gamma = problem.curvature() * smoothness * polytope.reach() * polytope.reach();
         let excess = |t: usize| {
             let t = t as f64;
             2.0 * gamma / (t + 2.0)

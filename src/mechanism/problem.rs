@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Task};
-use crate::mechanism::defaults::{CLASSIFIER_RADIUS, REGRESSOR_RADIUS, RESIDUAL_BOUND};
+use crate::mechanism::defaults::{
+    CLASSIFIER_CURVATURE, CLASSIFIER_RADIUS, REGRESSOR_CURVATURE, REGRESSOR_RADIUS, RESIDUAL_BOUND,
+};
 use crate::privacy::event::Adjacency;
 use crate::privacy::{DerivativeLattice, Schema, Target};
 
@@ -100,6 +102,15 @@ impl Problem {
     /// A Lipschitz constant that no lattice fits.
     pub fn derivative_lattice(&self) -> Result<DerivativeLattice> {
         DerivativeLattice::new(self.lipschitz())
+    }
+
+    /// Curvature of the mean loss per unit of smoothness and squared reach: a public constant, see
+    /// [`defaults`](crate::mechanism::defaults).
+    pub fn curvature(&self) -> f64 {
+        match self.schema.target() {
+            Target::Classes => CLASSIFIER_CURVATURE,
+            Target::Interval { .. } => REGRESSOR_CURVATURE,
+        }
     }
 
     /// The public default radius for a target.

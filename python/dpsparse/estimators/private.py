@@ -365,7 +365,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     norm : {"l1", "linf", "simplex"}, DisjointGroups or Vertices, default "l1"
         Shape of the set of models.
     radius : float, optional
-        Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 2.
+        Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 4.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
