@@ -52,7 +52,7 @@ def regression():
 def test_classifier_finds_the_signal(classification):
     X, y = classification
     model = PrivateSparseClassifier(epsilon=2.0, classes=("no", "yes"), random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.85
+    assert model.score(X, y) > 0.8
     assert {2, 5} <= set(model.support_)
     assert model.coef_.shape == (1, 12)
     assert model.intercept_.shape == (1,)
@@ -235,7 +235,7 @@ def test_explicit_vertices_bound_the_model(classification):
     X, y = classification
     vertices = np.vstack([np.eye(12)[2] - np.eye(12)[5], np.zeros(12), -np.eye(12)[0]]) * 4
     model = PrivateSparseClassifier(epsilon=4.0, norm=Vertices(vertices), random_state=0).fit(sp.csr_array(X), y)
-    assert model.score(X, y) > 0.85
+    assert model.score(X, y) > 0.8
 
 
 def test_a_person_with_many_rows_costs_more():

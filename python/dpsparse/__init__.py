@@ -5,6 +5,7 @@ Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegre
 :mod:`dpsparse.datasets`.
 """
 
+from dpsparse import datasets, losses, mechanisms, polytopes, privacy
 from dpsparse._core import (
     BudgetExceededError,
     Certificate,
@@ -46,4 +47,9 @@ __all__ = [
     "UnsoundMechanismError",
     "UserLossError",
     "Vertices",
+    "datasets",
+    "losses",
+    "mechanisms",
+    "polytopes",
+    "privacy",
 ]

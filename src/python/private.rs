@@ -28,34 +28,41 @@ fn events_to_python(
         .collect()
 }
 
+/// The facts from which anyone can recompute the privacy of a release, and the assumptions that they rest on.
 #[pyclass(name = "Certificate", module = "dpsparse", frozen, eq)]
 #[derive(Clone, PartialEq)]
 struct PyCertificate(Certificate);
 
 #[pymethods]
 impl PyCertificate {
+    /// The least epsilon proved at this delta; infinite for a release that is not certified.
     fn epsilon(&self, delta: f64) -> PyResult<f64> {
         Ok(self.0.epsilon(delta)?)
     }
 
+    /// The least delta proved at this epsilon; 1 for a release that is not certified.
     fn delta(&self, epsilon: f64) -> PyResult<f64> {
         Ok(self.0.delta(epsilon)?)
     }
 
+    /// Recompute the claim from the events: True when they cost at most the claimed (epsilon, delta) and the mechanism is proved.
     fn verify(&self) -> bool {
         self.0.verify()
     }
 
+    /// The (epsilon, delta) that was asked for.
     #[getter]
     fn claim(&self) -> (f64, f64) {
         self.0.claim()
     }
 
+    /// The mechanism in words.
     #[getter]
     fn mechanism(&self) -> &str {
         self.0.mechanism()
     }
 
+    /// Pairs of event and count.
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
         events_to_python(
@@ -67,21 +74,25 @@ impl PyCertificate {
         )
     }
 
+    /// What the guarantee assumes.
     #[getter]
     fn assumptions(&self) -> Vec<String> {
         self.0.assumptions().to_vec()
     }
 
+    /// Neighbouring relation: "replace-one" or "add-remove".
     #[getter]
     fn adjacency(&self) -> &'static str {
         self.0.adjacency().name()
     }
 
+    /// What is protected as one unit.
     #[getter]
     fn unit(&self) -> &str {
         self.0.unit()
     }
 
+    /// Public bounds of the features: lower and upper, one entry or one per feature.
     #[getter]
     fn bounds<'py>(
         &self,
@@ -91,20 +102,24 @@ impl PyCertificate {
         (lower.into_pyarray(py), upper.into_pyarray(py))
     }
 
+    /// Whether all randomness came from the operating system; without it there is no guarantee.
     #[getter]
     fn secure(&self) -> bool {
         self.0.secure()
     }
 
+    /// Whether the guarantee is proved.
     #[getter]
     fn certified(&self) -> bool {
         self.0.certified()
     }
 
+    /// JSON text that `from_json` reads back to an equal certificate.
     fn to_json(&self) -> String {
         self.0.to_json()
     }
 
+    /// Read a certificate back; raises InvalidArgumentError for anything else.
     #[classmethod]
     fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
         Ok(Self(Certificate::from_json(text)?))
@@ -129,41 +144,49 @@ struct PyPlan {
 
 #[pymethods]
 impl PyPlan {
+    /// Iterations.
     #[getter]
     fn n_iter(&self) -> usize {
         self.plan.n_iter()
     }
 
+    /// epsilon that the release will carry.
     #[getter]
     fn epsilon(&self) -> f64 {
         self.plan.problem().epsilon
     }
 
+    /// delta that the release will carry.
     #[getter]
     fn delta(&self) -> f64 {
         self.plan.delta()
     }
 
+    /// Whether the guarantee is proved.
     #[getter]
     fn certified(&self) -> bool {
         self.plan.certified()
     }
 
+    /// The mechanism in words.
     #[getter]
     fn mechanism(&self) -> String {
         self.plan.describe()
     }
 
+    /// Pairs of event and count.
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
         events_to_python(py, self.plan.events().into_iter())
     }
 
+    /// Scale of the noise of each kind of answer, in units of the mean loss.
     #[getter]
     fn noise_scales(&self) -> Vec<f64> {
         vec![self.plan.noise_scale()]
     }
 
+    /// Predicted excess of the mean training loss over the best model of the set.
     #[getter]
     fn predicted_excess_risk(&self) -> f64 {
         self.plan.predicted_excess_risk()

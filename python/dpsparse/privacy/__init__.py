@@ -28,6 +28,7 @@ from dpsparse._core import (
     gaussian_sigma,
     rho_from_epsilon,
 )
+from dpsparse.privacy import noise
 
 __all__ = [
     "Accountant",
@@ -41,5 +42,6 @@ __all__ = [
     "calibrate",
     "epsilon_from_rho",
     "gaussian_sigma",
+    "noise",
     "rho_from_epsilon",
 ]

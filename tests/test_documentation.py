@@ -1,0 +1,56 @@
+"""What the documentation shows must run: docstring examples, the README's example and its two commands."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import dpsparse
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(dpsparse.__path__, "dpsparse.")
+    if not module.name.endswith(("__main__", "._core"))
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def test_the_examples_are_found():
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    examples = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
+    assert len(examples) >= 5
+
+
+def test_the_readmes_example(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 1
+    exec(compile(blocks[0], "README.md", "exec"), {})
+    assert "differential privacy under replace-one neighbours" in capsys.readouterr().out
+
+
+def test_the_readmes_commands_are_what_ci_runs():
+    readme, script = (ROOT / "README.md").read_text(), (ROOT / ".ci/run").read_text()
+    assert "pip install . && dpsparse demo" in readme
+    assert 'pip install ".[test]" && pytest' in readme
+    assert '".[test]" && pytest' in script
+
+
+def test_every_public_name_exists_and_is_documented():
+    for name in dpsparse.__all__:
+        assert getattr(dpsparse, name).__doc__, name
+
+
+def test_top_level_holds_what_the_project_fixes():
+    allowed = {".ci", ".git", ".gitignore", "Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md", "CHANGELOG.md"}
+    allowed |= {"LICENSE-MIT", "LICENSE-APACHE", "src", "python", "tests", "benches"}
+    made_by_tools = {"target", "dist", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv", "build"}
+    assert {path.name for path in ROOT.iterdir()} <= allowed | made_by_tools
