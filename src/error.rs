@@ -30,9 +30,6 @@ pub enum Error {
     /// More privacy was asked for than the plan or the budget holds.
     #[error("{0}")]
     BudgetExceeded(String),
-    /// The iteration limit came before the tolerance in an exact, non-private fit.
-    #[error("{0}")]
-    NotConverged(String),
     /// A user's own loss raised or is unusable.
     #[error("{0}")]
     UserLoss(String),

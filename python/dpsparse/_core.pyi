@@ -17,7 +17,6 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidDataError",
     "LaplaceEvent",
-    "NotConvergedError",
     "ObjectivePerturbationEvent",
     "Plan",
     "PureEvent",
@@ -36,29 +35,6 @@ __all__ = [
     "rho_from_epsilon",
 ]
 
-__all__ = [
-    "Accountant",
-    "BudgetExceededError",
-    "DiscreteGaussianEvent",
-    "DpsparseError",
-    "ExponentialEvent",
-    "GaussianEvent",
-    "InvalidArgumentError",
-    "InvalidDataError",
-    "LaplaceEvent",
-    "NotConvergedError",
-    "ObjectivePerturbationEvent",
-    "PureEvent",
-    "RandomnessError",
-    "UnsoundMechanismError",
-    "UserLossError",
-    "ZeroConcentratedEvent",
-    "calibrate",
-    "epsilon_from_rho",
-    "gaussian_sigma",
-    "rho_from_epsilon",
-]
-
 class DpsparseError(ValueError): ...
 class InvalidArgumentError(DpsparseError): ...
 class InvalidDataError(DpsparseError): ...
@@ -66,7 +42,6 @@ class UnsoundMechanismError(DpsparseError): ...
 class BudgetExceededError(DpsparseError): ...
 class UserLossError(DpsparseError): ...
 class RandomnessError(DpsparseError): ...
-class NotConvergedError(DpsparseError): ...
 
 @final
 class GaussianEvent:

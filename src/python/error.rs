@@ -47,12 +47,6 @@ create_exception!(
     DpsparseError,
     "The operating system gave no randomness."
 );
-create_exception!(
-    dpsparse,
-    NotConvergedError,
-    DpsparseError,
-    "The iteration limit came before the tolerance in an exact, non-private fit."
-);
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
@@ -62,7 +56,6 @@ impl From<Error> for PyErr {
             Error::InvalidData(_) => InvalidDataError::new_err(message),
             Error::UnsoundMechanism(_) => UnsoundMechanismError::new_err(message),
             Error::BudgetExceeded(_) => BudgetExceededError::new_err(message),
-            Error::NotConverged(_) => NotConvergedError::new_err(message),
             Error::UserLoss(_) => UserLossError::new_err(message),
             Error::Randomness(_) => RandomnessError::new_err(message),
             Error::Interrupted => PyKeyboardInterrupt::new_err(message),
@@ -85,6 +78,5 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     module.add("BudgetExceededError", py.get_type::<BudgetExceededError>())?;
     module.add("UserLossError", py.get_type::<UserLossError>())?;
-    module.add("RandomnessError", py.get_type::<RandomnessError>())?;
-    module.add("NotConvergedError", py.get_type::<NotConvergedError>())
+    module.add("RandomnessError", py.get_type::<RandomnessError>())
 }

@@ -37,7 +37,7 @@ pub(super) struct ProximalNewton<'r, 'a, D: ?Sized> {
     damping: f64,
     n_iter: usize,
     max_iter: usize,
-    /// Multiplications that steps on the support may still spend.
+    /// Dot products that steps on the support may still spend.
     support_budget: f64,
     /// A model is left once a pass brings this share of the first ones, or of the gap.
     accuracy: f64,
@@ -249,7 +249,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
     fn minimise_model(&mut self, gap: f64, reported: f64) -> Result<f64> {
         let design = self.problem.design();
         let most = (design.n_columns() / self.model.working.len().max(1)).max(20);
-        let pass_cost = self.model.pass_cost(design);
+        let pass_cost = self.model.pass_cost();
         let (mut total, mut largest) = (0.0, 0.0f64);
         for _ in 0..MOST_ROUNDS {
             for _ in 0..most {
