@@ -5,12 +5,14 @@ pub(crate) mod error;
 mod private;
 mod records;
 mod selection;
+mod threads;
 
 use pyo3::prelude::*;
 
 /// Compiled part of dpsparse; import it through the package.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    threads::register();
     error::register(module)?;
     accounting::register(module)?;
     selection::register(module)?;
