@@ -1,7 +1,10 @@
 //! Records from Python: numpy buffers are read once, in the pass that clips them.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::ndarray::Dimension;
+use numpy::{Element, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+
+use super::threads::detached;
 
 use crate::error::{Error, Result};
 use crate::privacy::{BoundedData, Compressed, Orientation, Schema};
@@ -32,6 +35,18 @@ pub(super) enum Values<'py> {
     Single(PyReadonlyArray1<'py, f32>),
 }
 
+/// The array itself, or a copy where its memory is not laid out in whole, aligned elements (a field of a packed record array, a
+/// shifted buffer): a view of such memory would mix the bytes of several records.
+pub(super) fn plain<'py, T: Element, D: Dimension>(
+    array: &PyReadonlyArray<'py, T, D>,
+) -> PyResult<PyReadonlyArray<'py, T, D>> {
+    let whole = array.strides().iter().all(|stride| stride % size_of::<T>() as isize == 0);
+    if whole && array.data().is_aligned() {
+        return Ok(array.clone());
+    }
+    Ok(array.as_any().call_method0("copy")?.extract()?)
+}
+
 fn compressed<T, I>(
     orientation: &str,
     shape: (usize, usize),
@@ -54,27 +69,29 @@ impl Records<'_> {
     /// Bounded integers, with the interpreter free for others meanwhile.
     pub(super) fn ingest(&self, py: Python<'_>, y: &PyReadonlyArray1<'_, f64>, schema: &Schema) -> PyResult<BoundedData> {
         let schema = schema.clone();
-        let y = y.as_array();
-        let y: Vec<f64> = y.iter().copied().collect();
+        let y: Vec<f64> = plain(y)?.as_array().iter().copied().collect();
         let data = match self {
             Records::Double(x) => {
+                let x = plain(x)?;
                 let x = x.as_array();
-                py.detach(|| BoundedData::from_dense(x, &y, schema))
+                detached(py, || BoundedData::from_dense(x, &y, schema))?
             }
             Records::Single(x) => {
+                let x = plain(x)?;
                 let x = x.as_array();
-                py.detach(|| BoundedData::from_dense(x, &y, schema))
+                detached(py, || BoundedData::from_dense(x, &y, schema))?
             }
             Records::Compressed(orientation, shape, starts, indices, values) => {
                 let problem = || Error::invalid("X", "must have contiguous index and value arrays of one kind");
                 macro_rules! ingest {
                     ($starts:expr, $indices:expr, $values:expr) => {{
+                        let (starts, indices, values) = (plain($starts)?, plain($indices)?, plain($values)?);
                         let parts = (
-                            $starts.as_slice().map_err(|_| problem())?,
-                            $indices.as_slice().map_err(|_| problem())?,
-                            $values.as_slice().map_err(|_| problem())?,
+                            starts.as_slice().map_err(|_| problem())?,
+                            indices.as_slice().map_err(|_| problem())?,
+                            values.as_slice().map_err(|_| problem())?,
                         );
-                        py.detach(|| compressed(orientation, *shape, parts, &y, schema))
+                        detached(py, || compressed(orientation, *shape, parts, &y, schema))?
                     }};
                 }
                 match (starts, indices, values) {

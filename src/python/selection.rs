@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 
+use super::records::plain;
 use crate::error::Error;
 use crate::privacy::noise::source::Source;
 use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
@@ -22,6 +23,7 @@ fn exponential_mechanism<'py>(
     size: usize,
     seed: Option<u64>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let scores = plain(&scores)?;
     let scores = scores.as_slice().map_err(|_| Error::invalid("scores", "must be a contiguous int64 array"))?;
     let draws = py.detach(|| -> crate::error::Result<Vec<i64>> {
         let temperature = InverseTemperature::new(epsilon, sensitivity)?;
