@@ -11,8 +11,9 @@ use super::accounting::event_to_python;
 use super::error::UserLossError;
 use super::records::Records;
 use super::selection::source;
+use super::threads::detached;
 use crate::error::{Error, Result};
-use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
+use crate::loss::{CATALOGUE, Loss, Tabulated, TargetGrid, by_name};
 use crate::mechanism::{Calibration, FrankWolfe, Plan, Problem};
 use crate::polytope::{GroupBall, L1Ball, LinfBall, Polytope, Simplex, VertexList};
 use crate::privacy::event::Event;
@@ -230,8 +231,9 @@ struct NormSpec {
 
 impl NormSpec {
     fn build(&self, n_features: usize, intercept: bool, radius: Option<f64>, default: f64) -> Result<Arc<dyn Polytope>> {
-        if radius.is_some_and(|radius| !(radius.is_finite() && radius > 0.0)) {
-            return Err(Error::invalid("radius", "must be positive and finite"));
+        // The range keeps every float between a radius and a coefficient finite.
+        if radius.is_some_and(|radius| !(1e-100..=1e100).contains(&radius)) {
+            return Err(Error::invalid("radius", "must be positive, between 1e-100 and 1e100"));
         }
         let size = radius.unwrap_or(default);
         let n_columns = n_features + usize::from(intercept);
@@ -350,7 +352,7 @@ fn fit_private<'py>(
     let data = x.ingest(py, &y, &inner.problem().schema)?;
     let mut source = source(seed)?;
     let mut raised = None;
-    let release = py.detach(|| {
+    let release = detached(py, || {
         let mut last = Instant::now();
         let mut report = |done: usize, total: usize| {
             if last.elapsed() < SIGNAL_INTERVAL && done < total {
@@ -367,7 +369,7 @@ fn fit_private<'py>(
             })
         };
         run(inner.as_ref(), &data, &mut source, &mut report)
-    });
+    })?;
     if let Some(error) = raised {
         return Err(error);
     }
@@ -392,13 +394,21 @@ fn non_private_gradient<'py>(
     let (problem, _) = statement.build(py)?;
     let data = x.ingest(py, &y, &problem.schema)?;
     let lattice = problem.derivative_lattice()?;
-    let gradient = non_private_integer_gradient(&data, problem.loss.as_ref(), &lattice, &theta, unit)?;
+    let gradient =
+        detached(py, || non_private_integer_gradient(&data, problem.loss.as_ref(), &lattice, &theta, unit))??;
     Ok((gradient.into_pyarray(py), lattice.bound(), lattice.scale()))
+}
+
+/// Names of the catalogued losses.
+#[pyfunction]
+fn loss_names() -> Vec<&'static str> {
+    CATALOGUE.iter().map(|entry| entry.name).collect()
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyCertificate>()?;
     module.add_class::<PyPlan>()?;
+    module.add_function(wrap_pyfunction!(loss_names, module)?)?;
     module.add_function(wrap_pyfunction!(plan_frank_wolfe, module)?)?;
     module.add_function(wrap_pyfunction!(fit_private, module)?)?;
     module.add_function(wrap_pyfunction!(non_private_gradient, module)?)
