@@ -50,10 +50,11 @@ def resolve(mechanism: Any) -> FrankWolfe:
     """
     if isinstance(mechanism, FrankWolfe):
         return mechanism
-    if mechanism == "auto":
-        return FrankWolfe()
-    if isinstance(mechanism, str) and mechanism in MECHANISMS:
-        return MECHANISMS[mechanism]()
+    if isinstance(mechanism, str):
+        if mechanism == "auto":
+            return FrankWolfe()
+        if mechanism in MECHANISMS:
+            return MECHANISMS[mechanism]()
     known = ", ".join(repr(name) for name in ("auto", *MECHANISMS))
     raise InvalidArgumentError(f"mechanism must be one of {known} or a configured object such as FrankWolfe(n_iter=40)")
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
-from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
+from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels, without_values
 from dpsparse.mechanisms import own_field_wins, resolve
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
@@ -25,7 +25,10 @@ _LABELS_FROM_Y = "the two labels, read from y, are public"
 
 def _number(name: str, value: Any) -> float:
     if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise InvalidArgumentError(f"{name} must be finite") from error
     raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}")
 
 
@@ -37,6 +40,12 @@ def _positive_integer(name: str, value: Any) -> int:
     if isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and 1 <= value < 2**62:
         return int(value)
     raise InvalidArgumentError(f"{name} must be a positive integer")
+
+
+def _flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1):
+        return bool(value)
+    raise InvalidArgumentError(f"{name} must be True or False")
 
 
 def _bound_arrays(bounds: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -65,7 +74,13 @@ def _seed(random_state: Any) -> int | None:
         return None
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        state = check_random_state(random_state)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            "random_state must be None, an integer in [0, 2**32), a RandomState or a Generator"
+        ) from error
+    return int(state.randint(2**31 - 1))
 
 
 def _records(X: Any) -> Any:
@@ -101,7 +116,7 @@ class _PrivateSparse(BaseEstimator):
             "lower": lower,
             "upper": upper,
             "row_norm": _optional_number("row_norm", self.row_norm),
-            "fit_intercept": bool(self.fit_intercept),
+            "fit_intercept": _flag("fit_intercept", self.fit_intercept),
             "loss": losses.specification(self.loss),
             "epsilon": _number("epsilon", self.epsilon),
             "delta": _optional_number("delta", self.delta),
@@ -139,7 +154,9 @@ class _PrivateSparse(BaseEstimator):
         n_iter = own_field_wins("n_iter", mechanism.n_iter, self.n_iter)
         radius = own_field_wins("radius", mechanism.radius, self.radius)
         return _core.plan_frank_wolfe(
-            self._statement(int(n_samples), int(n_features), radius),
+            self._statement(
+                _positive_integer("n_samples", n_samples), _positive_integer("n_features", n_features), radius
+            ),
             n_iter=None if n_iter is None else _positive_integer("n_iter", n_iter),
             calibration=str(mechanism.calibration),
             allow_uncertified=bool(mechanism.allow_uncertified),
@@ -147,8 +164,9 @@ class _PrivateSparse(BaseEstimator):
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
-        X, y = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], ensure_all_finite=False
+        kinds = [np.float64, np.float32]
+        X, y = without_values(
+            lambda: validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=kinds, ensure_all_finite=False)
         )
         return X, y
 
@@ -318,8 +336,9 @@ class PrivateSparseClassifier(LinearClassifierMixin, _PrivateSparse):
             or labels (``InvalidDataError``), a combination without a guarantee (``UnsoundMechanismError``).
         """
         X, y = self._read(X, y)
-        self.classes_, targets = encode_labels(y, self.classes)
+        labels, targets = encode_labels(y, self.classes)
         coefficients, intercept = self._fit(X, targets)
+        self.classes_ = labels
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         return self
@@ -468,10 +487,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, _PrivateSparse):
             Before any budget is spent, as in :meth:`PrivateSparseClassifier.fit`.
         """
         X, y = self._read(X, y)
-        try:
-            targets = np.asarray(y, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise _core.InvalidDataError("y must be numeric") from error
+        targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         self.coef_, self.intercept_ = self._fit(X, targets)
         return self
 
