@@ -97,7 +97,7 @@ def check_certificate(problem, one, other, n_iter, epsilon, delta):
         for order in ORDERS:
             assert reference.renyi(log_p, log_q, order) <= n_iter * event.renyi(order) * (1 + 1e-9) + 1e-12
     if problem.domain != "linf":
-        assert reference.loss_range(*laws) <= n_iter * epsilon0 * (1 + 1e-9)
+        assert reference.selection_range(*laws, len(reference.vertices(problem)[0])) <= epsilon0 * (1 + 1e-9)
 
 
 budgets = st.tuples(st.sampled_from([0.3, 1.0, 10.0]), st.sampled_from([1e-2, 1e-4, 1e-6]))
@@ -207,7 +207,7 @@ def test_planted_mistakes_are_detected(mistake, domain, n_iter, epsilon, delta):
         if domain == "linf":
             assert max(reference.renyi(*pair, 1.05) for pair in laws) > event.renyi(1.05)
         else:
-            assert max(reference.loss_range(*pair) for pair in laws) > epsilon0
+            assert max(reference.selection_range(*pair, len(pair[0])) for pair in laws) > epsilon0
         return
     assert worst_ratio(problem, n_iter, epsilon, delta, planted=factor) > 1
 

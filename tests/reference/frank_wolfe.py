@@ -314,7 +314,7 @@ def renyi(log_p, log_q, order):
     return float((largest + np.log(math.fsum(np.exp(terms - largest)))) / (order - 1))
 
 
-def loss_range(log_p, log_q):
-    """Largest minus smallest privacy loss."""
-    losses = log_p - log_q
-    return float(losses.max() - losses.min())
+def selection_range(log_p, log_q, choices):
+    """Largest range of the privacy loss of the last selection, over all histories before it."""
+    losses = (log_p - log_q).reshape(-1, choices)  # a history adds a constant to its row
+    return float(np.ptp(losses, axis=1).max())
