@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
@@ -205,6 +206,9 @@ fn tabulate<'py>(
 ) -> PyResult<Vec<f64>> {
     let py = derivative.py();
     let failed = |cause: PyErr, what: &str| {
+        if !cause.is_instance_of::<PyException>(py) {
+            return cause; // Ctrl-C and the like
+        }
         let error = UserLossError::new_err(format!(
             "the user's loss {what} on the public grid; it must map two float64 arrays (z, y) of one shape to the array \
              of derivatives dl/dz (numpy.vectorize turns a scalar function into one)"
