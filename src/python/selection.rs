@@ -32,7 +32,10 @@ fn exponential_mechanism<'py>(
             mechanism = mechanism.for_many_draws();
         }
         let mut source = source(seed)?;
-        Ok((0..size).map(|_| mechanism.draw(&mut source) as i64).collect())
+        let mut draws = Vec::new();
+        draws.try_reserve_exact(size).map_err(|_| Error::invalid("size", "is more than memory holds"))?;
+        draws.extend((0..size).map(|_| mechanism.draw(&mut source) as i64));
+        Ok(draws)
     })?;
     Ok(draws.into_pyarray(py))
 }
