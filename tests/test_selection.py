@@ -1,5 +1,6 @@
 """The exact exponential mechanism from Python, randomness across forks, and threads that change no bit."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -179,7 +180,7 @@ SEEDED_FITS = """
     import numpy as np, scipy.sparse as sp
     from dpsparse import DisjointGroups, PrivateSparseClassifier, PrivateSparseRegressor, Vertices
     rng = np.random.default_rng(0)
-    n, p = 9001, 70
+    n, p = 5001, 40
     X = np.where(rng.uniform(size=(n, p)) < 0.5, 0.0, rng.uniform(-1, 1, (n, p)))
     y = rng.choice([-1, 1], n)
     hull = Vertices(rng.uniform(-1, 1, (5, p)))
@@ -248,8 +249,6 @@ FORK = """
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.parametrize("warm", [True, False])
 def test_forked_children_work_and_draw_their_own_randomness(warm):
-    import ast
-
     results = [ast.literal_eval(text) for text in run(FORK.replace("{warm}", str(warm))).strip().split("|")]
     assert len(results) == 4  # a child, its own child, a second child, the parent
     models, draws, seeded = zip(*results, strict=True)

@@ -81,7 +81,7 @@ class Vertices:
         """
         try:
             array = np.asarray(self.vertices, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError("vertices must be numbers") from error
         if array.ndim != 2:
             raise InvalidArgumentError("vertices must have shape (n_vertices, n_features)")

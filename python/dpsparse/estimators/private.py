@@ -53,7 +53,7 @@ def _bound_arrays(bounds: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.
     try:
         lower, upper = bounds
         arrays = tuple(np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (lower, upper))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidArgumentError(problem) from error
     if any(side.ndim != 1 for side in arrays):
         raise InvalidArgumentError(problem)
