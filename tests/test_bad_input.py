@@ -1,4 +1,4 @@
-"""Bad arguments and unusable records: every error is a DpsparseError that names what is wrong, and comes before any cost."""
+"""Bad arguments and unusable records: every error is a DpsparseError that names what is wrong, before any cost."""
 
 import json
 
