@@ -30,6 +30,7 @@ __all__ = [
     "fit_exact",
     "fit_private",
     "gaussian_sigma",
+    "loss_names",
     "non_private_gradient",
     "plan_frank_wolfe",
     "rho_from_epsilon",
@@ -233,6 +234,7 @@ class Plan:
     @property
     def predicted_excess_risk(self) -> float: ...
 
+def loss_names() -> list[str]: ...
 def plan_frank_wolfe(
     statement: dict[str, Any],
     *,

@@ -89,6 +89,13 @@ class CustomLoss:
 Loss: TypeAlias = Logistic | Hinge | Squared | Huber | CustomLoss
 
 
+def _parameter(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}") from error
+
+
 def catalogued(loss: Any) -> tuple[str, float | None]:
     """Catalogue name and shape parameter of a loss given by name or as an object.
 
@@ -102,9 +109,9 @@ def catalogued(loss: Any) -> tuple[str, float | None]:
     if isinstance(loss, Logistic | Squared):
         return loss.name, None
     if isinstance(loss, Hinge):
-        return loss.name, float(loss.width)
+        return loss.name, _parameter("width", loss.width)
     if isinstance(loss, Huber):
-        return loss.name, float(loss.threshold)
+        return loss.name, _parameter("threshold", loss.threshold)
     raise InvalidArgumentError(
         f"loss must be a catalogued name or an object of dpsparse.losses, got {type(loss).__name__}"
     )
@@ -113,7 +120,7 @@ def catalogued(loss: Any) -> tuple[str, float | None]:
 def specification(loss: Any) -> tuple[str, float | None] | tuple[Derivative, float]:
     """Return what the Rust core takes: a catalogued loss or a user's derivative with its Lipschitz constant."""
     if isinstance(loss, CustomLoss):
-        return loss.derivative, float(loss.lipschitz)
+        return loss.derivative, _parameter("lipschitz", loss.lipschitz)
     if callable(loss) and not isinstance(loss, type):
         return loss, 1.0
     return catalogued(loss)

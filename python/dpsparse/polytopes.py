@@ -51,7 +51,7 @@ class DisjointGroups:
             lists = [np.asarray(entry) for entry in entries]
             if any(one.ndim != 1 or (one.size and one.dtype.kind not in "iu") or (one < 0).any() for one in lists):
                 raise TypeError("indices")
-            return [one.astype(np.int64).tolist() for one in lists]
+            return [one.tolist() for one in lists]
         except TypeError as error:
             raise InvalidArgumentError(
                 "groups must be one integer label per feature, or lists of non-negative feature indices"
@@ -81,7 +81,7 @@ class Vertices:
         """
         try:
             array = np.asarray(self.vertices, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError("vertices must be numbers") from error
         if array.ndim != 2:
             raise InvalidArgumentError("vertices must have shape (n_vertices, n_features)")

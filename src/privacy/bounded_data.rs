@@ -430,6 +430,9 @@ where
     if x.starts.len() != major + 1 || x.indices.len() != x.values.len() {
         return Err(bad_index());
     }
+    if !matches!(x.starts[0].try_into(), Ok(0)) {
+        return Err(bad_index());
+    }
     let pieces: Vec<Result<Parts>> = (0..major.div_ceil(TILE))
         .into_par_iter()
         .map(|block| {

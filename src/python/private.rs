@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
@@ -12,7 +13,7 @@ use super::records::{Records, to_vec};
 use super::selection::source;
 use super::threads;
 use crate::error::{Error, Result};
-use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
+use crate::loss::{CATALOGUE, Loss, Tabulated, TargetGrid, by_name};
 use crate::mechanism::{Calibration, FrankWolfe, Plan, Problem};
 use crate::polytope::{GroupBall, L1Ball, LinfBall, Polytope, Simplex, VertexList};
 use crate::privacy::event::Event;
@@ -243,6 +244,9 @@ fn tabulate<'py>(
 ) -> PyResult<Vec<f64>> {
     let py = derivative.py();
     let failed = |cause: PyErr, what: &str| {
+        if !cause.is_instance_of::<PyException>(py) {
+            return cause; // Ctrl-C and the like
+        }
         let error = UserLossError::new_err(format!(
             "the user's loss {what} on the public grid; it must map two float64 arrays (z, y) of one shape to the array \
              of derivatives dl/dz (numpy.vectorize turns a scalar function into one)"
@@ -282,8 +286,12 @@ impl NormSpec {
         radius: Option<f64>,
         default: f64,
     ) -> Result<Arc<dyn Polytope>> {
-        if radius.is_some_and(|radius| !(radius.is_finite() && radius > 0.0)) {
-            return Err(Error::invalid("radius", "must be positive and finite"));
+        if radius.is_some_and(|radius| !(1e-100..=1e100).contains(&radius)) {
+            // The range keeps every float between a radius and a coefficient finite.
+            return Err(Error::invalid(
+                "radius",
+                "must be positive, between 1e-100 and 1e100",
+            ));
         }
         let size = radius.unwrap_or(default);
         let n_columns = n_features + usize::from(intercept);
@@ -429,7 +437,8 @@ fn fit_private<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Fitted<'py>> {
     let inner = Arc::clone(&plan.plan);
-    let (x, y) = (x.views()?, to_vec(&y));
+    let (x, y) = (x.plain()?, to_vec(&y)?);
+    let x = x.views()?;
     let mut release = threads::run(py, progress.as_ref(), |progress| {
         let data = x.ingest(&y, &inner.problem().schema)?;
         run(
@@ -463,7 +472,8 @@ fn non_private_gradient<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64, f64)> {
     let (problem, _) = statement.build(py)?;
     let lattice = problem.derivative_lattice()?;
-    let (x, y) = (x.views()?, to_vec(&y));
+    let (x, y) = (x.plain()?, to_vec(&y)?);
+    let x = x.views()?;
     let gradient = threads::run(py, None, |_| {
         let data = x.ingest(&y, &problem.schema)?;
         non_private_integer_gradient(&data, problem.loss.as_ref(), &lattice, &theta, unit)
@@ -471,9 +481,16 @@ fn non_private_gradient<'py>(
     Ok((gradient.into_pyarray(py), lattice.bound(), lattice.scale()))
 }
 
+/// Names of the catalogued losses.
+#[pyfunction]
+fn loss_names() -> Vec<&'static str> {
+    CATALOGUE.iter().map(|entry| entry.name).collect()
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyCertificate>()?;
     module.add_class::<PyPlan>()?;
+    module.add_function(wrap_pyfunction!(loss_names, module)?)?;
     module.add_function(wrap_pyfunction!(plan_frank_wolfe, module)?)?;
     module.add_function(wrap_pyfunction!(fit_private, module)?)?;
     module.add_function(wrap_pyfunction!(non_private_gradient, module)?)

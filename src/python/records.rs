@@ -1,7 +1,10 @@
 //! Records from Python: numpy buffers are read once, in the pass that clips them.
 
-use ndarray::ArrayView2;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use ndarray::{ArrayView2, Dimension};
+use numpy::{
+    Element, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
@@ -46,8 +49,58 @@ pub(super) enum Views<'a> {
 /// Orientation, shape and parts of a compressed matrix.
 type Sparse<'a, T, I> = (Orientation, (usize, usize), Compressed<'a, T, I>);
 
-pub(super) fn to_vec(y: &PyReadonlyArray1<'_, f64>) -> Vec<f64> {
-    y.as_array().to_vec()
+/// The array itself, or a copy where its memory is not laid out in whole, aligned elements (a field of a packed record array,
+/// a shifted buffer): a view of such memory would mix the bytes of several records.
+pub(super) fn plain<'py, T: Element, D: Dimension>(
+    array: &PyReadonlyArray<'py, T, D>,
+) -> PyResult<PyReadonlyArray<'py, T, D>> {
+    let whole = array
+        .strides()
+        .iter()
+        .all(|stride| stride % size_of::<T>() as isize == 0);
+    if whole && array.data().is_aligned() {
+        return Ok(array.clone());
+    }
+    Ok(array.as_any().call_method0("copy")?.extract()?)
+}
+
+pub(super) fn to_vec(y: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<f64>> {
+    Ok(plain(y)?.as_array().to_vec())
+}
+
+impl<'py> Records<'py> {
+    /// The same over memory that views can read.
+    pub(super) fn plain(&self) -> PyResult<Records<'py>> {
+        Ok(match self {
+            Records::Double(x) => Records::Double(plain(x)?),
+            Records::Single(x) => Records::Single(plain(x)?),
+            Records::Compressed(format, shape, starts, indices, values) => Records::Compressed(
+                format.clone(),
+                *shape,
+                starts.plain()?,
+                indices.plain()?,
+                values.plain()?,
+            ),
+        })
+    }
+}
+
+impl<'py> Indices<'py> {
+    fn plain(&self) -> PyResult<Indices<'py>> {
+        Ok(match self {
+            Indices::Short(array) => Indices::Short(plain(array)?),
+            Indices::Long(array) => Indices::Long(plain(array)?),
+        })
+    }
+}
+
+impl<'py> Values<'py> {
+    fn plain(&self) -> PyResult<Values<'py>> {
+        Ok(match self {
+            Values::Double(array) => Values::Double(plain(array)?),
+            Values::Single(array) => Values::Single(plain(array)?),
+        })
+    }
 }
 
 impl Records<'_> {

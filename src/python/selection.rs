@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 
+use super::records::plain;
 use crate::error::Error;
 use crate::privacy::noise::source::Source;
 use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
@@ -22,6 +23,7 @@ fn exponential_mechanism<'py>(
     size: usize,
     seed: Option<u64>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let scores = plain(&scores)?;
     let scores = scores
         .as_slice()
         .map_err(|_| Error::invalid("scores", "must be a contiguous int64 array"))?;
@@ -32,9 +34,12 @@ fn exponential_mechanism<'py>(
             mechanism = mechanism.for_many_draws();
         }
         let mut source = source(seed)?;
-        Ok((0..size)
-            .map(|_| mechanism.draw(&mut source) as i64)
-            .collect())
+        let mut draws = Vec::new();
+        draws
+            .try_reserve_exact(size)
+            .map_err(|_| Error::invalid("size", "is more than memory holds"))?;
+        draws.extend((0..size).map(|_| mechanism.draw(&mut source) as i64));
+        Ok(draws)
     })?;
     Ok(draws.into_pyarray(py))
 }

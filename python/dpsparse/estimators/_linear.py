@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse.estimators._validation import without_values
 from dpsparse.losses import Logistic
 
 __all__ = ["LinearClassifierMixin", "LinearRegressorMixin", "encode_labels"]
@@ -37,23 +38,27 @@ def encode_labels(y: ArrayLike, declared: Any = None) -> tuple[NDArray[Any], NDA
     InvalidArgumentError
         Where ``declared`` is not a pair of different labels.
     InvalidDataError
-        Where ``y`` holds a label that was not declared; or, with none declared, one label only or more than two.
-    ValueError
-        Where ``y`` does not hold labels (scikit-learn's check).
+        Where ``y`` holds a label that was not declared; or, with none declared, does not hold labels, or one only, or
+        more than two.
     """
-    check_classification_targets(y)
     if declared is not None:
-        labels = np.asarray(declared)
+        # No look at y beyond the public labels: scikit-learn warns about targets that do not look like classes.
+        problem = "classes must be a pair of two different labels"
+        try:
+            labels = np.asarray(declared)
+        except ValueError as error:
+            raise InvalidArgumentError(problem) from error
         if labels.shape != (2,) or labels[0] == labels[1]:
-            raise InvalidArgumentError("classes must be a pair of two different labels")
+            raise InvalidArgumentError(problem)
         if not np.isin(y, labels).all():
             raise InvalidDataError("y holds a label that is not among the declared classes")
         return labels, np.where(np.asarray(y) == labels[1], 1.0, -1.0)
+    without_values(lambda: check_classification_targets(y))
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) > 2:
         # The first sentence is the one that scikit-learn's checks look for.
         raise InvalidDataError(
-            f"Only binary classification is supported. y has {len(classes)} classes; "
+            "Only binary classification is supported. y has more than two classes; "
             "wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
         )
     if len(classes) < 2:

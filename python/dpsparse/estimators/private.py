@@ -2,80 +2,33 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
+from dpsparse.estimators._validation import (
+    bound_arrays,
+    flag,
+    number,
+    optional_number,
+    pair,
+    positive_integer,
+    records,
+    seed,
+    without_values,
+)
 from dpsparse.mechanisms import PenalisedFrankWolfe, own_field_wins, resolve
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
 
 _LABELS_FROM_Y = "the two labels, read from y, are public"
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
-        return float(value)
-    raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}")
-
-
-def _optional_number(name: str, value: Any) -> float | None:
-    return None if value is None else _number(name, value)
-
-
-def _positive_integer(name: str, value: Any) -> int:
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and 1 <= int(value) < 2**62:
-        return int(value)
-    raise InvalidArgumentError(f"{name} must be a positive integer")
-
-
-def _bound_arrays(bounds: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    problem = "bounds must be a pair (lower, upper) of numbers or of arrays with one entry per feature"
-    try:
-        lower, upper = bounds
-        arrays = tuple(np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (lower, upper))
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(problem) from error
-    if any(side.ndim != 1 for side in arrays):
-        raise InvalidArgumentError(problem)
-    return arrays[0], arrays[1]
-
-
-def _pair(name: str, value: Any) -> tuple[float, float]:
-    try:
-        low, high = value
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{name} must be a pair (lower, upper)") from error
-    return _number(name, low), _number(name, high)
-
-
-def _seed(random_state: Any) -> int | None:
-    """Return None for fresh randomness from the operating system, else a seed: reproducible and not private."""
-    if random_state is None:
-        return None
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _records(X: Any) -> Any:
-    """Return what the Rust core takes: an array, or the parts of a compressed matrix."""
-    if not sp.issparse(X):
-        return X
-    indptr, indices = X.indptr, X.indices
-    if indptr.dtype != indices.dtype:
-        indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
-    return X.format, X.shape, indptr, indices, X.data
 
 
 class _PrivateSparse(BaseEstimator):
@@ -86,13 +39,13 @@ class _PrivateSparse(BaseEstimator):
         raise NotImplementedError
 
     def _statement(self, n_samples: int, n_features: int, radius: Any) -> dict[str, Any]:
-        lower, upper = _bound_arrays(self.bounds)
+        lower, upper = bound_arrays(self.bounds)
         if self.ridge is not None:
             raise InvalidArgumentError("ridge is not used by frank-wolfe; leave it at None")
         if self.adjacency == "add-remove":
             if self.n_public is None:
                 raise InvalidArgumentError("n_public must be given under add-remove, where the true count is private")
-            n_samples = _positive_integer("n_public", self.n_public)
+            n_samples = positive_integer("n_public", self.n_public)
         elif self.n_public is not None:
             raise InvalidArgumentError("n_public is used under adjacency='add-remove' only; leave it at None")
         if not isinstance(self.adjacency, str):
@@ -102,15 +55,15 @@ class _PrivateSparse(BaseEstimator):
             "n_features": n_features,
             "lower": lower,
             "upper": upper,
-            "row_norm": _optional_number("row_norm", self.row_norm),
-            "fit_intercept": bool(self.fit_intercept),
+            "row_norm": optional_number("row_norm", self.row_norm),
+            "fit_intercept": flag("fit_intercept", self.fit_intercept),
             "loss": losses.specification(self.loss),
-            "epsilon": _number("epsilon", self.epsilon),
-            "delta": _optional_number("delta", self.delta),
+            "epsilon": number("epsilon", self.epsilon),
+            "delta": optional_number("delta", self.delta),
             "adjacency": self.adjacency,
-            "records_per_person": _positive_integer("records_per_person", self.records_per_person),
+            "records_per_person": positive_integer("records_per_person", self.records_per_person),
             "norm": polytopes.specification(self.norm),
-            "radius": _optional_number("radius", radius),
+            "radius": optional_number("radius", radius),
             **self._target_statement(),
         }
 
@@ -153,26 +106,29 @@ class _PrivateSparse(BaseEstimator):
                     "penalised-frank-wolfe"
                 )
         return _core.plan_frank_wolfe(
-            self._statement(int(n_samples), int(n_features), radius),
-            n_iter=None if n_iter is None else _positive_integer("n_iter", n_iter),
-            penalty=_optional_number("alpha", alpha),
+            self._statement(
+                positive_integer("n_samples", n_samples), positive_integer("n_features", n_features), radius
+            ),
+            n_iter=None if n_iter is None else positive_integer("n_iter", n_iter),
+            penalty=optional_number("alpha", alpha),
             calibration=str(calibration),
             allow_uncertified=allow_uncertified,
         )
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
-        X, y = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], ensure_all_finite=False
+        kinds = [np.float64, np.float32]
+        X, y = without_values(
+            lambda: validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=kinds, ensure_all_finite=False)
         )
         return X, y
 
     def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
         plan = self.plan(*X.shape)
-        seed = _seed(self.random_state)
+        key = seed(self.random_state)
         with progress(plan.mechanism, self.verbose) as report:
             coefficients, intercept, n_iter, certificate = _core.fit_private(
-                plan, _records(X), targets, seed=seed, progress=report
+                plan, records(X), targets, seed=key, progress=report
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
@@ -334,8 +290,9 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
             records or labels (``InvalidDataError``), a combination without a guarantee (``UnsoundMechanismError``).
         """
         X, y = self._read(X, y)
-        self.classes_, targets = encode_labels(y, self.classes)
+        labels, targets = encode_labels(y, self.classes)
         coefficients, intercept = self._fit(X, targets)
+        self.classes_ = labels
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         return self
@@ -462,8 +419,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         self.verbose = verbose
 
     def _target_statement(self) -> dict[str, Any]:
-        residual_bound = _optional_number("residual_bound", self.residual_bound)
-        return {"y_bounds": _pair("y_bounds", self.y_bounds), "residual_bound": residual_bound, "assumptions": []}
+        residual_bound = optional_number("residual_bound", self.residual_bound)
+        return {"y_bounds": pair("y_bounds", self.y_bounds), "residual_bound": residual_bound, "assumptions": []}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately.
@@ -485,10 +442,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
             Before any budget is spent, as in :meth:`PrivateSparseClassifier.fit`.
         """
         X, y = self._read(X, y)
-        try:
-            targets = np.asarray(y, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise _core.InvalidDataError("y must be numeric") from error
+        targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         self.coef_, self.intercept_ = self._fit(X, targets)
         return self
 

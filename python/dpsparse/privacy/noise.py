@@ -54,7 +54,10 @@ def exponential_mechanism(
     >>> int(exponential_mechanism([0, 10**15], sensitivity=1, epsilon=1.0)[0])
     0
     """
-    array: npt.NDArray[Any] = np.asarray(scores)
+    try:
+        array: npt.NDArray[Any] = np.asarray(scores)
+    except ValueError as error:
+        raise InvalidArgumentError("scores must be one-dimensional") from error
     if array.ndim != 1:
         raise InvalidArgumentError("scores must be one-dimensional")
     if array.size == 0:
@@ -66,6 +69,8 @@ def exponential_mechanism(
             raise InvalidArgumentError(f"{name} must be a positive integer")
     if not isinstance(epsilon, int | float | np.floating | np.integer) or isinstance(epsilon, bool):
         raise InvalidArgumentError("epsilon must be a number")
+    if not epsilon <= 1024:  # integers beyond every float among them
+        raise InvalidArgumentError("epsilon of one selection must lie between 2^-64 and 1024")
     if seed is not None and (not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64):
         raise InvalidArgumentError("seed must be an integer in [0, 2**64)")
     contiguous = np.ascontiguousarray(array, dtype=np.int64)

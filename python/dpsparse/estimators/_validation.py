@@ -1,0 +1,127 @@
+"""Checks of what users pass, shared by the estimators: typed errors that name the argument and hold no data value."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+
+from dpsparse._core import InvalidArgumentError, InvalidDataError
+
+Checked = TypeVar("Checked")
+
+
+class _InvalidTypeError(InvalidDataError, TypeError):
+    """Unusable records of a wrong type."""
+
+
+# scikit-learn's texts that state shapes and types only. Others show entries of X or y.
+_WITHOUT_VALUES = (
+    "Found array with",
+    "Found input variables",
+    "y should be a 1d array",
+    "This Private",
+    "Sparse data was passed",
+    "Input y contains",
+    "Unknown label type",
+    "float() argument must be",
+    "Feature names are only",
+)
+
+
+def without_values(check: Callable[[], Checked]) -> Checked:
+    """Run one of scikit-learn's checks; its errors come out as ours, without the entries of X or y that some show.
+
+    Raises
+    ------
+    InvalidDataError
+        Where the check raised, with nothing chained to it (MECHANISMS M13).
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return check()
+    except (TypeError, ValueError, OverflowError) as error:
+        text = str(error).partition("\n")[0]
+        kind = _InvalidTypeError if isinstance(error, TypeError) else InvalidDataError
+    if text.startswith("Complex data"):
+        text = "Complex data not supported: X and y must be real"
+    elif text.startswith("Expected 2D array"):
+        text = "X must be two-dimensional. Reshape your data: X.reshape(-1, 1) for one feature, (1, -1) for one record"
+    elif not text.startswith(_WITHOUT_VALUES):
+        text = "X must be a two-dimensional array of numbers, and y must hold one target per record"
+    raise kind(text)  # outside the except clause: the original, which may show entries, is not chained
+
+
+def number(name: str, value: Any) -> float:
+    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise InvalidArgumentError(f"{name} must be finite") from error
+    raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}")
+
+
+def optional_number(name: str, value: Any) -> float | None:
+    return None if value is None else number(name, value)
+
+
+def positive_integer(name: str, value: Any) -> int:
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and 1 <= int(value) < 2**62:
+        return int(value)
+    raise InvalidArgumentError(f"{name} must be a positive integer")
+
+
+def flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1):
+        return bool(value)
+    raise InvalidArgumentError(f"{name} must be True or False")
+
+
+def bound_arrays(bounds: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    problem = "bounds must be a pair (lower, upper) of numbers or of arrays with one entry per feature"
+    try:
+        lower, upper = bounds
+        arrays = tuple(np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (lower, upper))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgumentError(problem) from error
+    if any(side.ndim != 1 for side in arrays):
+        raise InvalidArgumentError(problem)
+    return arrays[0], arrays[1]
+
+
+def pair(name: str, value: Any) -> tuple[float, float]:
+    try:
+        low, high = value
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{name} must be a pair (lower, upper)") from error
+    return number(name, low), number(name, high)
+
+
+def seed(random_state: Any) -> int | None:
+    """Return None for fresh randomness from the operating system, else a seed: reproducible and not private."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    try:
+        state = check_random_state(random_state)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            "random_state must be None, an integer in [0, 2**32), a RandomState or a Generator"
+        ) from error
+    return int(state.randint(2**31 - 1))
+
+
+def records(X: Any) -> Any:
+    """Return what the Rust core takes: an array, or the parts of a compressed matrix."""
+    if not sp.issparse(X):
+        return X
+    indptr, indices = X.indptr, X.indices
+    if indptr.dtype != indices.dtype:
+        indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
+    return X.format, X.shape, indptr, indices, X.data

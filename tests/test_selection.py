@@ -1,0 +1,257 @@
+"""The exact exponential mechanism from Python, randomness across forks, and threads that change no bit."""
+
+import ast
+import os
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+from dpsparse import DpsparseError, InvalidArgumentError
+from dpsparse.privacy.noise import exponential_mechanism
+from reference.statistics import LEVEL, p_value
+
+
+def law(scores, sensitivity, epsilon):
+    scores = [int(q) for q in scores]
+    gaps = np.array([float(q - min(scores)) for q in scores])
+    weights = np.exp(-epsilon / (2 * sensitivity) * gaps)
+    return weights / weights.sum()
+
+
+CASES = [
+    ([0, 1, 2, 3, 4], 1, 1.0),
+    ([0, 0, 0, 10, 10, 20, 30, 40], 1, 0.1),
+    ([5, 5], 3, 2.0),
+    ([-(2**40), -(2**40) + 2**39, 0, 2**40], 2**40, 3.0),
+    (list(range(200)), 7, 1.0),
+    ([0, 10**15, 1, 10**15 + 1], 1, 0.5),
+    ([0, 2, 4, 6], 1, float(np.log(2))),  # weights that are powers of two, nearly: classes and their edges
+    ([0, 1000, 1000, 1000, 1000], 2**50, 1024.0),
+    ([-(2**63), 2**63 - 1, -(2**63) + 5], 2, 1.0),
+    ([3], 1, 1.0),
+]
+
+
+@pytest.mark.parametrize(("scores", "sensitivity", "epsilon"), CASES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_choices_follow_the_law(scores, sensitivity, epsilon, seed):
+    draws = exponential_mechanism(np.array(scores, dtype=np.int64), sensitivity, epsilon, size=200_000, seed=seed)
+    assert draws.dtype == np.int64
+    counts = np.bincount(draws, minlength=len(scores))
+    assert len(counts) == len(scores)
+    expected = law(scores, sensitivity, epsilon)
+    if (expected > 0).sum() == 1:
+        assert counts.max() == 200_000
+        return
+    assert p_value(counts, expected) > LEVEL
+    assert (counts[expected < 1e-30] == 0).all()
+
+
+def test_the_check_would_see_a_wrong_temperature():
+    scores, sensitivity, epsilon = CASES[0]
+    draws = exponential_mechanism(scores, sensitivity, epsilon, size=200_000, seed=1)
+    counts = np.bincount(draws, minlength=len(scores))
+    assert p_value(counts, law(scores, sensitivity, 1.1 * epsilon)) < LEVEL
+    assert p_value(counts, law(scores, sensitivity, epsilon / 2)) < LEVEL
+
+
+def test_single_draws_follow_the_law_too():
+    scores, sensitivity, epsilon = [0, 1, 3, 7], 1, 1.0
+    draws = [exponential_mechanism(scores, sensitivity, epsilon, seed=seed)[0] for seed in range(20_000)]
+    assert p_value(np.bincount(draws, minlength=4), law(scores, sensitivity, epsilon)) > LEVEL
+    secure = exponential_mechanism(scores, sensitivity, epsilon, size=100_000)
+    assert p_value(np.bincount(secure, minlength=4), law(scores, sensitivity, epsilon)) > 1e-9
+
+
+def test_gaps_of_1e15_and_a_million_ties():
+    assert exponential_mechanism([10**15, 0, 2 * 10**15], 1, 1.0, size=1000).tolist() == [1] * 1000
+    # The gap is in units of the sensitivity: with a large one the choice is nearly free.
+    free = exponential_mechanism([10**15, 0], 2**62, 1.0, size=10_000, seed=0)
+    assert 4500 < free.sum() < 5500
+    start = time.perf_counter()
+    ties = np.full(1_000_000, 7)
+    draws = exponential_mechanism(ties, 1, 1.0, size=100_000, seed=5)
+    cells = np.bincount(draws // 10_000, minlength=100)
+    assert p_value(cells, np.full(100, 0.01)) > LEVEL
+    assert time.perf_counter() - start < 10
+    # One good candidate among a million bad ones that weigh as much together.
+    gap = int(2 * np.log(1e6))
+    scores = np.full(1_000_001, gap)
+    scores[17] = 0
+    draws = exponential_mechanism(scores, 1, 1.0, size=20_000, seed=6)
+    hit = np.count_nonzero(draws == 17)
+    share = 1 / (1 + 1e6 * np.exp(-gap / 2))
+    assert p_value([hit, 20_000 - hit], [share, 1 - share]) > LEVEL
+
+
+def test_scores_of_every_kind_of_integer():
+    expected = exponential_mechanism([0, 5, 9], 2, 1.0, size=50, seed=1).tolist()
+    buffer = np.zeros(3 * 8 + 1, dtype=np.uint8)[1:].view(np.int64)
+    buffer[:] = [0, 5, 9]
+    for scores in (
+        np.array([0, 5, 9], dtype=np.int8),
+        np.array([0, 5, 9], dtype=np.uint64),
+        np.array([0, 5, 9], dtype=">i8"),
+        np.array([0, 1, 5, 1, 9])[::2],
+        buffer,
+        (0, 5, 9),
+    ):
+        assert exponential_mechanism(scores, 2, 1.0, size=50, seed=1).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"scores": []}, "scores"),
+        ({"scores": [0.5, 1.0]}, "scores"),
+        ({"scores": [np.nan, 1.0]}, "scores"),
+        ({"scores": [[1, 2]]}, "scores"),
+        ({"scores": 5}, "scores"),
+        ({"scores": ["a"]}, "scores"),
+        ({"scores": [True, False]}, "scores"),
+        ({"scores": None}, "scores"),
+        ({"scores": [[1, 2], [3]]}, "scores"),
+        ({"scores": [2**63]}, "scores"),
+        ({"scores": [10**30]}, "scores"),
+        ({"sensitivity": 0}, "sensitivity"),
+        ({"sensitivity": -1}, "sensitivity"),
+        ({"sensitivity": 1.5}, "sensitivity"),
+        ({"sensitivity": True}, "sensitivity"),
+        ({"sensitivity": None}, "sensitivity"),
+        ({"sensitivity": 2**63}, "sensitivity"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"epsilon": np.nan}, "epsilon"),
+        ({"epsilon": np.inf}, "epsilon"),
+        ({"epsilon": 1025.0}, "epsilon"),
+        ({"epsilon": 1e-30}, "epsilon"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"epsilon": True}, "epsilon"),
+        ({"epsilon": 10**400}, "epsilon"),
+        ({"size": 0}, "size"),
+        ({"size": -3}, "size"),
+        ({"size": 2.0}, "size"),
+        ({"size": 2**62}, "size"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**64}, "seed"),
+        ({"seed": 0.5}, "seed"),
+        ({"seed": "x"}, "seed"),
+    ],
+)
+def test_bad_input(arguments, name):
+    good = {"scores": [1, 2, 3], "sensitivity": 1, "epsilon": 1.0, "size": 1, "seed": 0}
+    with pytest.raises(InvalidArgumentError, match=f"^{name}") as caught:
+        exponential_mechanism(**(good | arguments))
+    assert isinstance(caught.value, DpsparseError)
+
+
+def test_seeds_reproduce_and_the_system_does_not():
+    scores = np.zeros(1000, dtype=int)
+    seeded = [exponential_mechanism(scores, 1, 1.0, size=20, seed=9).tolist() for _ in range(2)]
+    assert seeded[0] == seeded[1]
+    assert exponential_mechanism(scores, 1, 1.0, size=20, seed=10).tolist() != seeded[0]
+    free = [exponential_mechanism(scores, 1, 1.0, size=20).tolist() for _ in range(2)]
+    assert free[0] != free[1]
+
+
+# --- other processes ---
+
+
+def run(script, **environment):
+    """Output of a script in a process of its own, with this process's import path."""
+    path = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | {"PYTHONPATH": path} | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+SEEDED_FITS = """
+    import numpy as np, scipy.sparse as sp
+    from dpsparse import DisjointGroups, PrivateSparseClassifier, PrivateSparseRegressor, Vertices
+    rng = np.random.default_rng(0)
+    n, p = 5001, 40
+    X = np.where(rng.uniform(size=(n, p)) < 0.5, 0.0, rng.uniform(-1, 1, (n, p)))
+    y = rng.choice([-1, 1], n)
+    hull = Vertices(rng.uniform(-1, 1, (5, p)))
+    for norm in ("l1", "simplex", "linf", DisjointGroups(np.arange(p) % 9), hull):
+        for loss in ("logistic", "huber", lambda z, y: np.tanh(z - y)):
+            for data in (X, np.asfortranarray(X), sp.csr_matrix(X), sp.csc_matrix(X)):
+                arguments = {"norm": norm, "loss": loss, "n_iter": 7, "random_state": 5, "epsilon": 20.0}
+                model = PrivateSparseClassifier(classes=(-1, 1), **arguments).fit(data, y)
+                print(model.coef_.tobytes().hex(), model.intercept_.tobytes().hex())
+    model = PrivateSparseRegressor(n_iter=7, random_state=5).fit(X, X[:, 0] + y)
+    print(model.coef_.tobytes().hex(), model.intercept_.hex())
+"""
+
+
+def test_threads_change_no_bit():
+    outputs = {run(SEEDED_FITS, RAYON_NUM_THREADS=str(threads)) for threads in (1, 2, 3)}
+    assert len(outputs) == 1
+    lines = outputs.pop().split("\n")
+    assert len(lines) == 5 * 3 * 4 + 2
+    assert len(set(lines)) > 10  # the fits are not all alike
+
+
+FORK = """
+    import os, signal, sys, warnings
+    import numpy as np
+    from dpsparse import PrivateSparseClassifier
+    from dpsparse.privacy.noise import exponential_mechanism
+    warnings.simplefilter("ignore")  # newer Pythons warn that a process with threads was forked
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (6000, 40))
+    y = rng.choice([-1, 1], 6000)
+
+    def fit():
+        model = PrivateSparseClassifier(classes=(-1, 1), n_iter=30, epsilon=0.1)
+        return model.fit(X, y).coef_.tobytes().hex()
+
+    def draw():
+        return exponential_mechanism(np.zeros(10**4, dtype=int), 1, 1.0, size=30).tolist()
+
+    def seeded():
+        model = PrivateSparseClassifier(classes=(-1, 1), n_iter=30, random_state=1)
+        return model.fit(X, y).coef_.tobytes().hex()
+
+    if {warm}:
+        fit(), draw()
+    def child(depth):
+        read, write = os.pipe()
+        process = os.fork()
+        if process == 0:
+            signal.alarm(20)
+            with os.fdopen(write, "w") as out:
+                out.write(repr((fit(), draw(), seeded())))
+                if depth > 1:
+                    out.write("|" + child(depth - 1))
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as result:
+            text = result.read()
+        assert os.waitpid(process, 0)[1] == 0, "the child failed or hung"
+        return text
+
+    print("|".join([child(2), child(1), repr((fit(), draw(), seeded()))]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize("warm", [True, False])
+def test_forked_children_work_and_draw_their_own_randomness(warm):
+    results = [ast.literal_eval(text) for text in run(FORK.replace("{warm}", str(warm))).strip().split("|")]
+    assert len(results) == 4  # a child, its own child, a second child, the parent
+    models, draws, seeded = zip(*results, strict=True)
+    assert len(set(models)) == 4
+    assert len({tuple(draw) for draw in draws}) == 4
+    assert len(set(seeded)) == 1
