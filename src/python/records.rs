@@ -44,7 +44,7 @@ pub(super) fn plain<'py, T: Element, D: Dimension>(
     if whole && array.data().is_aligned() {
         return Ok(array.clone());
     }
-    Ok(array.as_any().call_method0("copy")?.extract()?)
+    array.as_any().call_method0("copy")?.extract()
 }
 
 fn compressed<T, I>(
