@@ -61,7 +61,7 @@ pub(super) fn plain<'py, T: Element, D: Dimension>(
     if whole && array.data().is_aligned() {
         return Ok(array.clone());
     }
-    Ok(array.as_any().call_method0("copy")?.extract()?)
+    array.as_any().call_method0("copy")?.extract()
 }
 
 pub(super) fn to_vec(y: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<f64>> {
