@@ -40,6 +40,7 @@ pub fn run(
             "were ingested under other public facts than the plan was made for",
         ));
     }
+    data.check_count(problem.n_samples, problem.adjacency)?;
     let outcome = plan.execute(data, source, progress)?;
     if outcome.events != plan.events() {
         return Err(Error::BudgetExceeded(

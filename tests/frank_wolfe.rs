@@ -194,12 +194,41 @@ fn a_release_carries_what_its_plan_announced() {
         .to_json()
         .replace("\"count\": 9", "\"count\": 90");
     assert!(!Certificate::from_json(&tampered).unwrap().verify());
-    // other public facts than the plan was made for are refused before anything is drawn
+    // another number of records, or other public facts was made for are refused before anything is drawn
     let other = BoundedData::from_dense(x.view(), &y, schema(4, Geometry::Uncentred)).unwrap();
     assert!(matches!(
         run(&plan, &other, &mut Source::seeded(1), &mut |_, _| Ok(())),
         Err(Error::InvalidArgument { .. })
     ));
+}
+
+#[test]
+fn a_plan_holds_for_the_number_of_records_it_names() {
+    let (x, y) = records(100, 4);
+    let ball = || -> Arc<dyn Polytope> { Arc::new(L1Ball::new(5, 10.0)) };
+    let data = BoundedData::from_dense(x.view(), &y, schema(4, Geometry::Centred)).unwrap();
+    let mut go = |problem| {
+        run(
+            &plan(problem, ball()),
+            &data,
+            &mut Source::seeded(1),
+            &mut |_, _| Ok(()),
+        )
+    };
+    let replace = problem(4, 101, Geometry::Centred);
+    assert!(
+        go(replace.clone())
+            .unwrap_err()
+            .to_string()
+            .contains("number of records")
+    );
+    // under add-remove the true number is private: it is not compared with the public one
+    let add_remove = Problem {
+        adjacency: Adjacency::AddRemove,
+        delta: Some(1e-6),
+        ..replace
+    };
+    assert!(go(add_remove).unwrap().certificate.verify());
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
+use super::event::Adjacency;
 use super::schema::{Schema, Target};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{
@@ -207,6 +208,20 @@ impl BoundedData {
         self.targets.len()
     }
 
+    /// Checks the number of records against the public one where it is public: under replace-one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `data` when they differ.
+    pub fn check_count(&self, n_samples: usize, adjacency: Adjacency) -> Result<()> {
+        if adjacency == Adjacency::ReplaceOne && n_samples != self.n_records() {
+            return Err(Error::invalid(
+                "data",
+                "hold another number of records than the plan was made for",
+            ));
+        }
+        Ok(())
+    }
+
     /// Number of columns, the intercept included (public).
     pub fn n_columns(&self) -> usize {
         self.schema.n_columns()
@@ -327,12 +342,12 @@ impl BoundedData {
         self.for_each_entry(|i, value| {
             squares[i] += i64::from(*value) * i64::from(*value);
         });
+        let limit = (bound as i128).pow(2);
         let factors: Vec<f64> = squares
             .iter()
             .map(|&square| {
-                let length = (square as f64).sqrt();
-                if length > bound {
-                    bound / length * (1.0 - 1e-12)
+                if i128::from(square) > limit {
+                    bound / (square as f64).sqrt() * (1.0 - 1e-12)
                 } else {
                     1.0
                 }
@@ -346,7 +361,6 @@ impl BoundedData {
             }
             squares[i] += i64::from(*value) * i64::from(*value);
         });
-        let limit = (bound as i128).pow(2);
         if squares.iter().all(|&square| i128::from(square) <= limit) {
             Ok(())
         } else {

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from dpsparse import _core, losses, polytopes
-from dpsparse._core import InvalidArgumentError, Plan
+from dpsparse._core import InvalidArgumentError, InvalidDataError, Plan
 from dpsparse._progress import progress
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.estimators._validation import (
@@ -117,6 +117,8 @@ class _PrivateSparse(BaseEstimator):
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
+        if getattr(getattr(X, "dtype", None), "kind", "f") in "mM":
+            raise InvalidDataError("X holds dates or time spans: turn them into numbers first")
         kinds = [np.float64, np.float32]
         X, y = without_values(
             lambda: validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=kinds, ensure_all_finite=False)
