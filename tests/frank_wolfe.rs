@@ -207,7 +207,7 @@ fn a_plan_holds_for_the_number_of_records_it_names() {
     let (x, y) = records(100, 4);
     let ball = || -> Arc<dyn Polytope> { Arc::new(L1Ball::new(5, 10.0)) };
     let data = BoundedData::from_dense(x.view(), &y, schema(4, Geometry::Centred)).unwrap();
-    let mut go = |problem| {
+    let go = |problem| {
         run(
             &plan(problem, ball()),
             &data,
