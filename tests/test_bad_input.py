@@ -44,7 +44,7 @@ ARGUMENTS = {
     "epsilon": [*NUMBERS, None],
     "delta": [*NUMBERS, 1, 1.0, 2.0, 1.5],
     "radius": [*NUMBERS, 1e101, 1e308, 1e-101, 5e-324],
-    "alpha": [0.0, 1.0, "a"],
+    "alpha": [0.0, -1.0, "a", np.nan, np.inf],
     "ridge": [0.0, 1.0, -1.0],
     "row_norm": [1.0, 0.0, -1.0, "a"],  # not used over the l1 ball
     "n_public": [5, 0, "a"],  # not used under replace-one
@@ -101,6 +101,13 @@ def refused(estimator, X=X, y=Y, error=DpsparseError, match=None):
 @pytest.mark.parametrize(("name", "value"), CASES)
 def test_bad_arguments_of_a_classifier(name, value):
     refused(classifier(**{name: value}), error=InvalidArgumentError, match=name)
+
+
+def test_frank_wolfe_by_name_takes_no_alpha():
+    for make in (classifier, regressor):
+        refused(make(mechanism="frank-wolfe", alpha=1.0), error=InvalidArgumentError, match="alpha")
+        refused(make(mechanism="penalised-frank-wolfe"), error=InvalidArgumentError, match="alpha")
+        refused(make(alpha=1.0, norm="linf"), error=InvalidArgumentError, match="norm")
 
 
 @pytest.mark.parametrize(("name", "value"), [case for case in CASES if case.values[0] != "classes"])

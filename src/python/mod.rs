@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 /// Compiled part of dpsparse; import it through the package.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    threads::register();
     error::register(module)?;
     accounting::register(module)?;
     exact::register(module)?;

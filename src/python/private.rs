@@ -151,6 +151,12 @@ impl PyPlan {
         self.plan.n_iter()
     }
 
+    /// Number of records that the plan is for (the public one under add-remove).
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.plan.problem().n_samples
+    }
+
     /// epsilon that the release will carry.
     #[getter]
     fn epsilon(&self) -> f64 {
@@ -439,14 +445,9 @@ fn fit_private<'py>(
     let inner = Arc::clone(&plan.plan);
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;
-    let mut release = threads::run(py, progress.as_ref(), |progress| {
+    let mut release = threads::run(py, progress.as_ref(), |report| {
         let data = x.ingest(&y, &inner.problem().schema)?;
-        run(
-            inner.as_ref(),
-            &data,
-            &mut source(seed)?,
-            &mut |done, total| progress.report(done, total),
-        )
+        run(inner.as_ref(), &data, &mut source(seed)?, report)
     })??;
     for assumption in &plan.assumptions {
         release.certificate.assume(assumption.as_str());

@@ -1,121 +1,82 @@
-//! Long work beside a live interpreter: our own pool of threads, progress, Ctrl-C, and safety after fork.
+//! Long work beside a live interpreter: threads that exist after a fork, progress, and Ctrl-C.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::process::id;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::error::DpsparseError;
 use crate::error::{Error, Result};
 
-/// How often the calling thread looks for Ctrl-C and reports progress.
+/// How often work looks for Ctrl-C and reports progress.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// The pool, and the process that started it: threads do not survive a fork, and waiting for them would hang.
-static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+/// The process that loaded the module: rayon's global pool belongs to it. Its threads follow RAYON_NUM_THREADS.
+static HOME: OnceLock<u32> = OnceLock::new();
 
-fn pool() -> PyResult<Arc<ThreadPool>> {
-    let mut slot = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    let process = std::process::id();
-    match slot.as_ref() {
-        Some((owner, pool)) if *owner == process => Ok(Arc::clone(pool)),
-        _ => {
-            // The number of threads follows RAYON_NUM_THREADS.
-            let pool = ThreadPoolBuilder::new().build().map_err(|error| {
-                DpsparseError::new_err(format!("threads could not be started: {error}"))
-            })?;
-            let pool = Arc::new(pool);
-            // A pool from before a fork is forgotten, not dropped: its threads are gone.
-            std::mem::forget(slot.replace((process, Arc::clone(&pool))));
-            Ok(pool)
-        }
+/// The pool of a forked process, with its process number.
+static FORKED: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+fn forked_pool() -> PyResult<Arc<ThreadPool>> {
+    let mut kept = FORKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((process, pool)) = kept.as_ref()
+        && *process == id()
+    {
+        return Ok(Arc::clone(pool));
     }
+    let pool = ThreadPoolBuilder::new()
+        .build()
+        .map_err(|error| PyOSError::new_err(format!("no threads after a fork: {error}")))?;
+    let pool = Arc::new(pool);
+    // The pool of a process further up has no threads here: it is left alone, not shut down.
+    std::mem::forget(kept.replace((id(), Arc::clone(&pool))));
+    Ok(pool)
 }
 
-/// What the work tells the calling thread, and the wish to stop that comes back.
-#[derive(Default)]
-pub(super) struct Progress {
-    done: AtomicUsize,
-    total: AtomicUsize,
-    cancelled: AtomicBool,
-}
+/// Notes `done` of `total` steps (public numbers); an error stops the work.
+pub(super) type Report<'r> = dyn FnMut(usize, usize) -> Result<()> + 'r;
 
-impl Progress {
-    /// Notes `done` of `total` steps (public numbers).
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] once the calling thread has asked to stop.
-    pub(super) fn report(&self, done: usize, total: usize) -> Result<()> {
-        self.total.store(total, Ordering::Relaxed);
-        self.done.store(done, Ordering::Relaxed);
-        if self.cancelled.load(Ordering::Relaxed) {
-            Err(Error::Interrupted)
-        } else {
-            Ok(())
-        }
-    }
-}
-
-/// Runs `work` on the pool with the interpreter free, while the calling thread (the only one that may see signals) looks for
-/// Ctrl-C and calls `callback(done, total)`. Whatever that raises stops the work.
+/// Runs parallel `work` with the interpreter free for others, on threads that exist in this process: in a forked child, work
+/// that waited for the lost threads of its parent would hang for ever.
+///
+/// Whenever the work reports, and 50 ms have passed or it is done, Ctrl-C is honoured and `callback(done, total)` is called;
+/// whatever that raises stops the work. In a forked child the work runs on the pool's own thread, which sees no signals:
+/// there Ctrl-C takes effect when the work is done.
 pub(super) fn run<R: Send>(
     py: Python<'_>,
     callback: Option<&Py<PyAny>>,
-    work: impl FnOnce(&Progress) -> R + Send,
+    work: impl FnOnce(&mut Report<'_>) -> R + Send,
 ) -> PyResult<R> {
-    let pool = pool()?;
-    let process = std::process::id();
-    let progress = Progress::default();
     let mut raised = None;
-    let result = py.detach(|| {
-        std::thread::scope(|scope| {
-            let (sender, receiver) = sync_channel(1);
-            let progress = &progress;
-            scope.spawn(move || {
-                // The receiver outlives this thread: a failed send cannot happen.
-                let _ = sender.send(pool.install(|| work(progress)));
-            });
-            let mut seen = 0;
-            loop {
-                let outcome = receiver.recv_timeout(INTERVAL);
-                let (done, total) = (
-                    progress.done.load(Ordering::Relaxed),
-                    progress.total.load(Ordering::Relaxed),
-                );
-                let news = done != seen;
-                seen = done;
-                if raised.is_none() {
-                    raised = Python::attach(|py| {
-                        py.check_signals()?;
-                        match callback {
-                            Some(callback) if news => callback.call1(py, (done, total)).map(drop),
-                            _ => Ok(()),
-                        }
-                    })
-                    .err();
-                    progress
-                        .cancelled
-                        .store(raised.is_some(), Ordering::Relaxed);
-                }
-                match outcome {
-                    Ok(result) => return Some(result),
-                    // The work panicked: leaving the scope carries the panic on.
-                    Err(RecvTimeoutError::Disconnected) => return None,
-                    // A callback forked: the working thread stayed in the parent.
-                    Err(RecvTimeoutError::Timeout) if std::process::id() != process => {
-                        std::process::abort()
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                }
-            }
+    let mut last = Instant::now();
+    let mut report = |done: usize, total: usize| {
+        if last.elapsed() < INTERVAL && done < total {
+            return Ok(());
+        }
+        last = Instant::now();
+        let called = Python::attach(|py| {
+            py.check_signals()?;
+            callback.map_or(Ok(()), |callback| {
+                callback.call1(py, (done, total)).map(drop)
+            })
+        });
+        called.map_err(|error| {
+            raised = Some(error);
+            Error::Interrupted
         })
-    });
-    match (raised, result) {
-        (Some(error), _) => Err(error),
-        (None, Some(result)) => Ok(result),
-        (None, None) => Err(DpsparseError::new_err("the work ended without a result")),
-    }
+    };
+    let result = if HOME.get() == Some(&id()) {
+        py.detach(|| work(&mut report))
+    } else {
+        let pool = forked_pool()?;
+        py.detach(|| pool.install(|| work(&mut report)))
+    };
+    raised.map_or(Ok(result), Err)
+}
+
+/// Remembers the process that loaded the module.
+pub(super) fn register() {
+    HOME.get_or_init(id);
 }

@@ -61,5 +61,5 @@ def epsilon0(plan):
 
 def certificate(plan, problem):
     """What any fit under this plan certifies (it depends on the plan alone)."""
-    x, y = np.zeros((2, problem.n_features)), np.array([-1.0, 1.0])
+    x, y = np.zeros((plan.n_samples, problem.n_features)), np.full(plan.n_samples, -1.0)
     return _core.fit_private(plan, x, y, seed=0, progress=None)[3]

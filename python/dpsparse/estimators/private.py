@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -34,9 +35,9 @@ _LABELS_FROM_Y = "the two labels, read from y, are public"
 class _PrivateSparse(BaseEstimator):
     """What private classifiers and regressors share."""
 
+    @abstractmethod
     def _target_statement(self) -> dict[str, Any]:
         """Public facts about y."""
-        raise NotImplementedError
 
     def _statement(self, n_samples: int, n_features: int, radius: Any) -> dict[str, Any]:
         lower, upper = bound_arrays(self.bounds)
