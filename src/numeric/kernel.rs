@@ -6,12 +6,34 @@
 //!
 //! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] = 2^14.
 
+use rayon::prelude::*;
+
 /// Largest magnitude of a stored feature: two of them differ by at most 32766, so that a sparse entry stored relative
 /// to the value of an unstored zero fits an i16 and -32768 never occurs.
 pub const MAX_FEATURE: i16 = 16_383;
 
 /// Largest magnitude of a quantised derivative.
 pub const MAX_DERIVATIVE: i16 = 1 << 14;
+
+/// out_j = <column j, d> for columns stored one after the other, by all threads. `columns` must hold out.len() * d.len()
+/// entries.
+pub fn gradient_pass(columns: &[i16], d: &[i16], out: &mut [i64]) {
+    debug_assert_eq!(columns.len(), out.len() * d.len());
+    let n = d.len();
+    out.par_chunks_mut(4)
+        .zip(columns.par_chunks(4 * n))
+        .for_each(|(out, block)| {
+            if let [a, b, c, e] = out {
+                let (left, right) = block.split_at(2 * n);
+                let ((x0, x1), (x2, x3)) = (left.split_at(n), right.split_at(n));
+                [*a, *b, *c, *e] = dot4([x0, x1, x2, x3], d);
+            } else {
+                for (out, column) in out.iter_mut().zip(block.chunks_exact(n)) {
+                    *out = dot_portable(column, d);
+                }
+            }
+        });
+}
 
 /// Inner products of four columns with d. All five slices must have one length.
 ///

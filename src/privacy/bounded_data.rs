@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::schema::{Schema, Target};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{
-    MAX_FEATURE, add_scaled, dot_portable, dot4, quantise, quantise_column, quantise_row,
+    MAX_FEATURE, add_scaled, gradient_pass, quantise, quantise_column, quantise_row,
 };
 
 /// Records as integers in [-16383, 16383], column by column, and targets in [-1, 1].
@@ -229,23 +229,7 @@ impl BoundedData {
             *intercept = i64::from(MAX_FEATURE) * total;
         }
         match &self.columns {
-            Columns::Dense(columns) => {
-                let n = d.len();
-                features
-                    .par_chunks_mut(4)
-                    .zip(columns.par_chunks(4 * n))
-                    .for_each(|(out, block)| {
-                        if let [a, b, c, e] = out {
-                            let (left, right) = block.split_at(2 * n);
-                            let ((x0, x1), (x2, x3)) = (left.split_at(n), right.split_at(n));
-                            [*a, *b, *c, *e] = dot4([x0, x1, x2, x3], d);
-                        } else {
-                            for (out, column) in out.iter_mut().zip(block.chunks_exact(n)) {
-                                *out = dot_portable(column, d);
-                            }
-                        }
-                    });
-            }
+            Columns::Dense(columns) => gradient_pass(columns, d, features),
             Columns::Sparse {
                 starts,
                 rows,
