@@ -20,7 +20,9 @@ fn integers(seed: u64, bound: i16) -> impl Iterator<Item = i16> {
     let mut state = seed | 1;
     let width = 2 * i64::from(bound) + 1;
     std::iter::repeat_with(move || {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        state = state
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
         ((state >> 33) as i64 % width - i64::from(bound)) as i16
     })
 }
@@ -39,7 +41,9 @@ fn read<const STREAMS: usize>(words: &[u64]) -> u64 {
             }
         }
     }
-    let rest: u64 = words[STREAMS * part..].iter().fold(0, |a, b| a.wrapping_add(*b));
+    let rest: u64 = words[STREAMS * part..]
+        .iter()
+        .fold(0, |a, b| a.wrapping_add(*b));
     sums.iter().flatten().fold(rest, |a, b| a.wrapping_add(*b))
 }
 
@@ -83,7 +87,9 @@ fn timed(work: impl FnOnce()) -> f64 {
 }
 
 fn main() {
-    let sizes: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    let sizes: Vec<usize> = std::env::args()
+        .filter_map(|argument| argument.parse().ok())
+        .collect();
     let [n, p] = sizes[..] else {
         println!("give n and p: run this through python benches/gradient.py");
         return;
@@ -92,22 +98,39 @@ fn main() {
     let d: Vec<i16> = integers(2, MAX_DERIVATIVE).take(n).collect();
     let mut gradient = vec![0i64; p];
     gradient_pass(&columns, &d, &mut gradient);
-    let expected: Vec<i64> = columns.chunks_exact(n).map(|column| dot_portable(column, &d)).collect();
+    let expected: Vec<i64> = columns
+        .chunks_exact(n)
+        .map(|column| dot_portable(column, &d))
+        .collect();
     assert_eq!(gradient, expected);
     // The same bytes as 64-bit words, for the plain read.
-    let words: Vec<u64> = columns.chunks_exact(4).map(|four| four.iter().fold(0, |word, &x| word << 16 | u64::from(x as u16))).collect();
+    let words: Vec<u64> = columns
+        .chunks_exact(4)
+        .map(|four| {
+            four.iter()
+                .fold(0, |word, &x| word << 16 | u64::from(x as u16))
+        })
+        .collect();
 
     println!("ready {}", rayon::current_num_threads());
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
         let command: Vec<&str> = line.split_whitespace().collect();
         let seconds = match command[..] {
-            ["pass"] => timed(|| gradient_pass(black_box(&columns), black_box(&d), black_box(&mut gradient))),
+            ["pass"] => timed(|| {
+                gradient_pass(black_box(&columns), black_box(&d), black_box(&mut gradient))
+            }),
             ["read", streams, pieces] => {
-                let (streams, pieces): (usize, usize) = (streams.parse().unwrap(), pieces.parse().unwrap());
+                let (streams, pieces): (usize, usize) =
+                    (streams.parse().unwrap(), pieces.parse().unwrap());
                 let size = words.len().div_ceil(pieces);
                 timed(|| {
-                    black_box(words.par_chunks(size).map(|part| read_streams(part, streams)).sum::<u64>());
+                    black_box(
+                        words
+                            .par_chunks(size)
+                            .map(|part| read_streams(part, streams))
+                            .sum::<u64>(),
+                    );
                 })
             }
             _ => return,

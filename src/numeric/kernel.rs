@@ -92,14 +92,26 @@ fn add_scaled_small(margins: &mut [i64], column: &[i16], weight: i32) {
     }
 }
 
-/// Compiles a generic body a second time with AVX2 and calls that copy where the machine has it.
-macro_rules! dispatch_avx2 {
-    ($t:ident, $body:ident, ($($name:ident: $type:ty),*) -> $result:ty) => {{
+/// Compiles a generic body again with AVX-512 and with AVX2 and calls the widest copy that the machine has.
+macro_rules! dispatch {
+    ([$($generics:tt)*], $body:ident, ($($name:ident: $type:ty),*) -> $result:ty) => {{
         #[cfg(target_arch = "x86_64")]
         {
-            #[target_feature(enable = "avx2")]
-            fn wide<$t: Copy + Into<f64>>($($name: $type),*) -> $result {
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            fn widest<$($generics)*>($($name: $type),*) -> $result {
                 $body($($name),*)
+            }
+            #[target_feature(enable = "avx2")]
+            fn wide<$($generics)*>($($name: $type),*) -> $result {
+                $body($($name),*)
+            }
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+            {
+                // SAFETY: the features were just detected.
+                return unsafe { widest($($name),*) };
             }
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the feature was just detected.
@@ -156,7 +168,7 @@ pub fn quantise_column<T: Copy + Into<f64>>(
         }
         finite
     }
-    dispatch_avx2!(T, body, (column: &[T], maps: LatticeMaps, j: usize, out: &mut [i16]) -> bool)
+    dispatch!([T: Copy + Into<f64>], body, (column: &[T], maps: LatticeMaps, j: usize, out: &mut [i16]) -> bool)
 }
 
 /// A contiguous piece of a row, entry k under the map number `first + k`; false when an entry is not finite.
@@ -173,14 +185,8 @@ pub fn quantise_row<T: Copy + Into<f64>>(
         first: usize,
         out: &mut [i16],
     ) -> bool {
-        let (scale, offset) = (
-            &maps.scale[first..][..out.len()],
-            &maps.offset[first..][..out.len()],
-        );
-        let (low, high) = (
-            &maps.low[first..][..out.len()],
-            &maps.high[first..][..out.len()],
-        );
+        let [scale, offset, low, high] = [maps.scale, maps.offset, maps.low, maps.high]
+            .map(|constants| &constants[first..][..out.len()]);
         let row = &row[..out.len()];
         let mut finite = true;
         for k in 0..out.len() {
@@ -190,12 +196,88 @@ pub fn quantise_row<T: Copy + Into<f64>>(
         }
         finite
     }
-    dispatch_avx2!(T, body, (row: &[T], maps: LatticeMaps, first: usize, out: &mut [i16]) -> bool)
+    dispatch!([T: Copy + Into<f64>], body,
+        (row: &[T], maps: LatticeMaps, first: usize, out: &mut [i16]) -> bool)
+}
+
+/// Turns a tile of rows into pieces of columns: out[k][start + row] = tile[row * stride + k].
+///
+/// # Panics
+/// When the tile or a column is too short.
+pub fn transpose(tile: &[i16], stride: usize, out: &mut [&mut [i16]], start: usize) {
+    let rows = tile.len() / stride;
+    assert!(out.len() <= stride);
+    for (eight, out) in out.chunks_mut(8).enumerate() {
+        let first = eight * 8;
+        let mut row = 0;
+        #[cfg(target_arch = "x86_64")]
+        if out.len() == 8 {
+            while row + 8 <= rows {
+                let lines = std::array::from_fn(|k| &tile[(row + k) * stride + first..][..8]);
+                let columns = x86::transpose8(lines);
+                for (out, column) in out.iter_mut().zip(columns) {
+                    out[start + row..][..8].copy_from_slice(&column);
+                }
+                row += 8;
+            }
+        }
+        for row in row..rows {
+            for (k, out) in out.iter_mut().enumerate() {
+                out[start + row] = tile[row * stride + first + k];
+            }
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
+
+    /// Eight rows of eight entries as columns. SSE2 is part of every x86-64 machine.
+    #[inline(always)]
+    pub(super) fn transpose8(rows: [&[i16]; 8]) -> [[i16; 8]; 8] {
+        // SAFETY: SSE2 is there; the slice index checks that each load has its 128 bits.
+        let r = rows.map(|row| unsafe { _mm_loadu_si128(row[..8].as_ptr().cast()) });
+        // SAFETY: SSE2 is there.
+        let columns = unsafe {
+            let (a0, a1) = (
+                _mm_unpacklo_epi16(r[0], r[1]),
+                _mm_unpackhi_epi16(r[0], r[1]),
+            );
+            let (a2, a3) = (
+                _mm_unpacklo_epi16(r[2], r[3]),
+                _mm_unpackhi_epi16(r[2], r[3]),
+            );
+            let (a4, a5) = (
+                _mm_unpacklo_epi16(r[4], r[5]),
+                _mm_unpackhi_epi16(r[4], r[5]),
+            );
+            let (a6, a7) = (
+                _mm_unpacklo_epi16(r[6], r[7]),
+                _mm_unpackhi_epi16(r[6], r[7]),
+            );
+            let (b0, b1) = (_mm_unpacklo_epi32(a0, a2), _mm_unpackhi_epi32(a0, a2));
+            let (b2, b3) = (_mm_unpacklo_epi32(a1, a3), _mm_unpackhi_epi32(a1, a3));
+            let (b4, b5) = (_mm_unpacklo_epi32(a4, a6), _mm_unpackhi_epi32(a4, a6));
+            let (b6, b7) = (_mm_unpacklo_epi32(a5, a7), _mm_unpackhi_epi32(a5, a7));
+            [
+                _mm_unpacklo_epi64(b0, b4),
+                _mm_unpackhi_epi64(b0, b4),
+                _mm_unpacklo_epi64(b1, b5),
+                _mm_unpackhi_epi64(b1, b5),
+                _mm_unpacklo_epi64(b2, b6),
+                _mm_unpackhi_epi64(b2, b6),
+                _mm_unpacklo_epi64(b3, b7),
+                _mm_unpackhi_epi64(b3, b7),
+            ]
+        };
+        columns.map(|column| {
+            let mut entries = [0i16; 8];
+            // SAFETY: eight i16 are exactly 128 bits.
+            unsafe { _mm_storeu_si128(entries.as_mut_ptr().cast(), column) };
+            entries
+        })
+    }
 
     /// Vectors summed in i32 before widening: three pair sums stay below 2^31.
     const RUN: usize = 3;
@@ -365,7 +447,13 @@ mod tests {
         };
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(!quantise_column(&[0.0, bad, 0.0], maps, 0, &mut out));
-            assert!(!quantise_row(&[0.0f32, 1.0, bad as f32], maps, 0, &mut out));
+            assert!(!quantise_rows(
+                [&[0.0f32, 1.0, bad as f32]],
+                maps,
+                0,
+                &mut out,
+                3
+            ));
         }
     }
 }

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use super::schema::{Schema, Target};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{
-    MAX_FEATURE, add_scaled, gradient_pass, quantise, quantise_column, quantise_row,
+    LatticeMaps, MAX_FEATURE, add_scaled, gradient_pass, quantise, quantise_column, quantise_row,
+    transpose,
 };
 
 /// Records as integers in [-16383, 16383], column by column, and targets in [-1, 1].
@@ -68,7 +69,13 @@ pub enum Orientation {
     Columns,
 }
 
-/// Records per tile and features per panel of the transposing pass: a tile is 8 KiB.
+/// Records per piece of work.
+const CHUNK: usize = 4096;
+
+/// Features per piece of work that reads rows.
+const PANEL: usize = 256;
+
+/// Records per tile of the pass that turns rows into columns: a tile is 32 KiB and gives two cache lines of each column.
 const TILE: usize = 64;
 
 fn not_finite() -> Error {
@@ -95,51 +102,11 @@ impl BoundedData {
         let targets = check_targets(n, p, y, &schema)?;
         let maps = schema.maps();
         let mut columns = vec![0i16; n * p];
-        let by_columns = x.strides()[0] == 1 || n == 1;
-        let finite = columns
-            .par_chunks_mut(n * TILE)
-            .enumerate()
-            .map(|(panel, out)| {
-                let first = panel * TILE;
-                let width = out.len() / n;
-                if by_columns {
-                    return out.chunks_exact_mut(n).enumerate().all(|(k, out)| {
-                        match x.column(first + k).as_slice() {
-                            Some(column) => quantise_column(column, maps, first + k, out),
-                            None => {
-                                quantise_column(&x.column(first + k).to_vec(), maps, first + k, out)
-                            }
-                        }
-                    });
-                }
-                let mut finite = true;
-                let mut tile = [0i16; TILE * TILE];
-                let mut strided: Vec<T> = Vec::new();
-                for start in (0..n).step_by(TILE) {
-                    let height = TILE.min(n - start);
-                    for row in 0..height {
-                        let mut entries = x.row(start + row);
-                        entries.slice_axis_inplace(Axis(0), Slice::from(first..first + width));
-                        let out = &mut tile[row * TILE..row * TILE + width];
-                        finite &= match entries.as_slice() {
-                            Some(entries) => quantise_row(entries, maps, first, out),
-                            None => {
-                                strided.clear();
-                                strided.extend(entries.iter());
-                                quantise_row(&strided, maps, first, out)
-                            }
-                        };
-                    }
-                    for column in 0..width {
-                        let out = &mut out[column * n + start..][..height];
-                        for (row, out) in out.iter_mut().enumerate() {
-                            *out = tile[row * TILE + column];
-                        }
-                    }
-                }
-                finite
-            })
-            .reduce(|| true, |a, b| a && b);
+        let finite = if x.strides()[0] == 1 || n == 1 {
+            read_columns(x, maps, &mut columns)
+        } else {
+            read_rows(x, maps, &mut columns)
+        };
         if !finite {
             return Err(not_finite());
         }
@@ -185,7 +152,7 @@ impl BoundedData {
             }
             Orientation::Rows => {
                 let place = |_major: usize, minor: usize| minor;
-                transpose(p, compress(&x, n, p, &schema, &base, place)?)
+                to_columns(p, compress(&x, n, p, &schema, &base, place)?)
             }
         };
         let mut this = Self {
@@ -359,6 +326,75 @@ impl BoundedData {
     }
 }
 
+/// Reads an array whose columns are contiguous; false when an entry is not finite.
+fn read_columns<T>(x: ArrayView2<T>, maps: LatticeMaps, columns: &mut [i16]) -> bool
+where
+    T: Copy + Into<f64> + Sync,
+{
+    let read_column = |(j, out): (usize, &mut [i16])| {
+        let column = x.column(j);
+        let read_chunk = |(chunk, out): (usize, &mut [i16])| {
+            let start = chunk * CHUNK;
+            match column.as_slice() {
+                Some(column) => quantise_column(&column[start..][..out.len()], maps, j, out),
+                None => quantise_column(&column.to_vec()[start..][..out.len()], maps, j, out),
+            }
+        };
+        let chunks = out.par_chunks_mut(CHUNK).enumerate();
+        chunks.map(read_chunk).reduce(|| true, |a, b| a && b)
+    };
+    let columns = columns.par_chunks_mut(x.nrows()).enumerate();
+    columns.map(read_column).reduce(|| true, |a, b| a && b)
+}
+
+/// Reads an array row by row, piece by piece, and turns every piece; false when an entry is not finite.
+fn read_rows<T>(x: ArrayView2<T>, maps: LatticeMaps, columns: &mut [i16]) -> bool
+where
+    T: Copy + Into<f64> + Sync,
+{
+    let n = x.nrows();
+    // One task for PANEL columns and CHUNK rows, which owns its part of each of those columns.
+    let mut tasks: Vec<(usize, usize, Vec<&mut [i16]>)> = Vec::new();
+    for (panel, columns) in columns.chunks_mut(n * PANEL).enumerate() {
+        let first = tasks.len();
+        for column in columns.chunks_mut(n) {
+            for (chunk, part) in column.chunks_mut(CHUNK).enumerate() {
+                if first + chunk == tasks.len() {
+                    tasks.push((panel * PANEL, chunk * CHUNK, Vec::with_capacity(PANEL)));
+                }
+                tasks[first + chunk].2.push(part);
+            }
+        }
+    }
+    let read = |(first, start, mut out): (usize, usize, Vec<&mut [i16]>)| {
+        let (height, width) = (out[0].len(), out.len());
+        let mut finite = true;
+        let mut tile = [0i16; TILE * PANEL];
+        let mut strided: Vec<T> = Vec::new();
+        for top in (0..height).step_by(TILE) {
+            let rows = TILE.min(height - top);
+            for (row, line) in tile.chunks_exact_mut(PANEL).take(rows).enumerate() {
+                let mut entries = x.row(start + top + row);
+                entries.slice_axis_inplace(Axis(0), Slice::from(first..first + width));
+                finite &= match entries.as_slice() {
+                    Some(entries) => quantise_row(entries, maps, first, &mut line[..width]),
+                    None => {
+                        strided.clear();
+                        strided.extend(entries.iter());
+                        quantise_row(&strided, maps, first, &mut line[..width])
+                    }
+                };
+            }
+            transpose(&tile[..rows * PANEL], PANEL, &mut out, top);
+        }
+        finite
+    };
+    tasks
+        .into_par_iter()
+        .map(read)
+        .reduce(|| true, |a, b| a && b)
+}
+
 /// Shapes, number of records and targets, checked and scaled.
 fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f64>> {
     if p != schema.n_features() {
@@ -476,7 +512,7 @@ where
 }
 
 /// Turns compressed rows into compressed columns (rows ascending in each).
-fn transpose(columns: usize, (row_starts, row_indices, row_values): Parts) -> Parts {
+fn to_columns(columns: usize, (row_starts, row_indices, row_values): Parts) -> Parts {
     let mut starts = vec![0usize; columns + 1];
     for &j in &row_indices {
         starts[j as usize + 1] += 1;
