@@ -22,13 +22,8 @@ use crate::release::{Certificate, run};
 /// How often a fit looks for Ctrl-C and reports progress.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-fn events_to_python(
-    py: Python<'_>,
-    events: impl Iterator<Item = (Event, u64)>,
-) -> PyResult<Vec<(Py<PyAny>, u64)>> {
-    events
-        .map(|(event, count)| Ok((event_to_python(py, &event)?, count)))
-        .collect()
+fn events_to_python(py: Python<'_>, events: impl Iterator<Item = (Event, u64)>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
+    events.map(|(event, count)| Ok((event_to_python(py, &event)?, count))).collect()
 }
 
 #[pyclass(name = "Certificate", module = "dpsparse", frozen, eq)]
@@ -61,13 +56,7 @@ impl PyCertificate {
 
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
-        events_to_python(
-            py,
-            self.0
-                .events()
-                .iter()
-                .map(|spent| (spent.event, spent.count)),
-        )
+        events_to_python(py, self.0.events().iter().map(|spent| (spent.event, spent.count)))
     }
 
     #[getter]
@@ -86,10 +75,7 @@ impl PyCertificate {
     }
 
     #[getter]
-    fn bounds<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
+    fn bounds<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
         let Bounds { lower, upper } = self.0.bounds().clone();
         (lower.into_pyarray(py), upper.into_pyarray(py))
     }
@@ -204,12 +190,7 @@ impl LossSpec {
                 };
                 let (z, y): (Vec<f64>, Vec<f64>) = Tabulated::points(grid, margin_bound)?.unzip();
                 let values = tabulate(derivative.bind(py), z.into_pyarray(py), y.into_pyarray(py))?;
-                Ok(Arc::new(Tabulated::from_values(
-                    &values,
-                    grid,
-                    margin_bound,
-                    *lipschitz,
-                )?))
+                Ok(Arc::new(Tabulated::from_values(&values, grid, margin_bound, *lipschitz)?))
             }
         }
     }
@@ -230,17 +211,10 @@ fn tabulate<'py>(
         error.set_cause(py, Some(cause));
         error
     };
-    let values = derivative
-        .call1((z, y))
-        .map_err(|cause| failed(cause, "raised"))?;
+    let values = derivative.call1((z, y)).map_err(|cause| failed(cause, "raised"))?;
     let as_floats = || -> PyResult<Vec<f64>> {
-        let array = py
-            .import("numpy")?
-            .call_method1("asarray", (values, "float64"))?;
-        Ok(array
-            .extract::<PyReadonlyArray1<'_, f64>>()?
-            .as_array()
-            .to_vec())
+        let array = py.import("numpy")?.call_method1("asarray", (values, "float64"))?;
+        Ok(array.extract::<PyReadonlyArray1<'_, f64>>()?.as_array().to_vec())
     };
     as_floats().map_err(|cause| failed(cause, "returned something other than a float array"))
 }
@@ -255,13 +229,7 @@ struct NormSpec {
 }
 
 impl NormSpec {
-    fn build(
-        &self,
-        n_features: usize,
-        intercept: bool,
-        radius: Option<f64>,
-        default: f64,
-    ) -> Result<Arc<dyn Polytope>> {
+    fn build(&self, n_features: usize, intercept: bool, radius: Option<f64>, default: f64) -> Result<Arc<dyn Polytope>> {
         if radius.is_some_and(|radius| !(radius.is_finite() && radius > 0.0)) {
             return Err(Error::invalid("radius", "must be positive and finite"));
         }
@@ -271,24 +239,16 @@ impl NormSpec {
             ("l1", ..) => Arc::new(L1Ball::new(n_columns, size)),
             ("linf", ..) => Arc::new(LinfBall::new(n_columns, size)),
             ("simplex", ..) => Arc::new(Simplex::new(n_features, intercept, size)),
-            ("groups", Some(groups), _) => {
-                Arc::new(GroupBall::new(groups, n_features, intercept, size)?)
-            }
+            ("groups", Some(groups), _) => Arc::new(GroupBall::new(groups, n_features, intercept, size)?),
             ("vertices", _, Some(vertices)) => {
                 if radius.is_some() {
-                    return Err(Error::invalid(
-                        "radius",
-                        "is not used with explicit vertices: scale the vertices",
-                    ));
+                    return Err(Error::invalid("radius", "is not used with explicit vertices: scale the vertices"));
                 }
                 Arc::new(VertexList::new(vertices, n_features, intercept)?)
             }
             _ => {
                 let known = "\"l1\", \"linf\", \"simplex\", DisjointGroups(...) or Vertices(...)";
-                return Err(Error::invalid(
-                    "norm",
-                    format!("must be {known} for this mechanism"),
-                ));
+                return Err(Error::invalid("norm", format!("must be {known} for this mechanism")));
             }
         })
     }
@@ -297,10 +257,7 @@ impl NormSpec {
     fn geometry(&self, intercept: bool, row_norm: Option<f64>) -> Result<Geometry> {
         match (self.name.as_str(), row_norm) {
             ("linf", _) | ("groups", Some(_)) => Ok(Geometry::Uncentred),
-            (_, Some(_)) => Err(Error::invalid(
-                "row_norm",
-                "is not used by frank-wolfe over this norm; leave it at None",
-            )),
+            (_, Some(_)) => Err(Error::invalid("row_norm", "is not used by frank-wolfe over this norm; leave it at None")),
             _ if intercept => Ok(Geometry::Centred),
             _ => Ok(Geometry::Uncentred),
         }
@@ -331,27 +288,17 @@ struct Statement {
 
 impl Statement {
     fn build(&self, py: Python<'_>) -> PyResult<(Problem, Arc<dyn Polytope>)> {
-        let target = self
-            .y_bounds
-            .map_or(Target::Classes, |(low, high)| Target::Interval {
-                low,
-                high,
-            });
+        let target = self.y_bounds.map_or(Target::Classes, |(low, high)| Target::Interval { low, high });
         let schema = Schema::new(
             self.n_features,
-            Bounds {
-                lower: self.lower.clone(),
-                upper: self.upper.clone(),
-            },
+            Bounds { lower: self.lower.clone(), upper: self.upper.clone() },
             self.norm.geometry(self.fit_intercept, self.row_norm)?,
             target,
             self.fit_intercept,
             self.row_norm,
         )?;
         let default = Problem::default_radius(target);
-        let polytope =
-            self.norm
-                .build(self.n_features, self.fit_intercept, self.radius, default)?;
+        let polytope = self.norm.build(self.n_features, self.fit_intercept, self.radius, default)?;
         let problem = Problem {
             schema,
             n_samples: self.n_samples,
@@ -381,16 +328,9 @@ fn plan_frank_wolfe(
         _ => return Err(Error::invalid("calibration", "must be \"tight\" or \"paper\"").into()),
     };
     let (problem, polytope) = statement.build(py)?;
-    let mechanism = FrankWolfe {
-        n_iter,
-        calibration,
-        allow_uncertified,
-    };
+    let mechanism = FrankWolfe { n_iter, calibration, allow_uncertified };
     let plan = py.detach(|| mechanism.plan(problem, polytope))?;
-    Ok(PyPlan {
-        plan: Arc::new(plan),
-        assumptions: statement.assumptions,
-    })
+    Ok(PyPlan { plan: Arc::new(plan), assumptions: statement.assumptions })
 }
 
 /// Coefficients, intercept, iterations and certificate.
@@ -419,9 +359,7 @@ fn fit_private<'py>(
             last = Instant::now();
             let called = Python::attach(|py| {
                 py.check_signals()?;
-                progress.as_ref().map_or(Ok(()), |progress| {
-                    progress.call1(py, (done, total)).map(drop)
-                })
+                progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done, total)).map(drop))
             });
             called.map_err(|error| {
                 raised = Some(error);
@@ -437,12 +375,7 @@ fn fit_private<'py>(
     for assumption in &plan.assumptions {
         release.certificate.assume(assumption.as_str());
     }
-    Ok((
-        release.coefficients.into_pyarray(py),
-        release.intercept,
-        release.n_iter,
-        PyCertificate(release.certificate),
-    ))
+    Ok((release.coefficients.into_pyarray(py), release.intercept, release.n_iter, PyCertificate(release.certificate)))
 }
 
 /// The integer gradient at given public coefficients: for a curator's own checks and for tests, never for release.
@@ -459,8 +392,7 @@ fn non_private_gradient<'py>(
     let (problem, _) = statement.build(py)?;
     let data = x.ingest(py, &y, &problem.schema)?;
     let lattice = problem.derivative_lattice()?;
-    let gradient =
-        non_private_integer_gradient(&data, problem.loss.as_ref(), &lattice, &theta, unit)?;
+    let gradient = non_private_integer_gradient(&data, problem.loss.as_ref(), &lattice, &theta, unit)?;
     Ok((gradient.into_pyarray(py), lattice.bound(), lattice.scale()))
 }
 

@@ -47,27 +47,12 @@ where
         "csr" => Orientation::Rows,
         _ => Orientation::Columns,
     };
-    BoundedData::from_sparse(
-        Compressed {
-            starts,
-            indices,
-            values,
-        },
-        orientation,
-        shape,
-        y,
-        schema,
-    )
+    BoundedData::from_sparse(Compressed { starts, indices, values }, orientation, shape, y, schema)
 }
 
 impl Records<'_> {
     /// Bounded integers, with the interpreter free for others meanwhile.
-    pub(super) fn ingest(
-        &self,
-        py: Python<'_>,
-        y: &PyReadonlyArray1<'_, f64>,
-        schema: &Schema,
-    ) -> PyResult<BoundedData> {
+    pub(super) fn ingest(&self, py: Python<'_>, y: &PyReadonlyArray1<'_, f64>, schema: &Schema) -> PyResult<BoundedData> {
         let schema = schema.clone();
         let y = y.as_array();
         let y: Vec<f64> = y.iter().copied().collect();
@@ -81,12 +66,7 @@ impl Records<'_> {
                 py.detach(|| BoundedData::from_dense(x, &y, schema))
             }
             Records::Compressed(orientation, shape, starts, indices, values) => {
-                let problem = || {
-                    Error::invalid(
-                        "X",
-                        "must have contiguous index and value arrays of one kind",
-                    )
-                };
+                let problem = || Error::invalid("X", "must have contiguous index and value arrays of one kind");
                 macro_rules! ingest {
                     ($starts:expr, $indices:expr, $values:expr) => {{
                         let parts = (

@@ -22,9 +22,7 @@ fn exponential_mechanism<'py>(
     size: usize,
     seed: Option<u64>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let scores = scores
-        .as_slice()
-        .map_err(|_| Error::invalid("scores", "must be a contiguous int64 array"))?;
+    let scores = scores.as_slice().map_err(|_| Error::invalid("scores", "must be a contiguous int64 array"))?;
     let draws = py.detach(|| -> crate::error::Result<Vec<i64>> {
         let temperature = InverseTemperature::new(epsilon, sensitivity)?;
         let mut mechanism = ExponentialMechanism::new(scores, &temperature, Vec::new())?;
@@ -32,9 +30,7 @@ fn exponential_mechanism<'py>(
             mechanism = mechanism.for_many_draws();
         }
         let mut source = source(seed)?;
-        Ok((0..size)
-            .map(|_| mechanism.draw(&mut source) as i64)
-            .collect())
+        Ok((0..size).map(|_| mechanism.draw(&mut source) as i64).collect())
     })?;
     Ok(draws.into_pyarray(py))
 }
