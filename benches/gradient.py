@@ -1,9 +1,9 @@
 """The gradient pass X'd, dense 100 000 x 1000.
 
 Claims: at least 3 times numpy's float64 ``X.T @ d`` on the same threads, and at least 75 % of the machine's measured
-read bandwidth. Read bandwidth is the best of several plain sums over as much memory (1, 2, 4 or 8 streams a thread,
-the widest loads, three ways of sharing the work). Our pass runs in a Rust process (``benches/kernels.rs``) that
-answers one command at a time, in turns with numpy in this one.
+read bandwidth. Read bandwidth is the best of several plain sums over the very same memory (1, 2, 4 or 8 streams a
+thread, the widest loads, with and without prefetch, three ways of sharing the work). Our pass runs in a Rust process
+(``benches/kernels.rs``) that answers one command at a time, in turns with numpy in this one.
 
 Run: ``python benches/gradient.py [--quick]``; RAYON_NUM_THREADS sets the threads of both sides.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from _timing import headline, minima, row, seconds
 
 N, P = 100_000, 1_000
-READS = [f"read {streams} {pieces}" for streams in (1, 2, 4, 8) for pieces in (2, 64, 512)]
+READS = [f"read {streams} {pieces} {ahead}" for streams in (1, 2, 4, 8) for pieces in (2, 64, 512) for ahead in (0, 1)]
 
 
 class Kernels:

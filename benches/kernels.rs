@@ -3,7 +3,8 @@
 //! Reads one command a line and answers with seconds, so that a peer in another process can be measured in turns on an
 //! otherwise idle machine:
 //! - `pass`: X'd for the matrix of 16-bit integers;
-//! - `read STREAMS WIDTH`: a sum over the same memory, every thread reading STREAMS places at once;
+//! - `read STREAMS PIECES AHEAD`: a sum over the same memory in PIECES parts, every thread reading STREAMS places at once, with
+//!   (AHEAD = 1) or without (0) software prefetch;
 //! - `quit`.
 //!
 //! Run it through `python benches/gradient.py`; by hand: `cargo bench --bench kernels -- 100000 1000`.
@@ -12,7 +13,7 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use dpsparse::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE, dot_portable, gradient_pass};
+use dpsparse::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE, dot_portable, gradient_pass, zeros};
 use rayon::prelude::*;
 
 /// A multiplicative congruential sequence in [-bound, bound].
@@ -27,57 +28,71 @@ fn integers(seed: u64, bound: i16) -> impl Iterator<Item = i16> {
     })
 }
 
-/// Sum of all words, read at `STREAMS` places in turn, `LANES` words at each.
+/// Sum of all entries modulo 2^16, read at `STREAMS` places in turn, a cache line at each.
 #[inline(always)]
-fn read<const STREAMS: usize>(words: &[u64]) -> u64 {
-    const LINE: usize = 8;
-    let part = words.len() / STREAMS / LINE * LINE;
-    let streams: [&[u64]; STREAMS] = std::array::from_fn(|k| &words[k * part..(k + 1) * part]);
-    let mut sums = [[0u64; LINE]; STREAMS];
+fn read<const STREAMS: usize, const AHEAD: usize>(entries: &[i16]) -> i16 {
+    const LINE: usize = 32;
+    let part = entries.len() / STREAMS / LINE * LINE;
+    let streams: [&[i16]; STREAMS] = std::array::from_fn(|k| &entries[k * part..(k + 1) * part]);
+    let mut sums = [[0i16; LINE]; STREAMS];
     for start in (0..part).step_by(LINE) {
         for (sum, stream) in sums.iter_mut().zip(streams) {
-            for (sum, word) in sum.iter_mut().zip(&stream[start..start + LINE]) {
-                *sum = sum.wrapping_add(*word);
+            #[cfg(target_arch = "x86_64")]
+            if AHEAD > 0 {
+                use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+                // SAFETY: a prefetch reads nothing, wherever its address points.
+                #[allow(unused_unsafe)] // a safe function in newer compilers
+                unsafe {
+                    _mm_prefetch::<_MM_HINT_T1>(stream.as_ptr().wrapping_add(start + AHEAD).cast())
+                };
+            }
+            for (sum, entry) in sum.iter_mut().zip(&stream[start..start + LINE]) {
+                *sum = sum.wrapping_add(*entry);
             }
         }
     }
-    let rest: u64 = words[STREAMS * part..]
+    let rest = &entries[STREAMS * part..];
+    sums.as_flattened()
         .iter()
-        .fold(0, |a, b| a.wrapping_add(*b));
-    sums.iter().flatten().fold(rest, |a, b| a.wrapping_add(*b))
+        .chain(rest)
+        .fold(0, |a, b| a.wrapping_add(*b))
 }
 
-fn read_streams(words: &[u64], streams: usize) -> u64 {
+fn read_streams(entries: &[i16], streams: usize, ahead: bool) -> i16 {
     #[inline(always)]
-    fn body(words: &[u64], streams: usize) -> u64 {
-        match streams {
-            1 => read::<1>(words),
-            2 => read::<2>(words),
-            4 => read::<4>(words),
-            8 => read::<8>(words),
+    fn body(entries: &[i16], streams: usize, ahead: bool) -> i16 {
+        match (streams, ahead) {
+            (1, false) => read::<1, 0>(entries),
+            (2, false) => read::<2, 0>(entries),
+            (4, false) => read::<4, 0>(entries),
+            (8, false) => read::<8, 0>(entries),
+            (1, true) => read::<1, 1024>(entries),
+            (2, true) => read::<2, 1024>(entries),
+            (4, true) => read::<4, 1024>(entries),
+            (8, true) => read::<8, 1024>(entries),
             _ => panic!("1, 2, 4 or 8 streams"),
         }
     }
     #[cfg(target_arch = "x86_64")]
     {
-        #[target_feature(enable = "avx512f")]
-        fn widest(words: &[u64], streams: usize) -> u64 {
-            body(words, streams)
+        #[target_feature(enable = "avx512f,avx512bw")]
+        fn widest(entries: &[i16], streams: usize, ahead: bool) -> i16 {
+            body(entries, streams, ahead)
         }
         #[target_feature(enable = "avx2")]
-        fn wide(words: &[u64], streams: usize) -> u64 {
-            body(words, streams)
+        fn wide(entries: &[i16], streams: usize, ahead: bool) -> i16 {
+            body(entries, streams, ahead)
         }
-        if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the feature was just detected.
-            return unsafe { widest(words, streams) };
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
+            // SAFETY: the features were just detected.
+            return unsafe { widest(entries, streams, ahead) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the feature was just detected.
-            return unsafe { wide(words, streams) };
+            return unsafe { wide(entries, streams, ahead) };
         }
     }
-    body(words, streams)
+    body(entries, streams, ahead)
 }
 
 fn timed(work: impl FnOnce()) -> f64 {
@@ -94,7 +109,11 @@ fn main() {
         println!("give n and p: run this through python benches/gradient.py");
         return;
     };
-    let columns: Vec<i16> = integers(1, MAX_FEATURE).take(n * p).collect();
+    let mut columns = zeros(n * p);
+    columns
+        .iter_mut()
+        .zip(integers(1, MAX_FEATURE))
+        .for_each(|(entry, x)| *entry = x);
     let d: Vec<i16> = integers(2, MAX_DERIVATIVE).take(n).collect();
     let mut gradient = vec![0i64; p];
     gradient_pass(&columns, &d, &mut gradient);
@@ -103,15 +122,6 @@ fn main() {
         .map(|column| dot_portable(column, &d))
         .collect();
     assert_eq!(gradient, expected);
-    // The same bytes as 64-bit words, for the plain read.
-    let words: Vec<u64> = columns
-        .chunks_exact(4)
-        .map(|four| {
-            four.iter()
-                .fold(0, |word, &x| word << 16 | u64::from(x as u16))
-        })
-        .collect();
-
     println!("ready {}", rayon::current_num_threads());
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
@@ -120,17 +130,15 @@ fn main() {
             ["pass"] => timed(|| {
                 gradient_pass(black_box(&columns), black_box(&d), black_box(&mut gradient))
             }),
-            ["read", streams, pieces] => {
-                let (streams, pieces): (usize, usize) =
-                    (streams.parse().unwrap(), pieces.parse().unwrap());
-                let size = words.len().div_ceil(pieces);
+            ["read", streams, pieces, ahead] => {
+                let [streams, pieces, ahead] =
+                    [streams, pieces, ahead].map(|number| number.parse::<usize>().unwrap());
+                let size = columns.len().div_ceil(pieces);
                 timed(|| {
-                    black_box(
-                        words
-                            .par_chunks(size)
-                            .map(|part| read_streams(part, streams))
-                            .sum::<u64>(),
-                    );
+                    let sums = columns
+                        .par_chunks(size)
+                        .map(|part| read_streams(part, streams, ahead > 0));
+                    black_box(sums.reduce(|| 0, i16::wrapping_add));
                 })
             }
             _ => return,

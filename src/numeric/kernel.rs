@@ -1,8 +1,9 @@
 //! Integer kernels over plain slices, with run-time dispatch to wider instructions.
 //!
-//! **The one file with `unsafe`.** Audit: every `unsafe` block is either a call of a `target_feature` function right after
-//! its feature was detected, or an unaligned vector load whose bounds are those of the chunk it reads. All arithmetic is
-//! exact, so every path returns the same bits.
+//! **The one file with `unsafe`.** Audit: every `unsafe` block is a call of a `target_feature` function right after its
+//! feature was detected, an unaligned vector load or store whose bounds are those of the chunk it touches, a prefetch (which
+//! touches nothing), or the advice on pages in [`zeros`]. Integer arithmetic is exact and floats are never contracted or
+//! reassociated, so every path returns the same bits.
 //!
 //! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] = 2^14.
 
@@ -14,6 +15,27 @@ pub const MAX_FEATURE: i16 = 16_383;
 
 /// Largest magnitude of a quantised derivative.
 pub const MAX_DERIVATIVE: i16 = 1 << 14;
+
+/// A vector of zeros that asks the operating system for large pages: fewer page faults on first touch, and columns far
+/// apart stay within reach of the translation buffers.
+pub fn zeros(len: usize) -> Vec<i16> {
+    #[allow(unused_mut)]
+    let mut zeros = vec![0i16; len];
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 2 << 20;
+        let bytes = std::mem::size_of_val(&zeros[..]);
+        let start = zeros.as_mut_ptr().cast::<u8>();
+        let skip = start.align_offset(PAGE);
+        if let Some(whole) = bytes.checked_sub(skip).map(|rest| rest / PAGE * PAGE)
+            && whole > 0
+        {
+            // SAFETY: the range lies inside the vector, and the advice changes no contents. Refusal is harmless.
+            unsafe { libc::madvise(start.add(skip).cast(), whole, libc::MADV_HUGEPAGE) };
+        }
+    }
+    zeros
+}
 
 /// out_j = <column j, d> for columns stored one after the other, by all threads. `columns` must hold out.len() * d.len()
 /// entries.
@@ -120,6 +142,33 @@ macro_rules! dispatch {
         }
         $body($($name),*)
     }};
+}
+
+/// out_i = map(a_i, b_i), compiled for wide vectors too; `map` should be `#[inline(always)]` and free of branches.
+///
+/// # Panics
+/// When the lengths differ.
+pub fn map_pairs<F: Fn(f64, f64) -> f64>(a: &[f64], b: &[f64], out: &mut [f64], map: F) {
+    #[inline(always)]
+    fn body<F: Fn(f64, f64) -> f64>(a: &[f64], b: &[f64], out: &mut [f64], map: F) {
+        let (a, b) = (&a[..out.len()], &b[..out.len()]);
+        for k in 0..out.len() {
+            out[k] = map(a[k], b[k]);
+        }
+    }
+    dispatch!([F: Fn(f64, f64) -> f64], body, (a: &[f64], b: &[f64], out: &mut [f64], map: F) -> ())
+}
+
+/// out_i = round(clamp(x_i * scale, -bound, bound)), ties to even; NaN gives 0. `bound` is at most 2^14.
+pub fn round_clamped(x: &[f64], scale: f64, bound: f64, out: &mut [i16]) {
+    #[inline(always)]
+    fn body(x: &[f64], scale: f64, bound: f64, out: &mut [i16]) {
+        for (out, &x) in out.iter_mut().zip(x) {
+            let x = if x.is_nan() { 0.0 } else { x };
+            *out = quantise(x, scale, 0.0, -bound, bound);
+        }
+    }
+    dispatch!([], body, (x: &[f64], scale: f64, bound: f64, out: &mut [i16]) -> ())
 }
 
 /// Affine maps of features onto the integer lattice, one array per constant:
@@ -282,6 +331,9 @@ mod x86 {
     /// Vectors summed in i32 before widening: three pair sums stay below 2^31.
     const RUN: usize = 3;
 
+    /// Entries between a load and the prefetch beside it: 2 KiB.
+    const AHEAD: usize = 1024;
+
     #[target_feature(enable = "avx512bw")]
     pub(super) fn dot4_avx512(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
         const LANES: usize = 32;
@@ -298,6 +350,11 @@ mod x86 {
                 for (sum, column) in sums.iter_mut().zip(columns) {
                     // SAFETY: the slice index checks the same bounds on the column.
                     let x = unsafe { _mm512_loadu_si512(column[at..at + LANES].as_ptr().cast()) };
+                    // SAFETY: a prefetch reads nothing, wherever its address points.
+                    #[allow(unused_unsafe)] // a safe function in newer compilers
+                    unsafe {
+                        _mm_prefetch::<_MM_HINT_T1>(column.as_ptr().wrapping_add(at + AHEAD).cast())
+                    };
                     *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(x, derivative));
                 }
             }

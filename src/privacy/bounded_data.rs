@@ -10,7 +10,7 @@ use super::schema::{Schema, Target};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{
     LatticeMaps, MAX_FEATURE, add_scaled, gradient_pass, quantise, quantise_column, quantise_row,
-    transpose,
+    transpose, zeros,
 };
 
 /// Records as integers in [-16383, 16383], column by column, and targets in [-1, 1].
@@ -101,7 +101,7 @@ impl BoundedData {
         let (n, p) = x.dim();
         let targets = check_targets(n, p, y, &schema)?;
         let maps = schema.maps();
-        let mut columns = vec![0i16; n * p];
+        let mut columns = zeros(n * p);
         let finite = if x.strides()[0] == 1 || n == 1 {
             read_columns(x, maps, &mut columns)
         } else {
