@@ -39,11 +39,11 @@ fn read<const STREAMS: usize, const AHEAD: usize>(entries: &[i16]) -> i16 {
         for (sum, stream) in sums.iter_mut().zip(streams) {
             #[cfg(target_arch = "x86_64")]
             if AHEAD > 0 {
-                use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-                // SAFETY: a prefetch reads nothing, wherever its address points.
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
                 #[allow(unused_unsafe)] // a safe function in newer compilers
+                // SAFETY: a prefetch reads nothing, wherever its address points.
                 unsafe {
-                    _mm_prefetch::<_MM_HINT_T1>(stream.as_ptr().wrapping_add(start + AHEAD).cast())
+                    _mm_prefetch::<_MM_HINT_T0>(stream.as_ptr().wrapping_add(start + AHEAD).cast())
                 };
             }
             for (sum, entry) in sum.iter_mut().zip(&stream[start..start + LINE]) {

@@ -350,10 +350,10 @@ mod x86 {
                 for (sum, column) in sums.iter_mut().zip(columns) {
                     // SAFETY: the slice index checks the same bounds on the column.
                     let x = unsafe { _mm512_loadu_si512(column[at..at + LANES].as_ptr().cast()) };
-                    // SAFETY: a prefetch reads nothing, wherever its address points.
                     #[allow(unused_unsafe)] // a safe function in newer compilers
+                    // SAFETY: a prefetch reads nothing, wherever its address points.
                     unsafe {
-                        _mm_prefetch::<_MM_HINT_T1>(column.as_ptr().wrapping_add(at + AHEAD).cast())
+                        _mm_prefetch::<_MM_HINT_T0>(column.as_ptr().wrapping_add(at + AHEAD).cast())
                     };
                     *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(x, derivative));
                 }
@@ -480,6 +480,56 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn the_pass_is_all_inner_products(n in 1usize..300, p in 0usize..10, seed in any::<u64>()) {
+            let entries = |salt: u64, count: usize, bound: i16| -> Vec<i16> {
+                let step = |k: usize| (seed ^ salt).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                (0..count).map(|k| (step(k) as i64 % (2 * i64::from(bound) + 1)) as i16 - bound).collect()
+            };
+            let (columns, d) = (entries(1, n * p, MAX_FEATURE), entries(2, n, MAX_DERIVATIVE));
+            let mut out = vec![0i64; p];
+            gradient_pass(&columns, &d, &mut out);
+            for (out, column) in out.iter().zip(columns.chunks_exact(n)) {
+                prop_assert_eq!(i128::from(*out), reference(column, &d));
+            }
+        }
+
+        #[test]
+        fn transposition_moves_every_entry(rows in 0usize..40, width in 1usize..40, spare in 0usize..9, start in 0usize..5) {
+            let stride = width + spare;
+            let tile: Vec<i16> = (0..rows * stride).map(|k| k as i16).collect();
+            let mut columns = vec![vec![-1i16; start + rows + 2]; width];
+            let mut slices: Vec<&mut [i16]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
+            transpose(&tile, stride, &mut slices, start);
+            for (k, column) in columns.iter().enumerate() {
+                let moved: Vec<i16> = (0..rows).map(|row| tile[row * stride + k]).collect();
+                prop_assert_eq!(&column[start..start + rows], &moved[..]);
+                prop_assert!(column[..start].iter().chain(&column[start + rows..]).all(|&entry| entry == -1));
+            }
+        }
+
+        #[test]
+        fn derivatives_are_rounded_and_clamped(x in -1e3..1e3f64, scale in 0.0..1e3f64, place in 0usize..21) {
+            let mut input = [f64::NAN; 21];
+            input[place] = x;
+            let mut out = [7i16; 21];
+            round_clamped(&input, scale, 8192.0, &mut out);
+            for (k, out) in out.into_iter().enumerate() {
+                let expected = if k == place { (x * scale).clamp(-8192.0, 8192.0).round_ties_even() as i16 } else { 0 };
+                prop_assert_eq!(out, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn large_zeros_are_zeros() {
+        for len in [0, 1, 1 << 20, (3 << 20) + 7] {
+            let zeros = zeros(len);
+            assert!(zeros.len() == len && zeros.iter().all(|&entry| entry == 0));
+        }
+    }
+
     #[test]
     fn extremes_do_not_overflow() {
         for n in [95, 96, 97, 100_003] {
@@ -504,13 +554,7 @@ mod tests {
         };
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(!quantise_column(&[0.0, bad, 0.0], maps, 0, &mut out));
-            assert!(!quantise_rows(
-                [&[0.0f32, 1.0, bad as f32]],
-                maps,
-                0,
-                &mut out,
-                3
-            ));
+            assert!(!quantise_row(&[0.0f32, 1.0, bad as f32], maps, 0, &mut out));
         }
     }
 }
