@@ -532,3 +532,55 @@ fn to_columns(columns: usize, (row_starts, row_indices, row_values): Parts) -> P
     }
     (starts, rows, values)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::schema::{Bounds, Geometry};
+    use ndarray::{Array2, ShapeBuilder};
+
+    /// Every storage order gives the integers of the map, across the borders of tiles, panels and chunks.
+    #[test]
+    fn all_layouts_give_the_same_integers() {
+        for (n, p) in [
+            (1, 1),
+            (TILE + 1, 9),
+            (7, PANEL + 3),
+            (CHUNK + TILE + 5, PANEL + 11),
+        ] {
+            let bounds = Bounds {
+                lower: vec![-1.0],
+                upper: vec![2.0],
+            };
+            let schema =
+                Schema::new(p, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+            let rows = Array2::from_shape_fn((n, p), |(i, j)| {
+                ((i * 31 + j * 17) % 97) as f32 / 25.0 - 1.5
+            });
+            let mut columns = Array2::zeros((n, p).f());
+            columns.assign(&rows);
+            let mut reversed = rows.clone();
+            reversed.invert_axis(Axis(1));
+            let backwards = Array2::from_shape_fn((n, p), |(i, j)| reversed[[i, j]]);
+            let mut strided = backwards.view();
+            strided.invert_axis(Axis(1));
+            let double = rows.mapv(f64::from);
+            let y = vec![1.0; n];
+            let expected: Vec<i16> = (0..p)
+                .flat_map(|j| double.column(j).to_vec().into_iter().map(move |x| (x, j)))
+                .map(|(x, j)| lattice_value(x, &schema, j))
+                .collect();
+            for data in [
+                BoundedData::from_dense(rows.view(), &y, schema.clone()),
+                BoundedData::from_dense(columns.view(), &y, schema.clone()),
+                BoundedData::from_dense(strided, &y, schema.clone()),
+                BoundedData::from_dense(double.view(), &y, schema.clone()),
+            ] {
+                let Columns::Dense(integers) = data.unwrap().columns else {
+                    panic!("dense records stay dense");
+                };
+                assert!(integers == expected, "{n} x {p}");
+            }
+        }
+    }
+}
