@@ -157,7 +157,9 @@ fn copy_tree(from: &Path, to: &Path) {
 fn compile_with(name: &str, code: &str) -> Result<(), String> {
     let copy = root().join("target").join("sealed").join(name);
     let _ = fs::remove_dir_all(&copy);
-    copy_tree(&root().join("src"), &copy.join("src"));
+    for folder in ["src", "benches"] {
+        copy_tree(&root().join(folder), &copy.join(folder));
+    }
     for file in ["Cargo.toml", "Cargo.lock", "README.md"] {
         fs::copy(root().join(file), copy.join(file)).unwrap();
     }

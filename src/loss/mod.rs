@@ -17,6 +17,7 @@ pub use squared::Squared;
 pub use tabulated::{Tabulated, TargetGrid};
 
 use crate::error::{Error, Result};
+use crate::numeric::kernel::map_pairs;
 
 /// Which targets a loss is meant for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +68,13 @@ pub trait Loss: std::fmt::Debug + Send + Sync {
     /// Writes the derivative of every record into `out`. Elementwise: entry i depends on (z_i, y_i) alone,
     /// with the same operations wherever the record lies in memory.
     fn derivatives(&self, z: &[f64], y: &[f64], out: &mut [f64]) {
-        for ((out, &z), &y) in out.iter_mut().zip(z).zip(y) {
-            *out = self.derivative(z, y);
-        }
+        map_pairs(
+            z,
+            y,
+            out,
+            #[inline(always)]
+            |z, y| self.derivative(z, y),
+        );
     }
 }
 

@@ -1,10 +1,13 @@
 //! Integer kernels over plain slices, with run-time dispatch to wider instructions.
 //!
-//! **The one file with `unsafe`.** Audit: every `unsafe` block is either a call of a `target_feature` function right after
-//! its feature was detected, or an unaligned vector load whose bounds are those of the chunk it reads. All arithmetic is
-//! exact, so every path returns the same bits.
+//! **The one file with `unsafe`.** Audit: every `unsafe` block is a call of a `target_feature` function right after its
+//! feature was detected, an unaligned vector load or store whose bounds are those of the chunk it touches, a prefetch (which
+//! touches nothing), or the advice on pages in [`zeros`]. Integer arithmetic is exact and floats are never contracted or
+//! reassociated, so every path returns the same bits.
 //!
 //! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] = 2^14.
+
+use rayon::prelude::*;
 
 /// Largest magnitude of a stored feature: two of them differ by at most 32766, so that a sparse entry stored relative
 /// to the value of an unstored zero fits an i16 and -32768 never occurs.
@@ -12,6 +15,47 @@ pub const MAX_FEATURE: i16 = 16_383;
 
 /// Largest magnitude of a quantised derivative.
 pub const MAX_DERIVATIVE: i16 = 1 << 14;
+
+/// A vector of zeros that asks the operating system for large pages: fewer page faults on first touch, and columns far
+/// apart stay within reach of the translation buffers.
+pub fn zeros(len: usize) -> Vec<i16> {
+    #[allow(unused_mut)]
+    let mut zeros = vec![0i16; len];
+    #[cfg(target_os = "linux")]
+    {
+        const PAGE: usize = 2 << 20;
+        let bytes = std::mem::size_of_val(&zeros[..]);
+        let start = zeros.as_mut_ptr().cast::<u8>();
+        let skip = start.align_offset(PAGE);
+        if let Some(whole) = bytes.checked_sub(skip).map(|rest| rest / PAGE * PAGE)
+            && whole > 0
+        {
+            // SAFETY: the range lies inside the vector, and the advice changes no contents. Refusal is harmless.
+            unsafe { libc::madvise(start.add(skip).cast(), whole, libc::MADV_HUGEPAGE) };
+        }
+    }
+    zeros
+}
+
+/// out_j = <column j, d> for columns stored one after the other, by all threads. `columns` must hold out.len() * d.len()
+/// entries.
+pub fn gradient_pass(columns: &[i16], d: &[i16], out: &mut [i64]) {
+    debug_assert_eq!(columns.len(), out.len() * d.len());
+    let n = d.len();
+    out.par_chunks_mut(4)
+        .zip(columns.par_chunks(4 * n))
+        .for_each(|(out, block)| {
+            if let [a, b, c, e] = out {
+                let (left, right) = block.split_at(2 * n);
+                let ((x0, x1), (x2, x3)) = (left.split_at(n), right.split_at(n));
+                [*a, *b, *c, *e] = dot4([x0, x1, x2, x3], d);
+            } else {
+                for (out, column) in out.iter_mut().zip(block.chunks_exact(n)) {
+                    *out = dot_portable(column, d);
+                }
+            }
+        });
+}
 
 /// Inner products of four columns with d. All five slices must have one length.
 ///
@@ -70,14 +114,26 @@ fn add_scaled_small(margins: &mut [i64], column: &[i16], weight: i32) {
     }
 }
 
-/// Compiles a generic body a second time with AVX2 and calls that copy where the machine has it.
-macro_rules! dispatch_avx2 {
-    ($t:ident, $body:ident, ($($name:ident: $type:ty),*) -> $result:ty) => {{
+/// Compiles a generic body again with AVX-512 and with AVX2 and calls the widest copy that the machine has.
+macro_rules! dispatch {
+    ([$($generics:tt)*], $body:ident, ($($name:ident: $type:ty),*) -> $result:ty) => {{
         #[cfg(target_arch = "x86_64")]
         {
-            #[target_feature(enable = "avx2")]
-            fn wide<$t: Copy + Into<f64>>($($name: $type),*) -> $result {
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            fn widest<$($generics)*>($($name: $type),*) -> $result {
                 $body($($name),*)
+            }
+            #[target_feature(enable = "avx2")]
+            fn wide<$($generics)*>($($name: $type),*) -> $result {
+                $body($($name),*)
+            }
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+            {
+                // SAFETY: the features were just detected.
+                return unsafe { widest($($name),*) };
             }
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the feature was just detected.
@@ -86,6 +142,33 @@ macro_rules! dispatch_avx2 {
         }
         $body($($name),*)
     }};
+}
+
+/// out_i = map(a_i, b_i), compiled for wide vectors too; `map` should be `#[inline(always)]` and free of branches.
+///
+/// # Panics
+/// When the lengths differ.
+pub fn map_pairs<F: Fn(f64, f64) -> f64>(a: &[f64], b: &[f64], out: &mut [f64], map: F) {
+    #[inline(always)]
+    fn body<F: Fn(f64, f64) -> f64>(a: &[f64], b: &[f64], out: &mut [f64], map: F) {
+        let (a, b) = (&a[..out.len()], &b[..out.len()]);
+        for k in 0..out.len() {
+            out[k] = map(a[k], b[k]);
+        }
+    }
+    dispatch!([F: Fn(f64, f64) -> f64], body, (a: &[f64], b: &[f64], out: &mut [f64], map: F) -> ())
+}
+
+/// out_i = round(clamp(x_i * scale, -bound, bound)), ties to even; NaN gives 0. `bound` is at most 2^14.
+pub fn round_clamped(x: &[f64], scale: f64, bound: f64, out: &mut [i16]) {
+    #[inline(always)]
+    fn body(x: &[f64], scale: f64, bound: f64, out: &mut [i16]) {
+        for (out, &x) in out.iter_mut().zip(x) {
+            let x = if x.is_nan() { 0.0 } else { x };
+            *out = quantise(x, scale, 0.0, -bound, bound);
+        }
+    }
+    dispatch!([], body, (x: &[f64], scale: f64, bound: f64, out: &mut [i16]) -> ())
 }
 
 /// Affine maps of features onto the integer lattice, one array per constant:
@@ -134,7 +217,7 @@ pub fn quantise_column<T: Copy + Into<f64>>(
         }
         finite
     }
-    dispatch_avx2!(T, body, (column: &[T], maps: LatticeMaps, j: usize, out: &mut [i16]) -> bool)
+    dispatch!([T: Copy + Into<f64>], body, (column: &[T], maps: LatticeMaps, j: usize, out: &mut [i16]) -> bool)
 }
 
 /// A contiguous piece of a row, entry k under the map number `first + k`; false when an entry is not finite.
@@ -151,14 +234,8 @@ pub fn quantise_row<T: Copy + Into<f64>>(
         first: usize,
         out: &mut [i16],
     ) -> bool {
-        let (scale, offset) = (
-            &maps.scale[first..][..out.len()],
-            &maps.offset[first..][..out.len()],
-        );
-        let (low, high) = (
-            &maps.low[first..][..out.len()],
-            &maps.high[first..][..out.len()],
-        );
+        let [scale, offset, low, high] = [maps.scale, maps.offset, maps.low, maps.high]
+            .map(|constants| &constants[first..][..out.len()]);
         let row = &row[..out.len()];
         let mut finite = true;
         for k in 0..out.len() {
@@ -168,15 +245,94 @@ pub fn quantise_row<T: Copy + Into<f64>>(
         }
         finite
     }
-    dispatch_avx2!(T, body, (row: &[T], maps: LatticeMaps, first: usize, out: &mut [i16]) -> bool)
+    dispatch!([T: Copy + Into<f64>], body,
+        (row: &[T], maps: LatticeMaps, first: usize, out: &mut [i16]) -> bool)
+}
+
+/// Turns a tile of rows into pieces of columns: out[k][start + row] = tile[row * stride + k].
+///
+/// # Panics
+/// When the tile or a column is too short.
+pub fn transpose(tile: &[i16], stride: usize, out: &mut [&mut [i16]], start: usize) {
+    let rows = tile.len() / stride;
+    assert!(out.len() <= stride);
+    for (eight, out) in out.chunks_mut(8).enumerate() {
+        let first = eight * 8;
+        let mut row = 0;
+        #[cfg(target_arch = "x86_64")]
+        if out.len() == 8 {
+            while row + 8 <= rows {
+                let lines = std::array::from_fn(|k| &tile[(row + k) * stride + first..][..8]);
+                let columns = x86::transpose8(lines);
+                for (out, column) in out.iter_mut().zip(columns) {
+                    out[start + row..][..8].copy_from_slice(&column);
+                }
+                row += 8;
+            }
+        }
+        for row in row..rows {
+            for (k, out) in out.iter_mut().enumerate() {
+                out[start + row] = tile[row * stride + first + k];
+            }
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
+    /// Eight rows of eight entries as columns. SSE2 is part of every x86-64 machine.
+    #[inline(always)]
+    pub(super) fn transpose8(rows: [&[i16]; 8]) -> [[i16; 8]; 8] {
+        // SAFETY: SSE2 is there; the slice index checks that each load has its 128 bits.
+        let r = rows.map(|row| unsafe { _mm_loadu_si128(row[..8].as_ptr().cast()) });
+        // SAFETY: SSE2 is there.
+        let columns = unsafe {
+            let (a0, a1) = (
+                _mm_unpacklo_epi16(r[0], r[1]),
+                _mm_unpackhi_epi16(r[0], r[1]),
+            );
+            let (a2, a3) = (
+                _mm_unpacklo_epi16(r[2], r[3]),
+                _mm_unpackhi_epi16(r[2], r[3]),
+            );
+            let (a4, a5) = (
+                _mm_unpacklo_epi16(r[4], r[5]),
+                _mm_unpackhi_epi16(r[4], r[5]),
+            );
+            let (a6, a7) = (
+                _mm_unpacklo_epi16(r[6], r[7]),
+                _mm_unpackhi_epi16(r[6], r[7]),
+            );
+            let (b0, b1) = (_mm_unpacklo_epi32(a0, a2), _mm_unpackhi_epi32(a0, a2));
+            let (b2, b3) = (_mm_unpacklo_epi32(a1, a3), _mm_unpackhi_epi32(a1, a3));
+            let (b4, b5) = (_mm_unpacklo_epi32(a4, a6), _mm_unpackhi_epi32(a4, a6));
+            let (b6, b7) = (_mm_unpacklo_epi32(a5, a7), _mm_unpackhi_epi32(a5, a7));
+            [
+                _mm_unpacklo_epi64(b0, b4),
+                _mm_unpackhi_epi64(b0, b4),
+                _mm_unpacklo_epi64(b1, b5),
+                _mm_unpackhi_epi64(b1, b5),
+                _mm_unpacklo_epi64(b2, b6),
+                _mm_unpackhi_epi64(b2, b6),
+                _mm_unpacklo_epi64(b3, b7),
+                _mm_unpackhi_epi64(b3, b7),
+            ]
+        };
+        columns.map(|column| {
+            let mut entries = [0i16; 8];
+            // SAFETY: eight i16 are exactly 128 bits.
+            unsafe { _mm_storeu_si128(entries.as_mut_ptr().cast(), column) };
+            entries
+        })
+    }
+
     /// Vectors summed in i32 before widening: three pair sums stay below 2^31.
     const RUN: usize = 3;
+
+    /// Entries between a load and the prefetch beside it: 2 KiB.
+    const AHEAD: usize = 1024;
 
     #[target_feature(enable = "avx512bw")]
     pub(super) fn dot4_avx512(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
@@ -194,6 +350,11 @@ mod x86 {
                 for (sum, column) in sums.iter_mut().zip(columns) {
                     // SAFETY: the slice index checks the same bounds on the column.
                     let x = unsafe { _mm512_loadu_si512(column[at..at + LANES].as_ptr().cast()) };
+                    #[allow(unused_unsafe)] // a safe function in newer compilers
+                    // SAFETY: a prefetch reads nothing, wherever its address points.
+                    unsafe {
+                        _mm_prefetch::<_MM_HINT_T0>(column.as_ptr().wrapping_add(at + AHEAD).cast())
+                    };
                     *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(x, derivative));
                 }
             }
@@ -316,6 +477,56 @@ mod tests {
             prop_assert!(out.iter().all(|&q| q == expected));
             prop_assert!(quantise_row(&[x; 21], maps, 1, &mut out));
             prop_assert!(out.iter().all(|&q| q == expected));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_pass_is_all_inner_products(n in 1usize..300, p in 0usize..10, seed in any::<u64>()) {
+            let entries = |salt: u64, count: usize, bound: i16| -> Vec<i16> {
+                let step = |k: usize| (seed ^ salt).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                (0..count).map(|k| (step(k) as i64 % (2 * i64::from(bound) + 1)) as i16 - bound).collect()
+            };
+            let (columns, d) = (entries(1, n * p, MAX_FEATURE), entries(2, n, MAX_DERIVATIVE));
+            let mut out = vec![0i64; p];
+            gradient_pass(&columns, &d, &mut out);
+            for (out, column) in out.iter().zip(columns.chunks_exact(n)) {
+                prop_assert_eq!(i128::from(*out), reference(column, &d));
+            }
+        }
+
+        #[test]
+        fn transposition_moves_every_entry(rows in 0usize..40, width in 1usize..40, spare in 0usize..9, start in 0usize..5) {
+            let stride = width + spare;
+            let tile: Vec<i16> = (0..rows * stride).map(|k| k as i16).collect();
+            let mut columns = vec![vec![-1i16; start + rows + 2]; width];
+            let mut slices: Vec<&mut [i16]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
+            transpose(&tile, stride, &mut slices, start);
+            for (k, column) in columns.iter().enumerate() {
+                let moved: Vec<i16> = (0..rows).map(|row| tile[row * stride + k]).collect();
+                prop_assert_eq!(&column[start..start + rows], &moved[..]);
+                prop_assert!(column[..start].iter().chain(&column[start + rows..]).all(|&entry| entry == -1));
+            }
+        }
+
+        #[test]
+        fn derivatives_are_rounded_and_clamped(x in -1e3..1e3f64, scale in 0.0..1e3f64, place in 0usize..21) {
+            let mut input = [f64::NAN; 21];
+            input[place] = x;
+            let mut out = [7i16; 21];
+            round_clamped(&input, scale, 8192.0, &mut out);
+            for (k, out) in out.into_iter().enumerate() {
+                let expected = if k == place { (x * scale).clamp(-8192.0, 8192.0).round_ties_even() as i16 } else { 0 };
+                prop_assert_eq!(out, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn large_zeros_are_zeros() {
+        for len in [0, 1, 1 << 20, (3 << 20) + 7] {
+            let zeros = zeros(len);
+            assert!(zeros.len() == len && zeros.iter().all(|&entry| entry == 0));
         }
     }
 

@@ -10,7 +10,8 @@ use super::event::Adjacency;
 use super::schema::{Schema, Target};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{
-    MAX_FEATURE, add_scaled, dot_portable, dot4, quantise, quantise_column, quantise_row,
+    LatticeMaps, MAX_FEATURE, add_scaled, gradient_pass, quantise, quantise_column, quantise_row,
+    transpose, zeros,
 };
 
 /// Records as integers in [-16383, 16383], column by column, and targets in [-1, 1].
@@ -69,7 +70,13 @@ pub enum Orientation {
     Columns,
 }
 
-/// Records per tile and features per panel of the transposing pass: a tile is 8 KiB.
+/// Records per piece of work.
+const CHUNK: usize = 4096;
+
+/// Features per piece of work that reads rows.
+const PANEL: usize = 256;
+
+/// Records per tile of the pass that turns rows into columns: a tile is 32 KiB and gives two cache lines of each column.
 const TILE: usize = 64;
 
 fn not_finite() -> Error {
@@ -95,52 +102,12 @@ impl BoundedData {
         let (n, p) = x.dim();
         let targets = check_targets(n, p, y, &schema)?;
         let maps = schema.maps();
-        let mut columns = vec![0i16; n * p];
-        let by_columns = x.strides()[0] == 1 || n == 1;
-        let finite = columns
-            .par_chunks_mut(n * TILE)
-            .enumerate()
-            .map(|(panel, out)| {
-                let first = panel * TILE;
-                let width = out.len() / n;
-                if by_columns {
-                    return out.chunks_exact_mut(n).enumerate().all(|(k, out)| {
-                        match x.column(first + k).as_slice() {
-                            Some(column) => quantise_column(column, maps, first + k, out),
-                            None => {
-                                quantise_column(&x.column(first + k).to_vec(), maps, first + k, out)
-                            }
-                        }
-                    });
-                }
-                let mut finite = true;
-                let mut tile = [0i16; TILE * TILE];
-                let mut strided: Vec<T> = Vec::new();
-                for start in (0..n).step_by(TILE) {
-                    let height = TILE.min(n - start);
-                    for row in 0..height {
-                        let mut entries = x.row(start + row);
-                        entries.slice_axis_inplace(Axis(0), Slice::from(first..first + width));
-                        let out = &mut tile[row * TILE..row * TILE + width];
-                        finite &= match entries.as_slice() {
-                            Some(entries) => quantise_row(entries, maps, first, out),
-                            None => {
-                                strided.clear();
-                                strided.extend(entries.iter());
-                                quantise_row(&strided, maps, first, out)
-                            }
-                        };
-                    }
-                    for column in 0..width {
-                        let out = &mut out[column * n + start..][..height];
-                        for (row, out) in out.iter_mut().enumerate() {
-                            *out = tile[row * TILE + column];
-                        }
-                    }
-                }
-                finite
-            })
-            .reduce(|| true, |a, b| a && b);
+        let mut columns = zeros(n * p);
+        let finite = if x.strides()[0] == 1 || n == 1 {
+            read_columns(x, maps, &mut columns)
+        } else {
+            read_rows(x, maps, &mut columns)
+        };
         if !finite {
             return Err(not_finite());
         }
@@ -186,7 +153,7 @@ impl BoundedData {
             }
             Orientation::Rows => {
                 let place = |_major: usize, minor: usize| minor;
-                transpose(p, compress(&x, n, p, &schema, &base, place)?)
+                to_columns(p, compress(&x, n, p, &schema, &base, place)?)
             }
         };
         let mut this = Self {
@@ -244,23 +211,7 @@ impl BoundedData {
             *intercept = i64::from(MAX_FEATURE) * total;
         }
         match &self.columns {
-            Columns::Dense(columns) => {
-                let n = d.len();
-                features
-                    .par_chunks_mut(4)
-                    .zip(columns.par_chunks(4 * n))
-                    .for_each(|(out, block)| {
-                        if let [a, b, c, e] = out {
-                            let (left, right) = block.split_at(2 * n);
-                            let ((x0, x1), (x2, x3)) = (left.split_at(n), right.split_at(n));
-                            [*a, *b, *c, *e] = dot4([x0, x1, x2, x3], d);
-                        } else {
-                            for (out, column) in out.iter_mut().zip(block.chunks_exact(n)) {
-                                *out = dot_portable(column, d);
-                            }
-                        }
-                    });
-            }
+            Columns::Dense(columns) => gradient_pass(columns, d, features),
             Columns::Sparse {
                 starts,
                 rows,
@@ -390,6 +341,75 @@ impl BoundedData {
     }
 }
 
+/// Reads an array whose columns are contiguous; false when an entry is not finite.
+fn read_columns<T>(x: ArrayView2<T>, maps: LatticeMaps, columns: &mut [i16]) -> bool
+where
+    T: Copy + Into<f64> + Sync,
+{
+    let read_column = |(j, out): (usize, &mut [i16])| {
+        let column = x.column(j);
+        let read_chunk = |(chunk, out): (usize, &mut [i16])| {
+            let start = chunk * CHUNK;
+            match column.as_slice() {
+                Some(column) => quantise_column(&column[start..][..out.len()], maps, j, out),
+                None => quantise_column(&column.to_vec()[start..][..out.len()], maps, j, out),
+            }
+        };
+        let chunks = out.par_chunks_mut(CHUNK).enumerate();
+        chunks.map(read_chunk).reduce(|| true, |a, b| a && b)
+    };
+    let columns = columns.par_chunks_mut(x.nrows()).enumerate();
+    columns.map(read_column).reduce(|| true, |a, b| a && b)
+}
+
+/// Reads an array row by row, piece by piece, and turns every piece; false when an entry is not finite.
+fn read_rows<T>(x: ArrayView2<T>, maps: LatticeMaps, columns: &mut [i16]) -> bool
+where
+    T: Copy + Into<f64> + Sync,
+{
+    let n = x.nrows();
+    // One task for PANEL columns and CHUNK rows, which owns its part of each of those columns.
+    let mut tasks: Vec<(usize, usize, Vec<&mut [i16]>)> = Vec::new();
+    for (panel, columns) in columns.chunks_mut(n * PANEL).enumerate() {
+        let first = tasks.len();
+        for column in columns.chunks_mut(n) {
+            for (chunk, part) in column.chunks_mut(CHUNK).enumerate() {
+                if first + chunk == tasks.len() {
+                    tasks.push((panel * PANEL, chunk * CHUNK, Vec::with_capacity(PANEL)));
+                }
+                tasks[first + chunk].2.push(part);
+            }
+        }
+    }
+    let read = |(first, start, mut out): (usize, usize, Vec<&mut [i16]>)| {
+        let (height, width) = (out[0].len(), out.len());
+        let mut finite = true;
+        let mut tile = [0i16; TILE * PANEL];
+        let mut strided: Vec<T> = Vec::new();
+        for top in (0..height).step_by(TILE) {
+            let rows = TILE.min(height - top);
+            for (row, line) in tile.chunks_exact_mut(PANEL).take(rows).enumerate() {
+                let mut entries = x.row(start + top + row);
+                entries.slice_axis_inplace(Axis(0), Slice::from(first..first + width));
+                finite &= match entries.as_slice() {
+                    Some(entries) => quantise_row(entries, maps, first, &mut line[..width]),
+                    None => {
+                        strided.clear();
+                        strided.extend(entries.iter());
+                        quantise_row(&strided, maps, first, &mut line[..width])
+                    }
+                };
+            }
+            transpose(&tile[..rows * PANEL], PANEL, &mut out, top);
+        }
+        finite
+    };
+    tasks
+        .into_par_iter()
+        .map(read)
+        .reduce(|| true, |a, b| a && b)
+}
+
 /// Shapes, number of records and targets, checked and scaled.
 fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f64>> {
     if p != schema.n_features() {
@@ -510,7 +530,7 @@ where
 }
 
 /// Turns compressed rows into compressed columns (rows ascending in each).
-fn transpose(columns: usize, (row_starts, row_indices, row_values): Parts) -> Parts {
+fn to_columns(columns: usize, (row_starts, row_indices, row_values): Parts) -> Parts {
     let mut starts = vec![0usize; columns + 1];
     for &j in &row_indices {
         starts[j as usize + 1] += 1;
@@ -529,4 +549,56 @@ fn transpose(columns: usize, (row_starts, row_indices, row_values): Parts) -> Pa
         }
     }
     (starts, rows, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::schema::{Bounds, Geometry};
+    use ndarray::{Array2, ShapeBuilder};
+
+    /// Every storage order gives the integers of the map, across the borders of tiles, panels and chunks.
+    #[test]
+    fn all_layouts_give_the_same_integers() {
+        for (n, p) in [
+            (1, 1),
+            (TILE + 1, 9),
+            (7, PANEL + 3),
+            (CHUNK + TILE + 5, PANEL + 11),
+        ] {
+            let bounds = Bounds {
+                lower: vec![-1.0],
+                upper: vec![2.0],
+            };
+            let schema =
+                Schema::new(p, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+            let rows = Array2::from_shape_fn((n, p), |(i, j)| {
+                ((i * 31 + j * 17) % 97) as f32 / 25.0 - 1.5
+            });
+            let mut columns = Array2::zeros((n, p).f());
+            columns.assign(&rows);
+            let mut reversed = rows.clone();
+            reversed.invert_axis(Axis(1));
+            let backwards = Array2::from_shape_fn((n, p), |(i, j)| reversed[[i, j]]);
+            let mut strided = backwards.view();
+            strided.invert_axis(Axis(1));
+            let double = rows.mapv(f64::from);
+            let y = vec![1.0; n];
+            let expected: Vec<i16> = (0..p)
+                .flat_map(|j| double.column(j).to_vec().into_iter().map(move |x| (x, j)))
+                .map(|(x, j)| lattice_value(x, &schema, j))
+                .collect();
+            for data in [
+                BoundedData::from_dense(rows.view(), &y, schema.clone()),
+                BoundedData::from_dense(columns.view(), &y, schema.clone()),
+                BoundedData::from_dense(strided, &y, schema.clone()),
+                BoundedData::from_dense(double.view(), &y, schema.clone()),
+            ] {
+                let Columns::Dense(integers) = data.unwrap().columns else {
+                    panic!("dense records stay dense");
+                };
+                assert!(integers == expected, "{n} x {p}");
+            }
+        }
+    }
 }

@@ -4,10 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::numeric::kernel::MAX_DERIVATIVE;
-
-/// Adding it rounds a small float to an integer, ties to even.
-const SHIFT: f64 = 6_755_399_441_055_744.0;
+use crate::numeric::kernel::{MAX_DERIVATIVE, round_clamped};
 
 /// Records per piece of work.
 const CHUNK: usize = 1024;
@@ -72,10 +69,7 @@ impl DerivativeLattice {
                 }
                 let n = out.len();
                 loss.derivatives(&z[..n], targets, &mut derivatives[..n]);
-                for (out, &derivative) in out.iter_mut().zip(&derivatives) {
-                    // Adding and subtracting 1.5 * 2^52 rounds to an integer; NaN casts to 0.
-                    *out = ((derivative * self.scale).clamp(-bound, bound) + SHIFT - SHIFT) as i16;
-                }
+                round_clamped(&derivatives[..n], self.scale, bound, out);
             });
     }
 }

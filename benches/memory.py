@@ -1,0 +1,70 @@
+"""Peak memory of ingestion, above the numpy or scipy input.
+
+Claim: at most 2.2 bytes an entry for a dense array (C order, Fortran order, float32). Sparse: stated per stored entry.
+Each case runs in a process of its own, which reads the high-water mark of its resident memory (Linux) before and after
+a fit of one iteration.
+
+Run: ``python benches/memory.py [--quick]``.
+"""
+
+import subprocess
+import sys
+
+from _timing import QUICK, headline
+
+N, P = (20_000, 500) if QUICK else (100_000, 1_000)
+CASES = {"dense C": "C", "dense Fortran": "F", "dense float32": "C32", "CSR 1 %": "csr", "CSC 1 %": "csc"}
+
+CHILD = """
+import gc, re, sys
+import numpy as np, scipy.sparse as sp
+from dpsparse import PrivateSparseClassifier
+kind, n, p = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+def status(key):
+    return 1024 * int(re.search(key + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1))
+generator = np.random.default_rng(0)
+model = PrivateSparseClassifier(n_iter=1, random_state=0)
+small = generator.uniform(-1, 1, (200, 10))
+if kind in ("csr", "csc"):
+    rows = np.repeat(np.arange(n, dtype=np.int32), p // 100)
+    columns = generator.integers(0, p, rows.size, dtype=np.int32)
+    X = sp.csr_array((np.ones(rows.size), columns, np.arange(n + 1, dtype=np.int32) * (p // 100)), shape=(n, p))
+    X.sum_duplicates()
+    X = X.asformat(kind)
+    entries, small = X.nnz, sp.csr_array(small).asformat(kind)
+    del rows, columns
+else:
+    X = np.empty((n, p), dtype=np.float32 if kind == "C32" else float, order="F" if kind == "F" else "C")
+    for start in range(0, n, 1000):
+        X[start:start + 1000] = generator.uniform(-1, 1, X[start:start + 1000].shape)
+    entries = X.size
+y = np.where(generator.uniform(size=n) < 0.5, -1, 1)
+model.fit(small, y[:200])  # threads and modules are there
+gc.collect()
+open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts again
+before = status("VmRSS")
+model.fit(X, y)
+print(entries, status("VmHWM") - before)
+"""
+
+
+def main() -> None:
+    headline(f"Peak memory above the input, {N} x {P}")
+    if not sys.platform.startswith("linux"):
+        print("  skipped: the high-water mark of resident memory is read from /proc")
+        return
+    for name, kind in CASES.items():
+        command = [sys.executable, "-c", CHILD, kind, str(N), str(P)]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        entries, peak = map(int, output.split())
+        per_entry = peak / entries
+        claim = "per stored entry" if kind.startswith("cs") else "claimed 2.2: "
+        if kind not in ("csr", "csc"):
+            claim += "holds" if per_entry <= 2.2 else "DOES NOT HOLD"
+        print(
+            f"  {name:16s} {peak / 1e6:8.1f} MB for {entries:>11,d} entries: {per_entry:6.2f} bytes an entry  {claim}"
+        )
+
+
+if __name__ == "__main__":
+    main()
