@@ -173,7 +173,7 @@ def vertices(problem):
         case "vertices":
             unit = max(abs(v) for row in problem.vertices for v in row) / VERTEX_LATTICE
             rounded = [[round(Fraction(v) / Fraction(unit)) for v in row] for row in problem.vertices]
-            largest = max(sum(map(abs, row)) for row in rounded)
+            largest = VERTEX_LATTICE
             rows = [row + [0] * problem.intercept for row in rounded]
             rows = np.array(rows, dtype=np.int64)
             return np.vstack([rows, largest * last, -largest * last]), unit
