@@ -3,16 +3,18 @@
 //! The fields are readable inside `privacy` only; that is what makes the room a room. Outside it a [`BoundedData`] can be
 //! made, passed on and dropped.
 
-use ndarray::{ArrayView2, Axis, Slice};
+use ndarray::ArrayView2;
 use rayon::prelude::*;
 
+use super::dense_records::read_dense;
 use super::event::Adjacency;
 use super::schema::{Schema, Target};
+use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
-use crate::numeric::kernel::{
-    LatticeMaps, MAX_FEATURE, add_scaled, gradient_pass, quantise, quantise_column, quantise_row,
-    transpose, zeros,
-};
+use crate::numeric::kernel::{MAX_FEATURE, add_scaled, gradient_pass};
+
+/// Records per piece of work.
+const CHUNK: usize = 4096;
 
 /// Records as integers in [-16383, 16383], column by column, and targets in [-1, 1].
 ///
@@ -50,45 +52,6 @@ pub(in crate::privacy) enum Columns {
     },
 }
 
-/// A compressed matrix as scipy holds it, borrowed for the one pass that reads it.
-#[derive(Debug, Clone, Copy)]
-pub struct Compressed<'a, T, I> {
-    /// Start of every row (CSR) or column (CSC), and the end of the last one.
-    pub starts: &'a [I],
-    /// Column (CSR) or row (CSC) of every stored entry.
-    pub indices: &'a [I],
-    /// Stored entries; duplicates are summed before clipping.
-    pub values: &'a [T],
-}
-
-/// Which way a [`Compressed`] matrix runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Orientation {
-    /// Rows are compressed.
-    Rows,
-    /// Columns are compressed.
-    Columns,
-}
-
-/// Records per piece of work.
-const CHUNK: usize = 4096;
-
-/// Features per piece of work that reads rows.
-const PANEL: usize = 512;
-
-/// Records per tile of the pass that turns rows into columns: a tile is 64 KiB and gives two cache lines of each column.
-const TILE: usize = 64;
-
-fn not_finite() -> Error {
-    Error::InvalidData("X contains NaN or infinity; impute or drop such entries first".into())
-}
-
-fn bad_index() -> Error {
-    Error::InvalidData(
-        "X is not a valid sparse matrix: an index or an index pointer is out of range".into(),
-    )
-}
-
 impl BoundedData {
     /// One parallel pass over a dense array of any strides: finiteness, clipping and rounding together.
     ///
@@ -101,16 +64,7 @@ impl BoundedData {
     {
         let (n, p) = x.dim();
         let targets = check_targets(n, p, y, &schema)?;
-        let maps = schema.maps();
-        let mut columns = zeros(n * p);
-        let finite = if x.strides()[0] == 1 || n == 1 {
-            read_columns(x, maps, &mut columns)
-        } else {
-            read_rows(x, maps, &mut columns)
-        };
-        if !finite {
-            return Err(not_finite());
-        }
+        let columns = read_dense(x, &schema)?;
         let mut this = Self {
             schema,
             targets,
@@ -139,23 +93,14 @@ impl BoundedData {
     {
         let (n, p) = shape;
         let targets = check_targets(n, p, y, &schema)?;
-        let base: Vec<i16> = (0..p).map(|j| lattice_value(0.0, &schema, j)).collect();
+        let base: Vec<i16> = (0..p).map(|j| schema.lattice_value(0.0, j)).collect();
         if schema.row_norm().is_some() && base.iter().any(|&b| b != 0) {
             return Err(Error::invalid(
                 "row_norm",
                 "with sparse X needs bounds that contain zero; pass X as a dense array",
             ));
         }
-        let (starts, rows, values) = match orientation {
-            Orientation::Columns => {
-                let place = |major: usize, _minor: usize| major;
-                compress(&x, p, n, &schema, &base, place)?
-            }
-            Orientation::Rows => {
-                let place = |_major: usize, minor: usize| minor;
-                to_columns(p, compress(&x, n, p, &schema, &base, place)?)
-            }
-        };
+        let (starts, rows, values) = read_sparse(&x, orientation, shape, &schema, &base)?;
         let mut this = Self {
             schema,
             targets,
@@ -250,10 +195,10 @@ impl BoundedData {
         match &self.columns {
             Columns::Dense(columns) => {
                 margins
-                    .par_chunks_mut(4096)
+                    .par_chunks_mut(CHUNK)
                     .enumerate()
                     .for_each(|(chunk, margins)| {
-                        let start = chunk * 4096;
+                        let start = chunk * CHUNK;
                         for &(j, weight) in features() {
                             add_scaled(
                                 margins,
@@ -341,75 +286,6 @@ impl BoundedData {
     }
 }
 
-/// Reads an array whose columns are contiguous; false when an entry is not finite.
-fn read_columns<T>(x: ArrayView2<T>, maps: LatticeMaps, columns: &mut [i16]) -> bool
-where
-    T: Copy + Into<f64> + Sync,
-{
-    let read_column = |(j, out): (usize, &mut [i16])| {
-        let column = x.column(j);
-        let read_chunk = |(chunk, out): (usize, &mut [i16])| {
-            let start = chunk * CHUNK;
-            match column.as_slice() {
-                Some(column) => quantise_column(&column[start..][..out.len()], maps, j, out),
-                None => quantise_column(&column.to_vec()[start..][..out.len()], maps, j, out),
-            }
-        };
-        let chunks = out.par_chunks_mut(CHUNK).enumerate();
-        chunks.map(read_chunk).reduce(|| true, |a, b| a && b)
-    };
-    let columns = columns.par_chunks_mut(x.nrows()).enumerate();
-    columns.map(read_column).reduce(|| true, |a, b| a && b)
-}
-
-/// Reads an array row by row, piece by piece, and turns every piece; false when an entry is not finite.
-fn read_rows<T>(x: ArrayView2<T>, maps: LatticeMaps, columns: &mut [i16]) -> bool
-where
-    T: Copy + Into<f64> + Sync,
-{
-    let n = x.nrows();
-    // One task for PANEL columns and CHUNK rows, which owns its part of each of those columns.
-    let mut tasks: Vec<(usize, usize, Vec<&mut [i16]>)> = Vec::new();
-    for (panel, columns) in columns.chunks_mut(n * PANEL).enumerate() {
-        let first = tasks.len();
-        for column in columns.chunks_mut(n) {
-            for (chunk, part) in column.chunks_mut(CHUNK).enumerate() {
-                if first + chunk == tasks.len() {
-                    tasks.push((panel * PANEL, chunk * CHUNK, Vec::with_capacity(PANEL)));
-                }
-                tasks[first + chunk].2.push(part);
-            }
-        }
-    }
-    let read = |(first, start, mut out): (usize, usize, Vec<&mut [i16]>)| {
-        let (height, width) = (out[0].len(), out.len());
-        let mut finite = true;
-        let mut tile = [0i16; TILE * PANEL];
-        let mut strided: Vec<T> = Vec::new();
-        for top in (0..height).step_by(TILE) {
-            let rows = TILE.min(height - top);
-            for (row, line) in tile.chunks_exact_mut(PANEL).take(rows).enumerate() {
-                let mut entries = x.row(start + top + row);
-                entries.slice_axis_inplace(Axis(0), Slice::from(first..first + width));
-                finite &= match entries.as_slice() {
-                    Some(entries) => quantise_row(entries, maps, first, &mut line[..width]),
-                    None => {
-                        strided.clear();
-                        strided.extend(entries.iter());
-                        quantise_row(&strided, maps, first, &mut line[..width])
-                    }
-                };
-            }
-            transpose(&tile[..rows * PANEL], PANEL, &mut out, top);
-        }
-        finite
-    };
-    tasks
-        .into_par_iter()
-        .map(read)
-        .reduce(|| true, |a, b| a && b)
-}
-
 /// Shapes, number of records and targets, checked and scaled.
 fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f64>> {
     if p != schema.n_features() {
@@ -439,165 +315,119 @@ fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f
     Ok(y.iter().map(|&y| schema.scale_target(y)).collect())
 }
 
-fn lattice_value(x: f64, schema: &Schema, j: usize) -> i16 {
-    let maps = schema.maps();
-    quantise(x, maps.scale[j], maps.offset[j], maps.low[j], maps.high[j])
-}
-
-/// Starts, minor indices and values of a matrix compressed along its major axis.
-type Parts = (Vec<usize>, Vec<u32>, Vec<i16>);
-
-/// Reads a compressed matrix once: checks, sorts, sums duplicates, clips, and drops entries equal to their base.
-/// `feature(major, minor)` says which of the two indices is the feature.
-fn compress<T, I>(
-    x: &Compressed<T, I>,
-    major: usize,
-    minor: usize,
-    schema: &Schema,
-    base: &[i16],
-    feature: impl Fn(usize, usize) -> usize + Sync,
-) -> Result<Parts>
-where
-    T: Copy + Into<f64> + Sync,
-    I: Copy + TryInto<usize> + Sync,
-{
-    if x.starts.len() != major + 1 || x.indices.len() != x.values.len() {
-        return Err(bad_index());
-    }
-    if !matches!(x.starts[0].try_into(), Ok(0)) {
-        return Err(bad_index());
-    }
-    let pieces: Vec<Result<Parts>> = (0..major.div_ceil(TILE))
-        .into_par_iter()
-        .map(|block| {
-            let lines = block * TILE..major.min((block + 1) * TILE);
-            let (mut lengths, mut indices, mut values) =
-                (Vec::with_capacity(TILE), Vec::new(), Vec::new());
-            let mut line: Vec<(usize, f64)> = Vec::new();
-            for k in lines {
-                let start = x.starts[k].try_into().map_err(|_| bad_index())?;
-                let end = x.starts[k + 1].try_into().map_err(|_| bad_index())?;
-                if start > end || end > x.indices.len() {
-                    return Err(bad_index());
-                }
-                line.clear();
-                for (&index, &value) in x.indices[start..end].iter().zip(&x.values[start..end]) {
-                    let index = index.try_into().map_err(|_| bad_index())?;
-                    let value: f64 = value.into();
-                    if index >= minor {
-                        return Err(bad_index());
-                    }
-                    if !value.is_finite() {
-                        return Err(not_finite());
-                    }
-                    line.push((index, value));
-                }
-                if !line.is_sorted_by(|a, b| a.0 < b.0) {
-                    line.sort_by_key(|entry| entry.0); // stable: duplicates are summed in the order of storage
-                    line.dedup_by(|next, kept| {
-                        let same = next.0 == kept.0;
-                        if same {
-                            kept.1 += next.1;
-                        }
-                        same
-                    });
-                }
-                let before = values.len();
-                for &(index, value) in &line {
-                    let j = feature(k, index);
-                    // Both lie in [-16383, 16383]: the difference fits.
-                    let relative = lattice_value(value, schema, j) - base[j];
-                    if relative != 0 {
-                        indices.push(index as u32);
-                        values.push(relative);
-                    }
-                }
-                lengths.push(values.len() - before);
-            }
-            Ok((lengths, indices, values))
-        })
-        .collect();
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for piece in pieces {
-        let (lengths, more_indices, more_values) = piece?;
-        for length in lengths {
-            starts.push(starts[starts.len() - 1] + length);
-        }
-        indices.extend(more_indices);
-        values.extend(more_values);
-    }
-    Ok((starts, indices, values))
-}
-
-/// Turns compressed rows into compressed columns (rows ascending in each).
-fn to_columns(columns: usize, (row_starts, row_indices, row_values): Parts) -> Parts {
-    let mut starts = vec![0usize; columns + 1];
-    for &j in &row_indices {
-        starts[j as usize + 1] += 1;
-    }
-    for j in 0..columns {
-        starts[j + 1] += starts[j];
-    }
-    let mut next = starts.clone();
-    let (mut rows, mut values) = (vec![0u32; row_values.len()], vec![0i16; row_values.len()]);
-    for i in 0..row_starts.len() - 1 {
-        for k in row_starts[i]..row_starts[i + 1] {
-            let slot = &mut next[row_indices[k] as usize];
-            rows[*slot] = i as u32;
-            values[*slot] = row_values[k];
-            *slot += 1;
-        }
-    }
-    (starts, rows, values)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::kernel::MAX_DERIVATIVE;
     use crate::privacy::schema::{Bounds, Geometry};
-    use ndarray::{Array2, ShapeBuilder};
+    use ndarray::Array2;
+    use proptest::prelude::*;
 
-    /// Every storage order gives the integers of the map, across the borders of tiles, panels and chunks.
-    #[test]
-    fn all_layouts_give_the_same_integers() {
-        for (n, p) in [
-            (1, 1),
-            (TILE + 1, 9),
-            (7, PANEL + 3),
-            (CHUNK + TILE + 5, PANEL + 11),
-        ] {
-            let bounds = Bounds {
-                lower: vec![-1.0],
-                upper: vec![2.0],
+    fn schema(p: usize, intercept: bool) -> Schema {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![3.0],
+        };
+        Schema::new(
+            p,
+            bounds,
+            Geometry::Centred,
+            Target::Classes,
+            intercept,
+            None,
+        )
+        .unwrap()
+    }
+
+    fn sparse(x: &Array2<f64>, intercept: bool) -> BoundedData {
+        let (n, p) = x.dim();
+        let (mut starts, mut indices, mut values) = (vec![0i64], Vec::new(), Vec::new());
+        for row in x.rows() {
+            for (j, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                indices.push(j as i64);
+                values.push(value);
+            }
+            starts.push(indices.len() as i64);
+        }
+        let parts = Compressed {
+            starts: &starts,
+            indices: &indices,
+            values: &values,
+        };
+        let y = vec![1.0; n];
+        BoundedData::from_sparse(parts, Orientation::Rows, (n, p), &y, schema(p, intercept))
+            .unwrap()
+    }
+
+    /// The integer of every entry by the map itself, the intercept last.
+    fn integers(x: &Array2<f64>, intercept: bool) -> Array2<i128> {
+        let (n, p) = x.dim();
+        let schema = schema(p, intercept);
+        Array2::from_shape_fn((n, p + usize::from(intercept)), |(i, j)| {
+            i128::from(if j < p {
+                schema.lattice_value(x[[i, j]], j)
+            } else {
+                MAX_FEATURE
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn gradients_and_margins_match_a_wide_reference(
+            n in 1usize..150,
+            p in 1usize..10,
+            seed in any::<u64>(),
+            intercept in any::<bool>(),
+        ) {
+            let mut state = seed | 1;
+            let mut next = move |bound: i64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                ((state >> 33) as i64).rem_euclid(bound)
             };
-            let schema =
-                Schema::new(p, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
-            let rows = Array2::from_shape_fn((n, p), |(i, j)| {
-                ((i * 31 + j * 17) % 97) as f32 / 25.0 - 1.5
-            });
-            let mut columns = Array2::zeros((n, p).f());
-            columns.assign(&rows);
-            let mut reversed = rows.clone();
-            reversed.invert_axis(Axis(1));
-            let backwards = Array2::from_shape_fn((n, p), |(i, j)| reversed[[i, j]]);
-            let mut strided = backwards.view();
-            strided.invert_axis(Axis(1));
-            let double = rows.mapv(f64::from);
-            let y = vec![1.0; n];
-            let expected: Vec<i16> = (0..p)
-                .flat_map(|j| double.column(j).to_vec().into_iter().map(move |x| (x, j)))
-                .map(|(x, j)| lattice_value(x, &schema, j))
-                .collect();
-            for data in [
-                BoundedData::from_dense(rows.view(), &y, schema.clone()),
-                BoundedData::from_dense(columns.view(), &y, schema.clone()),
-                BoundedData::from_dense(strided, &y, schema.clone()),
-                BoundedData::from_dense(double.view(), &y, schema.clone()),
-            ] {
-                let Columns::Dense(integers) = data.unwrap().columns else {
-                    panic!("dense records stay dense");
-                };
-                assert!(integers == expected, "{n} x {p}");
+            let x = Array2::from_shape_fn((n, p), |_| if next(2) == 0 { 0.0 } else { next(60) as f64 / 10.0 - 2.0 });
+            let d: Vec<i16> = (0..n).map(|_| (next(2 * 16_384 + 1) - 16_384) as i16).collect();
+            let direction: Vec<(u32, i64)> =
+                (0..p + usize::from(intercept)).map(|j| (j as u32, next(1 << 30) - (1 << 29))).collect();
+            let wide = integers(&x, intercept);
+            let dense = BoundedData::from_dense(x.view(), &vec![1.0; n], schema(p, intercept)).unwrap();
+            for data in [dense, sparse(&x, intercept)] {
+                let mut gradient = vec![7i64; data.n_columns()];
+                data.gradient(&d, &mut gradient);
+                for (j, &entry) in gradient.iter().enumerate() {
+                    let expected: i128 = (0..n).map(|i| i128::from(d[i]) * wide[[i, j]]).sum();
+                    prop_assert_eq!(i128::from(entry), expected);
+                }
+                let mut margins = vec![11i64; n];
+                data.add_to_margins(&mut margins, &direction);
+                for (i, &margin) in margins.iter().enumerate() {
+                    let moved: i128 = direction.iter().map(|&(j, w)| i128::from(w) * wide[[i, j as usize]]).sum();
+                    prop_assert_eq!(i128::from(margin), 11 + moved);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_records_do_not_overflow() {
+        let n = 70_001;
+        for (value, d) in [
+            (3.0, MAX_DERIVATIVE),
+            (-1.0, MAX_DERIVATIVE),
+            (3.0, -MAX_DERIVATIVE),
+        ] {
+            let x = Array2::from_elem((n, 5), value);
+            let expected = i64::from(if value > 0.0 {
+                MAX_FEATURE
+            } else {
+                -MAX_FEATURE
+            }) * i64::from(d)
+                * n as i64;
+            let dense = BoundedData::from_dense(x.view(), &vec![1.0; n], schema(5, false)).unwrap();
+            for data in [dense, sparse(&x, false)] {
+                let mut gradient = vec![0i64; 5];
+                data.gradient(&vec![d; n], &mut gradient);
+                assert_eq!(gradient, [expected; 5]);
             }
         }
     }

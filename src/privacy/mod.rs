@@ -3,7 +3,8 @@
 //! Audit guide, in reading order:
 //!
 //! 1. [`schema`](Schema): public facts, and the map of features onto integers.
-//! 2. [`bounded_data`](BoundedData): records are clipped and rounded on entry. Fields are visible in here only.
+//! 2. [`bounded_data`](BoundedData), with `dense_records` and `sparse_records`: records are clipped and rounded on entry. Fields
+//!    are visible in here only.
 //! 3. [`derivative_lattice`](DerivativeLattice): d_i is a clamped integer function of record i and of public state.
 //! 4. [`sensitivity`]: every bound with its proof. [`event`], [`accountant`], [`calibrate`]: what an answer costs.
 //! 5. [`noise`]: one generator, exact laws. [`selection`]: the exact exponential mechanism.
@@ -26,6 +27,7 @@ pub mod answer;
 mod bounded_data;
 pub mod calibrate;
 mod curator;
+mod dense_records;
 mod derivative_lattice;
 pub mod event;
 mod ledger;
@@ -33,8 +35,10 @@ pub mod noise;
 mod schema;
 pub mod selection;
 pub mod sensitivity;
+mod sparse_records;
 
-pub use bounded_data::{BoundedData, Compressed, Orientation};
+pub use bounded_data::BoundedData;
 pub use curator::non_private_integer_gradient;
 pub use derivative_lattice::DerivativeLattice;
 pub use schema::{Bounds, Geometry, Schema, Target};
+pub use sparse_records::{Compressed, Orientation};

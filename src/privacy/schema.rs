@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::numeric::kernel::{LatticeMaps, MAX_FEATURE};
+use crate::numeric::kernel::{LatticeMaps, MAX_FEATURE, quantise};
 
 /// How features are scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -203,6 +203,11 @@ impl Schema {
             low: &self.low,
             high: &self.high,
         }
+    }
+
+    /// The integer of one value of feature `j`.
+    pub(crate) fn lattice_value(&self, x: f64, j: usize) -> i16 {
+        quantise(x, self.scale[j], self.offset[j], self.low[j], self.high[j])
     }
 
     /// Scaled target in [-1, 1] (classes are -1 and +1 already).
