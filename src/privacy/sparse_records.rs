@@ -129,9 +129,12 @@ where
             Ok((lengths, indices, values))
         })
         .collect();
-    let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for piece in pieces {
-        let (lengths, more_indices, more_values) = piece?;
+    let pieces = pieces.into_iter().collect::<Result<Vec<Parts>>>()?;
+    let stored = pieces.iter().map(|piece| piece.1.len()).sum();
+    let mut starts = Vec::with_capacity(major + 1);
+    starts.push(0);
+    let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+    for (lengths, more_indices, more_values) in pieces {
         for length in lengths {
             starts.push(starts[starts.len() - 1] + length);
         }
