@@ -1,6 +1,9 @@
 """Private estimators as scikit-learn users meet them."""
 
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -251,3 +254,25 @@ def test_progress_goes_to_stderr(classification, capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "5" in captured.err
+
+
+CTRL_C = """
+import os, signal, sys, threading, time
+import numpy as np
+from dpsparse import PrivateSparseClassifier
+X = np.random.default_rng(0).uniform(-1, 1, (20_000, 200))
+y = np.where(X[:, 0] > 0, 1, -1)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+model = PrivateSparseClassifier(n_iter=1_000_000, classes=(-1, 1))
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    print("interrupted", hasattr(model, "coef_"))
+"""
+
+
+def test_ctrl_c_stops_a_long_fit():
+    result = subprocess.run(
+        [sys.executable, "-c", CTRL_C], capture_output=True, text=True, check=False, timeout=60, env=os.environ
+    )
+    assert result.stdout == "interrupted False\n", result.stderr
