@@ -51,7 +51,7 @@ def main() -> None:
     F = np.asfortranarray(X)
 
     def cold(command: str):
-        """Our side right after numpy walked all its memory: neither the pass nor the read finds its bytes in a cache."""
+        """Our side right after numpy walked its memory: neither the pass nor the read finds its bytes in a cache."""
 
         def measure() -> float:
             X.T @ d
