@@ -25,13 +25,18 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def minima(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """Least seconds of each contender over rounds in which all take turns; a contender returns its own seconds."""
-    best = dict.fromkeys(contenders, float("inf"))
+def samples(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each contender in rounds in which all take turns; a contender returns its own seconds."""
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(2 if QUICK else rounds):
         for name, measure in contenders.items():
-            best[name] = min(best[name], measure())
-    return best
+            taken[name].append(measure())
+    return taken
+
+
+def minima(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """Least seconds of each contender over rounds in which all take turns."""
+    return {name: min(taken) for name, taken in samples(contenders, rounds).items()}
 
 
 def headline(claim: str) -> None:
