@@ -192,7 +192,7 @@ def run(
         save_picture(result, result.picture)
         print(f"Picture saved: {result.picture.resolve()}")
     elif plot:
-        print('No picture: matplotlib is not installed. Get it with: pip install "dpsparse[plot]"')
+        print("No picture: matplotlib is not installed. Get it with: pip install matplotlib")
     return result
 
 
