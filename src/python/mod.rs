@@ -1,11 +1,13 @@
 //! The Python module `dpsparse._core`: the only files that name pyo3.
 
 pub(crate) mod accounting;
+mod certificate;
 pub(crate) mod error;
 mod exact;
 mod private;
 mod records;
 mod selection;
+mod statement;
 mod threads;
 
 use pyo3::prelude::*;

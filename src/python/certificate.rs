@@ -1,0 +1,126 @@
+//! Certificates for Python.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use super::accounting::event_to_python;
+use crate::privacy::Bounds;
+use crate::privacy::event::Event;
+use crate::release::Certificate;
+
+pub(super) fn events_to_python(
+    py: Python<'_>,
+    events: impl Iterator<Item = (Event, u64)>,
+) -> PyResult<Vec<(Py<PyAny>, u64)>> {
+    events
+        .map(|(event, count)| Ok((event_to_python(py, &event)?, count)))
+        .collect()
+}
+
+/// The facts from which anyone can recompute the privacy of a release, and the assumptions that they rest on.
+#[pyclass(name = "Certificate", module = "dpsparse", frozen, eq)]
+#[derive(Clone, PartialEq)]
+pub(super) struct PyCertificate(pub(super) Certificate);
+
+#[pymethods]
+impl PyCertificate {
+    /// The least epsilon proved at this delta; infinite for a release that is not certified.
+    fn epsilon(&self, delta: f64) -> PyResult<f64> {
+        Ok(self.0.epsilon(delta)?)
+    }
+
+    /// The least delta proved at this epsilon; 1 for a release that is not certified.
+    fn delta(&self, epsilon: f64) -> PyResult<f64> {
+        Ok(self.0.delta(epsilon)?)
+    }
+
+    /// Recompute the claim from the events: True when they cost at most the claimed (epsilon, delta) and the mechanism is proved.
+    fn verify(&self) -> bool {
+        self.0.verify()
+    }
+
+    /// The (epsilon, delta) that was asked for.
+    #[getter]
+    fn claim(&self) -> (f64, f64) {
+        self.0.claim()
+    }
+
+    /// The mechanism in words.
+    #[getter]
+    fn mechanism(&self) -> &str {
+        self.0.mechanism()
+    }
+
+    /// Pairs of event and count.
+    #[getter]
+    fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
+        events_to_python(
+            py,
+            self.0
+                .events()
+                .iter()
+                .map(|spent| (spent.event, spent.count)),
+        )
+    }
+
+    /// What the guarantee assumes.
+    #[getter]
+    fn assumptions(&self) -> Vec<String> {
+        self.0.assumptions().to_vec()
+    }
+
+    /// Neighbouring relation: "replace-one" or "add-remove".
+    #[getter]
+    fn adjacency(&self) -> &'static str {
+        self.0.adjacency().name()
+    }
+
+    /// What is protected as one unit.
+    #[getter]
+    fn unit(&self) -> &str {
+        self.0.unit()
+    }
+
+    /// Public bounds of the features: lower and upper, one entry or one per feature.
+    #[getter]
+    fn bounds<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
+        let Bounds { lower, upper } = self.0.bounds().clone();
+        (lower.into_pyarray(py), upper.into_pyarray(py))
+    }
+
+    /// Whether all randomness came from the operating system; without it there is no guarantee.
+    #[getter]
+    fn secure(&self) -> bool {
+        self.0.secure()
+    }
+
+    /// Whether the guarantee is proved.
+    #[getter]
+    fn certified(&self) -> bool {
+        self.0.certified()
+    }
+
+    /// JSON text that `from_json` reads back to an equal certificate.
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// Read a certificate back; raises InvalidArgumentError for anything else.
+    #[classmethod]
+    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
+        Ok(Self(Certificate::from_json(text)?))
+    }
+
+    fn __repr__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (String,))> {
+        let from_json = slf.get_type().getattr("from_json")?;
+        Ok((from_json.unbind(), (slf.get().0.to_json(),)))
+    }
+}
