@@ -1,6 +1,7 @@
 //! Differentially private empirical risk minimisation with sparsity-inducing norms.
 //!
-//! Data flows one way: records -> bounded integers -> answer (noise inside) -> mechanism -> release. Map of the crate:
+//! Data flows one way: records -> bounded integers -> answer (noise inside) -> mechanism -> release. Map of
+//! the crate:
 //!
 //! | module | what stands there |
 //! |---|---|

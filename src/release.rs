@@ -22,11 +22,13 @@ pub struct Release {
     pub certificate: Certificate,
 }
 
-/// Runs a plan on records that were ingested under its public facts. `progress(done, total)` may stop the run.
+/// Runs a plan on records that were ingested under its public facts. `progress(done, total)` may stop the
+/// run.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] naming `data` when the public facts differ, [`Error::BudgetExceeded`] when the mechanism spent
-/// anything but its plan (nothing is released then), an error of `progress`, [`Error::Randomness`].
+/// [`Error::InvalidArgument`] naming `data` when the public facts differ, [`Error::BudgetExceeded`] when the
+/// mechanism spent anything but its plan (nothing is released then), an error of `progress`,
+/// [`Error::Randomness`].
 pub fn run(
     plan: &dyn Plan,
     data: &BoundedData,
@@ -184,8 +186,9 @@ impl Certificate {
         Ok(if self.certified { delta } else { 1.0 })
     }
 
-    /// Recomputes the claim from the events: true when they cost at most the claimed (epsilon, delta) and the mechanism is one
-    /// that is proved. Whether the randomness was secure is a separate fact, [`Certificate::secure`].
+    /// Recomputes the claim from the events: true when they cost at most the claimed (epsilon, delta) and the
+    /// mechanism is one that is proved. Whether the randomness was secure is a separate fact,
+    /// [`Certificate::secure`].
     pub fn verify(&self) -> bool {
         self.certified
             && self

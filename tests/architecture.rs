@@ -153,7 +153,8 @@ fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// Compiles a copy of the crate with `code` added to the mechanisms; returns the compiler's messages if it fails.
+/// Compiles a copy of the crate with `code` added to the mechanisms; returns the compiler's messages if it
+/// fails.
 fn compile_with(name: &str, code: &str) -> Result<(), String> {
     let copy = root().join("target").join("sealed").join(name);
     let _ = fs::remove_dir_all(&copy);

@@ -1,7 +1,8 @@
 use super::{Loss, Task, positive};
 use crate::error::Result;
 
-/// Huber's loss: r^2/2 for |r| <= threshold and threshold |r| - threshold^2/2 beyond, r = z - y: L = threshold, beta = 1.
+/// Huber's loss: r^2/2 for |r| <= threshold and threshold |r| - threshold^2/2 beyond, r = z - y: L =
+/// threshold, beta = 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Huber {
     threshold: f64,

@@ -4,8 +4,9 @@ use super::{Loss, Task};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Logistic;
 
-/// exp(x) for |x| <= 708 by range reduction and a degree-13 Taylor polynomial: relative error below 1e-14, branch-free
-/// (so that a loop over records vectorises) and without fused operations (so that every machine gets the same bits).
+/// exp(x) for |x| <= 708 by range reduction and a degree-13 Taylor polynomial: relative error below 1e-14,
+/// branch-free (so that a loop over records vectorises) and without fused operations (so that every machine
+/// gets the same bits).
 #[inline(always)]
 fn exp(x: f64) -> f64 {
     const LOG2_E: f64 = std::f64::consts::LOG2_E;

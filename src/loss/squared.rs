@@ -1,6 +1,7 @@
 use super::{Loss, Task};
 
-/// Squared loss, always (1/2)(z - y)^2: unbounded derivative, beta = 1. Private fits clamp the residual (MECHANISMS M3).
+/// Squared loss, always (1/2)(z - y)^2: unbounded derivative, beta = 1. Private fits clamp the residual
+/// (MECHANISMS M3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Squared;
 

@@ -24,9 +24,10 @@ const POINTS: usize = 4097;
 
 /// A user's own loss, known by a table of its derivative made **before any record is read** (MECHANISMS M1).
 ///
-/// The user's function is called on a public grid and never sees data: it cannot couple records, raise, loop or log on
-/// them. NaN becomes 0 and every entry is clamped to +-`lipschitz`, so the sensitivity holds whatever the function does.
-/// Between grid points the table is interpolated linearly, beyond +-`margin_bound` it is continued flat.
+/// The user's function is called on a public grid and never sees data: it cannot couple records, raise, loop
+/// or log on them. NaN becomes 0 and every entry is clamped to +-`lipschitz`, so the sensitivity holds
+/// whatever the function does. Between grid points the table is interpolated linearly, beyond
+/// +-`margin_bound` it is continued flat.
 #[derive(Debug, Clone)]
 pub struct Tabulated {
     table: Vec<f64>,

@@ -1,9 +1,10 @@
 //! Public default constants: where each comes from.
 
-/// Curvature constant of Frank-Wolfe for classifiers, per unit of smoothness and squared reach: Gamma = 0.088 beta reach^2, 0.022
-/// radius^2 for the logistic loss (MECHANISMS M3). The worst case (beta reach^2 times 4) overstates it fortyfold on real data.
-/// Accuracy at half to three times the iterations that it gives was measured on the synthetic problem of RIVALS.md (best at
-/// once), a9a and adult (best at once to twice, within .003), cod_rna and dna_splice (flat), epsilon 0.5, 1 and 4.
+/// Curvature constant of Frank-Wolfe for classifiers, per unit of smoothness and squared reach: Gamma = 0.088
+/// beta reach^2, 0.022 radius^2 for the logistic loss (MECHANISMS M3). The worst case (beta reach^2 times 4)
+/// overstates it fortyfold on real data. Accuracy at half to three times the iterations that it gives was
+/// measured on the synthetic problem of RIVALS.md (best at once), a9a and adult (best at once to twice,
+/// within .003), cod_rna and dna_splice (flat), epsilon 0.5, 1 and 4.
 pub const CLASSIFIER_CURVATURE: f64 = 0.088;
 
 /// The same for regressors, which want about twice the iterations: tuned on diamonds, california and garbage,
@@ -13,8 +14,8 @@ pub const REGRESSOR_CURVATURE: f64 = 0.3;
 /// Radius of a classifier's ball in scaled units (API).
 pub const CLASSIFIER_RADIUS: f64 = 10.0;
 
-/// Radius of a regressor's ball in scaled units, where targets fill [-1, 1]: the best of 2, 4 and 8 overall on diamonds,
-/// california and garbage at epsilon 1 and 4.
+/// Radius of a regressor's ball in scaled units, where targets fill [-1, 1]: the best of 2, 4 and 8 overall
+/// on diamonds, california and garbage at epsilon 1 and 4.
 pub const REGRESSOR_RADIUS: f64 = 4.0;
 
 /// Clamp of the residual of the squared loss in scaled units (MECHANISMS M3: 2, not radius + 1).

@@ -18,22 +18,24 @@ pub enum Calibration {
     /// By the accountant, to exactly the privacy asked for (MECHANISMS M2, M3, M12).
     #[default]
     Tight,
-    /// Laplace noise of scale L1 |C| sqrt(8 T ln(1/delta)) / (n epsilon), as TTZ Algorithm 2 prints it. Not proved under
-    /// replace-one and violated at epsilon = 10 (MECHANISMS M3): for reproduction, never certified.
+    /// Laplace noise of scale L1 |C| sqrt(8 T ln(1/delta)) / (n epsilon), as TTZ Algorithm 2 prints it. Not
+    /// proved under replace-one and violated at epsilon = 10 (MECHANISMS M3): for reproduction, never
+    /// certified.
     Paper,
 }
 
 /// Private Frank-Wolfe over a polytope (TTZ Algorithm 2, Theorems 2.4 and 2.5; MECHANISMS M3).
 ///
-/// theta <- (1 - mu_t) theta + mu_t s_t with mu_t = 2/(t + 2); vertex s_t is chosen by the exact exponential mechanism on
-/// the integer scores <s, gradient>. In unnormalised form u <- u + (t + 1) s_t and theta_t = 2 u_t / (t (t + 1)), so
-/// margins stay integers.
+/// theta <- (1 - mu_t) theta + mu_t s_t with mu_t = 2/(t + 2); vertex s_t is chosen by the exact exponential
+/// mechanism on the integer scores <s, gradient>. In unnormalised form u <- u + (t + 1) s_t and theta_t = 2
+/// u_t / (t (t + 1)), so margins stay integers.
 ///
-/// **Neighbours**: replace-one or add-remove. **Sensitivity**: [`crate::privacy::sensitivity`]. **Privacy**: T adaptive
-/// selections of bounded range epsilon0 each compose in Renyi divergence.
-/// **Penalised** (`penalty` alpha): minimises mean loss + alpha norm(theta) inside the ball by generalised conditional gradient
-/// (Harchaoui, Juditsky & Nemirovski 2015): every vertex has norm `radius`, so the linear step compares <s, gradient> + alpha radius
-/// with 0 for the origin, which becomes a candidate with a public constant score. Sensitivity and cost stay as they are.
+/// **Neighbours**: replace-one or add-remove. **Sensitivity**: [`crate::privacy::sensitivity`]. **Privacy**:
+/// T adaptive selections of bounded range epsilon0 each compose in Renyi divergence.
+/// **Penalised** (`penalty` alpha): minimises mean loss + alpha norm(theta) inside the ball by generalised
+/// conditional gradient (Harchaoui, Juditsky & Nemirovski 2015): every vertex has norm `radius`, so the
+/// linear step compares <s, gradient> + alpha radius with 0 for the origin, which becomes a candidate with a
+/// public constant score. Sensitivity and cost stay as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FrankWolfe {
     /// T; None: the public rule of [`FrankWolfe::plan`].
@@ -63,12 +65,12 @@ pub struct FrankWolfePlan {
 impl FrankWolfe {
     /// Plans a run: number of iterations, calibrated noise and the events that the run will spend.
     ///
-    /// With `n_iter` None, T minimises 2 Gamma/(T + 2) + ln|S| 2 D sqrt(T/(8 rho)) (TTZ Theorem 2.5 with the proved
-    /// constants), Gamma by [`crate::mechanism::defaults`], rho the zCDP budget of (epsilon, delta).
+    /// With `n_iter` None, T minimises 2 Gamma/(T + 2) + ln|S| 2 D sqrt(T/(8 rho)) (TTZ Theorem 2.5 with the
+    /// proved constants), Gamma by [`crate::mechanism::defaults`], rho the zCDP budget of (epsilon, delta).
     ///
     /// # Errors
-    /// Public parameters out of their domains; [`Error::UnsoundMechanism`] for the paper's calibration without
-    /// `allow_uncertified`.
+    /// Public parameters out of their domains; [`Error::UnsoundMechanism`] for the paper's calibration
+    /// without `allow_uncertified`.
     pub fn plan(&self, problem: Problem, polytope: Arc<dyn Polytope>) -> Result<FrankWolfePlan> {
         let delta = problem.validate()?;
         if self.calibration == Calibration::Paper && !self.allow_uncertified {
@@ -183,8 +185,8 @@ impl FrankWolfe {
     }
 }
 
-/// Sensitivity of a partial derivative of the mean loss with respect to a scaled coefficient: 2 L/n under replace-one, L/n
-/// under add-remove, times the records of a person.
+/// Sensitivity of a partial derivative of the mean loss with respect to a scaled coefficient: 2 L/n under
+/// replace-one, L/n under add-remove, times the records of a person.
 fn loss_sensitivity(problem: &Problem) -> f64 {
     let count = match problem.adjacency {
         Adjacency::ReplaceOne => 2.0,
@@ -238,7 +240,8 @@ impl Plan for FrankWolfePlan {
         vec![(*self.selection.event(), self.n_iter as u64)]
     }
 
-    /// On the linear score of a vertex: 1/eta of the exponential mechanism, or the scale of the paper's Laplace noise.
+    /// On the linear score of a vertex: 1/eta of the exponential mechanism, or the scale of the paper's
+    /// Laplace noise.
     fn noise_scale(&self) -> f64 {
         self.noise_scale
     }

@@ -1,4 +1,5 @@
-//! Mechanisms, built from the room's answers: one file each. A mechanism plans before data and cannot read a record.
+//! Mechanisms, built from the room's answers: one file each. A mechanism plans before data and cannot read a
+//! record.
 
 pub mod defaults;
 mod frank_wolfe;
@@ -38,8 +39,8 @@ pub trait Plan: std::fmt::Debug + Send + Sync {
     /// Predicted excess of the mean training loss over the best model of the constraint set.
     fn predicted_excess_risk(&self) -> f64;
 
-    /// Runs the plan. `progress(done, total)` is called after every iteration (public numbers) and may stop the run. Users call
-    /// [`crate::release::run`].
+    /// Runs the plan. `progress(done, total)` is called after every iteration (public numbers) and may stop
+    /// the run. Users call [`crate::release::run`].
     ///
     /// # Errors
     /// An error of `progress`, [`crate::Error::BudgetExceeded`], [`crate::Error::Randomness`].

@@ -33,8 +33,8 @@ impl Problem {
     /// delta, after all checks of public parameters.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `epsilon`, `delta`, `records_per_person`, `residual_bound`, `loss` or the number of
-    /// samples.
+    /// [`Error::InvalidArgument`] naming `epsilon`, `delta`, `records_per_person`, `residual_bound`, `loss`
+    /// or the number of samples.
     pub fn validate(&self) -> Result<f64> {
         if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
             return Err(Error::invalid("epsilon", "must be positive and finite"));

@@ -24,7 +24,8 @@ pub fn up(x: f64, relative: f64) -> f64 {
     (x + x * relative).next_up()
 }
 
-/// Moves a non-negative `x` down by the relative slack `relative` >= 0, and by one float more, not below zero.
+/// Moves a non-negative `x` down by the relative slack `relative` >= 0, and by one float more, not below
+/// zero.
 ///
 /// ```
 /// use dpsparse::numeric::directed::down;

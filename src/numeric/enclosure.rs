@@ -1,7 +1,7 @@
 //! Enclosures of 2^-x and exp(-x) in integer arithmetic: a fast one of about 57 bits and one of any width.
 //!
-//! The exact samplers compare lazily drawn uniform bits with such an enclosure and ask for a narrower one only when the
-//! bits drawn so far fall inside it (MECHANISMS M2). Nothing here uses floating point.
+//! The exact samplers compare lazily drawn uniform bits with such an enclosure and ask for a narrower one
+//! only when the bits drawn so far fall inside it (MECHANISMS M2). Nothing here uses floating point.
 
 use num_bigint::BigUint;
 
@@ -21,8 +21,8 @@ pub struct Interval {
 
 /// Enclosure of 2^-x, in units of 2^-63, for x in units of 2^-57 known by an interval.
 ///
-/// Lower end: 2^-x >= its Taylor sum with every operation rounded down. Upper end: the same plus the error bound of
-/// `exp2_neg_below`.
+/// Lower end: 2^-x >= its Taylor sum with every operation rounded down. Upper end: the same plus the error
+/// bound of `exp2_neg_below`.
 ///
 /// ```
 /// use dpsparse::numeric::enclosure::{Interval, exp2_neg};
@@ -43,9 +43,10 @@ const ERROR: u64 = 12;
 /// 2^-x rounded down, at most [`ERROR`] units of 2^-63 below the truth.
 ///
 /// x = k - g with k integer and g in (0, 1]; 2^-x = 2^-k exp(u), u = g ln 2 in [0, ln 2], by Horner's rule
-/// s_n = 1 + u s_{n+1} / n down from s_21 = 1. Every step rounds down twice (product, quotient), so its error obeys
-/// e_n <= (u e_{n+1} + 1) / n + 1 <= 0.7 e_{n+1}/n + 2, hence e_1 < 5; u itself is below its value by less than 2 units,
-/// which costs 2 exp(u) <= 4; the tail of the series is below u^21/21! 2^64 < 2^-6 units; 2^-k shrinks all this and adds 1.
+/// s_n = 1 + u s_{n+1} / n down from s_21 = 1. Every step rounds down twice (product, quotient), so its error
+/// obeys e_n <= (u e_{n+1} + 1) / n + 1 <= 0.7 e_{n+1}/n + 2, hence e_1 < 5; u itself is below its value by
+/// less than 2 units, which costs 2 exp(u) <= 4; the tail of the series is below u^21/21! 2^64 < 2^-6 units;
+/// 2^-k shrinks all this and adds 1.
 fn exp2_neg_below(x: u64) -> u64 {
     const LN2: u64 = 0xb172_17f7_d1cf_79ab; // floor(ln 2 * 2^64)
     let whole = x >> EXPONENT_BITS;
@@ -121,8 +122,8 @@ fn exp(t: &BigUint, precision: u64) -> (BigUint, BigUint) {
         term = ((term * t) >> precision) / n;
         sum += &term;
     }
-    // Here t < 1. Term n is low by e_n <= e_{n-1} t / n + 2 <= 4 units; the terms after the first zero one are below
-    // 4 units in all.
+    // Here t < 1. Term n is low by e_n <= e_{n-1} t / n + 2 <= 4 units; the terms after the first zero one
+    // are below 4 units in all.
     let hi = &sum + 4 * n + 4u8;
     (sum, hi)
 }

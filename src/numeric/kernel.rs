@@ -1,23 +1,24 @@
 //! Integer kernels over plain slices, with run-time dispatch to wider instructions.
 //!
-//! **The one file with `unsafe`.** Audit: every `unsafe` block is a call of a `target_feature` function right after its
-//! feature was detected, an unaligned vector load or store whose bounds are those of the chunk it touches, a prefetch (which
-//! touches nothing), or the advice on pages in [`zeros`]. Integer arithmetic is exact and floats are never contracted or
-//! reassociated, so every path returns the same bits.
+//! **The one file with `unsafe`.** Audit: every `unsafe` block is a call of a `target_feature` function right
+//! after its feature was detected, an unaligned vector load or store whose bounds are those of the chunk it
+//! touches, a prefetch (which touches nothing), or the advice on pages in [`zeros`]. Integer arithmetic is
+//! exact and floats are never contracted or reassociated, so every path returns the same bits.
 //!
-//! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] = 2^14.
+//! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] =
+//! 2^14.
 
 use rayon::prelude::*;
 
-/// Largest magnitude of a stored feature: two of them differ by at most 32766, so that a sparse entry stored relative
-/// to the value of an unstored zero fits an i16 and -32768 never occurs.
+/// Largest magnitude of a stored feature: two of them differ by at most 32766, so that a sparse entry stored
+/// relative to the value of an unstored zero fits an i16 and -32768 never occurs.
 pub const MAX_FEATURE: i16 = 16_383;
 
 /// Largest magnitude of a quantised derivative.
 pub const MAX_DERIVATIVE: i16 = 1 << 14;
 
-/// A vector of zeros that asks the operating system for large pages: fewer page faults on first touch, and columns far
-/// apart stay within reach of the translation buffers.
+/// A vector of zeros that asks the operating system for large pages: fewer page faults on first touch, and
+/// columns far apart stay within reach of the translation buffers.
 pub fn zeros(len: usize) -> Vec<i16> {
     #[allow(unused_mut)]
     let mut zeros = vec![0i16; len];
@@ -30,15 +31,16 @@ pub fn zeros(len: usize) -> Vec<i16> {
         if let Some(whole) = bytes.checked_sub(skip).map(|rest| rest / PAGE * PAGE)
             && whole > 0
         {
-            // SAFETY: the range lies inside the vector, and the advice changes no contents. Refusal is harmless.
+            // SAFETY: the range lies inside the vector, and the advice changes no contents. Refusal is
+            // harmless.
             unsafe { libc::madvise(start.add(skip).cast(), whole, libc::MADV_HUGEPAGE) };
         }
     }
     zeros
 }
 
-/// out_j = <column j, d> for columns stored one after the other, by all threads. `columns` must hold out.len() * d.len()
-/// entries.
+/// out_j = <column j, d> for columns stored one after the other, by all threads. `columns` must hold
+/// out.len() * d.len() entries.
 pub fn gradient_pass(columns: &[i16], d: &[i16], out: &mut [i64]) {
     debug_assert_eq!(columns.len(), out.len() * d.len());
     let n = d.len();
@@ -59,8 +61,8 @@ pub fn gradient_pass(columns: &[i16], d: &[i16], out: &mut [i64]) {
 
 /// Inner products of four columns with d. All five slices must have one length.
 ///
-/// Accumulators: products are below 2^28, sums of a pair below 2^29, of three pairs below 2^31 (i32); the i64 total of
-/// n < 2^31 products is below 2^59.
+/// Accumulators: products are below 2^28, sums of a pair below 2^29, of three pairs below 2^31 (i32); the i64
+/// total of n < 2^31 products is below 2^59.
 pub fn dot4(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
     debug_assert!(columns.iter().all(|column| column.len() == d.len()));
     #[cfg(target_arch = "x86_64")]
@@ -144,7 +146,8 @@ macro_rules! dispatch {
     }};
 }
 
-/// out_i = map(a_i, b_i), compiled for wide vectors too; `map` should be `#[inline(always)]` and free of branches.
+/// out_i = map(a_i, b_i), compiled for wide vectors too; `map` should be `#[inline(always)]` and free of
+/// branches.
 ///
 /// # Panics
 /// When the lengths differ.
@@ -185,7 +188,8 @@ pub struct LatticeMaps<'a> {
     pub high: &'a [f64],
 }
 
-/// One value, ties to even. A value that is not finite gives some lattice point: the caller checks finiteness.
+/// One value, ties to even. A value that is not finite gives some lattice point: the caller checks
+/// finiteness.
 #[inline(always)]
 pub fn quantise(x: f64, scale: f64, offset: f64, low: f64, high: f64) -> i16 {
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52: adding it rounds to an integer, ties to even
@@ -345,7 +349,8 @@ mod x86 {
             let mut sums = [_mm512_setzero_si512(); 4];
             for step in 0..RUN {
                 let at = start + step * LANES;
-                // SAFETY: at + LANES <= whole <= d.len(), and the columns are as long as d (sliced below by the caller).
+                // SAFETY: at + LANES <= whole <= d.len(), and the columns are as long as d (sliced below by
+                // the caller).
                 let derivative = unsafe { _mm512_loadu_si512(d[at..at + LANES].as_ptr().cast()) };
                 for (sum, column) in sums.iter_mut().zip(columns) {
                     // SAFETY: the slice index checks the same bounds on the column.

@@ -1,8 +1,9 @@
-//! The standard normal law where differences of tails matter: Mills' ratio m(x) = Q(x)/phi(x) and its decrements.
+//! The standard normal law where differences of tails matter: Mills' ratio m(x) = Q(x)/phi(x) and its
+//! decrements.
 //!
-//! With m(x) = integral over s > 0 of exp(-x s - s^2/2) ds, everything here is a sum or an integral of positive terms,
-//! so no relative accuracy is lost. Stated errors are multiples of u = 2^-53 and were checked against mpmath in
-//! tests/test_accounting.py through the curves that use them.
+//! With m(x) = integral over s > 0 of exp(-x s - s^2/2) ds, everything here is a sum or an integral of
+//! positive terms, so no relative accuracy is lost. Stated errors are multiples of u = 2^-53 and were checked
+//! against mpmath in tests/test_accounting.py through the curves that use them.
 
 use super::quadrature::gauss_legendre;
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -60,7 +61,8 @@ fn tail(x: f64) -> f64 {
 
 /// Mills' ratio m(x) = Q(x)/phi(x), Q = 1 - Phi; infinite below about -37.7.
 ///
-/// Relative error at most 8 u for x >= 4 and (8 + 3 x^2) u below (the argument of erfc and the exponent are rounded).
+/// Relative error at most 8 u for x >= 4 and (8 + 3 x^2) u below (the argument of erfc and the exponent are
+/// rounded).
 ///
 /// ```
 /// use dpsparse::numeric::normal::mills_ratio;
@@ -78,7 +80,8 @@ pub fn mills_ratio(x: f64) -> f64 {
 /// -m'(x) = 1 - x m(x), the rate at which Mills' ratio falls, for x >= -1.
 ///
 /// For x >= 4 it equals t m (from 1 - x/(x+t) = t/(x+t)): no cancellation. Below, x m(x) <= 0.95, so the
-/// subtraction loses at most a factor of 20 of an error of (10 + 3 x^2) u: relative error at most 1200 u < 2^-42.
+/// subtraction loses at most a factor of 20 of an error of (10 + 3 x^2) u: relative error at most 1200 u <
+/// 2^-42.
 ///
 /// ```
 /// use dpsparse::numeric::normal::mills_fall;
@@ -97,10 +100,10 @@ pub fn mills_fall(x: f64) -> f64 {
 /// m(a) - m(a + length) for a >= -length/2, length > 0, to a relative error of 2^-40.
 ///
 /// Up to length 1 it integrates the positive -m' by the ten-point rule. Its error term has
-/// -m^(21)(x) = integral of s^21 exp(-x s - s^2/2) <= exp(1/8 + 5) 21!! ~ 2e12 for x >= -1/2, decreasing in x as
-/// fast as the integrand itself (both are Laplace transforms of positive functions; for large x the ratio to -m' is
-/// 21!/x^20), so the relative error stays below 1e-17. Beyond length 1 the difference itself loses at most the
-/// factor m(a)/(m(a) - m(a+1)) <= a + 3, and a > 40 makes phi(a) underflow in every use.
+/// -m^(21)(x) = integral of s^21 exp(-x s - s^2/2) <= exp(1/8 + 5) 21!! ~ 2e12 for x >= -1/2, decreasing in x
+/// as fast as the integrand itself (both are Laplace transforms of positive functions; for large x the ratio
+/// to -m' is 21!/x^20), so the relative error stays below 1e-17. Beyond length 1 the difference itself loses
+/// at most the factor m(a)/(m(a) - m(a+1)) <= a + 3, and a > 40 makes phi(a) underflow in every use.
 ///
 /// ```
 /// use dpsparse::numeric::normal::mills_difference;

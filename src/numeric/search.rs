@@ -2,9 +2,9 @@
 
 /// The boundary of a monotone requirement, from its satisfied side.
 ///
-/// `excess(x)` <= 0 says that x satisfies the requirement. `bad` does not and `good` does (both already known,
-/// neither is evaluated again for the answer); the returned point was evaluated and satisfies it, or is
-/// `good`, and lies within `relative` of a point that does not. Brent's method on the values of `excess`
+/// `excess(x)` <= 0 says that x satisfies the requirement. `bad` does not and `good` does (both already
+/// known, neither is evaluated again for the answer); the returned point was evaluated and satisfies it, or
+/// is `good`, and lies within `relative` of a point that does not. Brent's method on the values of `excess`
 /// (Brent 1973, chapter 4), which falls back to bisection and so needs at most the square of its steps.
 ///
 /// ```
@@ -116,7 +116,8 @@ pub fn bisect<E>(
     Ok(good)
 }
 
-/// The smallest value of f met on an even grid of [low, high] refined by golden section around its best point.
+/// The smallest value of f met on an even grid of [low, high] refined by golden section around its best
+/// point.
 ///
 /// Every value met is a valid bound, so a function with several dips costs tightness only. NaN counts as
 /// infinite. `refine` golden steps shrink two grid steps by 0.618 each.

@@ -1,8 +1,8 @@
 use super::{Polytope, Structure};
 use crate::error::{Error, Result};
 
-/// {sum over groups g of max_{j in g} |theta_j| <= radius} for disjoint groups that cover every feature: vertices are
-/// the sign vectors of one group, times radius (MECHANISMS M3).
+/// {sum over groups g of max_{j in g} |theta_j| <= radius} for disjoint groups that cover every feature:
+/// vertices are the sign vectors of one group, times radius (MECHANISMS M3).
 #[derive(Debug, Clone)]
 pub struct GroupBall {
     radius: f64,
@@ -13,8 +13,8 @@ impl GroupBall {
     /// The ball of the given disjoint groups of features; the intercept, if any, is a group of its own.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming the group: empty, overlapping another, an index out of range, or a feature in no
-    /// group (the gauge would not be a norm).
+    /// [`Error::InvalidArgument`] naming the group: empty, overlapping another, an index out of range, or a
+    /// feature in no group (the gauge would not be a norm).
     ///
     /// ```
     /// use dpsparse::polytope::GroupBall;

@@ -1,6 +1,7 @@
 use super::{Polytope, Structure};
 
-/// {|theta|_inf <= radius}: vertices are all sign vectors times radius; a vertex is one sign per column (MECHANISMS M3).
+/// {|theta|_inf <= radius}: vertices are all sign vectors times radius; a vertex is one sign per column
+/// (MECHANISMS M3).
 #[derive(Debug, Clone)]
 pub struct LinfBall {
     radius: f64,

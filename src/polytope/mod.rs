@@ -1,7 +1,8 @@
-//! Constraint sets given by their vertices, in scaled units. The intercept, where there is one, is the last column.
+//! Constraint sets given by their vertices, in scaled units. The intercept, where there is one, is the last
+//! column.
 //!
-//! A new polytope is one file that implements [`Polytope`]. Coordinates are integers in units of [`Polytope::unit`], so
-//! that a margin is an integer combination of integer records.
+//! A new polytope is one file that implements [`Polytope`]. Coordinates are integers in units of
+//! [`Polytope::unit`], so that a margin is an integer combination of integer records.
 
 mod group_ball;
 mod l1_ball;
@@ -48,8 +49,9 @@ pub trait Polytope: std::fmt::Debug + Send + Sync {
     /// The largest sum of absolute integer coordinates of a vertex.
     fn l1_radius(&self) -> i64;
 
-    /// A public guess of the largest |<theta, x>| over the polytope for records with entries of size one: exact for the
-    /// l1 ball and the simplex, of random-sign size elsewhere. It only enters the choice of the number of iterations.
+    /// A public guess of the largest |<theta, x>| over the polytope for records with entries of size one:
+    /// exact for the l1 ball and the simplex, of random-sign size elsewhere. It only enters the choice of the
+    /// number of iterations.
     fn reach(&self) -> f64;
 
     /// A bound on |<theta, x>| over the polytope for records with entries in [-1, 1].

@@ -1,7 +1,8 @@
 use super::{Polytope, Structure};
 
-/// {theta >= 0, sum theta = radius}: vertices radius e_j. With an intercept the set is the convex hull of this simplex and
-/// of +-radius on the intercept, which is a candidate of the same selection (MECHANISMS M0, M3).
+/// {theta >= 0, sum theta = radius}: vertices radius e_j. With an intercept the set is the convex hull of
+/// this simplex and of +-radius on the intercept, which is a candidate of the same selection (MECHANISMS M0,
+/// M3).
 #[derive(Debug, Clone)]
 pub struct Simplex {
     radius: f64,

@@ -1,8 +1,8 @@
 use super::{Polytope, Structure};
 use crate::error::{Error, Result};
 
-/// The convex hull of explicit vertices, rounded to a lattice of 2^-20 of their largest entry. With an intercept the hull also
-/// takes +-(the largest entry) on the intercept column (MECHANISMS M0, M3).
+/// The convex hull of explicit vertices, rounded to a lattice of 2^-20 of their largest entry. With an
+/// intercept the hull also takes +-(the largest entry) on the intercept column (MECHANISMS M0, M3).
 #[derive(Debug, Clone)]
 pub struct VertexList {
     unit: f64,
@@ -17,7 +17,8 @@ impl VertexList {
     /// The hull of the rows of `vertices`, each with one entry per feature.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for no vertex, a wrong length, entries that are not finite, or all of them zero.
+    /// [`Error::InvalidArgument`] for no vertex, a wrong length, entries that are not finite, or all of them
+    /// zero.
     pub fn new(vertices: &[Vec<f64>], n_features: usize, intercept: bool) -> Result<Self> {
         let invalid = |problem: &str| Err(Error::invalid("vertices", problem));
         if vertices.is_empty() {

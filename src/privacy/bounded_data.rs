@@ -1,7 +1,7 @@
 //! Records, clipped to public bounds and stored as integers on entry (MECHANISMS M1).
 //!
-//! The fields are readable inside `privacy` only; that is what makes the room a room. Outside it a [`BoundedData`] can be
-//! made, passed on and dropped.
+//! The fields are readable inside `privacy` only; that is what makes the room a room. Outside it a
+//! [`BoundedData`] can be made, passed on and dropped.
 
 use ndarray::ArrayView2;
 use rayon::prelude::*;
@@ -42,8 +42,8 @@ pub struct BoundedData {
 pub(in crate::privacy) enum Columns {
     /// Columns one after the other, each with one entry per record.
     Dense(Vec<i16>),
-    /// Compressed columns. An unstored entry is `base` of its column (the lattice value of zero), a stored one is
-    /// base + value, |value| <= 32766.
+    /// Compressed columns. An unstored entry is `base` of its column (the lattice value of zero), a stored
+    /// one is base + value, |value| <= 32766.
     Sparse {
         starts: Vec<usize>,
         rows: Vec<u32>,
@@ -56,7 +56,8 @@ impl BoundedData {
     /// One parallel pass over a dense array of any strides: finiteness, clipping and rounding together.
     ///
     /// # Errors
-    /// [`Error::InvalidData`] for a wrong shape, entries that are not finite, too many records (2^31) or labels other than
+    /// [`Error::InvalidData`] for a wrong shape, entries that are not finite, too many records (2^31) or
+    /// labels other than
     /// -1 and +1.
     pub fn from_dense<T>(x: ArrayView2<T>, y: &[f64], schema: Schema) -> Result<Self>
     where
@@ -74,12 +75,13 @@ impl BoundedData {
         Ok(this)
     }
 
-    /// The same from a sparse matrix: indices are checked and duplicates summed before clipping, zeros stay unstored. The
-    /// integers are those that [`BoundedData::from_dense`] gives for the dense matrix.
+    /// The same from a sparse matrix: indices are checked and duplicates summed before clipping, zeros stay
+    /// unstored. The integers are those that [`BoundedData::from_dense`] gives for the dense matrix.
     ///
     /// # Errors
-    /// As for dense data, and [`Error::InvalidData`] for indices out of range; [`Error::InvalidArgument`] where `row_norm`
-    /// meets bounds that exclude zero (shortening a row would then move its unstored entries).
+    /// As for dense data, and [`Error::InvalidData`] for indices out of range; [`Error::InvalidArgument`]
+    /// where `row_norm` meets bounds that exclude zero (shortening a row would then move its unstored
+    /// entries).
     pub fn from_sparse<T, I>(
         x: Compressed<T, I>,
         orientation: Orientation,
@@ -146,8 +148,8 @@ impl BoundedData {
 
     /// gradient_j = sum_i d_i x_ij for every column, exactly.
     ///
-    /// No overflow: n < 2^31, |d_i| <= 2^14, |x_ij| < 2^14, so |gradient_j| < 2^59. Sparse: |stored value| < 2^15 gives
-    /// partial sums below 2^60, and base * sum d is below 2^59.
+    /// No overflow: n < 2^31, |d_i| <= 2^14, |x_ij| < 2^14, so |gradient_j| < 2^59. Sparse: |stored value| <
+    /// 2^15 gives partial sums below 2^60, and base * sum d is below 2^59.
     pub(in crate::privacy) fn gradient(&self, d: &[i16], gradient: &mut [i64]) {
         let p = self.schema.n_features();
         let total: i64 = d.iter().map(|&d| i64::from(d)).sum();
@@ -179,7 +181,8 @@ impl BoundedData {
         }
     }
 
-    /// margins_i += sum over (column, weight) of weight * x_i,column, exactly. The caller proves that nothing overflows.
+    /// margins_i += sum over (column, weight) of weight * x_i,column, exactly. The caller proves that nothing
+    /// overflows.
     pub(in crate::privacy) fn add_to_margins(&self, margins: &mut [i64], direction: &[(u32, i64)]) {
         let (n, p) = (margins.len(), self.schema.n_features());
         let mut constant = 0;
@@ -227,7 +230,8 @@ impl BoundedData {
         }
     }
 
-    /// Enforces sum_j x_ij^2 <= R^2 in integers, R = floor(16383 row_norm), by scaling longer rows towards zero.
+    /// Enforces sum_j x_ij^2 <= R^2 in integers, R = floor(16383 row_norm), by scaling longer rows towards
+    /// zero.
     fn shorten_rows(&mut self) -> Result<()> {
         let Some(norm) = self.schema.row_norm() else {
             return Ok(());
@@ -251,7 +255,8 @@ impl BoundedData {
             .collect();
         squares.fill(0);
         self.for_each_entry(|i, value| {
-            // Truncation moves towards zero: |new| <= |old| factor (1 + 2^-52), so the norm ends below the bound.
+            // Truncation moves towards zero: |new| <= |old| factor (1 + 2^-52), so the norm ends below the
+            // bound.
             if factors[i] < 1.0 {
                 *value = (f64::from(*value) * factors[i]) as i16;
             }

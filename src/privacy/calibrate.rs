@@ -1,4 +1,5 @@
-//! From a budget to a noise parameter: bisection on the accountant, always answered from the private side (MECHANISMS M12).
+//! From a budget to a noise parameter: bisection on the accountant, always answered from the private side
+//! (MECHANISMS M12).
 
 use super::accountant::{Accountant, check_delta, check_epsilon, epsilon_of_zcdp};
 use super::event::Event;
@@ -9,19 +10,22 @@ use crate::numeric::search::bisect;
 /// Relative width at which bisection stops.
 const WIDTH: f64 = 1e-13;
 
-/// Whether both answers of the accountant meet the budget; they agree up to rounding, and a budget that was calibrated must not be
-/// reported as exceeded by either.
+/// Whether both answers of the accountant meet the budget; they agree up to rounding, and a budget that was
+/// calibrated must not be reported as exceeded by either.
 fn meets(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<bool> {
     Ok(accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon)
 }
 
-/// The least noisy parameter in `bracket` for which `count` events `make_event(parameter)` are (epsilon, delta)-DP.
+/// The least noisy parameter in `bracket` for which `count` events `make_event(parameter)` are (epsilon,
+/// delta)-DP.
 ///
-/// Noise must be monotone in the parameter; its direction is found from the ends of the bracket. If the whole bracket is
-/// private the answer is its less noisy end, told by the Renyi divergence of order 2. The error type is that of `make_event`, for callers with their own.
+/// Noise must be monotone in the parameter; its direction is found from the ends of the bracket. If the whole
+/// bracket is private the answer is its less noisy end, told by the Renyi divergence of order 2. The error
+/// type is that of `make_event`, for callers with their own.
 ///
 /// # Errors
-/// `epsilon`, `delta`, `count` or `bracket` out of their domain, no end of the bracket private, or an error of `make_event`.
+/// `epsilon`, `delta`, `count` or `bracket` out of their domain, no end of the bracket private, or an error
+/// of `make_event`.
 ///
 /// ```
 /// use dpsparse::privacy::{calibrate::calibrate, event::Event};
@@ -120,10 +124,12 @@ pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
     Ok(down(bisect(private, high, low, WIDTH)?, 0.0))
 }
 
-/// The least sigma for which Gaussian noise on an answer of L2 `sensitivity` is (epsilon, delta)-DP by the exact curve, rounded up.
+/// The least sigma for which Gaussian noise on an answer of L2 `sensitivity` is (epsilon, delta)-DP by the
+/// exact curve, rounded up.
 ///
 /// # Errors
-/// `sensitivity` not positive and finite, `epsilon` negative or not finite, `delta` not strictly between 0 and 1.
+/// `sensitivity` not positive and finite, `epsilon` negative or not finite, `delta` not strictly between 0
+/// and 1.
 ///
 /// ```
 /// use dpsparse::privacy::calibrate::gaussian_sigma;

@@ -5,7 +5,8 @@ use super::derivative_lattice::DerivativeLattice;
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 
-/// The integer gradient sum_i d_i x_i at the public integer coefficients `theta`, with margins z_i = <theta, x_i> unit.
+/// The integer gradient sum_i d_i x_i at the public integer coefficients `theta`, with margins z_i = <theta,
+/// x_i> unit.
 ///
 /// **Not private**: for a curator's own checks, and for tests of the sensitivity (MECHANISMS M1, M13).
 ///

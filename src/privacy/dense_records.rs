@@ -13,7 +13,8 @@ const CHUNK: usize = 4096;
 /// Features per piece of work that reads rows.
 const PANEL: usize = 512;
 
-/// Records per tile of the pass that turns rows into columns: a tile is 64 KiB and gives two cache lines of each column.
+/// Records per tile of the pass that turns rows into columns: a tile is 64 KiB and gives two cache lines of
+/// each column.
 const TILE: usize = 64;
 
 pub(super) fn not_finite() -> Error {

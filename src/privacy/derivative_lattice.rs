@@ -9,7 +9,8 @@ use crate::numeric::kernel::{MAX_DERIVATIVE, round_clamped};
 /// Records per piece of work.
 const CHUNK: usize = 1024;
 
-/// The lattice of derivatives of one loss: 2^k with the largest k such that L 2^k <= 2^14, and the clamp floor(L 2^k).
+/// The lattice of derivatives of one loss: 2^k with the largest k such that L 2^k <= 2^14, and the clamp
+/// floor(L 2^k).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DerivativeLattice {
     scale: f64,
@@ -48,8 +49,8 @@ impl DerivativeLattice {
         self.scale
     }
 
-    /// d_i from margins and targets, record by record: entry i depends on record i and on the public `unit` only
-    /// (z_i = margins_i * unit), with the same operations for every record.
+    /// d_i from margins and targets, record by record: entry i depends on record i and on the public `unit`
+    /// only (z_i = margins_i * unit), with the same operations for every record.
     pub(in crate::privacy) fn derivatives(
         &self,
         loss: &dyn Loss,

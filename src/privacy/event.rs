@@ -1,7 +1,8 @@
 //! Privacy events: frozen facts about what was released, apart from the accountants that add them up.
 //!
-//! Each event has an upper bound R(a) on the Renyi divergence of every order a > 1 between neighbours, and some a zCDP parameter, a pure
-//! epsilon or an exact (epsilon, delta) curve. All are rounded up. They serialise as tagged JSON and are checked when read back.
+//! Each event has an upper bound R(a) on the Renyi divergence of every order a > 1 between neighbours, and
+//! some a zCDP parameter, a pure epsilon or an exact (epsilon, delta) curve. All are rounded up. They
+//! serialise as tagged JSON and are checked when read back.
 
 pub mod bounded_range;
 pub mod gaussian;
@@ -74,14 +75,16 @@ impl std::str::FromStr for Adjacency {
     deny_unknown_fields
 )]
 pub enum Event {
-    /// Continuous Gaussian noise, or its rounding (post-processing): the exact curve of Balle & Wang holds (M12).
+    /// Continuous Gaussian noise, or its rounding (post-processing): the exact curve of Balle & Wang holds
+    /// (M12).
     Gaussian {
         /// L2 sensitivity.
         sensitivity: f64,
         /// Standard deviation, in the units of the answer.
         sigma: f64,
     },
-    /// Discrete Gaussian noise: zCDP only; it does not satisfy the continuous curve (Canonne, Kamath & Steinke 2020; M12).
+    /// Discrete Gaussian noise: zCDP only; it does not satisfy the continuous curve (Canonne, Kamath &
+    /// Steinke 2020; M12).
     DiscreteGaussian {
         /// L2 sensitivity.
         sensitivity: f64,
@@ -100,20 +103,23 @@ pub enum Event {
     },
     /// Laplace noise, discrete or continuous, accounted as (sensitivity/scale)-DP.
     ///
-    /// The continuous law has a smaller Renyi curve, but the lattice variants that are drawn here do not inherit it: a discrete Laplace vector is not a
-    /// rounding of a continuous one. What both satisfy, whatever the lattice, is |ln P/Q| <= |k - k'|_1/scale <= sensitivity/scale.
+    /// The continuous law has a smaller Renyi curve, but the lattice variants that are drawn here do not
+    /// inherit it: a discrete Laplace vector is not a rounding of a continuous one. What both satisfy,
+    /// whatever the lattice, is |ln P/Q| <= |k - k'|_1/scale <= sensitivity/scale.
     Laplace {
         /// L1 sensitivity.
         sensitivity: f64,
         /// Scale of the law exp(-|k|/scale).
         scale: f64,
     },
-    /// A release with R(a) <= rho a for every order, such as a product of independent sign choices (M3 linf ball, M5).
+    /// A release with R(a) <= rho a for every order, such as a product of independent sign choices (M3 linf
+    /// ball, M5).
     ZeroConcentrated {
         /// The zCDP parameter.
         rho: f64,
     },
-    /// Objective perturbation with Gaussian b (M8): exact tail curves alone, Renyi or split curves in company.
+    /// Objective perturbation with Gaussian b (M8): exact tail curves alone, Renyi or split curves in
+    /// company.
     ObjectivePerturbation {
         /// L R2: the largest norm of one record's gradient.
         lipschitz_norm: f64,
@@ -244,8 +250,8 @@ impl Event {
         Ok(self)
     }
 
-    /// R(order): an upper bound on the Renyi divergence of that order between neighbours, rounded up; infinite for
-    /// an order that is not above 1, and at the infinite order unless the event is pure.
+    /// R(order): an upper bound on the Renyi divergence of that order between neighbours, rounded up;
+    /// infinite for an order that is not above 1, and at the infinite order unless the event is pure.
     ///
     /// ```
     /// use dpsparse::privacy::event::Event;
@@ -274,10 +280,11 @@ impl Event {
         }
     }
 
-    /// The zCDP parameter: R(a) <= rho a for all a > 1 (Bun & Steinke 2016); rounded up. None for objective perturbation, whose
-    /// Renyi bound does not vanish in proportion.
+    /// The zCDP parameter: R(a) <= rho a for all a > 1 (Bun & Steinke 2016); rounded up. None for objective
+    /// perturbation, whose Renyi bound does not vanish in proportion.
     ///
-    /// Gaussian laws D^2/(2 sigma^2); bounded range eps0^2/8 (Cesar & Rogers 2021); pure epsilon tanh(epsilon/2).
+    /// Gaussian laws D^2/(2 sigma^2); bounded range eps0^2/8 (Cesar & Rogers 2021); pure epsilon
+    /// tanh(epsilon/2).
     ///
     /// ```
     /// use dpsparse::privacy::event::Event;
@@ -380,7 +387,8 @@ impl Event {
     }
 }
 
-// `remote = "Self"` derives the two functions below as inherent ones, so that reading can check the parameters.
+// `remote = "Self"` derives the two functions below as inherent ones, so that reading can check the
+// parameters.
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         Event::serialize(self, serializer)

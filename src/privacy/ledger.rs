@@ -3,8 +3,8 @@
 use super::event::Event;
 use crate::error::{Error, Result};
 
-/// The events that a plan announced, spent one by one. An answer draws only after [`Budget::spend`] agreed, so a release can
-/// never contain more than its plan.
+/// The events that a plan announced, spent one by one. An answer draws only after [`Budget::spend`] agreed,
+/// so a release can never contain more than its plan.
 #[derive(Debug)]
 pub struct Budget {
     planned: Vec<(Event, u64)>,

@@ -9,9 +9,11 @@ use crate::numeric::kernel::{LatticeMaps, MAX_FEATURE, quantise};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Geometry {
-    /// x -> (2x - lo - hi)/(hi - lo): every feature fills [-1, 1] (mechanisms that use the maximum norm of a row).
+    /// x -> (2x - lo - hi)/(hi - lo): every feature fills [-1, 1] (mechanisms that use the maximum norm of a
+    /// row).
     Centred,
-    /// x -> x / max(|lo|, |hi|): zero stays zero (mechanisms that use the Euclidean norm of a row, or no intercept).
+    /// x -> x / max(|lo|, |hi|): zero stays zero (mechanisms that use the Euclidean norm of a row, or no
+    /// intercept).
     Uncentred,
 }
 
@@ -41,8 +43,8 @@ pub struct Bounds {
 
 /// Everything public that decides how records become bounded integers.
 ///
-/// A feature value becomes an integer in [-16383, 16383]; 16383 units are 1 in scaled units. The intercept, where there is
-/// one, is a further feature that is 16383 in every record.
+/// A feature value becomes an integer in [-16383, 16383]; 16383 units are 1 in scaled units. The intercept,
+/// where there is one, is a further feature that is 16383 in every record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     n_features: usize,
@@ -58,9 +60,9 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Checks the bounds and derives the map of every feature. `row_norm` is a public bound on the Euclidean norm of a
-    /// scaled row without the intercept; longer rows are scaled down to it. A feature with lo == hi is constant: its
-    /// scaled value and its coefficient are 0.
+    /// Checks the bounds and derives the map of every feature. `row_norm` is a public bound on the Euclidean
+    /// norm of a scaled row without the intercept; longer rows are scaled down to it. A feature with lo == hi
+    /// is constant: its scaled value and its coefficient are 0.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] naming `bounds`, `y_bounds`, `row_norm` or `X`.
@@ -230,7 +232,8 @@ impl Schema {
         }
     }
 
-    /// Coefficients and intercept in the user's units from those in scaled units (features first, then the intercept).
+    /// Coefficients and intercept in the user's units from those in scaled units (features first, then the
+    /// intercept).
     pub fn to_user_units(&self, scaled: &[f64]) -> (Vec<f64>, f64) {
         let unit = f64::from(MAX_FEATURE);
         let mut intercept = if self.intercept {

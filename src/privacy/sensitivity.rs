@@ -1,9 +1,10 @@
 //! Every sensitivity bound, in lattice integers, each with its proof (MECHANISMS M0, M1, M3).
 //!
-//! Setting: a record contributes d_i x_i to the integer gradient, |d_i| <= d_max, |x_ij| <= 16383. At a public theta d_i is a
-//! function of record i and public state only. Replacing a record replaces one contribution by another: the change is a
-//! difference of two contributions. Adding or removing one adds or removes a single contribution. A person who owns m records
-//! changes m of them: the triangle inequality multiplies every bound by m.
+//! Setting: a record contributes d_i x_i to the integer gradient, |d_i| <= d_max, |x_ij| <= 16383. At a
+//! public theta d_i is a function of record i and public state only. Replacing a record replaces one
+//! contribution by another: the change is a difference of two contributions. Adding or removing one adds or
+//! removes a single contribution. A person who owns m records changes m of them: the triangle inequality
+//! multiplies every bound by m.
 
 use super::event::Adjacency;
 use crate::error::{Error, Result};
@@ -67,8 +68,8 @@ impl Contribution {
         self.times(by_norm.map_or(by_entries, |bound| bound.max(FEATURE).min(by_entries)))
     }
 
-    /// Inner product with a vertex whose absolute integer coordinates sum to at most `l1`: |<v, d x>| <= d_max 16383 l1.
-    /// M3, explicit vertices.
+    /// Inner product with a vertex whose absolute integer coordinates sum to at most `l1`: |<v, d x>| <=
+    /// d_max 16383 l1. M3, explicit vertices.
     ///
     /// # Errors
     /// A bound beyond 2^62.

@@ -59,8 +59,8 @@ where
 /// Starts, minor indices and values of a matrix compressed along its major axis.
 pub(super) type Parts = (Vec<usize>, Vec<u32>, Vec<i16>);
 
-/// Reads a compressed matrix once: checks, sorts, sums duplicates, clips, and drops entries equal to their base.
-/// `feature(major, minor)` says which of the two indices is the feature.
+/// Reads a compressed matrix once: checks, sorts, sums duplicates, clips, and drops entries equal to their
+/// base. `feature(major, minor)` says which of the two indices is the feature.
 fn compress<T, I>(
     x: &Compressed<T, I>,
     major: usize,

@@ -2,9 +2,9 @@ use super::soft_threshold;
 
 /// The level t >= 0 at which sum_j (|v_j| - t)_+ = radius, or 0 where |v|_1 <= radius already.
 ///
-/// It is the multiplier of the projection onto {|x|_1 <= radius}: the projection is the soft threshold of v at t
-/// (Duchi, Shalev-Shwartz, Singer & Chandra 2008, section 4; their figure 2 is the expected O(p) search below).
-/// `radius` = 0 gives |v|_inf. `scratch` is overwritten: a caller that keeps it allocates only once.
+/// It is the multiplier of the projection onto {|x|_1 <= radius}: the projection is the soft threshold of v
+/// at t (Duchi, Shalev-Shwartz, Singer & Chandra 2008, section 4; their figure 2 is the expected O(p) search
+/// below). `radius` = 0 gives |v|_inf. `scratch` is overwritten: a caller that keeps it allocates only once.
 ///
 /// ```
 /// use dpsparse::prox::l1_ball_threshold;

@@ -1,4 +1,5 @@
-/// prox of `level`*|.| at v: argmin_x (x - v)^2/2 + level*|x| = sign(v) (|v| - level)_+ (Donoho & Johnstone 1994).
+/// prox of `level`*|.| at v: argmin_x (x - v)^2/2 + level*|x| = sign(v) (|v| - level)_+ (Donoho & Johnstone
+/// 1994).
 ///
 /// ```
 /// use dpsparse::prox::soft_threshold;

@@ -35,7 +35,8 @@ impl PyCertificate {
         Ok(self.0.delta(epsilon)?)
     }
 
-    /// Recompute the claim from the events: True when they cost at most the claimed (epsilon, delta) and the mechanism is proved.
+    /// Recompute the claim from the events: True when they cost at most the claimed (epsilon, delta) and the
+    /// mechanism is proved.
     fn verify(&self) -> bool {
         self.0.verify()
     }

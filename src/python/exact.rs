@@ -56,7 +56,8 @@ impl Matrix<'_> {
     }
 }
 
-/// What the Python estimators read: coefficients, intercept, objective, duality gap, passes, whether it converged.
+/// What the Python estimators read: coefficients, intercept, objective, duality gap, passes, whether it
+/// converged.
 type Fitted<'py> = (Bound<'py, PyArray1<f64>>, f64, f64, f64, usize, bool);
 
 /// Fits a linear model exactly; `_core.pyi` describes the arguments.

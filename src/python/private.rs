@@ -151,7 +151,8 @@ fn fit_private<'py>(
     ))
 }
 
-/// The integer gradient at given public coefficients: for a curator's own checks and for tests, never for release.
+/// The integer gradient at given public coefficients: for a curator's own checks and for tests, never for
+/// release.
 #[pyfunction]
 #[pyo3(signature = (statement, x, y, theta, unit))]
 fn non_private_gradient<'py>(

@@ -49,8 +49,8 @@ pub(super) enum Views<'a> {
 /// Orientation, shape and parts of a compressed matrix.
 type Sparse<'a, T, I> = (Orientation, (usize, usize), Compressed<'a, T, I>);
 
-/// The array itself, or a copy where its memory is not laid out in whole, aligned elements (a field of a packed record array,
-/// a shifted buffer): a view of such memory would mix the bytes of several records.
+/// The array itself, or a copy where its memory is not laid out in whole, aligned elements (a field of a
+/// packed record array, a shifted buffer): a view of such memory would mix the bytes of several records.
 pub(super) fn plain<'py, T: Element, D: Dimension>(
     array: &PyReadonlyArray<'py, T, D>,
 ) -> PyResult<PyReadonlyArray<'py, T, D>> {

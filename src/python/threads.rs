@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 /// How often work looks for Ctrl-C and reports progress.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// The process that loaded the module: rayon's global pool belongs to it. Its threads follow RAYON_NUM_THREADS.
+/// The process that loaded the module: rayon's global pool belongs to it. Its threads follow
+/// RAYON_NUM_THREADS.
 static HOME: OnceLock<u32> = OnceLock::new();
 
 /// The pool of a forked process, with its process number.
@@ -38,12 +39,12 @@ fn forked_pool() -> PyResult<Arc<ThreadPool>> {
 /// Notes `done` of `total` steps (public numbers); an error stops the work.
 pub(super) type Report<'r> = dyn FnMut(usize, usize) -> Result<()> + 'r;
 
-/// Runs parallel `work` with the interpreter free for others, on threads that exist in this process: in a forked child, work
-/// that waited for the lost threads of its parent would hang for ever.
+/// Runs parallel `work` with the interpreter free for others, on threads that exist in this process: in a
+/// forked child, work that waited for the lost threads of its parent would hang for ever.
 ///
-/// Whenever the work reports, and 50 ms have passed or it is done, Ctrl-C is honoured and `callback(done, total)` is called;
-/// whatever that raises stops the work. In a forked child the work runs on the pool's own thread, which sees no signals:
-/// there Ctrl-C takes effect when the work is done.
+/// Whenever the work reports, and 50 ms have passed or it is done, Ctrl-C is honoured and
+/// `callback(done, total)` is called; whatever that raises stops the work. In a forked child the work runs on
+/// the pool's own thread, which sees no signals: there Ctrl-C takes effect when the work is done.
 pub(super) fn run<R: Send>(
     py: Python<'_>,
     callback: Option<&Py<PyAny>>,

@@ -1,10 +1,12 @@
-//! Coordinate descent on a quadratic model of the risk plus the l1 penalty, over a working set of coordinates.
+//! Coordinate descent on a quadratic model of the risk plus the l1 penalty, over a working set of
+//! coordinates.
 //!
 //! At a point with weighted slopes d the model of the change of the risk under a change u of z is
-//! sum_i d_i u_i + h_i u_i^2/2. Its derivative r = d + h*u is all that the passes keep. The intercept is eliminated: an
-//! update t of theta_j comes with -t m_j of the intercept, m_j the h-weighted mean of column j, which is the joint
-//! minimum over the two because sum_i r_i = 0 throughout. In effect columns are centred, sparse ones included: the dense
-//! part of r is h times the scalar `offset`. One update is exact (Friedman, Hastie & Tibshirani 2010, section 2):
+//! sum_i d_i u_i + h_i u_i^2/2. Its derivative r = d + h*u is all that the passes keep. The intercept is
+//! eliminated: an update t of theta_j comes with -t m_j of the intercept, m_j the h-weighted mean of column
+//! j, which is the joint minimum over the two because sum_i r_i = 0 throughout. In effect columns are
+//! centred, sparse ones included: the dense part of r is h times the scalar `offset`. One update is exact
+//! (Friedman, Hastie & Tibshirani 2010, section 2):
 //!
 //! ```text
 //! theta_j <- soft_threshold(c_j theta_j - g_j, alpha) / c_j
@@ -130,8 +132,8 @@ impl QuadraticModel {
 
     /// Cost of one [`QuadraticModel::support_step`] in dot products with a column, roughly.
     ///
-    /// Small factorisations count as free. So small dense problems take the same path whether rows are weighted or
-    /// repeated, and end in the same point far below the tolerance.
+    /// Small factorisations count as free. So small dense problems take the same path whether rows are
+    /// weighted or repeated, and end in the same point far below the tolerance.
     pub fn support_step_cost<D: Design + ?Sized>(&self, design: &D, theta: &[f64]) -> f64 {
         let per_column = design.n_stored().max(1) as f64 / design.n_columns() as f64;
         let size = self.working.iter().filter(|&&j| theta[j] != 0.0).count() as f64;
@@ -143,8 +145,8 @@ impl QuadraticModel {
         }
     }
 
-    /// Newton's step on the support with a line search past changes of sign: the change of model plus penalty, never
-    /// positive, and whether no coordinate changed its sign.
+    /// Newton's step on the support with a line search past changes of sign: the change of model plus
+    /// penalty, never positive, and whether no coordinate changed its sign.
     pub fn support_step<D: Design + ?Sized>(
         &mut self,
         design: &D,
@@ -167,7 +169,8 @@ impl QuadraticModel {
         if !self.support_step.solve() {
             return (0.0, true);
         }
-        // h*u for the change u of the centred scores along the direction; slope and curvature do not rely on the solve.
+        // h*u for the change u of the centred scores along the direction; slope and curvature do not rely on
+        // the solve.
         self.image.fill(0.0);
         let (mut slope, mut curvature, mut shift) = (0.0, 0.0, 0.0);
         for ((&k, direction), gradient) in (self.support.iter())
@@ -198,7 +201,8 @@ impl QuadraticModel {
         }
         for (&k, direction) in self.support.iter().zip(&self.support_step.direction) {
             let value = &mut theta[self.working[k]];
-            // The same expression as in the line search: a coordinate whose kink stopped it becomes exactly 0.
+            // The same expression as in the line search: a coordinate whose kink stopped it becomes exactly
+            // 0.
             *value = if -*value / direction == t {
                 0.0
             } else {

@@ -3,7 +3,8 @@ use rayon::prelude::*;
 
 /// The matrix X of a linear model, as the solvers see it: n rows (records) and p columns (features).
 ///
-/// An implementation is trusted to be linear; a type whose entries must stay hidden can implement it privately.
+/// An implementation is trusted to be linear; a type whose entries must stay hidden can implement it
+/// privately.
 ///
 /// ```
 /// use dpsparse::solver::{DenseDesign, Design};
@@ -31,14 +32,15 @@ pub trait Design: Sync {
     /// out_i += scale * h_i * x_ij.
     fn add_scaled(&self, j: usize, scale: f64, h: &[f64], out: &mut [f64]);
 
-    /// m = sum_i h_i x_ij / total and sum_i h_i (x_ij - m)^2, in two passes: no cancellation where a mean is far from 0.
-    /// `total` is sum_i h_i > 0.
+    /// m = sum_i h_i x_ij / total and sum_i h_i (x_ij - m)^2, in two passes: no cancellation where a mean is
+    /// far from 0. `total` is sum_i h_i > 0.
     fn centred_moments(&self, j: usize, h: &[f64], total: f64) -> (f64, f64);
 
     /// sum_i h_i x_ij^2.
     fn squared_norm(&self, j: usize, h: &[f64]) -> f64;
 
-    /// out = X' v. Every entry is one [`Design::dot`], so the result does not depend on the number of threads.
+    /// out = X' v. Every entry is one [`Design::dot`], so the result does not depend on the number of
+    /// threads.
     fn transpose_multiply(&self, v: &[f64], out: &mut [f64]) {
         out.par_iter_mut()
             .with_min_len(64)
@@ -194,8 +196,8 @@ impl CscDesign {
     /// Column j holds `values[starts[j]..starts[j + 1]]` in the rows `rows[starts[j]..starts[j + 1]]`.
     ///
     /// # Errors
-    /// An empty matrix, lengths that do not match, rows of a column that are not strictly increasing (sort them and sum
-    /// duplicates) or lie outside the matrix, or a value that is not finite.
+    /// An empty matrix, lengths that do not match, rows of a column that are not strictly increasing (sort
+    /// them and sum duplicates) or lie outside the matrix, or a value that is not finite.
     ///
     /// ```
     /// use dpsparse::solver::{CscDesign, Design};

@@ -8,16 +8,18 @@
 //!                       >= -sum_i w_i l*(a_i; y_i) - sum_j (|v_j| - alpha)_+^2 / (2 ridge)          =: D_alpha(a)
 //! ```
 //!
-//! (Rockafellar 1970, theorem 31.1; the second line minimises over each theta_j). Without a ridge the last sum is 0 where
+//! (Rockafellar 1970, theorem 31.1; the second line minimises over each theta_j). Without a ridge the last
+//! sum is 0 where
 //! |v|_inf <= alpha and infinite elsewhere, so a is scaled by alpha/|v|_inf (El Ghaoui, Viallon & Rabbani 2012); 0 is in
-//! the domain of every conjugate and domains are convex, so the scaled point is feasible. Over the ball, any t >= 0 gives
-//! risk >= risk + t(|theta|_1 - radius), hence
+//! the domain of every conjugate and domains are convex, so the scaled point is feasible. Over the ball, any
+//! t >= 0 gives risk >= risk + t(|theta|_1 - radius), hence
 //!
 //! ```text
 //! min over the ball >= D_t(a) - t radius      for every t >= 0,
 //! ```
 //!
-//! and at a fixed a the best t solves sum_j (|v_j| - t)_+ = ridge*radius: the level of a projection onto an l1 ball. At ridge 0 it is
+//! and at a fixed a the best t solves sum_j (|v_j| - t)_+ = ridge*radius: the level of a projection onto an
+//! l1 ball. At ridge 0 it is
 //! |v|_inf and the gap at a = l' is Frank and Wolfe's, <v, theta> + radius |v|_inf (Jaggi 2013).
 
 use super::point::Point;
@@ -125,7 +127,8 @@ impl BallBound {
         self.dual = self.dual.max(dual - alpha * self.radius);
     }
 
-    /// Takes the lower bound of `point`, and the point itself where it lies in the ball and is the best so far.
+    /// Takes the lower bound of `point`, and the point itself where it lies in the ball and is the best so
+    /// far.
     pub fn observe<D: Design + ?Sized>(&mut self, problem: &Problem<'_, D>, point: &Point) {
         let budget = problem.ridge() * self.radius;
         let level = l1_ball_threshold(&point.correlations, budget, &mut self.scratch);

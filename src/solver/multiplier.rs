@@ -1,5 +1,5 @@
-//! The constrained form by its multiplier: the penalised minimiser of penalty alpha has a norm that does not increase with
-//! alpha, and where the norm is the radius it is the constrained minimiser.
+//! The constrained form by its multiplier: the penalised minimiser of penalty alpha has a norm that does not
+//! increase with alpha, and where the norm is the radius it is the constrained minimiser.
 
 use super::Design;
 use super::duality_gap::BallBound;
@@ -15,13 +15,13 @@ struct End {
 
 /// Narrows a bracket of the penalty until `bound` has converged or iterations run out.
 ///
-/// The inner end is in the ball, the outer end outside. Between two solutions their mixture of norm `radius` is a
-/// candidate: it is optimal up to the bracket's width times the radius, also where the norm jumps (losses with linear
-/// parts have several minimisers for one penalty). Where the ball holds the unconstrained minimum there is no outer end:
-/// a penalty of target/(2 radius) then costs at most half the target.
+/// The inner end is in the ball, the outer end outside. Between two solutions their mixture of norm `radius`
+/// is a candidate: it is optimal up to the bracket's width times the radius, also where the norm jumps
+/// (losses with linear parts have several minimisers for one penalty). Where the ball holds the unconstrained
+/// minimum there is no outer end: a penalty of target/(2 radius) then costs at most half the target.
 ///
-/// The next penalty is that of the secant (norms are piecewise linear in the penalty for piecewise quadratic losses), or
-/// the midpoint where three secants did not halve the bracket.
+/// The next penalty is that of the secant (norms are piecewise linear in the penalty for piecewise quadratic
+/// losses), or the midpoint where three secants did not halve the bracket.
 pub(super) fn search<D: Design + ?Sized>(
     newton: &mut ProximalNewton<'_, '_, D>,
     bound: &mut BallBound,

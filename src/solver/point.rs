@@ -82,10 +82,11 @@ impl Point {
 
 /// Shrinks the heavier of the positive and the negative slopes such that sum_i w_i a_i = 0.
 ///
-/// A free intercept b makes the dual function minus infinity unless that sum vanishes. Shrinking towards 0 keeps every a_i in
-/// the domain of the conjugate, an interval that contains 0 (0 is the slope where the loss is least); shifting would
-/// not. At the best intercept the factor is 1 up to rounding. What is left, at most a few epsilon times sum w|a|, enters
-/// a bound as |b* - b| times that: no more than the rounding error of evaluating the risk at b*.
+/// A free intercept b makes the dual function minus infinity unless that sum vanishes. Shrinking towards 0
+/// keeps every a_i in the domain of the conjugate, an interval that contains 0 (0 is the slope where the loss
+/// is least); shifting would not. At the best intercept the factor is 1 up to rounding. What is left, at most
+/// a few epsilon times sum w|a|, enters a bound as |b* - b| times that: no more than the rounding error of
+/// evaluating the risk at b*.
 fn balance(slopes: &mut [f64], weights: &[f64]) {
     let (mut positive, mut negative) = (0.0, 0.0);
     for (a, w) in slopes.iter().zip(weights) {
@@ -109,8 +110,9 @@ fn balance(slopes: &mut [f64], weights: &[f64]) {
 
 /// argmin_b sum_i w_i l(s_i + b; y_i) by Newton's method inside a bracket of the root of the derivative.
 ///
-/// Newton's step is taken where it stays in the bracket and is no longer than a bound that grows fourfold each time (the
-/// curvature may vanish); after 30 steps bisection alternates with it, so the bracket closes for any convex loss.
+/// Newton's step is taken where it stays in the bracket and is no longer than a bound that grows fourfold
+/// each time (the curvature may vanish); after 30 steps bisection alternates with it, so the bracket closes
+/// for any convex loss.
 fn best_intercept<D: Design + ?Sized>(problem: &Problem<'_, D>, scores: &[f64], guess: f64) -> f64 {
     let loss = problem.loss();
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);

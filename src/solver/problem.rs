@@ -18,9 +18,10 @@ impl<'a, D: Design + ?Sized> Problem<'a, D> {
     /// sum_i w_i l(z_i; y_i) / sum_i w_i + (ridge/2)|theta|_2^2; no weights means equal weights.
     ///
     /// # Errors
-    /// Lengths that do not match X; targets or weights that are not finite; negative weights or weights that sum to 0;
-    /// labels other than -1 and +1 for a classification loss, or only one label of positive weight together with an
-    /// intercept (the best intercept would be infinite); a loss known by its derivative only; a negative ridge.
+    /// Lengths that do not match X; targets or weights that are not finite; negative weights or weights that
+    /// sum to 0; labels other than -1 and +1 for a classification loss, or only one label of positive weight
+    /// together with an intercept (the best intercept would be infinite); a loss known by its derivative
+    /// only; a negative ridge.
     pub fn new(
         design: &'a D,
         targets: &'a [f64],

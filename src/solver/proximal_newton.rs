@@ -22,12 +22,14 @@ pub(super) struct Outcome {
     pub converged: bool,
 }
 
-/// Proximal Newton method (Lee, Sun & Saunders 2014) with a trust region in the form of damping, on a working set.
+/// Proximal Newton method (Lee, Sun & Saunders 2014) with a trust region in the form of damping, on a working
+/// set.
 ///
-/// The model takes h_i = w_i max(l''_i, damping * beta). A step is kept where it brings a twentieth of the decrease that
-/// the model promised; otherwise the damping grows. At damping 1 the model majorises the risk (l'' <= beta), so that a
-/// step cannot fail: the method converges for every smooth convex loss, the piecewise quadratic ones included, and for
-/// the squared loss, whose model is exact, it is plain coordinate descent.
+/// The model takes h_i = w_i max(l''_i, damping * beta). A step is kept where it brings a twentieth of the
+/// decrease that the model promised; otherwise the damping grows. At damping 1 the model majorises the risk
+/// (l'' <= beta), so that a step cannot fail: the method converges for every smooth convex loss, the
+/// piecewise quadratic ones included, and for the squared loss, whose model is exact, it is plain coordinate
+/// descent.
 pub(super) struct ProximalNewton<'r, 'a, D: ?Sized> {
     problem: &'r Problem<'a, D>,
     progress: &'r mut Progress<'r>,
@@ -116,7 +118,8 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
         trial
     }
 
-    /// Minimises risk + alpha |theta|_1 until the gap is at most `target`. `ball` sees every point and may end it too.
+    /// Minimises risk + alpha |theta|_1 until the gap is at most `target`. `ball` sees every point and may
+    /// end it too.
     pub fn minimise(
         &mut self,
         alpha: f64,
@@ -197,7 +200,8 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             self.trial.update_risk(problem);
             let change = self.trial.risk + alpha * self.trial.l1_norm() - old_objective;
             if -promised <= 16.0 * self.point.rounding {
-                // Rounding hides such a change of the objective, but not its effect on the gap, which is of first order.
+                // Rounding hides such a change of the objective, but not its effect on the gap, which is of
+                // first order.
                 self.trial.update_dual(problem);
                 let kept =
                     self.own_gap(&self.trial, alpha) < 0.9 * self.own_gap(&self.point, alpha);
@@ -243,9 +247,10 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
 
     /// Passes over the working set until they bring little; returns the change of model plus penalty.
     ///
-    /// Passes may cost as much as the full gradient that follows them, and at least twenty are allowed. Where those do not
-    /// suffice, steps on the support follow, which may cost as much as the passes so far. Where such a step ends at a change
-    /// of sign, that coordinate leaves the support and the smaller system is next.
+    /// Passes may cost as much as the full gradient that follows them, and at least twenty are allowed. Where
+    /// those do not suffice, steps on the support follow, which may cost as much as the passes so far. Where
+    /// such a step ends at a change of sign, that coordinate leaves the support and the smaller system is
+    /// next.
     fn minimise_model(&mut self, gap: f64, reported: f64) -> Result<f64> {
         let design = self.problem.design();
         let most = (design.n_columns() / self.model.working.len().max(1)).max(20);

@@ -1,5 +1,5 @@
-//! Newton's step of the quadratic model on the present support with the present signs: where coordinate descent crawls
-//! because columns are nearly dependent, this one linear system replaces thousands of passes.
+//! Newton's step of the quadratic model on the present support with the present signs: where coordinate
+//! descent crawls because columns are nearly dependent, this one linear system replaces thousands of passes.
 
 use super::Design;
 use super::design::dot;
@@ -87,8 +87,9 @@ impl SupportStep {
         true
     }
 
-    /// Minimises phi(t) = slope*t + curvature*t^2/2 + alpha*sum_j (|theta_j + t D_j| - |theta_j| - t D_j sign theta_j) over
-    /// t >= 0 for the direction D; returns t, phi(t) and whether no coordinate changed its sign.
+    /// Minimises phi(t) = slope*t + curvature*t^2/2 + alpha*sum_j (|theta_j + t D_j| - |theta_j| - t D_j sign
+    /// theta_j) over t >= 0 for the direction D; returns t, phi(t) and whether no coordinate changed its
+    /// sign.
     ///
     /// phi' grows by 2 alpha |D_j| where coordinate j changes its sign, and is linear in between.
     pub fn line_search(

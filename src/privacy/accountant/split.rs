@@ -1,7 +1,9 @@
-//! Basic composition of objective perturbations: epsilons add and deltas add (Dwork & Roth 2014, theorem B.1, valid adaptively).
+//! Basic composition of objective perturbations: epsilons add and deltas add (Dwork & Roth 2014, theorem B.1,
+//! valid adaptively).
 //!
-//! How the budget is split is free, so only tightness depends on it. The perturbations share a common number tau of standard deviations:
-//! epsilon_i(tau) = constant part + M_i tau, whose sum is known without any inversion.
+//! How the budget is split is free, so only tightness depends on it. The perturbations share a common number
+//! tau of standard deviations: epsilon_i(tau) = constant part + M_i tau, whose sum is known without any
+//! inversion.
 
 use crate::numeric::directed::{add_up, mul_up, up};
 use crate::numeric::search::{bisect, boundary, minimum};
@@ -52,7 +54,8 @@ impl Split {
     /// delta of the perturbations alone.
     pub(super) fn delta(&self, epsilon: f64) -> f64 {
         if let [(part, count)] = self.0.as_slice() {
-            // Equal shares; the share is rounded down by taking the float below unless the division is by one.
+            // Equal shares; the share is rounded down by taking the float below unless the division is by
+            // one.
             let share = if *count == 1.0 {
                 epsilon
             } else {
@@ -96,7 +99,8 @@ impl Split {
         boundary(|x| log_excess(self.delta(x), target), 0.0, high, 1e-15)
     }
 
-    /// delta in company: the least delta_split(tau) + rest(epsilon - epsilon_split(tau)), or `known` if that is less.
+    /// delta in company: the least delta_split(tau) + rest(epsilon - epsilon_split(tau)), or `known` if that
+    /// is less.
     ///
     /// The search is left out where `known` is below what any tau >= 0 leaves to the rest.
     pub(super) fn delta_with(&self, epsilon: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {
@@ -122,7 +126,8 @@ impl Split {
         }
     }
 
-    /// epsilon in company: the least epsilon_split(tau) + rest(target - delta_split(tau)), or `known` if that is less.
+    /// epsilon in company: the least epsilon_split(tau) + rest(target - delta_split(tau)), or `known` if that
+    /// is less.
     ///
     /// The search is left out where `known` is below the sum of both parts with the whole delta each.
     pub(super) fn epsilon_with(&self, target: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {

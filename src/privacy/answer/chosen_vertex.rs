@@ -17,19 +17,22 @@ use crate::privacy::sensitivity::Contribution;
 /// Randomisation of one selection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SelectionNoise {
-    /// Exact exponential mechanism, epsilon0-bounded-range (independent signs: the same epsilon0^2/8-zCDP in all).
+    /// Exact exponential mechanism, epsilon0-bounded-range (independent signs: the same epsilon0^2/8-zCDP in
+    /// all).
     Exponential {
         /// Cost of one selection.
         epsilon0: f64,
     },
-    /// Report-noisy-minimum with Laplace noise as TTZ print it: **no guarantee is proved for its calibration**.
+    /// Report-noisy-minimum with Laplace noise as TTZ print it: **no guarantee is proved for its
+    /// calibration**.
     Laplace {
         /// Scale in lattice units of a score.
         scale: f64,
     },
 }
 
-/// How vertices of one polytope are selected from one schema: sensitivity, event and noise, all before any data.
+/// How vertices of one polytope are selected from one schema: sensitivity, event and noise, all before any
+/// data.
 #[derive(Debug, Clone)]
 pub struct SelectionPlan {
     sensitivity: u64,
@@ -80,8 +83,8 @@ impl SelectionPlan {
     /// The plan of every selection of one release.
     ///
     /// # Errors
-    /// A sensitivity or an epsilon0 that the exact sampler does not take, or Laplace noise on a structure that has no list
-    /// of candidates.
+    /// A sensitivity or an epsilon0 that the exact sampler does not take, or Laplace noise on a structure
+    /// that has no list of candidates.
     pub fn new(
         polytope: &dyn Polytope,
         schema: &Schema,
@@ -92,8 +95,9 @@ impl SelectionPlan {
         debug_assert_eq!(contribution.derivative, lattice.bound());
         let sensitivity = Self::sensitivity_of(polytope, schema, contribution)?;
         let event = match (noise, polytope.structure()) {
-            // Independent signs: eta = epsilon0/(2 D2) and rho = eta^2/2 |d|_2^2 <= eta^2 D2^2/2 = epsilon0^2/8: each sign is a
-            // selection of bounded range 2 eta |d_j|, and zCDP adds over independent choices (M3, M5).
+            // Independent signs: eta = epsilon0/(2 D2) and rho = eta^2/2 |d|_2^2 <= eta^2 D2^2/2 =
+            // epsilon0^2/8: each sign is a selection of bounded range 2 eta |d_j|, and zCDP adds over
+            // independent choices (M3, M5).
             (SelectionNoise::Exponential { epsilon0 }, Structure::Signs { .. }) => {
                 Event::zero_concentrated((epsilon0 * epsilon0 / 8.0).next_up())?
             }
@@ -123,8 +127,9 @@ impl SelectionPlan {
         })
     }
 
-    /// Makes the origin a further candidate, with the constant score `-penalty`: the linear step of a penalised problem, where
-    /// every vertex costs `penalty` and the origin nothing. A public constant has sensitivity 0, so nothing else changes.
+    /// Makes the origin a further candidate, with the constant score `-penalty`: the linear step of a
+    /// penalised problem, where every vertex costs `penalty` and the origin nothing. A public constant has
+    /// sensitivity 0, so nothing else changes.
     ///
     /// # Errors
     /// A penalty outside [0, 2^60), or a structure that has no list of coordinates.
@@ -156,10 +161,11 @@ impl SelectionPlan {
     }
 }
 
-/// Selects vertices of a polytope by the linear score <v, gradient> at the current, public, coefficient vector.
+/// Selects vertices of a polytope by the linear score <v, gradient> at the current, public, coefficient
+/// vector.
 ///
-/// The margins <x_i, u> of the unnormalised iterate u live in here, as integers: they follow from the records and from the
-/// vertices selected so far. What leaves is the selected vertex.
+/// The margins <x_i, u> of the unnormalised iterate u live in here, as integers: they follow from the records
+/// and from the vertices selected so far. What leaves is the selected vertex.
 pub struct VertexSelector<'a> {
     data: &'a BoundedData,
     loss: &'a dyn Loss,
@@ -317,7 +323,8 @@ impl<'a> VertexSelector<'a> {
 
     /// u += weight * vertex: moves the margins along. `vertex` is public, as everything outside the room is.
     ///
-    /// The caller proves that sum over steps of weight |vertex|_1 stays below 2^46, so that margins stay below 2^60.
+    /// The caller proves that sum over steps of weight |vertex|_1 stays below 2^46, so that margins stay
+    /// below 2^60.
     pub fn advance(&mut self, vertex: &[(u32, i64)], weight: i64) {
         let direction: Vec<(u32, i64)> = vertex
             .iter()

@@ -1,12 +1,16 @@
 //! The exact Renyi curve of eps0-bounded-range mechanisms, such as the exponential mechanism (MECHANISMS M2).
 //!
-//! Let the loss ln(P/Q) lie in [t - eps0, t], 0 <= t <= eps0. X = P/Q then lies in [e^(t-eps0), e^t] and has mean 1 under Q, and x^a is convex, so E_Q X^a
-//! is at most the chord at 1: p e^(a t) + (1-p) e^(a (t-eps0)), p = (e^-t - e^-eps0)/(1 - e^-eps0) from p e^t + (1-p) e^(t-eps0) = 1. The two-point law
-//! attains it, so the bound is exact (Dong, Durfee & Rogers 2020; Cesar & Rogers 2021). With y = e^t, A = 1 - e^(-a eps0) and B = e^-eps0 - e^(-a eps0),
+//! Let the loss ln(P/Q) lie in [t - eps0, t], 0 <= t <= eps0. X = P/Q then lies in [e^(t-eps0), e^t] and has
+//! mean 1 under Q, and x^a is convex, so E_Q X^a is at most the chord at 1: p e^(a t) + (1-p) e^(a (t-eps0)),
+//! p = (e^-t - e^-eps0)/(1 - e^-eps0) from p e^t + (1-p) e^(t-eps0) = 1. The two-point law attains it, so the
+//! bound is exact (Dong, Durfee & Rogers 2020; Cesar & Rogers 2021). With y = e^t, A = 1 - e^(-a eps0) and B
+//! = e^-eps0 - e^(-a eps0),
 //!   (1 - e^-eps0) E_Q (P/Q)^a = y^(a-1) A - y^a B,
-//! greatest at y = (a-1) A/(a B), where it is y^(a-1) A/a. Write s(x) = ln(sinh(x/2)/(x/2)), so that ln((1 - e^-x)/x) = s(x) - x/2; collecting terms,
+//! greatest at y = (a-1) A/(a B), where it is y^(a-1) A/a. Write s(x) = ln(sinh(x/2)/(x/2)), so that ln((1 -
+//! e^-x)/x) = s(x) - x/2; collecting terms,
 //!   R(a) = [s(a eps0) - s((a-1) eps0)] + [s(a eps0) - s(eps0)]/(a-1):
-//! two increases of the convex even function s, both positive, each computed without cancellation. (s(x) ~ x^2/24 gives a eps0^2/8.)
+//! two increases of the convex even function s, both positive, each computed without cancellation. (s(x) ~
+//! x^2/24 gives a eps0^2/8.)
 
 use crate::numeric::directed::up;
 use crate::numeric::quadrature::gauss_legendre;
@@ -27,8 +31,8 @@ const SERIES: [f64; 9] = [
     43_867.0 / 5_109_094_217_170_944_000.0,
 ];
 
-/// s'(u) for u >= 0. The series alternates with ratio below 1/39, so nine terms leave 1e-16 at u = 1; above, the
-/// subtraction loses at most a factor of 13 (s'(1) = 0.082). Relative error at most 64 u.
+/// s'(u) for u >= 0. The series alternates with ratio below 1/39, so nine terms leave 1e-16 at u = 1; above,
+/// the subtraction loses at most a factor of 13 (s'(1) = 0.082). Relative error at most 64 u.
 fn slope(u: f64) -> f64 {
     if u <= 1.0 {
         let square = u * u;
@@ -40,9 +44,10 @@ fn slope(u: f64) -> f64 {
 
 /// s(start + length) - s(start) for start, length >= 0.
 ///
-/// Up to length 1: the ten-point rule on the positive s'. Its poles stand at distance 2 pi from the real line, so the
-/// rule converges as (4 * 2 pi)^-20 = 1e-28. Beyond: s(x) = x/2 - ln x + ln(1 - e^-x), in difference form
-/// from start >= 1; each loses at most a factor of 30 against a few u. Relative error below 4000 u < 2^-41.
+/// Up to length 1: the ten-point rule on the positive s'. Its poles stand at distance 2 pi from the real
+/// line, so the rule converges as (4 * 2 pi)^-20 = 1e-28. Beyond: s(x) = x/2 - ln x + ln(1 - e^-x), in
+/// difference form from start >= 1; each loses at most a factor of 30 against a few u. Relative error below
+/// 4000 u < 2^-41.
 fn increase(start: f64, length: f64) -> f64 {
     if length <= 1.0 {
         return gauss_legendre(slope, start, length);
@@ -58,8 +63,9 @@ fn increase(start: f64, length: f64) -> f64 {
 
 /// R(order) of an `epsilon0`-bounded-range mechanism, rounded up; `order` > 1 and finite.
 ///
-/// The least of the exact formula with its slack, a eps0^2/8 (Cesar & Rogers 2021, from Hoeffding's lemma) and eps0. The products a eps0
-/// and (a-1) eps0 carry a relative error of u, which moves s by at most 2u relatively: inside the slack.
+/// The least of the exact formula with its slack, a eps0^2/8 (Cesar & Rogers 2021, from Hoeffding's lemma)
+/// and eps0. The products a eps0 and (a-1) eps0 carry a relative error of u, which moves s by at most 2u
+/// relatively: inside the slack.
 ///
 /// ```
 /// use dpsparse::privacy::event::bounded_range;

@@ -1,7 +1,8 @@
 //! The exact privacy curve of the Gaussian mechanism (Balle & Wang 2018, theorem 8).
 //!
-//! With M = sensitivity/sigma, delta(epsilon) = Phi(M/2 - epsilon/M) - e^epsilon Phi(-M/2 - epsilon/M). Put a = epsilon/M - M/2 and
-//! b = a + M; then b^2 - a^2 = 2 epsilon, so e^epsilon phi(b) = phi(a) and delta = phi(a) (m(a) - m(b)) with Mills' ratio m: no cancellation.
+//! With M = sensitivity/sigma, delta(epsilon) = Phi(M/2 - epsilon/M) - e^epsilon Phi(-M/2 - epsilon/M). Put a
+//! = epsilon/M - M/2 and b = a + M; then b^2 - a^2 = 2 epsilon, so e^epsilon phi(b) = phi(a) and delta =
+//! phi(a) (m(a) - m(b)) with Mills' ratio m: no cancellation.
 
 use crate::numeric::directed::{sqrt_up, up};
 use crate::numeric::normal::{cdf, density, mills_difference, mills_ratio};
@@ -12,10 +13,11 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 
 /// delta(epsilon) of the Gaussian mechanism with M = `ratio` = sensitivity/sigma, rounded up.
 ///
-/// For M > 1 and a <= 0 it is Q(a) - phi(a) m(b) (Q(a) >= 1/2, m(b) <= m(1) e^0: a loss of at most a factor of 3).
-/// Slack: `numeric::normal` gives the factors within 2^-40 and (4 + 2 a^2) u; the rounding of a, at most 3 u b, moves delta
-/// relatively by at most 3 u b (b + 1.26), because d ln delta/da = -M m(b)/(m(a) - m(b)) and -m'/m >= 1/(b + 1.26) up to b.
-/// All are below 2^-39 + 8 u (1 + b)^2 <= 4e-12 for b <= 40. Below 1e-300 a few smallest floats are added for underflow.
+/// For M > 1 and a <= 0 it is Q(a) - phi(a) m(b) (Q(a) >= 1/2, m(b) <= m(1) e^0: a loss of at most a factor
+/// of 3). Slack: `numeric::normal` gives the factors within 2^-40 and (4 + 2 a^2) u; the rounding of a, at
+/// most 3 u b, moves delta relatively by at most 3 u b (b + 1.26), because d ln delta/da = -M m(b)/(m(a) -
+/// m(b)) and -m'/m >= 1/(b + 1.26) up to b. All are below 2^-39 + 8 u (1 + b)^2 <= 4e-12 for b <= 40. Below
+/// 1e-300 a few smallest floats are added for underflow.
 ///
 /// ```
 /// use dpsparse::privacy::event::gaussian;
@@ -52,7 +54,8 @@ pub fn epsilon(target: f64, ratio: f64) -> f64 {
     if delta(0.0, ratio) <= target {
         return 0.0;
     }
-    // delta(epsilon) <= Q(a) <= exp(-a^2/2)/2: private at a = sqrt(2 ln(1/target)); doubled only for the slack's sake.
+    // delta(epsilon) <= Q(a) <= exp(-a^2/2)/2: private at a = sqrt(2 ln(1/target)); doubled only for the
+    // slack's sake.
     let mut high = 0.5 * ratio * ratio + ratio * sqrt_up(-2.0 * target.ln());
     while high.is_finite() && delta(high, ratio) > target {
         high *= 2.0;

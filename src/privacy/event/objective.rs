@@ -1,8 +1,10 @@
 //! The curves of objective perturbation (MECHANISMS M8).
 //!
-//! The density of the minimiser theta is that of b = -grad J(theta) times the Jacobian determinant. Between neighbours the determinants differ by at most
-//! the factor 1 + kappa, kappa = beta R2^2/(n ridge): kl = ln(1 + kappa). The shift v of b depends on b through theta, but for a generalised linear loss it is
-//! v = l'(z) x (minus l'(z') x' under replace-one): |<b, v>| <= L |<b, x>| (+ L |<b, x'>|), and <b, x> is Gaussian for the fixed row x. With M = L R2/s,
+//! The density of the minimiser theta is that of b = -grad J(theta) times the Jacobian determinant. Between
+//! neighbours the determinants differ by at most the factor 1 + kappa, kappa = beta R2^2/(n ridge): kl = ln(1 + kappa).
+//! The shift v of b depends on b through theta, but for a generalised linear loss it is v = l'(z) x
+//! (minus l'(z') x' under replace-one): |<b, v>| <= L |<b, x>| (+ L |<b, x'>|), and <b, x> is Gaussian for
+//! the fixed row x. With M = L R2/s,
 //!   add-remove:   loss <= kl + M^2/2 + M |g|           (Redberg, Koskela & Wang 2023)
 //!   replace-one:  loss <= kl + 2 M^2 + M (|g1| + |g2|), g, g1, g2 standard normal, g1 and g2 of any correlation.
 //! Everything below is E (1 - e^(epsilon - loss))+ or E e^((a-1) loss) of these bounds.
@@ -52,7 +54,8 @@ impl Objective {
         add_up(self.curvature_log, mul_up(mul_up(ratio, ratio), 0.5))
     }
 
-    /// epsilon at `deviations` standard deviations M above the constant part of the loss, rounded up, not below 0.
+    /// epsilon at `deviations` standard deviations M above the constant part of the loss, rounded up, not
+    /// below 0.
     pub(crate) fn epsilon_at(&self, deviations: f64) -> f64 {
         let step = self.shift * deviations;
         up((self.offset() + step).max(0.0), 4.0 * UNIT) + 4.0 * UNIT * (self.offset() + step.abs())
@@ -60,12 +63,14 @@ impl Objective {
 
     /// delta(epsilon), rounded up.
     ///
-    /// H_M(t) is the Gaussian curve: E (1 - e^(t - M^2/2 - M g))+. add-remove, epsilon above kl + M^2/2: only g > 0 counts, and |g| takes each such value twice: 2 H_M(epsilon - kl).
-    /// Below it, with e = epsilon - kl - M^2/2 <= 0, the positive part is idle: 1 - e^e E e^(-M|g|) = 1 - e^e (1 - 2 H_M(M^2/2)).
-    /// replace-one: |g1| + |g2| = max(|g1 + g2|, |g1 - g2|), where the sum and the difference have variances v and 4 - v, so
-    /// P(|g1| + |g2| > t) <= T(v) + T(4 - v), T(v) = 2 Q(t/sqrt v). ln T' = const - t^2/(2v) - (3/2) ln v rises while v <= t^2/3, so for t >= 2 sqrt 3 T is convex
-    /// on [0, 4] with T(0) = 0, hence superadditive: at most T(4) = P(2|g| > t). So the tail of the loss beyond epsilon is that of
-    /// kl + 2 M^2 + 2 M |g|, and delta <= 2 H_{2M}(epsilon - kl). Below 2 sqrt 3 nothing is claimed: 1.
+    /// H_M(t) is the Gaussian curve: E (1 - e^(t - M^2/2 - M g))+. add-remove, epsilon above kl + M^2/2: only
+    /// g > 0 counts, and |g| takes each such value twice: 2 H_M(epsilon - kl). Below it, with e = epsilon -
+    /// kl - M^2/2 <= 0, the positive part is idle: 1 - e^e E e^(-M|g|) = 1 - e^e (1 - 2 H_M(M^2/2)).
+    /// replace-one: |g1| + |g2| = max(|g1 + g2|, |g1 - g2|), where the sum and the difference have variances
+    /// v and 4 - v, so P(|g1| + |g2| > t) <= T(v) + T(4 - v), T(v) = 2 Q(t/sqrt v). ln T' = const - t^2/(2v) - (3/2)
+    /// ln v rises while v <= t^2/3, so for t >= 2 sqrt 3 T is convex on [0, 4] with T(0) = 0, hence
+    /// superadditive: at most T(4) = P(2|g| > t). So the tail of the loss beyond epsilon is that of kl + 2
+    /// M^2 + 2 M |g|, and delta <= 2 H_{2M}(epsilon - kl). Below 2 sqrt 3 nothing is claimed: 1.
     pub(crate) fn delta(&self, epsilon: f64) -> f64 {
         let ratio = self.ratio();
         if !ratio.is_finite() {
@@ -90,8 +95,9 @@ impl Objective {
 
     /// R(order), rounded up; `order` > 1 and finite.
     ///
-    /// E e^((a-1)(kl + r^2/2 + r |g|)) = e^((a-1)(kl + a r^2/2)) 2 Phi((a-1) r), r = M (Redberg, Koskela & Wang 2023). Under replace-one
-    /// Cauchy and Schwarz give E e^(c (|g1| + |g2|)) <= E e^(2 c |g|) whatever the correlation: the same with r = 2 M.
+    /// E e^((a-1)(kl + r^2/2 + r |g|)) = e^((a-1)(kl + a r^2/2)) 2 Phi((a-1) r), r = M (Redberg, Koskela &
+    /// Wang 2023). Under replace-one Cauchy and Schwarz give E e^(c (|g1| + |g2|)) <= E e^(2 c |g|) whatever
+    /// the correlation: the same with r = 2 M.
     pub(crate) fn renyi(&self, order: f64) -> f64 {
         let excess = order - 1.0;
         let ratio = self.ratio();

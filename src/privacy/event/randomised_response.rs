@@ -8,10 +8,11 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 
 /// R(order) of randomised response, rounded up; `order` > 1 and finite.
 ///
-/// R(a) = ln( cosh((a - 1/2) eps)/cosh(eps/2) )/(a-1) (Mironov 2017, with the powers summed). cosh x - cosh y = 2 sinh((x+y)/2) sinh((x-y)/2)
-/// turns the quotient into 1 + 2 sinh(a eps/2) sinh((a-1) eps/2)/cosh(eps/2): positive terms only, a relative error of at most
-/// (16 + a eps) u. For (a-1) eps > 2 it is eps + [ln(1 + e^-(2a-1)eps) - ln(1 + e^-eps)]/(a-1), where the bracket is at least -ln 2 and so
-/// takes at most 0.35 eps. Never more than eps.
+/// R(a) = ln( cosh((a - 1/2) eps)/cosh(eps/2) )/(a-1) (Mironov 2017, with the powers summed). cosh x - cosh y
+/// = 2 sinh((x+y)/2) sinh((x-y)/2) turns the quotient into 1 + 2 sinh(a eps/2) sinh((a-1) eps/2)/cosh(eps/2):
+/// positive terms only, a relative error of at most (16 + a eps) u. For (a-1) eps > 2 it is eps +
+/// [ln(1 + e^-(2a-1)eps) - ln(1 + e^-eps)]/(a-1), where the bracket is at least -ln 2 and so takes at most
+/// 0.35 eps. Never more than eps.
 ///
 /// ```
 /// use dpsparse::privacy::event::randomised_response;
@@ -39,9 +40,9 @@ pub fn renyi(epsilon: f64, order: f64) -> f64 {
 
 /// The zCDP parameter of epsilon-DP: epsilon tanh(epsilon/2) <= epsilon^2/2, rounded up.
 ///
-/// Proof: with the curve above, R(a) = epsilon times the mean of tanh over [epsilon/2, (a - 1/2) epsilon], since tanh is the derivative
-/// of ln cosh and the interval has length (a-1) epsilon. tanh is concave on [0, inf), so the mean is at most tanh at the middle,
-/// tanh(a epsilon/2), which is at most a tanh(epsilon/2) by concavity and tanh 0 = 0. Equality as a -> 1. (Bun & Steinke 2016,
+/// Proof: with the curve above, R(a) = epsilon times the mean of tanh over [epsilon/2, (a - 1/2) epsilon],
+/// since tanh is the derivative of ln cosh and the interval has length (a-1) epsilon. tanh is concave on
+/// [0, inf), so the mean is at most tanh at the middle, tanh(a epsilon/2), which is at most a tanh(epsilon/2) by concavity and tanh 0 = 0. Equality as a -> 1. (Bun & Steinke 2016,
 /// proposition 1.4, has epsilon^2/2.)
 ///
 /// ```
@@ -52,7 +53,8 @@ pub fn rho(epsilon: f64) -> f64 {
     up(epsilon * (0.5 * epsilon).tanh(), 2f64.powi(-50)).min(mul_up(mul_up(epsilon, epsilon), 0.5))
 }
 
-/// delta at `epsilon` of an `epsilon0`-DP mechanism: (e^eps0 - e^eps)/(1 + e^eps0) below eps0, 0 from there on, rounded up.
+/// delta at `epsilon` of an `epsilon0`-DP mechanism: (e^eps0 - e^eps)/(1 + e^eps0) below eps0, 0 from there
+/// on, rounded up.
 ///
 /// ```
 /// use dpsparse::privacy::event::randomised_response;

@@ -5,11 +5,11 @@ use num_bigint::BigUint;
 use super::source::Source;
 use crate::numeric::enclosure::{Interval, PROBABILITY_BITS};
 
-/// True with probability p exactly, where `fast` encloses p in units of 2^-63 and `refine(bits)` encloses it in units of
-/// 2^-bits, narrower and narrower.
+/// True with probability p exactly, where `fast` encloses p in units of 2^-63 and `refine(bits)` encloses it
+/// in units of 2^-bits, narrower and narrower.
 ///
-/// The bits drawn so far say U in [u, u + 1) 2^-bits. If u + 1 <= lo then U < p, if u >= hi then U >= p; otherwise more
-/// bits and a narrower enclosure are taken. The answer is that of a comparison of the full real U with p, hence exact.
+/// The bits drawn so far say U in
+/// [u, u + 1) 2^-bits. If u + 1 <= lo then U < p, if u >= hi then U >= p; otherwise more bits and a narrower enclosure are taken. The answer is that of a comparison of the full real U with p, hence exact.
 pub fn bernoulli(
     source: &mut Source,
     fast: Interval,
@@ -46,7 +46,8 @@ mod tests {
     use super::*;
     use crate::numeric::enclosure::exp_neg;
 
-    /// With a useless fast enclosure every draw goes through refinement; the law must stay Bernoulli(exp(-1)).
+    /// With a useless fast enclosure every draw goes through refinement; the law must stay
+    /// Bernoulli(exp(-1)).
     #[test]
     fn refinement_is_exact() {
         let mut source = Source::seeded(3);

@@ -8,8 +8,9 @@ use num_bigint::BigUint;
 
 /// A sampler for one scale.
 ///
-/// The magnitude is geometric with ratio exp(-1/scale); its low m binary digits are independent, digit i being 1 with
-/// probability w/(1 + w), w = exp(-2^i/scale), and what is left is 2^m times a geometric of ratio exp(-2^m/scale).
+/// The magnitude is geometric with ratio exp(-1/scale); its low m binary digits are independent, digit i
+/// being 1 with probability w/(1 + w), w = exp(-2^i/scale), and what is left is 2^m times a geometric of
+/// ratio exp(-2^m/scale).
 pub struct DiscreteLaplace {
     scale: BigUint,
     scale_exponent: u32,

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 
 /// A stream of random bits for one release.
 ///
-/// A secure source is keyed by the operating system. A seeded one exists for tests and for reproducing figures; a
-/// release that used it carries no guarantee, and its certificate says so.
+/// A secure source is keyed by the operating system. A seeded one exists for tests and for reproducing
+/// figures; a release that used it carries no guarantee, and its certificate says so.
 pub struct Source {
     generator: ChaCha20Rng,
     secure: bool,
@@ -48,9 +48,9 @@ impl Source {
         self.secure
     }
 
-    /// Draws a new key if the process was forked since the last one, so that parent and child never share noise.
-    /// Every answer calls this first: the only place where foreign code can fork in the middle of a release is the
-    /// progress callback between two answers.
+    /// Draws a new key if the process was forked since the last one, so that parent and child never share
+    /// noise. Every answer calls this first: the only place where foreign code can fork in the middle of a
+    /// release is the progress callback between two answers.
     ///
     /// # Errors
     /// [`Error::Randomness`] when the operating system gives none.

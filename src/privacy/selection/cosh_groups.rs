@@ -10,8 +10,8 @@ use crate::privacy::noise::source::Source;
 
 /// Draws group k with probability proportional to the product over j in group k of 2 cosh(eta g_j), exactly.
 ///
-/// Together with independent signs inside the group this is the exponential mechanism over all signed vertices of the
-/// ball of disjoint groups, without enumerating them. A weight is written
+/// Together with independent signs inside the group this is the exponential mechanism over all signed
+/// vertices of the ball of disjoint groups, without enumerating them. A weight is written
 /// exp(eta S) P with S = sum |g_j| and P = prod (1 + exp(-2 eta |g_j|)), both enclosed.
 ///
 /// The sums S must stay below 2^63; groups must not be empty and there must be at least one.

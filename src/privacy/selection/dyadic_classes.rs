@@ -7,9 +7,10 @@ const BLOCK: usize = 4096;
 
 /// Candidates sorted into classes c = 0..=64; a candidate is proposed with probability proportional to 2^-c.
 ///
-/// An exact sampler proposes from here and accepts with probability weight 2^c (times a common constant), **starting
-/// again from the class after a rejection** (MECHANISMS M2). The last class holds all smaller weights too: proposing
-/// them with 2^-64 is exact, since their acceptance probability is smaller in proportion.
+/// An exact sampler proposes from here and accepts with probability weight 2^c (times a common constant),
+/// **starting again from the class after a rejection** (MECHANISMS M2). The last class holds all smaller
+/// weights too: proposing them with 2^-64 is exact, since their acceptance probability is smaller in
+/// proportion.
 #[derive(Debug)]
 pub(super) struct DyadicClasses {
     class_of: Vec<u8>,
@@ -24,7 +25,8 @@ impl DyadicClasses {
     pub(super) fn new(mut storage: Vec<u8>, class_of: impl Iterator<Item = u8>) -> Self {
         storage.clear();
         storage.extend(class_of);
-        // Four histograms: consecutive candidates are mostly of one class, and one counter would wait on itself.
+        // Four histograms: consecutive candidates are mostly of one class, and one counter would wait on
+        // itself.
         let mut counts = [[0u32; CLASSES]; 4];
         let mut quads = storage.chunks_exact(4);
         for quad in &mut quads {

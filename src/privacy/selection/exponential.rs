@@ -29,7 +29,8 @@ pub struct ExponentialMechanism<'a> {
 }
 
 impl<'a> ExponentialMechanism<'a> {
-    /// Sorts the candidates into classes in two passes; `storage` is scratch space that [`Self::into_storage`] returns.
+    /// Sorts the candidates into classes in two passes; `storage` is scratch space that
+    /// [`Self::into_storage`] returns.
     ///
     /// # Errors
     /// No score at all, or 2^32 and more of them.
@@ -122,7 +123,8 @@ mod tests {
 
     #[test]
     fn frequencies_follow_the_law() {
-        // 7 degrees of freedom: 1 - 1e-6 quantile 42.7; the cases put weights just below and above powers of two.
+        // 7 degrees of freedom: 1 - 1e-6 quantile 42.7; the cases put weights just below and above powers of
+        // two.
         let cases: [([i64; 8], f64, u64); 4] = [
             ([0, 1, 2, 3, 4, 5, 6, 7], 1.0, 1),
             ([0, 0, 0, 10, 10, 20, 30, 40], 0.1, 1),

@@ -3,7 +3,8 @@ use num_bigint::BigUint;
 use crate::error::{Error, Result};
 use crate::numeric::enclosure::{EXPONENT_BITS, Interval, exp_neg, ln2};
 
-/// The exact rational eta = epsilon0 / (2 sensitivity), with integer bounds on eta d / ln 2 for integers d >= 0.
+/// The exact rational eta = epsilon0 / (2 sensitivity), with integer bounds on eta d / ln 2 for integers d >=
+/// 0.
 ///
 /// A weight exp(-eta d) is written 2^-x, x = eta d / ln 2.
 #[derive(Debug, Clone)]
@@ -23,8 +24,8 @@ pub struct InverseTemperature {
 pub(super) const FAR: u8 = 64;
 
 impl InverseTemperature {
-    /// The inverse temperature at which scores of the given replace-one sensitivity cost `epsilon0` (bounded range):
-    /// 2 eta sensitivity = epsilon0, exactly (`epsilon0` is a dyadic rational, as every float is).
+    /// The inverse temperature at which scores of the given replace-one sensitivity cost `epsilon0` (bounded
+    /// range): 2 eta sensitivity = epsilon0, exactly (`epsilon0` is a dyadic rational, as every float is).
     ///
     /// # Errors
     /// `epsilon0` outside [2^-64, 2^10] or `sensitivity` zero.
@@ -76,9 +77,9 @@ impl InverseTemperature {
         self.multiplier = u64::try_from(&multiplier.min(far << 56u32)).unwrap_or(u64::MAX);
     }
 
-    /// A class c <= min(x, 64): exp(-eta d) <= 2^-c. All roundings are down, so the inequality always holds; c is
-    /// floor(x) except for x within 2^-25 above an integer, where it may be one less (acceptance above 1/4 instead
-    /// of 1/2 and just as exact).
+    /// A class c <= min(x, 64): exp(-eta d) <= 2^-c. All roundings are down, so the inequality always holds;
+    /// c is floor(x) except for x within 2^-25 above an integer, where it may be one less (acceptance above
+    /// 1/4 instead of 1/2 and just as exact).
     ///
     /// No overflow: (limit >> shift) < 2^32, and (d >> shift) multiplier <= limit min(eta/ln 2, 64) 2^56
     /// <= (64 + 64) 2^56 = 2^63, as limit <= 64/(eta/ln 2) + 1.

@@ -1,10 +1,11 @@
 //! Selection: the exact exponential mechanism over integer scores (MECHANISMS M2).
 //!
-//! P(k) is proportional to exp(-eta q_k), exactly: `eta` is the rational epsilon0 / (2 sensitivity), weights are only ever
-//! compared with uniform bits through enclosures, and no normaliser is formed.
+//! P(k) is proportional to exp(-eta q_k), exactly: `eta` is the rational epsilon0 / (2 sensitivity), weights
+//! are only ever compared with uniform bits through enclosures, and no normaliser is formed.
 //!
-//! Reading order: [`InverseTemperature`] (eta and integer bounds on eta d / ln 2), `dyadic_classes` (a class and
-//! a member of it, drawn exactly), [`exponential`] (one candidate), [`sign`] (one sign), [`cosh_groups`] (one group).
+//! Reading order: [`InverseTemperature`] (eta and integer bounds on eta d / ln 2), `dyadic_classes` (a class
+//! and a member of it, drawn exactly), [`exponential`] (one candidate), [`sign`] (one sign), [`cosh_groups`]
+//! (one group).
 
 pub mod cosh_groups;
 mod dyadic_classes;
