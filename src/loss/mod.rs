@@ -147,3 +147,31 @@ fn positive(name: &str, value: f64) -> Result<f64> {
         Err(Error::invalid(name, "must be positive and finite"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Wide vectors and single records give the same bits: a derivative must not depend on where in memory its
+        /// record lies (MECHANISMS M1; add-remove needs it).
+        #[test]
+        fn derivatives_do_not_depend_on_the_position(
+            records in prop::collection::vec((-50.0..50.0f64, any::<bool>()), 1..70),
+            which in 0..CATALOGUE.len(),
+        ) {
+            let loss = by_name(CATALOGUE[which].name, None).unwrap();
+            let z: Vec<f64> = records.iter().map(|record| record.0).collect();
+            let y: Vec<f64> = records.iter().map(|record| if record.1 { 1.0 } else { -1.0 }).collect();
+            let mut out = vec![0.0; z.len()];
+            loss.derivatives(&z, &y, &mut out);
+            for ((&z, &y), out) in z.iter().zip(&y).zip(out) {
+                prop_assert_eq!(loss.derivative(z, y).to_bits(), out.to_bits());
+                let mut alone = [0.0];
+                loss.derivatives(&[z], &[y], &mut alone);
+                prop_assert_eq!(alone[0].to_bits(), out.to_bits());
+            }
+        }
+    }
+}
