@@ -53,4 +53,5 @@ def test_top_level_holds_what_the_project_fixes():
     allowed = {".ci", ".git", ".gitignore", "Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md", "CHANGELOG.md"}
     allowed |= {"LICENSE-MIT", "LICENSE-APACHE", "src", "python", "tests", "benches"}
     made_by_tools = {"target", "dist", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv", "build"}
+    made_by_tools |= {"proptest-regressions"}
     assert {path.name for path in ROOT.iterdir()} <= allowed | made_by_tools

@@ -490,7 +490,7 @@ mod tests {
         fn the_pass_is_all_inner_products(n in 1usize..300, p in 0usize..10, seed in any::<u64>()) {
             let entries = |salt: u64, count: usize, bound: i16| -> Vec<i16> {
                 let step = |k: usize| (seed ^ salt).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-                (0..count).map(|k| (step(k) as i64 % (2 * i64::from(bound) + 1)) as i16 - bound).collect()
+                (0..count).map(|k| (step(k) as i64 % (2 * i64::from(bound) + 1) - i64::from(bound)) as i16).collect()
             };
             let (columns, d) = (entries(1, n * p, MAX_FEATURE), entries(2, n, MAX_DERIVATIVE));
             let mut out = vec![0i64; p];
