@@ -53,7 +53,9 @@
 
 pub mod error;
 pub mod loss;
+pub mod lovasz;
 pub mod mechanism;
+pub mod norm;
 pub mod numeric;
 pub mod polytope;
 pub mod privacy;
@@ -61,6 +63,7 @@ pub mod prox;
 #[cfg(feature = "python")]
 mod python;
 pub mod release;
+pub mod set_function;
 pub mod solver;
 
 pub use error::{Error, Result};

@@ -37,13 +37,29 @@ fn room(file: &Path) -> String {
 
 /// Data flows one way: each room may name the listed ones (and itself).
 fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let layers: [(&str, &[&str]); 11] = [
+    let layers: [(&str, &[&str]); 15] = [
         ("error", &[]),
         ("numeric", &["error"]),
         ("loss", &["error", "numeric"]),
-        ("polytope", &["error"]),
-        ("prox", &["error"]),
-        ("solver", &["error", "numeric", "loss", "polytope", "prox"]),
+        ("set_function", &["error", "numeric"]),
+        ("lovasz", &["error", "set_function"]),
+        ("minimise", &["error", "numeric", "set_function", "lovasz"]),
+        (
+            "polytope",
+            &["error", "numeric", "set_function", "lovasz", "minimise"],
+        ),
+        (
+            "prox",
+            &["error", "numeric", "set_function", "lovasz", "minimise"],
+        ),
+        (
+            "norm",
+            &["error", "set_function", "lovasz", "polytope", "prox"],
+        ),
+        (
+            "solver",
+            &["error", "numeric", "loss", "polytope", "prox", "norm"],
+        ),
         (
             "privacy",
             &["error", "numeric", "loss", "polytope", "prox", "solver"],
@@ -59,8 +75,11 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "error",
                 "numeric",
                 "loss",
+                "set_function",
+                "lovasz",
                 "polytope",
                 "prox",
+                "norm",
                 "solver",
                 "privacy",
                 "mechanism",
