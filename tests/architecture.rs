@@ -66,7 +66,16 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ),
         (
             "mechanism",
-            &["error", "numeric", "loss", "polytope", "privacy"],
+            &[
+                "error",
+                "numeric",
+                "loss",
+                "set_function",
+                "polytope",
+                "prox",
+                "norm",
+                "privacy",
+            ],
         ),
         ("release", &["error", "mechanism", "privacy"]),
         (
