@@ -225,8 +225,8 @@ fn the_room_is_sealed() {
             "E0616",
         ),
         (
-            "columns",
-            "/// Leak.\npub fn leak(data: &BoundedData) { let _ = &data.columns; }",
+            "features",
+            "/// Leak.\npub fn leak(data: &BoundedData) { let _ = &data.features; }",
             "E0616",
         ),
         (
