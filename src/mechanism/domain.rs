@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::polytope::{GroupBall, L1Ball, LinfBall, Polytope, Simplex, VertexList};
+use crate::polytope::{GroupBall, LinfBall, Polytope, SignedCoordinates, VertexList};
 use crate::set_function::{SetFunction, Structure};
 
 /// What shapes the models: the norm that is bounded or penalised, or an explicit set of vertices.
@@ -38,9 +38,9 @@ impl Domain {
         let size = check_radius(radius, default)?;
         let n_columns = n_features + usize::from(intercept);
         Ok(match self {
-            Domain::L1 => Arc::new(L1Ball::new(n_columns, size)),
+            Domain::L1 => Arc::new(SignedCoordinates::l1_ball(n_columns, size)),
             Domain::Linf => Arc::new(LinfBall::new(n_columns, size)),
-            Domain::Simplex => Arc::new(Simplex::new(n_features, intercept, size)),
+            Domain::Simplex => Arc::new(SignedCoordinates::simplex(n_features, intercept, size)),
             Domain::Groups(groups) => {
                 Arc::new(GroupBall::new(groups, n_features, intercept, size)?)
             }
