@@ -7,6 +7,7 @@ mod exact;
 mod private;
 mod records;
 mod selection;
+mod set_function;
 mod statement;
 mod threads;
 
@@ -20,5 +21,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     accounting::register(module)?;
     exact::register(module)?;
     selection::register(module)?;
+    set_function::register(module)?;
     private::register(module)
 }
