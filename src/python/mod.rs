@@ -8,6 +8,7 @@ mod loss;
 mod private;
 mod records;
 mod selection;
+mod set_function;
 mod statement;
 mod threads;
 
@@ -22,5 +23,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     loss::register(module)?;
     exact::register(module)?;
     selection::register(module)?;
+    set_function::register(module)?;
     private::register(module)
 }

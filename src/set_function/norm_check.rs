@@ -101,7 +101,7 @@ pub fn check_monotone(f: &dyn SetFunction, what: &str) -> Result<()> {
     Err(Error::invalid(
         what,
         format!(
-            "must be monotone for f(|theta|) to be a norm, and a {} is not: its regulariser is the Lovasz extension f(theta)",
+            "must be monotone for f(|theta|) to be a norm; this {} is not: its regulariser is the Lovasz extension f(theta)",
             f.name()
         ),
     ))
