@@ -9,19 +9,24 @@
 
 pub mod base;
 mod group_ball;
+mod half_normal;
 mod l1_ball;
 mod linf_ball;
 pub mod norm_ball;
+mod radius;
 mod ratio;
 mod simplex;
 pub mod symmetric;
 mod vertex_list;
+mod width;
 
 pub use group_ball::GroupBall;
 pub use l1_ball::L1Ball;
 pub use linf_ball::LinfBall;
+pub use radius::{NormOrder, Radius};
 pub use simplex::Simplex;
 pub use vertex_list::VertexList;
+pub use width::{Estimate, Simulation};
 
 /// How a vertex is chosen by its linear score: the structure that the selection mechanism works on.
 #[derive(Debug, Clone, Copy)]
