@@ -4,6 +4,7 @@ pub(crate) mod accounting;
 mod certificate;
 pub(crate) mod error;
 mod exact;
+mod noise;
 mod private;
 mod records;
 mod selection;
@@ -20,5 +21,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     accounting::register(module)?;
     exact::register(module)?;
     selection::register(module)?;
+    noise::register(module)?;
     private::register(module)
 }
