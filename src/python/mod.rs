@@ -5,6 +5,7 @@ mod certificate;
 pub(crate) mod error;
 mod exact;
 mod loss;
+mod noise;
 mod private;
 mod records;
 mod selection;
@@ -24,5 +25,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     exact::register(module)?;
     selection::register(module)?;
     set_function::register(module)?;
+    noise::register(module)?;
     private::register(module)
 }

@@ -7,6 +7,7 @@ use crate::privacy::derivative_lattice::DerivativeLattice;
 use crate::privacy::event::Event;
 use crate::privacy::ledger::Budget;
 use crate::privacy::noise::discrete_laplace::DiscreteLaplace;
+use crate::privacy::noise::integer_law::IntegerLaw;
 use crate::privacy::noise::source::Source;
 use crate::privacy::schema::Schema;
 use crate::privacy::selection::cosh_groups::draw_group;
