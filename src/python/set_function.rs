@@ -10,6 +10,8 @@ use super::error::InvalidArgumentError;
 use super::records::to_vec;
 use crate::error::{Error, Result, UserError};
 use crate::lovasz;
+use crate::polytope::{NormOrder, Simulation, base, norm_ball, symmetric};
+use crate::prox::{Scratch, prox};
 use crate::set_function::{
     Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, LogDet, Modular,
     Oracle, PartitionRank, SetFunction, Tree, check_monotone, check_set, scaled, sum,
@@ -187,6 +189,68 @@ impl CoreSetFunction {
     fn norm(&self, py: Python<'_>, theta: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
         let (f, theta) = (self.monotone()?, self.vector("theta", &theta)?);
         Ok(py.detach(|| lovasz::norm(f, &theta))?)
+    }
+
+    fn dual_norm(&self, py: Python<'_>, s: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+        let (f, s) = (self.monotone()?, self.vector("s", &s)?);
+        Ok(py.detach(|| symmetric::dual_norm(f, &s))?)
+    }
+
+    fn contains(&self, py: Python<'_>, s: PyReadonlyArray1<'_, f64>, tol: f64) -> PyResult<bool> {
+        let (f, s) = (self.monotone()?, self.vector("s", &s)?);
+        Ok(py.detach(|| symmetric::contains(f, &s, tol))?)
+    }
+
+    fn prox<'py>(
+        &self,
+        py: Python<'py>,
+        v: PyReadonlyArray1<'py, f64>,
+        step: f64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (f, v) = (self.0.as_ref(), self.vector("v", &v)?);
+        let mut x = vec![0.0; v.len()];
+        py.detach(|| prox(f, &v, step, &mut x, &mut Scratch::default()))?;
+        Ok(x.into_pyarray(py))
+    }
+
+    fn norm_ball_vertex<'py>(
+        &self,
+        py: Python<'py>,
+        g: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (f, g) = (self.monotone()?, self.vector("g", &g)?);
+        let mut x = vec![0.0; g.len()];
+        py.detach(|| norm_ball::vertex(f, &g, &mut x))?;
+        Ok(x.into_pyarray(py))
+    }
+
+    /// Width, standard error, whether it is exact; of |P|(F) where F is monotone, else of B(F).
+    fn gaussian_width(
+        &self,
+        py: Python<'_>,
+        n_samples: usize,
+        seed: u64,
+    ) -> PyResult<(f64, f64, bool)> {
+        let f = self.0.as_ref();
+        let simulation = Simulation { n_samples, seed };
+        let estimate = py.detach(|| match f.is_monotone() {
+            true => symmetric::gaussian_width(f, simulation),
+            false => base::gaussian_width(f, simulation),
+        })?;
+        Ok((estimate.value, estimate.stderr, estimate.exact))
+    }
+
+    /// Radius, and whether some point attains it; `ord` is 1, 2 or infinity.
+    fn radius(&self, py: Python<'_>, ord: f64) -> PyResult<(f64, bool)> {
+        let ord = match ord {
+            1.0 => NormOrder::One,
+            2.0 => NormOrder::Two,
+            f64::INFINITY => NormOrder::Inf,
+            _ => return Err(Error::invalid("ord", "must be 1, 2 or inf").into()),
+        };
+        let f = self.monotone()?;
+        let radius = py.detach(|| symmetric::radius(f, ord))?;
+        Ok((radius.value, radius.exact))
     }
 }
 
