@@ -6,7 +6,6 @@
 //! | module | what stands there |
 //! |---|---|
 //! | [`loss`] | scalar losses l(z; y), catalogued by name |
-//! | [`set_function`], [`lovasz`] | submodular set functions and their norms |
 //! | [`polytope`] | constraint sets by their vertices |
 //! | [`privacy`] | the trusted room: records, sensitivities, noise, selection, accounting |
 //! | [`mechanism`] | mechanisms built from the room's answers; they plan before data |
