@@ -6,6 +6,7 @@
 //! | module | what stands there |
 //! |---|---|
 //! | [`loss`] | scalar losses l(z; y), catalogued by name |
+//! | [`set_function`], [`lovasz`], [`minimise`] | submodular functions, their extension and greedy vertices, their minima |
 //! | [`polytope`] | constraint sets by their vertices |
 //! | [`privacy`] | the trusted room: records, sensitivities, noise, selection, accounting |
 //! | [`mechanism`] | mechanisms built from the room's answers; they plan before data |
@@ -19,7 +20,7 @@
 //! use std::sync::Arc;
 //! use dpsparse::loss::Logistic;
 //! use dpsparse::mechanism::{FrankWolfe, Plan, Problem};
-//! use dpsparse::polytope::L1Ball;
+//! use dpsparse::polytope::SignedCoordinates;
 //! use dpsparse::privacy::event::Adjacency;
 //! use dpsparse::privacy::noise::source::Source;
 //! use dpsparse::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
@@ -37,7 +38,7 @@
 //!     adjacency: Adjacency::ReplaceOne,
 //!     records_per_person: 1,
 //! };
-//! let plan = FrankWolfe::default().plan(problem, Arc::new(L1Ball::new(4, 10.0)))?;
+//! let plan = FrankWolfe::default().plan(problem, Arc::new(SignedCoordinates::l1_ball(4, 10.0)))?;
 //! assert!(plan.n_iter() > 1);
 //!
 //! // The records: the second feature decides the class.
@@ -55,6 +56,7 @@ pub mod error;
 pub mod loss;
 pub mod lovasz;
 pub mod mechanism;
+pub mod minimise;
 pub mod norm;
 pub mod numeric;
 pub mod polytope;

@@ -28,13 +28,14 @@ __all__ = [
     "ZeroConcentratedEvent",
     "calibrate",
     "epsilon_from_rho",
+    "evaluate_loss",
     "exponential_mechanism",
     "fit_exact",
     "fit_private",
     "gaussian_sigma",
     "loss_names",
     "non_private_gradient",
-    "plan_frank_wolfe",
+    "plan_private",
     "rho_from_epsilon",
 ]
 
@@ -277,14 +278,10 @@ class CoreSetFunction:
     def norm(self, theta: NDArray[np.float64]) -> float: ...
 
 def loss_names() -> list[str]: ...
-def plan_frank_wolfe(
-    statement: dict[str, Any],
-    *,
-    n_iter: int | None,
-    penalty: float | None,
-    calibration: str,
-    allow_uncertified: bool,
-) -> Plan: ...
+def evaluate_loss(
+    loss: tuple[str, float | None], z: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float | None, float]: ...
+def plan_private(statement: dict[str, Any], mechanism: str, options: str) -> Plan: ...
 def fit_private(
     plan: Plan,
     x: Any,
@@ -294,7 +291,13 @@ def fit_private(
     progress: Callable[[int, int], object] | None,
 ) -> tuple[NDArray[np.float64], float, int, Certificate]: ...
 def non_private_gradient(
-    statement: dict[str, Any], x: Any, y: NDArray[np.float64], theta: list[int], unit: float
+    statement: dict[str, Any],
+    mechanism: str,
+    options: str,
+    x: Any,
+    y: NDArray[np.float64],
+    theta: list[int],
+    unit: float,
 ) -> tuple[NDArray[np.int64], int, float]: ...
 def exponential_mechanism(
     scores: NDArray[np.int64], sensitivity: int, epsilon: float, size: int = 1, seed: int | None = None

@@ -3,17 +3,22 @@
 //!
 //! A new polytope is one file that implements [`Polytope`]. Coordinates are integers in units of
 //! [`Polytope::unit`], so that a margin is an integer combination of integer records.
+//!
+//! The polytopes of a set function have too many vertices for that; [`base`], [`symmetric`] and [`norm_ball`] are functions
+//! of the set function instead. Three different polytopes: B(F), |P|(F), and the polar of |P|(F).
 
+pub mod base;
 mod group_ball;
-mod l1_ball;
 mod linf_ball;
-mod simplex;
+pub mod norm_ball;
+mod ratio;
+mod signed_coordinates;
+pub mod symmetric;
 mod vertex_list;
 
 pub use group_ball::GroupBall;
-pub use l1_ball::L1Ball;
 pub use linf_ball::LinfBall;
-pub use simplex::Simplex;
+pub use signed_coordinates::SignedCoordinates;
 pub use vertex_list::VertexList;
 
 /// How a vertex is chosen by its linear score: the structure that the selection mechanism works on.
@@ -59,3 +64,6 @@ pub trait Polytope: std::fmt::Debug + Send + Sync {
         self.unit() * self.l1_radius() as f64
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ pub(crate) mod accounting;
 mod certificate;
 pub(crate) mod error;
 mod exact;
+mod loss;
 mod private;
 mod records;
 mod selection;
@@ -19,6 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     threads::register();
     error::register(module)?;
     accounting::register(module)?;
+    loss::register(module)?;
     exact::register(module)?;
     selection::register(module)?;
     set_function::register(module)?;
