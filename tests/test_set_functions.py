@@ -439,6 +439,12 @@ def test_monotone_is_found_declared_or_contradicted():
     calls = []
     FromOracle(lambda A: calls.append(A) or len(A), 40, monotone=True)
     assert len(calls) <= 4 * 128 + 1
+    calls.clear()
+    F = FromOracle(lambda A: calls.append(A) or len(A), 40)
+    assert len(calls) <= 4 * 128 + 1 + 42
+    calls.clear()
+    assert not (F + 2 * GraphCut([(0, 1)], n_features=40)).is_monotone
+    assert len(calls) <= 42
 
 
 def test_threads_share_an_oracle():
