@@ -23,6 +23,7 @@ mod width;
 pub use group_ball::GroupBall;
 pub use l1_ball::L1Ball;
 pub use linf_ball::LinfBall;
+pub(crate) use radius::singletons;
 pub use radius::{NormOrder, Radius};
 pub use simplex::Simplex;
 pub use vertex_list::VertexList;
