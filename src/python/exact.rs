@@ -1,7 +1,8 @@
 use crate::error::{Error, Result};
 use crate::loss::{self, Task};
 use crate::solver::{
-    CscDesign, DenseDesign, Design, Problem, Regularisation, Solution, Stopping, minimise,
+    CscDesign, DenseDesign, Design, Form, Method, Problem, Regulariser, Solution, Stopping,
+    minimise,
 };
 use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -80,9 +81,9 @@ fn fit_exact<'py>(
     start: Option<(PyReadonlyArray1<'py, f64>, f64)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Fitted<'py>> {
-    let regularisation = match (alpha, radius) {
-        (Some(alpha), None) => Regularisation::Penalty(alpha),
-        (None, Some(radius)) => Regularisation::Ball(radius),
+    let form = match (alpha, radius) {
+        (Some(alpha), None) => Form::Penalty(alpha),
+        (None, Some(radius)) => Form::Ball(radius),
         _ => return Err(Error::invalid("alpha", "or radius must be given, not both").into()),
     };
     let loss = loss::by_name(&loss.0, loss.1)?;
@@ -124,7 +125,15 @@ fn fit_exact<'py>(
             fit_intercept,
         )?;
         let start = start.as_ref().map(|(theta, b)| (theta.as_slice(), *b));
-        minimise(&problem, regularisation, stopping, start, &mut report)
+        minimise(
+            &problem,
+            Regulariser::L1,
+            form,
+            Method::Auto,
+            stopping,
+            start,
+            &mut report,
+        )
     });
     let solution = match (solved, python_error) {
         (Err(_), Some(error)) => return Err(error),

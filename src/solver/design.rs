@@ -32,6 +32,16 @@ pub trait Design: Sync {
     /// out_i += scale * h_i * x_ij.
     fn add_scaled(&self, j: usize, scale: f64, h: &[f64], out: &mut [f64]);
 
+    /// out += sum_k scales_k x_j for the columns j = columns_k; those with scale 0 cost nothing.
+    fn add_columns(&self, columns: &[usize], scales: &[f64], out: &mut [f64]);
+
+    /// out_k = <x_j, v> for the columns j = columns_k.
+    fn dot_columns(&self, columns: &[usize], v: &[f64], out: &mut [f64]) {
+        for (out, &j) in out.iter_mut().zip(columns) {
+            *out = self.dot(j, v);
+        }
+    }
+
     /// m = sum_i h_i x_ij / total and sum_i h_i (x_ij - m)^2, in two passes: no cancellation where a mean is
     /// far from 0. `total` is sum_i h_i > 0.
     fn centred_moments(&self, j: usize, h: &[f64], total: f64) -> (f64, f64);
@@ -63,6 +73,28 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
         }
     }
     sums.iter().sum::<f64>() + tail
+}
+
+/// <a_k, b> for four a: b is read once.
+#[inline]
+pub(super) fn dot4(a: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
+    let n = b.len();
+    let a = a.map(|a| &a[..n]);
+    let mut sums = [[0.0; 4]; 4];
+    let whole = n / 4 * 4;
+    for i in (0..whole).step_by(4) {
+        for (sums, a) in sums.iter_mut().zip(a) {
+            for lane in 0..4 {
+                sums[lane] += a[i + lane] * b[i + lane];
+            }
+        }
+    }
+    let mut out = [0.0; 4];
+    for ((out, sums), a) in out.iter_mut().zip(sums).zip(a) {
+        let tail: f64 = (whole..n).map(|i| a[i] * b[i]).sum();
+        *out = sums.iter().sum::<f64>() + tail;
+    }
+    out
 }
 
 fn check_finite(values: &[f64]) -> Result<()> {
@@ -166,6 +198,39 @@ impl Design for DenseDesign {
     fn add_scaled(&self, j: usize, scale: f64, h: &[f64], out: &mut [f64]) {
         for ((out, h), x) in out.iter_mut().zip(h).zip(self.column(j)) {
             *out += scale * h * x;
+        }
+    }
+
+    fn add_columns(&self, columns: &[usize], scales: &[f64], out: &mut [f64]) {
+        let mut pending: [(&[f64], f64); 4] = [(&[], 0.0); 4];
+        let mut count = 0;
+        for (&j, &scale) in columns.iter().zip(scales).filter(|(_, s)| **s != 0.0) {
+            pending[count] = (self.column(j), scale);
+            count += 1;
+            if count == 4 {
+                // Four columns at a time: `out` is read and written once for all of them.
+                let [(a, s), (b, t), (c, u), (d, v)] = pending;
+                for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                    *out += s * a + t * b + (u * c + v * d);
+                }
+                count = 0;
+            }
+        }
+        for (column, scale) in &pending[..count] {
+            for (out, x) in out.iter_mut().zip(*column) {
+                *out += scale * x;
+            }
+        }
+    }
+
+    fn dot_columns(&self, columns: &[usize], v: &[f64], out: &mut [f64]) {
+        let (fours, rest) = columns.as_chunks::<4>();
+        let (out_fours, out_rest) = out.as_chunks_mut::<4>();
+        for (out, columns) in out_fours.iter_mut().zip(fours) {
+            *out = dot4(columns.map(|j| self.column(j)), v);
+        }
+        for (out, &j) in out_rest.iter_mut().zip(rest) {
+            *out = self.dot(j, v);
         }
     }
 
@@ -275,6 +340,14 @@ impl Design for CscDesign {
     fn add_scaled(&self, j: usize, scale: f64, h: &[f64], out: &mut [f64]) {
         for (i, x) in self.column(j) {
             out[i] += scale * h[i] * x;
+        }
+    }
+
+    fn add_columns(&self, columns: &[usize], scales: &[f64], out: &mut [f64]) {
+        for (&j, &scale) in columns.iter().zip(scales).filter(|(_, s)| **s != 0.0) {
+            for (i, x) in self.column(j) {
+                out[i] += scale * x;
+            }
         }
     }
 

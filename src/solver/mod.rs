@@ -16,33 +16,61 @@
 //!   `proximal_newton`: the loop around it.
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.
 
+mod accelerated_gradient;
+mod cholesky;
+mod cluster_step;
 mod coordinate_descent;
 mod design;
 mod duality_gap;
+mod kernel;
+mod line_search;
+mod model;
 mod multiplier;
 mod point;
 mod problem;
 mod proximal_newton;
+mod regulariser;
+mod run;
 mod support_step;
+#[cfg(test)]
+mod test_norms;
 
 pub use design::{CscDesign, DenseDesign, Design};
 pub use problem::Problem;
+pub use regulariser::Regulariser;
 
 use crate::error::{Error, Result};
+use accelerated_gradient::AcceleratedGradient;
+use coordinate_descent::CoordinateDescent;
 use duality_gap::BallBound;
+use model::Model;
 use proximal_newton::ProximalNewton;
+use regulariser::Omega;
+use run::Run;
 
 /// Called after every pass with the number of passes so far and the latest duality gap (infinite before the first one is
 /// known); an error stops the run and is returned. [`Error::Interrupted`] is the one to use for Ctrl-C.
 pub type Progress<'c> = dyn FnMut(usize, f64) -> Result<()> + 'c;
 
-/// How the l1 norm enters.
+/// How the norm enters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Regularisation {
-    /// alpha |theta|_1 is added; alpha >= 0, and alpha = 0 needs a positive ridge.
+pub enum Form {
+    /// alpha Omega(theta) is added; alpha >= 0, and alpha = 0 needs a positive ridge.
     Penalty(f64),
-    /// |theta|_1 <= radius, radius > 0.
+    /// Omega(theta) <= radius, radius > 0; for norms only, not for seminorms.
     Ball(f64),
+}
+
+/// Which algorithm minimises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// Coordinate descent for the l1 norm, accelerated proximal gradients for others.
+    #[default]
+    Auto,
+    /// For the l1 norm only.
+    CoordinateDescent,
+    /// For every norm.
+    ProximalGradient,
 }
 
 /// When to stop.
@@ -76,28 +104,88 @@ pub struct Solution {
 /// Running out of iterations is no error: `converged` says so.
 ///
 /// # Errors
-/// Negative or infinite options, alpha = 0 without a ridge (no dual certificate exists), a start of the wrong length or
-/// with entries that are not finite, and whatever `progress` returns.
+/// Negative or infinite options, alpha = 0 without a ridge (no dual certificate exists), a norm on another number of
+/// features, a ball of a seminorm, coordinate descent for another norm than l1, a start of the wrong length or with entries
+/// that are not finite, and whatever `progress` or an oracle returns.
 ///
 /// ```
 /// use dpsparse::loss::Squared;
-/// use dpsparse::solver::{DenseDesign, Problem, Regularisation, Stopping, minimise};
+/// use dpsparse::solver::{DenseDesign, Form, Method, Problem, Regulariser, Stopping, minimise};
 /// // One feature, (1/2)(theta - 3)^2 + |theta|: theta = 2.
-/// let x = DenseDesign::from_columns(1, vec![1.0]).unwrap();
-/// let problem = Problem::new(&x, &[3.0], None, &Squared, 0.0, false).unwrap();
+/// let x = DenseDesign::from_columns(1, vec![1.0])?;
+/// let problem = Problem::new(&x, &[3.0], None, &Squared, 0.0, false)?;
 /// let stopping = Stopping { tol: 1e-9, max_iter: 100 };
-/// let solution =
-///     minimise(&problem, Regularisation::Penalty(1.0), stopping, None, &mut |_, _| Ok(())).unwrap();
+/// let solution = minimise(
+///     &problem, Regulariser::L1, Form::Penalty(1.0), Method::Auto, stopping, None, &mut |_, _| Ok(()),
+/// )?;
 /// assert_eq!(solution.coefficients, [2.0]);
 /// assert!(solution.converged && solution.duality_gap < 1e-9 * 4.5);
+/// # Ok::<(), dpsparse::Error>(())
 /// ```
 pub fn minimise<D: Design + ?Sized>(
     problem: &Problem<'_, D>,
-    regularisation: Regularisation,
+    regulariser: Regulariser<'_>,
+    form: Form,
+    method: Method,
     stopping: Stopping,
     start: Option<(&[f64], f64)>,
     progress: &mut Progress<'_>,
 ) -> Result<Solution> {
+    check_options(problem.ridge(), form, stopping)?;
+    let mut omega = Omega::new(regulariser, problem)?;
+    if problem.ridge() == 0.0 {
+        omega.kernel.prepare(problem);
+    }
+    if matches!(form, Form::Ball(_)) && !omega.kernel.is_empty() {
+        return Err(Error::invalid(
+            "radius",
+            "needs a norm: the ball of a seminorm is not bounded; use alpha",
+        ));
+    }
+    let model = match (method, regulariser) {
+        (Method::ProximalGradient, _) | (Method::Auto, Regulariser::Norm(_)) => {
+            Model::Gradient(AcceleratedGradient::new(problem))
+        }
+        (_, Regulariser::L1) => Model::Coordinates(CoordinateDescent::new(
+            problem.design().n_rows(),
+            problem.ridge(),
+        )),
+        (Method::CoordinateDescent, Regulariser::Norm(_)) => {
+            return Err(Error::invalid(
+                "solver",
+                "coordinate descent is for the l1 norm only",
+            ));
+        }
+    };
+    let run = Run::new(stopping.max_iter, progress);
+    let mut newton = ProximalNewton::new(problem, omega, model, run)?;
+    let target = stopping.tol * newton.point().risk;
+    match form {
+        Form::Penalty(alpha) => {
+            newton.start_at(start)?;
+            let outcome = newton.minimise(alpha, target, None)?;
+            let point = newton.point();
+            Ok(Solution {
+                coefficients: point.theta.clone(),
+                intercept: point.intercept,
+                objective: point.risk + alpha * point.norm,
+                duality_gap: outcome.gap.max(0.0) + point.rounding,
+                n_iter: newton.run.n_iter(),
+                converged: outcome.converged,
+            })
+        }
+        Form::Ball(radius) => {
+            let mut bound = BallBound::new(radius, target);
+            newton.show(&mut bound)?;
+            let alpha_at_zero = bound.multiplier();
+            newton.start_at(start)?;
+            multiplier::search(&mut newton, &mut bound, alpha_at_zero)?;
+            Ok(bound.into_solution(newton.run.n_iter()))
+        }
+    }
+}
+
+fn check_options(ridge: f64, form: Form, stopping: Stopping) -> Result<()> {
     let Stopping { tol, max_iter } = stopping;
     if !(tol.is_finite() && tol >= 0.0) {
         return Err(Error::invalid("tol", "must be non-negative and finite"));
@@ -105,51 +193,24 @@ pub fn minimise<D: Design + ?Sized>(
     if max_iter == 0 {
         return Err(Error::invalid("max_iter", "must be at least 1"));
     }
-    match regularisation {
-        Regularisation::Penalty(alpha) if !(alpha.is_finite() && alpha >= 0.0) => {
-            return Err(Error::invalid("alpha", "must be non-negative and finite"));
+    match form {
+        Form::Penalty(alpha) if !(alpha.is_finite() && alpha >= 0.0) => {
+            Err(Error::invalid("alpha", "must be non-negative and finite"))
         }
-        Regularisation::Penalty(0.0) if problem.ridge() == 0.0 => {
-            return Err(Error::invalid(
-                "alpha",
-                "must be positive, or come with a positive ridge: without either there is no certificate of optimality",
-            ));
+        Form::Penalty(0.0) if ridge == 0.0 => Err(Error::invalid(
+            "alpha",
+            "must be positive, or come with a positive ridge: without either there is no certificate of optimality",
+        )),
+        Form::Ball(radius) if !(radius.is_finite() && radius > 0.0) => {
+            Err(Error::invalid("radius", "must be positive and finite"))
         }
-        Regularisation::Ball(radius) if !(radius.is_finite() && radius > 0.0) => {
-            return Err(Error::invalid("radius", "must be positive and finite"));
-        }
-        _ => {}
-    }
-    let mut newton = ProximalNewton::new(problem, max_iter, progress);
-    let at_zero = newton.point().risk;
-    let target = tol * at_zero;
-    match regularisation {
-        Regularisation::Penalty(alpha) => {
-            newton.start_at(start)?;
-            let outcome = newton.minimise(alpha, target, None)?;
-            let point = newton.point();
-            Ok(Solution {
-                coefficients: point.theta.clone(),
-                intercept: point.intercept,
-                objective: point.risk + alpha * point.l1_norm(),
-                duality_gap: outcome.gap.max(0.0) + point.rounding,
-                n_iter: newton.n_iter(),
-                converged: outcome.converged,
-            })
-        }
-        Regularisation::Ball(radius) => {
-            let mut bound = BallBound::new(radius, target);
-            bound.observe(problem, newton.point());
-            let alpha_at_zero = bound.multiplier();
-            newton.start_at(start)?;
-            multiplier::search(&mut newton, &mut bound, alpha_at_zero)?;
-            Ok(bound.into_solution(newton.n_iter()))
-        }
+        _ => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::test_norms::Blocks;
     use super::*;
     use crate::loss::{self, Task};
     use proptest::prelude::*;
@@ -180,9 +241,23 @@ mod tests {
         )
     }
 
+    /// l-infinity, l-infinity of groups, sorted l1.
+    fn norms() -> [Blocks; 3] {
+        let of = |lambda: &[f64]| Blocks {
+            n_features: 6,
+            lambda: lambda.to_vec(),
+        };
+        [
+            of(&[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+            of(&[1.0, 0.0, 0.0]),
+            of(&[2.0, 1.5, 1.2, 1.0, 0.7, 0.5]),
+        ]
+    }
+
     fn objective(
         problem: &Problem<'_, DenseDesign>,
-        regularisation: Regularisation,
+        regulariser: Regulariser<'_>,
+        form: Form,
         theta: &[f64],
         intercept: f64,
     ) -> f64 {
@@ -192,10 +267,13 @@ mod tests {
             .map(|((z, y), w)| w * problem.loss().value(z + intercept, *y))
             .sum();
         let square: f64 = theta.iter().map(|t| t * t).sum();
-        let norm: f64 = theta.iter().map(|t| t.abs()).sum();
-        let penalty = match regularisation {
-            Regularisation::Penalty(alpha) => alpha * norm,
-            Regularisation::Ball(_) => 0.0,
+        let norm = |theta: &[f64]| match regulariser {
+            Regulariser::L1 => theta.iter().map(|t| t.abs()).sum(),
+            Regulariser::Norm(norm) => norm.value(theta).unwrap(),
+        };
+        let penalty = match form {
+            Form::Penalty(alpha) => alpha * norm(theta),
+            Form::Ball(_) => 0.0,
         };
         risk + 0.5 * problem.ridge() * square + penalty
     }
@@ -209,6 +287,7 @@ mod tests {
         fn gap_bounds_the_suboptimality(
             seed in 0..1000u64,
             which in 0..loss::CATALOGUE.len(),
+            which_norm in 0..5usize,
             ball in any::<bool>(),
             size in prop_oneof![Just(0.003), Just(0.05), Just(1.0), Just(4.0)],
             ridge in prop_oneof![Just(0.0), Just(0.1)],
@@ -219,14 +298,20 @@ mod tests {
             let loss = loss::by_name(loss::CATALOGUE[which].name, None).unwrap();
             let (x, y) = instance(seed, 30, 6, loss.task());
             let problem = Problem::new(&x, &y, None, loss.as_ref(), ridge, fit_intercept).unwrap();
-            let form = if ball { Regularisation::Ball(size) } else { Regularisation::Penalty(size) };
+            let norms = norms();
+            let (regulariser, method) = match which_norm {
+                0 => (Regulariser::L1, Method::CoordinateDescent),
+                1 => (Regulariser::L1, Method::ProximalGradient),
+                k => (Regulariser::Norm(&norms[k - 2]), Method::Auto),
+            };
+            let form = if ball { Form::Ball(size) } else { Form::Penalty(size) };
             let run = |tol, max_iter| {
-                minimise(&problem, form, Stopping { tol, max_iter }, None, &mut |_, _| Ok(())).unwrap()
+                minimise(&problem, regulariser, form, method, Stopping { tol, max_iter }, None, &mut |_, _| Ok(())).unwrap()
             };
             let (rough, precise) = (run(0.0, max_iter), run(1e-9, 10_000));
             prop_assert!(rough.n_iter <= max_iter);
             prop_assert!(run(1e-6, 10_000).converged);
-            let value = objective(&problem, form, &rough.coefficients, rough.intercept);
+            let value = objective(&problem, regulariser, form, &rough.coefficients, rough.intercept);
             prop_assert!((value - rough.objective).abs() <= 1e-12 * (1.0 + value));
             let mut others = vec![(precise.coefficients.clone(), precise.intercept)];
             let theta: Vec<f64> = precise.coefficients.iter().zip(&moves).map(|(t, m)| t + m).collect();
@@ -234,9 +319,11 @@ mod tests {
             others.push((theta, b));
             for (mut theta, b) in others {
                 if ball {
-                    crate::prox::project_l1_ball(&mut theta, size);
+                    let norm = objective(&problem, regulariser, Form::Penalty(1.0), &theta, b)
+                        - objective(&problem, regulariser, Form::Ball(1.0), &theta, b);
+                    theta.iter_mut().for_each(|t| *t *= (size / norm * (1.0 - 1e-12)).min(1.0));
                 }
-                let other = objective(&problem, form, &theta, b);
+                let other = objective(&problem, regulariser, form, &theta, b);
                 prop_assert!(value - other <= rough.duality_gap + 1e-12 * (1.0 + other));
                 prop_assert!(precise.objective - other <= precise.duality_gap + 1e-12 * (1.0 + other));
             }
@@ -260,7 +347,9 @@ mod tests {
         };
         let outcome = minimise(
             &problem,
-            Regularisation::Penalty(0.01),
+            Regulariser::L1,
+            Form::Penalty(0.01),
+            Method::Auto,
             stopping,
             None,
             &mut stop,
@@ -275,24 +364,21 @@ mod tests {
         let run = |form, tol, max_iter, start: Option<(&[f64], f64)>| {
             minimise(
                 &problem,
+                Regulariser::L1,
                 form,
+                Method::Auto,
                 Stopping { tol, max_iter },
                 start,
                 &mut |_, _| Ok(()),
             )
             .is_err()
         };
-        assert!(run(Regularisation::Penalty(-1.0), 1e-6, 10, None));
-        assert!(run(Regularisation::Penalty(0.0), 1e-6, 10, None));
-        assert!(run(Regularisation::Ball(0.0), 1e-6, 10, None));
-        assert!(run(Regularisation::Ball(1.0), f64::NAN, 10, None));
-        assert!(run(Regularisation::Ball(1.0), 1e-6, 0, None));
-        assert!(run(
-            Regularisation::Ball(1.0),
-            1e-6,
-            10,
-            Some((&[0.0], 0.0))
-        ));
+        assert!(run(Form::Penalty(-1.0), 1e-6, 10, None));
+        assert!(run(Form::Penalty(0.0), 1e-6, 10, None));
+        assert!(run(Form::Ball(0.0), 1e-6, 10, None));
+        assert!(run(Form::Ball(1.0), f64::NAN, 10, None));
+        assert!(run(Form::Ball(1.0), 1e-6, 0, None));
+        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&[0.0], 0.0))));
         assert!(Problem::new(&x, &y[1..], None, &loss::Squared, 0.0, true).is_err());
         assert!(Problem::new(&x, &y, Some(&vec![0.0; 30]), &loss::Squared, 0.0, true).is_err());
         assert!(Problem::new(&x, &y, None, &loss::Logistic, 0.0, true).is_err());

@@ -35,19 +35,19 @@ pub(super) fn search<D: Design + ?Sized>(
     let mut inner_theta = vec![0.0; newton.point().theta.len()];
     let mut outer: Option<End> = None;
     let least = 0.5 * bound.target() / radius;
-    let warm = newton.point().l1_norm() > 0.0;
-    bound.observe(newton.problem(), newton.point());
+    let warm = newton.point().norm > 0.0;
+    newton.show(bound)?;
     let mut alpha = if warm {
         bound.multiplier().min(alpha_at_zero)
     } else {
         0.25 * alpha_at_zero
     };
     let (mut secants, mut last_width) = (0, alpha_at_zero);
-    while !bound.converged() && !newton.out_of_iterations() {
+    while !bound.converged() && !newton.run.is_over() {
         newton.minimise(alpha, 0.1 * bound.target(), Some(bound))?;
         let reached = End {
             alpha,
-            norm: newton.point().l1_norm(),
+            norm: newton.point().norm,
         };
         if bound.converged() {
             break;
@@ -55,8 +55,7 @@ pub(super) fn search<D: Design + ?Sized>(
         let slope_end = inner;
         if reached.norm > radius {
             let s = (radius - inner.norm) / (reached.norm - inner.norm);
-            let problem = newton.problem();
-            bound.observe(problem, newton.mix(&inner_theta, s, radius));
+            newton.show_mixture(&inner_theta, s, bound)?;
             outer = Some(reached);
         } else {
             inner_theta.copy_from_slice(&newton.point().theta);
