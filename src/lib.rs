@@ -6,6 +6,7 @@
 //! | module | what stands there |
 //! |---|---|
 //! | [`loss`] | scalar losses l(z; y), catalogued by name |
+//! | [`set_function`], [`lovasz`], [`minimise`] | submodular functions, their extension and greedy vertices, their minima |
 //! | [`polytope`] | constraint sets by their vertices |
 //! | [`privacy`] | the trusted room: records, sensitivities, noise, selection, accounting |
 //! | [`mechanism`] | mechanisms built from the room's answers; they plan before data |
@@ -55,6 +56,7 @@ pub mod error;
 pub mod loss;
 pub mod lovasz;
 pub mod mechanism;
+pub mod minimise;
 pub mod norm;
 pub mod numeric;
 pub mod polytope;

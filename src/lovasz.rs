@@ -6,13 +6,56 @@
 //! ball of Omega is the polar of |P|(F), another polytope.
 
 use crate::error::Result;
-use crate::set_function::SetFunction;
+use crate::set_function::{SetFunction, Structure};
 
 /// The indices 0..p by falling key, ties by index.
 pub fn descending_order(keys: &[f64], order: &mut Vec<usize>) {
     order.clear();
     order.extend(0..keys.len());
-    order.sort_unstable_by(|&i, &j| keys[j].total_cmp(&keys[i]).then(i.cmp(&j)));
+    sort_descending(keys, order);
+}
+
+/// Sorts distinct indices into `keys` by falling key (in the total order of floats), ties by index.
+///
+/// Indices and the leading bits of their keys are packed into one integer, so that the sort compares and moves machine
+/// words and follows no index; what these bits leave open is sorted by the whole keys afterwards.
+///
+/// ```
+/// let mut order = vec![0, 2, 3];
+/// dpsparse::lovasz::sort_descending(&[1.0, 9.0, 5.0, 1.0], &mut order);
+/// assert_eq!(order, [2, 0, 3]);
+/// ```
+pub fn sort_descending(keys: &[f64], order: &mut [usize]) {
+    let by_key = |&i: &usize, &j: &usize| keys[j].total_cmp(&keys[i]).then(i.cmp(&j));
+    let index_bits = usize::BITS - (keys.len().max(2) - 1).leading_zeros();
+    if order.len() < 32 || index_bits >= usize::BITS {
+        order.sort_unstable_by(by_key);
+        return;
+    }
+    let mask = (1usize << index_bits) - 1;
+    for entry in order.iter_mut() {
+        let bits = keys[*entry].to_bits();
+        // Falling in the total order: negative numbers by their bits, positive ones by the complement, before them.
+        let falling = if bits >> 63 == 1 {
+            bits
+        } else {
+            !bits & !(1 << 63)
+        };
+        let leading = (falling >> (64 - (usize::BITS - index_bits))) as usize;
+        *entry |= leading << index_bits;
+    }
+    order.sort_unstable();
+    let mut start = 0;
+    for end in 1..=order.len() {
+        if end == order.len() || (order[end] ^ order[start]) > mask {
+            let run = &mut order[start..end];
+            run.iter_mut().for_each(|entry| *entry &= mask);
+            if run.len() > 1 && !run.is_sorted_by(|i, j| by_key(i, j).is_le()) {
+                run.sort_unstable_by(by_key);
+            }
+            start = end;
+        }
+    }
 }
 
 /// f(w) = max <w, s> over B(F).
@@ -37,6 +80,11 @@ pub fn extension(f: &dyn SetFunction, w: &[f64]) -> Result<f64> {
 /// # Errors
 /// Only where a user's oracle fails.
 pub fn base_vertex(f: &dyn SetFunction, w: &[f64], s: &mut [f64]) -> Result<()> {
+    if let Structure::Modular(weights) = f.structure() {
+        // The only point of B(F).
+        s.copy_from_slice(weights);
+        return Ok(());
+    }
     let mut order = Vec::new();
     descending_order(w, &mut order);
     let mut gains = vec![0.0; w.len()];
@@ -53,10 +101,16 @@ pub fn base_vertex(f: &dyn SetFunction, w: &[f64], s: &mut [f64]) -> Result<()> 
 /// # Errors
 /// Only where a user's oracle fails.
 pub fn support_vertex(f: &dyn SetFunction, theta: &[f64], s: &mut [f64]) -> Result<()> {
+    if let Structure::Modular(weights) = f.structure() {
+        // Gains do not depend on the order.
+        for ((s, weight), t) in s.iter_mut().zip(weights).zip(theta) {
+            *s = if *t == 0.0 { 0.0 } else { weight.copysign(*t) };
+        }
+        return Ok(());
+    }
     let sizes: Vec<f64> = theta.iter().map(|t| t.abs()).collect();
-    let mut order = Vec::new();
-    descending_order(&sizes, &mut order);
-    order.truncate(order.partition_point(|&j| sizes[j] > 0.0));
+    let mut order: Vec<usize> = (0..theta.len()).filter(|&j| sizes[j] > 0.0).collect();
+    sort_descending(&sizes, &mut order);
     let mut gains = vec![0.0; order.len()];
     f.gains(&order, &mut gains)?;
     s.fill(0.0);
@@ -74,4 +128,26 @@ pub fn norm(f: &dyn SetFunction, theta: &[f64]) -> Result<f64> {
     let mut s = vec![0.0; theta.len()];
     support_vertex(f, theta, &mut s)?;
     Ok(theta.iter().zip(&s).map(|(t, s)| t * s).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn packed_order_is_the_order(
+            keys in prop::collection::vec(
+                prop_oneof![-2.0..2.0f64, Just(0.0), Just(-0.0), Just(1.0), Just(1.0 + f64::EPSILON), Just(1.0 + 3e-16), Just(f64::INFINITY)],
+                1..200,
+            ),
+        ) {
+            let mut order = Vec::new();
+            descending_order(&keys, &mut order);
+            let mut expected: Vec<usize> = (0..keys.len()).collect();
+            expected.sort_by(|&i, &j| keys[j].total_cmp(&keys[i]));
+            prop_assert_eq!(order, expected);
+        }
+    }
 }

@@ -1,7 +1,12 @@
 //! What a solver asks of a regulariser Omega: its value, its dual, a subgradient, its prox.
 
-use crate::error::Result;
-use crate::prox::Scratch;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::lovasz;
+use crate::polytope::{base, symmetric};
+use crate::prox::{self, Scratch};
+use crate::set_function::SetFunction;
 
 /// A norm, or a seminorm such as total variation. K is its dual ball {s: <s, theta> <= Omega(theta) for all theta}.
 pub trait Norm: std::fmt::Debug + Send + Sync {
@@ -25,4 +30,97 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
     /// minimum, 0 for closed forms. Entries that Omega ties together come out exactly equal, and entries that it sets to
     /// zero are exactly zero.
     fn prox(&self, v: &[f64], step: f64, out: &mut [f64], scratch: &mut Scratch) -> Result<f64>;
+}
+
+/// The norm Omega(theta) = f(|theta|) of a monotone set function, or the seminorm Omega(theta) = f(theta) of one with
+/// F(V) = 0, such as a cut (total variation). A seminorm is symmetric where F(A) = F(V \ A).
+///
+/// ```
+/// use dpsparse::norm::{Norm, SetFunctionNorm};
+/// use dpsparse::set_function::Cardinality;
+/// let l1 = SetFunctionNorm::new(std::sync::Arc::new(Cardinality::new(2)?))?;
+/// assert_eq!((l1.value(&[1.0, -2.0])?, l1.dual(&[1.0, -2.0])?), (3.0, 2.0));
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct SetFunctionNorm {
+    function: Arc<dyn SetFunction>,
+}
+
+impl SetFunctionNorm {
+    /// The norm of a set function.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a monotone F with some F({j}) = 0, which gives no norm, naming the feature; for an F
+    /// that is not monotone and has F(V) != 0. Else only where a user's oracle fails.
+    pub fn new(function: Arc<dyn SetFunction>) -> Result<Self> {
+        if function.is_monotone() {
+            for j in 0..function.n_features() {
+                if function.value(&[j])? <= 0.0 {
+                    return Err(Error::invalid(
+                        "function",
+                        format!("is not a norm: F({{{j}}}) = 0, so feature {j} costs nothing"),
+                    ));
+                }
+            }
+        } else {
+            base::check_total(&*function)?;
+        }
+        Ok(Self { function })
+    }
+
+    /// The set function.
+    pub fn function(&self) -> &dyn SetFunction {
+        &*self.function
+    }
+}
+
+impl Norm for SetFunctionNorm {
+    fn n_features(&self) -> usize {
+        self.function.n_features()
+    }
+
+    fn value(&self, theta: &[f64]) -> Result<f64> {
+        if self.function.is_monotone() {
+            lovasz::norm(&*self.function, theta)
+        } else {
+            lovasz::extension(&*self.function, theta)
+        }
+    }
+
+    fn vertex(&self, theta: &[f64], s: &mut [f64]) -> Result<()> {
+        if self.function.is_monotone() {
+            lovasz::support_vertex(&*self.function, theta, s)
+        } else {
+            lovasz::base_vertex(&*self.function, theta, s)
+        }
+    }
+
+    fn dual(&self, s: &[f64]) -> Result<f64> {
+        if self.function.is_monotone() {
+            symmetric::dual_norm(&*self.function, s)
+        } else {
+            base::gauge(&*self.function, s)
+        }
+    }
+
+    fn prox(&self, v: &[f64], step: f64, out: &mut [f64], scratch: &mut Scratch) -> Result<f64> {
+        prox::prox(&*self.function, v, step, out, scratch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set_function::Modular;
+
+    #[test]
+    fn what_is_no_norm_is_refused() {
+        let free = Modular::new(vec![1.0, 0.0]).unwrap();
+        let error = SetFunctionNorm::new(Arc::new(free)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "function is not a norm: F({1}) = 0, so feature 1 costs nothing"
+        );
+    }
 }

@@ -3,11 +3,18 @@
 //!
 //! A new polytope is one file that implements [`Polytope`]. Coordinates are integers in units of
 //! [`Polytope::unit`], so that a margin is an integer combination of integer records.
+//!
+//! The polytopes of a set function have too many vertices for that; [`base`], [`symmetric`] and [`norm_ball`] are functions
+//! of the set function instead. Three different polytopes: B(F), |P|(F), and the polar of |P|(F).
 
+pub mod base;
 mod group_ball;
 mod l1_ball;
 mod linf_ball;
+pub mod norm_ball;
+mod ratio;
 mod simplex;
+pub mod symmetric;
 mod vertex_list;
 
 pub use group_ball::GroupBall;
@@ -59,3 +66,6 @@ pub trait Polytope: std::fmt::Debug + Send + Sync {
         self.unit() * self.l1_radius() as f64
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,120 @@
-//! Proximal operators and projections, one closed form a file.
+//! Proximal operators and projections, one algorithm a file; [`prox`] chooses by the set function's [`Structure`].
+//!
+//! | structure | algorithm | cost |
+//! |---|---|---|
+//! | modular | soft threshold | O(p) |
+//! | blocks | sorted l1; l-infinity by projection onto the l1 ball | O(p log p); O(p) |
+//! | laminar | groups one after another, children first | O(sum of group sizes) |
+//! | cut on a chain | dynamic programming | O(p) |
+//! | cover, other cuts | decomposition by minimum cuts | near O(size log p) where cuts are local |
+//! | contiguous range | Dinkelbach's method, then two nests of groups | O(p log p) |
+//! | general | minimum-norm point, with a certified gap | p greedy vertices and more |
 
+mod contiguous_range;
+mod decomposition;
+mod isotonic;
 mod l1_ball;
+mod min_norm_point;
+mod nested_groups;
 mod soft_threshold;
+mod sorted_l1;
+mod total_variation;
+mod weighted_l1;
 
 pub use l1_ball::{l1_ball_threshold, project_l1_ball};
 pub use soft_threshold::soft_threshold;
+
+use crate::error::{Error, Result};
+use crate::set_function::{SetFunction, Structure};
 
 /// Memory that proxes reuse from call to call; its contents mean nothing between calls.
 #[derive(Debug, Clone, Default)]
 pub struct Scratch {
     /// Indices by falling size.
-    pub(crate) order: Vec<usize>,
+    order: Vec<usize>,
+    /// Groups, children before parents.
+    group_order: Vec<u32>,
+    /// |v|.
+    sizes: Vec<f64>,
+    values: Vec<f64>,
+    /// The entries of one group.
+    members: Vec<f64>,
+    /// Pools of isotonic regression: sum and number.
+    pools: Vec<(f64, usize)>,
+    knots: std::collections::VecDeque<total_variation::Knot>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    pieces: decomposition::Pieces,
 }
+
+/// out = argmin_x |x - v|^2/2 + step*Omega(x), where Omega(x) = f(|x|) for a monotone F and f(x) otherwise.
+///
+/// Returns a bound on the excess of that objective at `out` over its minimum: certified by duality for
+/// [`Structure::General`], 0 for the other algorithms, which are exact up to the rounding of their sums. Entries that Omega
+/// ties together come out exactly equal, those it sets to zero are exactly zero.
+///
+/// ```
+/// use dpsparse::prox::{Scratch, prox};
+/// use dpsparse::set_function::Cardinality;
+/// let mut x = [0.0; 3];
+/// let excess = prox(&Cardinality::new(3)?, &[3.0, -0.5, -2.0], 1.0, &mut x, &mut Scratch::default())?;
+/// assert_eq!((x, excess), ([2.0, 0.0, -1.0], 0.0));
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a step that is negative or not finite, v or out that do not have one finite entry per
+/// feature; else only where a user's oracle fails.
+pub fn prox(
+    f: &dyn SetFunction,
+    v: &[f64],
+    step: f64,
+    out: &mut [f64],
+    scratch: &mut Scratch,
+) -> Result<f64> {
+    if !(step.is_finite() && step >= 0.0) {
+        return Err(Error::invalid("step", "must be non-negative and finite"));
+    }
+    if v.len() != f.n_features() || out.len() != f.n_features() {
+        return Err(Error::invalid(
+            "v",
+            format!("must have {} entries", f.n_features()),
+        ));
+    }
+    if !v.iter().all(|v| v.is_finite()) {
+        return Err(Error::invalid("v", "must be finite"));
+    }
+    dispatch(f, v, step, out, scratch)
+}
+
+fn dispatch(
+    f: &dyn SetFunction,
+    v: &[f64],
+    step: f64,
+    out: &mut [f64],
+    scratch: &mut Scratch,
+) -> Result<f64> {
+    match f.structure() {
+        Structure::Modular(weights) => weighted_l1::weighted_l1(v, weights, step, out),
+        Structure::Blocks(blocks) => sorted_l1::sorted_l1(v, blocks, step, out, scratch),
+        Structure::Laminar(groups) => {
+            nested_groups::nested_groups(v, groups, step, out, scratch);
+        }
+        Structure::Cut(graph) if graph.is_chain() => {
+            total_variation::total_variation(v, graph, step, out, scratch);
+        }
+        Structure::Cut(graph) => decomposition::graph(v, graph, step, out, &mut scratch.pieces),
+        Structure::Cover(groups) => {
+            decomposition::cover(v, groups, step, out, &mut scratch.pieces);
+        }
+        Structure::ContiguousRange => contiguous_range::range(v, step, out),
+        Structure::Scaled(scale, f) => return dispatch(f, v, step * scale, out, scratch),
+        Structure::General => {
+            return min_norm_point::min_norm_point(f, v, step, f.is_monotone(), out, scratch);
+        }
+    }
+    Ok(0.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Test doubles of every structure, brute force, and the minimisers against it. Other rooms' tests use the doubles too.
+
+use super::*;
+use crate::set_function::{Block, Graph, Groups};
+use proptest::prelude::*;
+
+/// A set function with a declared structure, and one that hides it.
+#[derive(Debug, Clone)]
+pub(crate) enum Double {
+    Modular(Vec<f64>),
+    Blocks(usize, Vec<Block>),
+    Laminar(Groups),
+    Cover(Groups),
+    Cut(Graph),
+    Range(usize),
+    Scaled(f64, Box<Double>),
+    Hidden(Box<Double>),
+}
+
+impl Double {
+    /// F(A) from its definition.
+    fn evaluate(&self, set: &[usize]) -> f64 {
+        match self {
+            Self::Modular(weights) => set.iter().map(|&j| weights[j]).sum(),
+            Self::Blocks(_, blocks) => blocks
+                .iter()
+                .map(|block| {
+                    let size = set.iter().filter(|j| block.members.contains(j)).count();
+                    block.gains[..size].iter().sum::<f64>()
+                })
+                .sum(),
+            Self::Laminar(groups) | Self::Cover(groups) => (0..groups.len())
+                .filter(|&g| set.iter().any(|&j| groups.members(g).contains(&(j as u32))))
+                .map(|g| groups.weights()[g])
+                .sum(),
+            Self::Cut(graph) => graph
+                .edges()
+                .iter()
+                .zip(graph.weights())
+                .filter(|((i, j), _)| set.contains(&(*i as usize)) != set.contains(&(*j as usize)))
+                .map(|(_, weight)| weight)
+                .sum(),
+            Self::Range(p) => match (set.iter().min(), set.iter().max()) {
+                (Some(min), Some(max)) => (p + max - min) as f64,
+                _ => 0.0,
+            },
+            Self::Scaled(scale, f) => scale * f.evaluate(set),
+            Self::Hidden(f) => f.evaluate(set),
+        }
+    }
+}
+
+impl SetFunction for Double {
+    fn name(&self) -> &'static str {
+        "test double"
+    }
+
+    fn n_features(&self) -> usize {
+        match self {
+            Self::Modular(weights) => weights.len(),
+            Self::Blocks(p, _) | Self::Range(p) => *p,
+            Self::Laminar(groups) | Self::Cover(groups) => groups.n_features(),
+            Self::Cut(graph) => graph.n_features(),
+            Self::Scaled(_, f) | Self::Hidden(f) => f.n_features(),
+        }
+    }
+
+    fn gains(&self, order: &[usize], gains: &mut [f64]) -> Result<()> {
+        let mut before = 0.0;
+        for (k, gain) in gains.iter_mut().enumerate() {
+            let value = self.evaluate(&order[..=k]);
+            *gain = value - before;
+            before = value;
+        }
+        Ok(())
+    }
+
+    fn is_monotone(&self) -> bool {
+        match self {
+            Self::Cut(_) => false,
+            Self::Scaled(_, f) | Self::Hidden(f) => f.is_monotone(),
+            _ => true,
+        }
+    }
+
+    fn structure(&self) -> Structure<'_> {
+        match self {
+            Self::Modular(weights) => Structure::Modular(weights),
+            Self::Blocks(_, blocks) => Structure::Blocks(blocks),
+            Self::Laminar(groups) => Structure::Laminar(groups),
+            Self::Cover(groups) => Structure::Cover(groups),
+            Self::Cut(graph) => Structure::Cut(graph),
+            Self::Range(_) => Structure::ContiguousRange,
+            Self::Scaled(scale, f) => Structure::Scaled(*scale, &**f),
+            Self::Hidden(_) => Structure::General,
+        }
+    }
+}
+
+/// Positive numbers with ties.
+fn weight() -> impl Strategy<Value = f64> {
+    prop_oneof![0.1..3.0f64, Just(1.0), Just(2.0)]
+}
+
+fn weights(n: usize) -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec(weight(), n)
+}
+
+/// A vector with ties and zeros.
+pub(crate) fn vector(p: usize) -> impl Strategy<Value = Vec<f64>> {
+    let entry = prop_oneof![4 => -6.0..6.0f64, 1 => Just(1.0), 1 => Just(-1.0), 1 => Just(0.0)];
+    prop::collection::vec(entry, p)
+}
+
+/// Non-empty subsets of 0..p.
+fn groups(p: usize) -> impl Strategy<Value = Vec<Vec<usize>>> {
+    let subset = prop::collection::btree_set(0..p, 1..=p);
+    prop::collection::vec(subset.prop_map(|set| set.into_iter().collect()), 1..6)
+}
+
+/// Nested or disjoint: intervals kept where they fit those before them.
+fn laminar(p: usize) -> impl Strategy<Value = Vec<Vec<usize>>> {
+    prop::collection::vec((0..p, 1..=p), 1..10).prop_map(move |pairs| {
+        let mut kept: Vec<std::ops::Range<usize>> = Vec::new();
+        for (start, length) in pairs {
+            let new = start..(start + length).min(p);
+            let fits = |old: &std::ops::Range<usize>| {
+                new.end <= old.start
+                    || old.end <= new.start
+                    || (old.start <= new.start && new.end <= old.end)
+                    || (new.start <= old.start && old.end <= new.end)
+            };
+            if kept.iter().all(fits) {
+                kept.push(new);
+            }
+        }
+        kept.into_iter().map(|range| range.collect()).collect()
+    })
+}
+
+/// Monotone functions of p features that all structures but the cut are among.
+pub(crate) fn monotone(p: usize) -> impl Strategy<Value = Double> {
+    let cover = (groups(p), weights(6)).prop_map(move |(groups, weights)| {
+        let weights = weights[..groups.len()].to_vec();
+        Double::Cover(Groups::new(&groups, Some(weights), p).unwrap())
+    });
+    let tree = (laminar(p), weights(10)).prop_map(move |(groups, weights)| {
+        let weights = weights[..groups.len()].to_vec();
+        Double::Laminar(Groups::new(&groups, Some(weights), p).unwrap())
+    });
+    let blocks = (weights(p), 0..=p, any::<bool>()).prop_map(move |(mut gains, split, leave)| {
+        let descending = |gains: &mut [f64]| gains.sort_by(|a, b| b.total_cmp(a));
+        descending(&mut gains[..split]);
+        descending(&mut gains[split..]);
+        let block = |range: std::ops::Range<usize>| Block {
+            members: range.clone().rev().collect(),
+            gains: gains[range].to_vec(),
+        };
+        let parts = [block(0..split), block(split..p)];
+        let kept = parts.into_iter().filter(|block| !block.members.is_empty());
+        Double::Blocks(p, kept.skip(usize::from(leave && split > 0)).collect())
+    });
+    let any = prop_oneof![
+        weights(p).prop_map(Double::Modular),
+        cover,
+        tree,
+        blocks,
+        Just(Double::Range(p)),
+    ];
+    wrapped(any)
+}
+
+/// A cut on p features, possibly of parallel edges.
+pub(crate) fn cut(p: usize) -> impl Strategy<Value = Double> {
+    let edge = (0..p, 0..p, weight());
+    let cut = prop::collection::vec(edge, 0..3 * p).prop_map(move |edges| {
+        let kept: Vec<_> = edges.into_iter().filter(|(i, j, _)| i != j).collect();
+        let pairs: Vec<_> = kept.iter().map(|(i, j, _)| (*i, *j)).collect();
+        let weights = kept.iter().map(|(_, _, weight)| *weight).collect();
+        Double::Cut(Graph::new(&pairs, Some(weights), p).unwrap())
+    });
+    wrapped(cut)
+}
+
+fn wrapped(f: impl Strategy<Value = Double>) -> impl Strategy<Value = Double> {
+    (f, 0..4).prop_map(|(f, wrapping)| match wrapping {
+        0 => Double::Scaled(0.7, Box::new(f)),
+        1 => Double::Hidden(Box::new(f)),
+        _ => f,
+    })
+}
+
+/// All subsets of 0..p.
+pub(crate) fn subsets(p: usize) -> impl Iterator<Item = Vec<usize>> {
+    (0..1usize << p).map(move |bits| (0..p).filter(|j| bits >> j & 1 == 1).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #[test]
+    fn nothing_is_lower(
+        (f, s) in (1..9usize).prop_flat_map(|p| (prop_oneof![3 => monotone(p).boxed(), 1 => cut(p).boxed()], vector(p)))
+    ) {
+        let value = |set: &[usize]| f.evaluate(set) - set.iter().map(|&j| s[j]).sum::<f64>();
+        let least = subsets(s.len()).map(|set| value(&set)).fold(f64::INFINITY, f64::min);
+        let found = minimise(&f, &s).unwrap();
+        prop_assert!((value(&found.set) - found.value).abs() < 1e-12, "{found:?}");
+        prop_assert!(found.value - least <= found.gap + 1e-12, "{found:?} {least}");
+        prop_assert!(found.gap < 1e-5, "{found:?} {least}");
+    }
+}
+
+#[test]
+fn wrong_vectors_are_refused() {
+    assert!(minimise(&Double::Range(3), &[1.0]).is_err());
+    assert!(minimise(&Double::Range(1), &[f64::NAN]).is_err());
+}

@@ -1,0 +1,66 @@
+//! The symmetric submodular polyhedron |P|(F) = {s: |s|(A) <= F(A) for all A} of a monotone F: the dual ball of the norm
+//! Omega(theta) = f(|theta|). (The ball of Omega is its polar: `norm_ball`.)
+
+use super::ratio;
+use crate::error::{Error, Result};
+use crate::minimise::minimise;
+use crate::set_function::SetFunction;
+
+/// The dual norm max over A of |s|(A)/F(A): the least t with s in t|P|(F) (MECHANISMS M11; Bach 2013, section 5.1).
+///
+/// Closed for modular functions, blocks and disjoint groups; else Dinkelbach's method on [`minimise`], up to rounding, for
+/// [`Structure::General`](crate::set_function::Structure::General) up to its minimiser's certificate. Infinite where s_j is
+/// not 0 for a feature that costs nothing.
+///
+/// ```
+/// use dpsparse::{polytope::symmetric::dual_norm, set_function::Cardinality};
+/// assert_eq!(dual_norm(&Cardinality::new(3)?, &[0.5, -2.0, 1.0])?, 2.0);
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a function that is not monotone and for an s that does not have one finite entry per
+/// feature; else only where a user's oracle fails.
+pub fn dual_norm(f: &dyn SetFunction, s: &[f64]) -> Result<f64> {
+    Ok(ratio::monotone(f, &sizes(f, s)?)?.value)
+}
+
+/// Whether no |s|(A) exceeds F(A) by more than tol*(1 + F(V)).
+///
+/// # Errors
+/// As for [`dual_norm`].
+pub fn contains(f: &dyn SetFunction, s: &[f64], tol: f64) -> Result<bool> {
+    let sizes = sizes(f, s)?;
+    let all: Vec<usize> = (0..s.len()).collect();
+    Ok(minimise(f, &sizes)?.value >= -tol * (1.0 + f.value(&all)?))
+}
+
+/// |s|, if F and s are as they should be.
+pub(super) fn sizes(f: &dyn SetFunction, s: &[f64]) -> Result<Vec<f64>> {
+    check_monotone(f)?;
+    check_vector(f, s)?;
+    Ok(s.iter().map(|s| s.abs()).collect())
+}
+
+pub(super) fn check_monotone(f: &dyn SetFunction) -> Result<()> {
+    if f.is_monotone() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "function",
+        format!(
+            "must be monotone for |P|(F) and the norm f(|theta|): {} is not; use the base polytope",
+            f.name()
+        ),
+    ))
+}
+
+pub(super) fn check_vector(f: &dyn SetFunction, s: &[f64]) -> Result<()> {
+    if s.len() == f.n_features() && s.iter().all(|s| s.is_finite()) {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "s",
+        format!("must have {} entries, all finite", f.n_features()),
+    ))
+}

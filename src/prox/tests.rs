@@ -1,0 +1,84 @@
+//! Every prox against the optimality condition, whose sup over K is taken by brute force over subsets.
+
+use super::*;
+use crate::error::Result;
+use crate::lovasz::{extension, norm};
+use crate::minimise::tests::{Double, cut, monotone, subsets, vector};
+use crate::set_function::Graph;
+use proptest::prelude::*;
+
+/// x is the prox of step*Omega at v exactly where u = v - x is in step*K and <u, x> = step*Omega(x).
+fn check(f: &Double, v: &[f64], step: f64) -> std::result::Result<(), TestCaseError> {
+    let mut x = vec![0.0; v.len()];
+    let excess = prox(f, v, step, &mut x, &mut Scratch::default()).unwrap();
+    let u: Vec<f64> = v.iter().zip(&x).map(|(v, x)| v - x).collect();
+    let omega = |x: &[f64]| -> Result<f64> {
+        if f.is_monotone() {
+            norm(f, x)
+        } else {
+            extension(f, x)
+        }
+    };
+    // An excess of e allows |x - x*| <= sqrt(2e).
+    let tol = 1e-10 + (2.0 * excess).sqrt() * (1.0 + v.len() as f64) * 10.0;
+    prop_assert!(excess < 1e-8, "{excess}");
+    let inner: f64 = u.iter().zip(&x).map(|(u, x)| u * x).sum();
+    prop_assert!(
+        (inner - step * omega(&x).unwrap()).abs() < tol * 10.0,
+        "{x:?} {excess}"
+    );
+    for set in subsets(v.len()) {
+        let load: f64 = set
+            .iter()
+            .map(|&j| if f.is_monotone() { u[j].abs() } else { u[j] })
+            .sum();
+        prop_assert!(load <= step * f.value(&set).unwrap() + tol, "{set:?} {x:?}");
+    }
+    if !f.is_monotone() {
+        prop_assert!(u.iter().sum::<f64>().abs() < tol);
+    }
+    // The certificate: no point does better by more.
+    let objective = |x: &[f64]| {
+        let distance: f64 = x.iter().zip(v).map(|(x, v)| (x - v).powi(2)).sum();
+        0.5 * distance + step * omega(x).unwrap()
+    };
+    let exact: f64 = {
+        let hidden = Double::Hidden(Box::new(f.clone()));
+        let mut y = vec![0.0; v.len()];
+        prox(&hidden, v, step, &mut y, &mut Scratch::default()).unwrap();
+        objective(&y)
+    };
+    prop_assert!(
+        objective(&x) - exact <= excess + 1e-11,
+        "{} {exact} {excess}",
+        objective(&x)
+    );
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #[test]
+    fn prox_is_optimal(
+        (f, v) in (1..9usize).prop_flat_map(|p| (prop_oneof![3 => monotone(p).boxed(), 1 => cut(p).boxed()], vector(p))),
+        step in prop_oneof![0.01..3.0f64, Just(1.0), Just(0.0)],
+    ) {
+        check(&f, &v, step)?;
+    }
+
+    #[test]
+    fn chain_agrees_with_the_general_graph(
+        (v, weights) in (2..60usize).prop_flat_map(|p| (vector(p), prop::collection::vec(prop_oneof![0.0..3.0f64, Just(1.0), Just(0.0)], p - 1))),
+        step in 0.0..2.0f64,
+    ) {
+        let p = v.len();
+        let edges: Vec<_> = (0..p - 1).map(|j| (j, j + 1)).collect();
+        let graph = Graph::new(&edges, Some(weights), p).unwrap();
+        let (mut a, mut b) = (vec![0.0; p], vec![0.0; p]);
+        prox(&Double::Cut(graph.clone()), &v, step, &mut a, &mut Scratch::default()).unwrap();
+        decomposition::graph(&v, &graph, step, &mut b, &mut decomposition::Pieces::default());
+        for j in 0..p {
+            prop_assert!((a[j] - b[j]).abs() < 1e-11, "{a:?} {b:?}");
+        }
+    }
+}
