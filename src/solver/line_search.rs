@@ -2,11 +2,13 @@ use super::regulariser::Omega;
 use crate::error::Result;
 
 /// Most derivatives that one search takes beyond those at breakpoints.
-const MOST_STEPS: usize = 30;
+const MOST_STEPS: usize = 40;
 /// Steps after which levels that meet are looked for.
 const FIRST_CROSSING: usize = 2;
-/// What counts as next to a kink, as a share of the bracket.
-const NEAR: f64 = 1e-7;
+/// Share of the first slope that counts as none.
+const FLAT: f64 = 1e-6;
+/// What counts as next to a kink, as a share of t.
+const NEAR: f64 = 1e-9;
 
 /// Minimises phi(t) = slope*t + curvature*t^2/2 + alpha*Omega(from + t*direction) over 0 <= t <= 1 for a convex Omega.
 #[derive(Debug, Default)]
@@ -28,6 +30,15 @@ pub(super) struct Line<'l> {
     pub alpha: f64,
 }
 
+/// Between low and high, by ratios where those are of different magnitudes.
+fn middle(low: f64, high: f64) -> f64 {
+    if high > 4.0 * low {
+        (low.max(1e-9 * high) * high).sqrt()
+    } else {
+        0.5 * (low + high)
+    }
+}
+
 impl Line<'_> {
     fn value(&self, k: usize, t: f64) -> f64 {
         let (from, d) = (self.from[self.working[k]], self.direction[k]);
@@ -44,6 +55,7 @@ impl LineSearch {
         self.at.resize(line.from.len(), 0.0);
         self.vertex.clear();
         self.vertex.resize(line.from.len(), 0.0);
+        let flat = FLAT * self.derivative(line, omega, 0.0)?;
         if self.derivative(line, omega, 1.0)? <= 0.0 {
             return Ok(false);
         }
@@ -53,10 +65,13 @@ impl LineSearch {
         self.breakpoints.clear();
         self.breakpoints.extend(breakpoints);
         self.breakpoints.sort_unstable_by(f64::total_cmp);
-        let (mut below, mut above) = (0, self.breakpoints.len());
+        self.breakpoints.push(1.0);
+        // The first breakpoint behind which phi is flat or rises.
+        let (mut below, mut above) = (0, self.breakpoints.len() - 1);
         while below < above {
             let middle = (below + above) / 2;
-            if self.derivative(line, omega, self.breakpoints[middle])? < 0.0 {
+            let (t, next) = (self.breakpoints[middle], self.breakpoints[middle + 1]);
+            if self.derivative(line, omega, t + NEAR * (next - t).min(t))? < flat {
                 below = middle + 1;
             } else {
                 above = middle;
@@ -67,9 +82,14 @@ impl LineSearch {
         } else {
             self.breakpoints[below - 1]
         };
-        let end = self.breakpoints.get(below).copied().unwrap_or(1.0);
-        let mut high = end;
-        let mut t = 0.5 * (low + high);
+        let mut high = self.breakpoints[below];
+        let before = high * (1.0 - NEAR);
+        if high < 1.0 && self.derivative(line, omega, before)? < 0.0 {
+            // Still falling just before the breakpoint: the kink itself is the minimiser.
+            self.move_to(line, high);
+            return Ok(true);
+        }
+        let mut t = middle(low, high);
         for step in 0..MOST_STEPS {
             let derivative = self.derivative(line, omega, t)?;
             if derivative < 0.0 {
@@ -81,36 +101,26 @@ impl LineSearch {
             if (next - t).abs() <= 1e-12 * t {
                 break;
             }
-            let middle = 0.5 * (low + high);
             t = if next > low && next < high {
                 next
-            } else if next >= end && high == end {
-                // Still falling just before the breakpoint: the kink itself is the minimiser.
-                let before = end - NEAR * (end - low);
-                if self.derivative(line, omega, before)? < 0.0 {
-                    self.move_to(line, end);
-                    return Ok(below < self.breakpoints.len());
-                }
-                high = before;
-                middle
             } else {
-                middle
+                middle(low, high)
             };
             if step >= FIRST_CROSSING
                 && let Some(crossing) = self.first_crossing(line, low, high)
             {
                 // Two levels meet: the minimiser if phi falls before and rises after.
-                let near = NEAR * (high - low);
-                if self.derivative(line, omega, crossing + near)? < 0.0 {
-                    low = crossing + near;
-                } else if self.derivative(line, omega, crossing - near)? >= 0.0 {
-                    high = crossing - near;
+                let (before, after) = (crossing * (1.0 - NEAR), crossing * (1.0 + NEAR));
+                if self.derivative(line, omega, after)? < flat {
+                    low = after.min(high);
+                } else if self.derivative(line, omega, before)? >= 0.0 {
+                    high = before.max(low);
                 } else {
                     self.move_to(line, crossing);
                     self.tie(line);
                     return Ok(true);
                 }
-                t = t.clamp(low, high);
+                t = t.max(low).min(high);
             }
         }
         self.move_to(line, t);
@@ -119,7 +129,7 @@ impl LineSearch {
 
     /// The first t in (low, high) where the sizes of two entries meet that are neighbours at low.
     fn first_crossing(&mut self, line: &Line<'_>, low: f64, high: f64) -> Option<f64> {
-        self.move_to(line, low + NEAR * (high - low));
+        self.move_to(line, low + NEAR * (high - low).min(low));
         self.sort(line);
         let line_of = |k: usize| {
             let (from, d) = (line.from[line.working[k]], line.direction[k]);
