@@ -25,6 +25,8 @@ const FEWEST_BETWEEN: usize = 2;
 const MOST_BETWEEN: usize = 30;
 /// Share of the gain that a Newton step promises; below it follows a line search.
 const SHARE: f64 = 0.1;
+/// Share of the penalty below which a gain cannot be told from rounding.
+const HIDDEN: f64 = 1e-13;
 
 /// A point of the model; vectors indexed by feature are as long as theta, whatever the working set is.
 #[derive(Debug, Default)]
@@ -184,30 +186,25 @@ impl AcceleratedGradient {
             run.count()?;
             self.budget += 2.0 * design.n_rows() as f64 * self.working.len() as f64;
             let mut decrease = value - next;
-            if decrease.is_nan() || decrease <= 0.0 {
-                if momentum == 1.0 || run.is_over() {
-                    break;
-                }
+            let stalled = decrease.is_nan() || decrease <= 0.0;
+            if stalled && momentum > 1.0 && !run.is_over() {
                 momentum = 1.0;
                 self.restart();
                 continue;
             }
-            value = next;
-            let larger = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt());
-            self.advance((momentum - 1.0) / larger);
-            momentum = larger;
+            if stalled {
+                // Rounding hides what a gradient step brings, but perhaps not what Newton's does.
+                decrease = 0.0;
+            } else {
+                value = next;
+                let larger = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt());
+                self.advance((momentum - 1.0) / larger);
+                momentum = larger;
+            }
             since_newton += 1;
-            if since_newton >= self.between {
+            if since_newton >= self.between || stalled {
                 since_newton = 0;
-                let mut gain = 0.0;
-                loop {
-                    let (more, stopped) = self.newton_step(design, omega, value - gain)?;
-                    gain += more;
-                    // An entry that stopped at 0 has left the system: the smaller one is next.
-                    if !stopped || more <= 0.0 {
-                        break;
-                    }
-                }
+                let gain = self.newton_steps(design, omega, value)?;
                 if gain > 0.0 {
                     self.between = (self.between / 2).max(FEWEST_BETWEEN);
                     value -= gain;
@@ -337,6 +334,24 @@ impl AcceleratedGradient {
         Ok(smooth + 0.5 * self.ridge * square + self.alpha * omega.value(&at.theta)?)
     }
 
+    /// Newton's steps until none ends at a kink: by how much model plus penalty, now `value`, fall.
+    fn newton_steps<D: Design + ?Sized>(
+        &mut self,
+        design: &D,
+        omega: &Omega<'_>,
+        value: f64,
+    ) -> Result<f64> {
+        let mut total = 0.0;
+        loop {
+            let (gain, stopped) = self.newton_step(design, omega, value - total)?;
+            total += gain.max(0.0);
+            // What stopped at a kink has left the system: the smaller one is next.
+            if !stopped || gain <= 0.0 {
+                return Ok(total);
+            }
+        }
+    }
+
     /// Newton's step on the present ties and zeros: by how much model plus penalty, now `value`, fall (0 where the
     /// budget or the step does not allow it), and whether an entry stopped it at 0.
     fn newton_step<D: Design + ?Sized>(
@@ -382,7 +397,10 @@ impl AcceleratedGradient {
         self.finish_next(design, Which::Present);
         let mut gain = value - self.value(omega, Which::Next)?;
         let mut stopped = false;
-        if gain < SHARE * -0.5 * slope {
+        if -slope <= HIDDEN * self.alpha.abs() * omega.value(&self.present.theta)? {
+            // Rounding hides the gain; the gradient does not rely on it.
+            gain = -0.5 * slope;
+        } else if gain < SHARE * -0.5 * slope {
             (gain, stopped) = self.search_along(design, omega, (slope, penalty_slope), value)?;
         }
         if gain > 0.0 {
