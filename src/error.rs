@@ -1,5 +1,7 @@
 //! The crate's one error type. No message contains a value taken from a record (MECHANISMS M13).
 
+use std::sync::Arc;
+
 /// Result of a fallible operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -10,7 +12,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// let error = Error::invalid("epsilon", "must be positive and finite");
 /// assert_eq!(error.to_string(), "epsilon must be positive and finite");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An argument is out of its domain; `argument` is its public name.
@@ -33,6 +35,24 @@ pub enum Error {
     /// A user's own loss raised or is unusable.
     #[error("{0}")]
     UserLoss(String),
+    /// A caller's set function has rising gains; set functions are public, so the text shows the values.
+    #[error(
+        "the set function is not submodular: with A = {set:?}, i = {i}, j = {j}, F(A+i) + F(A+j) = {} + {} is less than \
+         F(A+i+j) + F(A) = {} + {}", values[0], values[1], values[2], values[3]
+    )]
+    NotSubmodular {
+        /// A.
+        set: Vec<usize>,
+        /// A feature outside A.
+        i: usize,
+        /// Another.
+        j: usize,
+        /// F(A+i), F(A+j), F(A+i+j), F(A).
+        values: [f64; 4],
+    },
+    /// What a caller's own set function returned instead of a value.
+    #[error(transparent)]
+    User(#[from] UserError),
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
     Randomness(String),
@@ -48,5 +68,35 @@ impl Error {
             argument: argument.into(),
             problem: problem.into(),
         }
+    }
+}
+
+/// An error of a caller's own code, carried as it is. Two are equal where they are the same object.
+///
+/// ```
+/// use dpsparse::error::{Error, UserError};
+/// let error = Error::from(UserError::new(std::fmt::Error));
+/// let Error::User(inner) = &error else { panic!() };
+/// assert!(inner.downcast_ref::<std::fmt::Error>().is_some());
+/// ```
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct UserError(Arc<dyn std::error::Error + Send + Sync>);
+
+impl UserError {
+    /// Wraps an error.
+    pub fn new(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self(Arc::new(error))
+    }
+
+    /// The error itself, where it is of this type.
+    pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        self.0.downcast_ref()
+    }
+}
+
+impl PartialEq for UserError {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }

@@ -43,6 +43,12 @@ create_exception!(
 );
 create_exception!(
     dpsparse,
+    NotSubmodularError,
+    DpsparseError,
+    "A user's set function is not submodular; the message shows sets that prove it."
+);
+create_exception!(
+    dpsparse,
     RandomnessError,
     DpsparseError,
     "The operating system gave no randomness."
@@ -57,6 +63,12 @@ impl From<Error> for PyErr {
             Error::UnsoundMechanism(_) => UnsoundMechanismError::new_err(message),
             Error::BudgetExceeded(_) => BudgetExceededError::new_err(message),
             Error::UserLoss(_) => UserLossError::new_err(message),
+            Error::NotSubmodular { .. } => NotSubmodularError::new_err(message),
+            // An exception of the user's own code goes on as if nothing stood in between.
+            Error::User(user) => Python::attach(|py| match user.downcast_ref::<PyErr>() {
+                Some(raised) => raised.clone_ref(py),
+                None => DpsparseError::new_err(message),
+            }),
             Error::Randomness(_) => RandomnessError::new_err(message),
             Error::Interrupted => PyKeyboardInterrupt::new_err(message),
         }
@@ -78,5 +90,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     module.add("BudgetExceededError", py.get_type::<BudgetExceededError>())?;
     module.add("UserLossError", py.get_type::<UserLossError>())?;
+    module.add("NotSubmodularError", py.get_type::<NotSubmodularError>())?;
     module.add("RandomnessError", py.get_type::<RandomnessError>())
 }

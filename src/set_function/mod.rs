@@ -9,14 +9,38 @@
 //! A set function sits outside the trusted room: privacy never depends on it being right.
 
 mod cardinality;
+mod combine;
+mod concave_cardinality;
+mod contiguous_range;
 mod graph;
+mod graph_cut;
+mod group_cover;
 mod groups;
+mod laminar;
+mod log_det;
 mod modular;
+mod norm_check;
+mod oracle;
+mod partition_rank;
+mod tree;
+
+#[cfg(test)]
+mod contract;
 
 pub use cardinality::Cardinality;
+pub use combine::{scaled, sum};
+pub use concave_cardinality::ConcaveCardinality;
+pub use contiguous_range::ContiguousRange;
 pub use graph::Graph;
+pub use graph_cut::GraphCut;
+pub use group_cover::GroupCover;
 pub use groups::Groups;
+pub use log_det::LogDet;
 pub use modular::Modular;
+pub use norm_check::{check_monotone, check_norm};
+pub use oracle::Oracle;
+pub use partition_rank::PartitionRank;
+pub use tree::Tree;
 
 use crate::error::{Error, Result};
 
