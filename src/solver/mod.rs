@@ -26,6 +26,7 @@ mod kernel;
 mod line_search;
 mod model;
 mod multiplier;
+mod path;
 mod point;
 mod problem;
 mod proximal_newton;
@@ -36,6 +37,7 @@ mod support_step;
 mod test_norms;
 
 pub use design::{CscDesign, DenseDesign, Design};
+pub use path::{alpha_max, path};
 pub use problem::Problem;
 pub use regulariser::Regulariser;
 
@@ -132,15 +134,41 @@ pub fn minimise<D: Design + ?Sized>(
     progress: &mut Progress<'_>,
 ) -> Result<Solution> {
     check_options(problem.ridge(), form, stopping)?;
-    let mut omega = Omega::new(regulariser, problem)?;
-    if problem.ridge() == 0.0 {
-        omega.kernel.prepare(problem);
-    }
-    if matches!(form, Form::Ball(_)) && !omega.kernel.is_empty() {
+    let run = Run::new(stopping.max_iter, progress);
+    let mut newton = prepare(problem, regulariser, method, run)?;
+    if matches!(form, Form::Ball(_)) && !newton.omega.kernel.is_empty() {
         return Err(Error::invalid(
             "radius",
             "needs a norm: the ball of a seminorm is not bounded; use alpha",
         ));
+    }
+    let target = stopping.tol * newton.point().risk;
+    match form {
+        Form::Penalty(alpha) => {
+            newton.start_at(start)?;
+            newton.penalised(alpha, target)
+        }
+        Form::Ball(radius) => {
+            let mut bound = BallBound::new(radius, target);
+            newton.show(&mut bound)?;
+            let alpha_at_zero = bound.multiplier();
+            newton.start_at(start)?;
+            multiplier::search(&mut newton, &mut bound, alpha_at_zero)?;
+            Ok(bound.into_solution(newton.run.n_iter()))
+        }
+    }
+}
+
+/// At theta = 0.
+fn prepare<'r, 'a, D: Design + ?Sized>(
+    problem: &'r Problem<'a, D>,
+    regulariser: Regulariser<'r>,
+    method: Method,
+    run: Run<'r>,
+) -> Result<ProximalNewton<'r, 'a, D>> {
+    let mut omega = Omega::new(regulariser, problem)?;
+    if problem.ridge() == 0.0 {
+        omega.kernel.prepare(problem);
     }
     let model = match (method, regulariser) {
         (Method::ProximalGradient, _) | (Method::Auto, Regulariser::Norm(_)) => {
@@ -153,36 +181,11 @@ pub fn minimise<D: Design + ?Sized>(
         (Method::CoordinateDescent, Regulariser::Norm(_)) => {
             return Err(Error::invalid(
                 "solver",
-                "coordinate descent is for the l1 norm only",
+                "\"coordinate-descent\" is for the l1 norm only",
             ));
         }
     };
-    let run = Run::new(stopping.max_iter, progress);
-    let mut newton = ProximalNewton::new(problem, omega, model, run)?;
-    let target = stopping.tol * newton.point().risk;
-    match form {
-        Form::Penalty(alpha) => {
-            newton.start_at(start)?;
-            let outcome = newton.minimise(alpha, target, None)?;
-            let point = newton.point();
-            Ok(Solution {
-                coefficients: point.theta.clone(),
-                intercept: point.intercept,
-                objective: point.risk + alpha * point.norm,
-                duality_gap: outcome.gap.max(0.0) + point.rounding,
-                n_iter: newton.run.n_iter(),
-                converged: outcome.converged,
-            })
-        }
-        Form::Ball(radius) => {
-            let mut bound = BallBound::new(radius, target);
-            newton.show(&mut bound)?;
-            let alpha_at_zero = bound.multiplier();
-            newton.start_at(start)?;
-            multiplier::search(&mut newton, &mut bound, alpha_at_zero)?;
-            Ok(bound.into_solution(newton.run.n_iter()))
-        }
-    }
+    ProximalNewton::new(problem, omega, model, run)
 }
 
 fn check_options(ridge: f64, form: Form, stopping: Stopping) -> Result<()> {

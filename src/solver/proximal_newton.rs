@@ -3,7 +3,7 @@ use super::model::Model;
 use super::point::Point;
 use super::regulariser::Omega;
 use super::run::Run;
-use super::{Design, Problem};
+use super::{Design, Problem, Solution};
 use crate::error::{Error, Result};
 
 /// Least and first share of the smoothness constant that every record's curvature keeps in the model.
@@ -60,6 +60,19 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
 
     pub fn point(&self) -> &Point {
         &self.point
+    }
+
+    /// The minimiser of risk + alpha Omega, from the present point, up to `target`.
+    pub fn penalised(&mut self, alpha: f64, target: f64) -> Result<Solution> {
+        let outcome = self.minimise(alpha, target, None)?;
+        Ok(Solution {
+            coefficients: self.point.theta.clone(),
+            intercept: self.point.intercept,
+            objective: self.point.risk + alpha * self.point.norm,
+            duality_gap: outcome.gap.max(0.0) + self.point.rounding,
+            n_iter: self.run.n_iter(),
+            converged: outcome.converged,
+        })
     }
 
     /// Shows the present point to `bound`.

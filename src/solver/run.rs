@@ -26,6 +26,11 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// Counts from 0 again.
+    pub fn start_over(&mut self) {
+        self.n_iter = 0;
+    }
+
     pub fn n_iter(&self) -> usize {
         self.n_iter
     }
