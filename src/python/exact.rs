@@ -25,14 +25,15 @@ enum Matrix<'py> {
     ),
 }
 
-fn dense(x: ArrayView2<'_, f64>) -> Result<DenseDesign> {
+/// The caller has made sure that entries are finite. Fortran order is borrowed, anything else copied once.
+fn dense(x: ArrayView2<'_, f64>) -> Result<DenseDesign<'_>> {
     let n_rows = x.nrows();
-    if let Some(columns) = x.t().as_slice() {
-        DenseDesign::from_columns(n_rows, columns.to_vec())
+    if let Some(columns) = x.t().to_slice() {
+        DenseDesign::from_finite_columns(n_rows, columns)
     } else if let Some(rows) = x.as_slice() {
         DenseDesign::from_rows(n_rows, rows)
     } else {
-        DenseDesign::from_columns(n_rows, x.t().iter().copied().collect())
+        DenseDesign::from_finite_columns(n_rows, x.t().iter().copied().collect::<Vec<_>>())
     }
 }
 
@@ -43,8 +44,7 @@ fn indices(values: &PyReadonlyArray1<'_, i64>) -> Result<Vec<usize>> {
 }
 
 impl Matrix<'_> {
-    /// The one copy of X that a fit makes.
-    fn design(&self) -> Result<Box<dyn Design>> {
+    fn design(&self) -> Result<Box<dyn Design + '_>> {
         Ok(match self {
             Matrix::Dense(x) => Box::new(dense(x.as_array())?),
             Matrix::Sparse(n_rows, starts, rows, values) => Box::new(CscDesign::new(

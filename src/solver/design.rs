@@ -1,5 +1,6 @@
 use crate::error::{Error, Result};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// The matrix X of a linear model, as the solvers see it: n rows (records) and p columns (features).
 ///
@@ -105,27 +106,46 @@ fn check_finite(values: &[f64]) -> Result<()> {
     }
 }
 
-/// A dense matrix, columns contiguous.
+/// A dense matrix, columns contiguous, owned or borrowed.
 #[derive(Debug, Clone)]
-pub struct DenseDesign {
+pub struct DenseDesign<'a> {
     n_rows: usize,
     n_columns: usize,
-    data: Vec<f64>,
+    data: Cow<'a, [f64]>,
 }
 
-impl DenseDesign {
+impl<'a> DenseDesign<'a> {
     /// From the columns one after another (Fortran order), without a copy.
     ///
     /// # Errors
     /// No rows, no columns, a length that is no multiple of `n_rows`, or an entry that is not finite.
-    pub fn from_columns(n_rows: usize, data: Vec<f64>) -> Result<Self> {
+    ///
+    /// ```
+    /// use dpsparse::solver::{DenseDesign, Design};
+    /// let columns = [1.0, 2.0, 3.0, 4.0];
+    /// let x = DenseDesign::from_columns(2, &columns)?;
+    /// assert_eq!(x.dot(1, &[1.0, 1.0]), 7.0);
+    /// # Ok::<(), dpsparse::Error>(())
+    /// ```
+    pub fn from_columns(n_rows: usize, data: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
+        let data = data.into();
+        check_finite(&data)?;
+        Self::from_finite_columns(n_rows, data)
+    }
+
+    /// As [`DenseDesign::from_columns`] for entries that are known to be finite: a solver that meets others ends without a
+    /// result that means anything.
+    ///
+    /// # Errors
+    /// No rows, no columns, or a length that is no multiple of `n_rows`.
+    pub fn from_finite_columns(n_rows: usize, data: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
+        let data = data.into();
         if n_rows == 0 || data.is_empty() || !data.len().is_multiple_of(n_rows) {
             return Err(Error::InvalidData(format!(
                 "X needs at least one row and one column; got {} entries for {n_rows} rows",
                 data.len()
             )));
         }
-        check_finite(&data)?;
         Ok(Self {
             n_rows,
             n_columns: data.len() / n_rows,
@@ -167,7 +187,7 @@ impl DenseDesign {
     }
 }
 
-impl Design for DenseDesign {
+impl Design for DenseDesign<'_> {
     fn n_rows(&self) -> usize {
         self.n_rows
     }

@@ -220,7 +220,7 @@ mod tests {
 
     /// The third column nearly the first, the second far from centred and, where `hard`, of another scale: condition number
     /// 1e9, where gradients alone get nowhere.
-    fn instance(seed: u64, n: usize, p: usize, task: Task, hard: bool) -> (DenseDesign, Vec<f64>) {
+    fn instance(seed: u64, n: usize, p: usize, task: Task, hard: bool) -> (DenseDesign<'static>, Vec<f64>) {
         let mut state = seed.wrapping_mul(2).wrapping_add(1);
         let mut draw = move || {
             state = state
@@ -261,7 +261,7 @@ mod tests {
     }
 
     fn objective(
-        problem: &Problem<'_, DenseDesign>,
+        problem: &Problem<'_, DenseDesign<'_>>,
         regulariser: Regulariser<'_>,
         form: Form,
         theta: &[f64],
