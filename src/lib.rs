@@ -20,7 +20,7 @@
 //! use std::sync::Arc;
 //! use dpsparse::loss::Logistic;
 //! use dpsparse::mechanism::{FrankWolfe, Plan, Problem};
-//! use dpsparse::polytope::L1Ball;
+//! use dpsparse::polytope::SignedCoordinates;
 //! use dpsparse::privacy::event::Adjacency;
 //! use dpsparse::privacy::noise::source::Source;
 //! use dpsparse::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
@@ -38,7 +38,7 @@
 //!     adjacency: Adjacency::ReplaceOne,
 //!     records_per_person: 1,
 //! };
-//! let plan = FrankWolfe::default().plan(problem, Arc::new(L1Ball::new(4, 10.0)))?;
+//! let plan = FrankWolfe::default().plan(problem, Arc::new(SignedCoordinates::l1_ball(4, 10.0)))?;
 //! assert!(plan.n_iter() > 1);
 //!
 //! // The records: the second feature decides the class.

@@ -66,7 +66,16 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ),
         (
             "mechanism",
-            &["error", "numeric", "loss", "polytope", "privacy"],
+            &[
+                "error",
+                "numeric",
+                "loss",
+                "set_function",
+                "polytope",
+                "prox",
+                "norm",
+                "privacy",
+            ],
         ),
         ("release", &["error", "mechanism", "privacy"]),
         (
@@ -216,8 +225,8 @@ fn the_room_is_sealed() {
             "E0616",
         ),
         (
-            "columns",
-            "/// Leak.\npub fn leak(data: &BoundedData) { let _ = &data.columns; }",
+            "features",
+            "/// Leak.\npub fn leak(data: &BoundedData) { let _ = &data.features; }",
             "E0616",
         ),
         (

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dpsparse::loss::{Logistic, Loss, Squared};
 use dpsparse::mechanism::{Calibration, FrankWolfe, FrankWolfePlan, Plan, Problem};
-use dpsparse::polytope::{GroupBall, L1Ball, LinfBall, Polytope, Simplex, VertexList};
+use dpsparse::polytope::{GroupBall, LinfBall, Polytope, SignedCoordinates, VertexList};
 use dpsparse::privacy::event::Adjacency;
 use dpsparse::privacy::noise::source::Source;
 use dpsparse::privacy::{BoundedData, Bounds, Compressed, Geometry, Orientation, Schema, Target};
@@ -71,8 +71,14 @@ fn polytopes(p: usize) -> Vec<(Arc<dyn Polytope>, Geometry)> {
         .map(|k| (0..p).map(|j| ((k * j) % 5) as f64 - 2.0).collect())
         .collect();
     vec![
-        (Arc::new(L1Ball::new(p + 1, 10.0)), Geometry::Centred),
-        (Arc::new(Simplex::new(p, true, 10.0)), Geometry::Centred),
+        (
+            Arc::new(SignedCoordinates::l1_ball(p + 1, 10.0)),
+            Geometry::Centred,
+        ),
+        (
+            Arc::new(SignedCoordinates::simplex(p, true, 10.0)),
+            Geometry::Centred,
+        ),
         (Arc::new(LinfBall::new(p + 1, 1.0)), Geometry::Uncentred),
         (
             Arc::new(GroupBall::new(&groups, p, true, 10.0).unwrap()),
@@ -168,7 +174,7 @@ fn a_release_carries_what_its_plan_announced() {
     let (x, y) = records(500, 4);
     let plan = plan(
         problem(4, 500, Geometry::Centred),
-        Arc::new(L1Ball::new(5, 10.0)),
+        Arc::new(SignedCoordinates::l1_ball(5, 10.0)),
     );
     let data = BoundedData::from_dense(x.view(), &y, schema(4, Geometry::Centred)).unwrap();
     let release = run(&plan, &data, &mut Source::secure().unwrap(), &mut |_, _| {
@@ -205,7 +211,7 @@ fn a_release_carries_what_its_plan_announced() {
 #[test]
 fn a_plan_holds_for_the_number_of_records_it_names() {
     let (x, y) = records(100, 4);
-    let ball = || -> Arc<dyn Polytope> { Arc::new(L1Ball::new(5, 10.0)) };
+    let ball = || -> Arc<dyn Polytope> { Arc::new(SignedCoordinates::l1_ball(5, 10.0)) };
     let data = BoundedData::from_dense(x.view(), &y, schema(4, Geometry::Centred)).unwrap();
     let go = |problem| {
         run(
@@ -236,7 +242,7 @@ fn progress_can_stop_a_run() {
     let (x, y) = records(100, 4);
     let plan = plan(
         problem(4, 100, Geometry::Centred),
-        Arc::new(L1Ball::new(5, 10.0)),
+        Arc::new(SignedCoordinates::l1_ball(5, 10.0)),
     );
     let data = BoundedData::from_dense(x.view(), &y, schema(4, Geometry::Centred)).unwrap();
     let mut seen = Vec::new();
@@ -260,7 +266,7 @@ fn the_papers_calibration_is_never_certified() {
         allow_uncertified,
         penalty: None,
     };
-    let ball: Arc<dyn Polytope> = Arc::new(L1Ball::new(5, 10.0));
+    let ball: Arc<dyn Polytope> = Arc::new(SignedCoordinates::l1_ball(5, 10.0));
     let refused = make(false).plan(problem(4, 500, Geometry::Centred), Arc::clone(&ball));
     assert!(matches!(refused, Err(Error::UnsoundMechanism(_))));
     let plan = make(true)
@@ -275,7 +281,7 @@ fn the_papers_calibration_is_never_certified() {
 
 #[test]
 fn public_parameters_are_checked_before_any_data() {
-    let ball = || -> Arc<dyn Polytope> { Arc::new(L1Ball::new(5, 10.0)) };
+    let ball = || -> Arc<dyn Polytope> { Arc::new(SignedCoordinates::l1_ball(5, 10.0)) };
     let base = problem(4, 500, Geometry::Centred);
     let bad = [
         (

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpsparse import CustomLoss, UserLossError, _core
+from dpsparse.mechanisms import resolve, specification
 from reference import cases
 from reference import frank_wolfe as reference
 
@@ -20,7 +21,8 @@ STORAGES = ("dense", "fortran", "csr", "csc", "duplicates")
 
 def statement(problem, loss=None):
     estimator = cases.estimator(problem, **({} if loss is None else {"loss": loss}))
-    return estimator._statement(10, problem.n_features, estimator.radius)
+    name, options = specification(resolve(estimator.mechanism, estimator.alpha), estimator)
+    return estimator._statement(10, problem.n_features), name, options
 
 
 def stored(X, how):
@@ -47,7 +49,7 @@ def stored(X, how):
 
 def gradient(problem, X, y, theta, unit, *, how="dense", loss=None):
     return _core.non_private_gradient(
-        statement(problem, loss), stored(X, how), np.array(y, dtype=np.float64), [int(t) for t in theta], unit
+        *statement(problem, loss), stored(X, how), np.array(y, dtype=np.float64), [int(t) for t in theta], unit
     )
 
 
@@ -275,9 +277,9 @@ def test_a_packed_view_reads_its_own_records_only():
     problem = reference.Problem("l1", (-1.0,) * 3, (1.0,) * 3, loss="squared", y_bounds=(-1.0, 1.0))
     facts = statement(problem)
     theta = [5, 3, 2, 1]
-    expected = _core.non_private_gradient(facts, records["x"].copy(), records["y"].copy(), theta, 1e-5)[0]
+    expected = _core.non_private_gradient(*facts, records["x"].copy(), records["y"].copy(), theta, 1e-5)[0]
     for x in (records["x"], shifted):
-        assert (_core.non_private_gradient(facts, x, records["y"], theta, 1e-5)[0] == expected).all()
+        assert (_core.non_private_gradient(*facts, x, records["y"], theta, 1e-5)[0] == expected).all()
 
 
 # --- a user's own loss ---

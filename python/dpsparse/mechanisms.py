@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import flag, optional_finite, positive_integer
 
 __all__ = ["FrankWolfe", "PenalisedFrankWolfe"]
 
@@ -65,6 +67,9 @@ Mechanism: TypeAlias = FrankWolfe | PenalisedFrankWolfe
 
 MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in (FrankWolfe, PenalisedFrankWolfe)}
 
+# What an estimator and a mechanism may both set.
+_SHARED = ("n_iter", "radius", "alpha", "ridge")
+
 
 def resolve(mechanism: Any, alpha: Any) -> Mechanism:
     """Return the configured mechanism for a ``mechanism`` argument.
@@ -76,7 +81,7 @@ def resolve(mechanism: Any, alpha: Any) -> Mechanism:
     InvalidArgumentError
         If it is neither a known name nor a mechanism object.
     """
-    if isinstance(mechanism, FrankWolfe | PenalisedFrankWolfe):
+    if isinstance(mechanism, Mechanism):
         return mechanism
     if isinstance(mechanism, str):
         if mechanism == "auto":
@@ -87,16 +92,38 @@ def resolve(mechanism: Any, alpha: Any) -> Mechanism:
     raise InvalidArgumentError(f"mechanism must be one of {known} or a configured object such as FrankWolfe(n_iter=40)")
 
 
-def own_field_wins(argument: str, mechanism_value: Any, estimator_value: Any) -> Any:
-    """Return the mechanism's own value, else the estimator's.
+def specification(mechanism: Mechanism, estimator: Any) -> tuple[str, str]:
+    """Return the name and the options (a JSON object) that the Rust core takes.
+
+    A field of the mechanism wins over the same parameter of the estimator.
 
     Raises
     ------
     InvalidArgumentError
-        If both are set and differ.
+        If both are set and differ, if the estimator sets one that the mechanism does not use, or if an option is not of
+        its kind.
     """
-    if mechanism_value is None:
-        return estimator_value
-    if estimator_value is not None and estimator_value != mechanism_value:
-        raise InvalidArgumentError(f"{argument} is set on the mechanism and on the estimator, to different values")
-    return mechanism_value
+    options = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    for name in _SHARED:
+        given = getattr(estimator, name)
+        if given is None:
+            continue
+        if name not in options:
+            instead = "radius" if name == "alpha" and "radius" in options else None
+            hint = f", which takes {instead}" if instead else ""
+            raise InvalidArgumentError(f"{name} is not used by {mechanism.name}{hint}; leave it at None")
+        if options[name] is not None and options[name] != given:
+            raise InvalidArgumentError(f"{name} is set on the mechanism and on the estimator, to different values")
+        options[name] = given
+    return mechanism.name, json.dumps({name: _option(name, value) for name, value in options.items()})
+
+
+def _option(name: str, value: Any) -> Any:
+    """Check an option by its kind, so that the error names it."""
+    if name == "n_iter":
+        return None if value is None else positive_integer(name, value)
+    if name in {"radius", "alpha", "ridge"}:
+        return optional_finite(name, value)
+    if isinstance(value, str) or value is None:
+        return value
+    return flag(name, value)

@@ -151,6 +151,7 @@ fn positive(name: &str, value: f64) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::kernel::tests::at_every_width;
     use proptest::prelude::*;
 
     proptest! {
@@ -164,13 +165,16 @@ mod tests {
             let loss = by_name(CATALOGUE[which].name, None).unwrap();
             let z: Vec<f64> = records.iter().map(|record| record.0).collect();
             let y: Vec<f64> = records.iter().map(|record| if record.1 { 1.0 } else { -1.0 }).collect();
-            let mut out = vec![0.0; z.len()];
-            loss.derivatives(&z, &y, &mut out);
-            for ((&z, &y), out) in z.iter().zip(&y).zip(out) {
-                prop_assert_eq!(loss.derivative(z, y).to_bits(), out.to_bits());
-                let mut alone = [0.0];
-                loss.derivatives(&[z], &[y], &mut alone);
-                prop_assert_eq!(alone[0].to_bits(), out.to_bits());
+            let derivatives = |z: &[f64], y: &[f64]| {
+                let mut out = vec![0.0; z.len()];
+                loss.derivatives(z, y, &mut out);
+                out
+            };
+            for out in at_every_width(|| derivatives(&z, &y)) {
+                for ((&z, &y), out) in z.iter().zip(&y).zip(out) {
+                    prop_assert_eq!(loss.derivative(z, y).to_bits(), out.to_bits());
+                    prop_assert_eq!(derivatives(&[z], &[y])[0].to_bits(), out.to_bits());
+                }
             }
         }
     }

@@ -1,19 +1,22 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use serde::Deserialize;
+
 use crate::mechanism::defaults::MAX_ITER;
-use crate::mechanism::{Outcome, Plan, Problem};
+use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::polytope::{Polytope, Structure};
-use crate::privacy::BoundedData;
 use crate::privacy::answer::{SelectionNoise, SelectionPlan, VertexSelector};
 use crate::privacy::calibrate::{calibrate, rho_from_epsilon};
 use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::noise::source::Source;
 use crate::privacy::sensitivity::Contribution;
+use crate::privacy::{BoundedData, Geometry, Target};
 
 /// How the noise of Frank-Wolfe is scaled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Calibration {
     /// By the accountant, to exactly the privacy asked for (MECHANISMS M2, M3, M12).
     #[default]
@@ -46,6 +49,117 @@ pub struct FrankWolfe {
     pub calibration: Calibration,
     /// Must be true for [`Calibration::Paper`].
     pub allow_uncertified: bool,
+}
+
+/// Options of `frank-wolfe` by name.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Constrained {
+    n_iter: Option<usize>,
+    radius: Option<f64>,
+    calibration: Calibration,
+    allow_uncertified: bool,
+}
+
+/// Options of `penalised-frank-wolfe` by name.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Penalised {
+    alpha: Option<f64>,
+    n_iter: Option<usize>,
+    radius: Option<f64>,
+}
+
+/// Mechanisms that use the Euclidean norm of a row scale features without centring, and so does a fit without intercept:
+/// centring would smuggle one in (MECHANISMS M3).
+fn geometry(domain: &Domain, intercept: bool, row_norm: Option<f64>) -> Result<Geometry> {
+    match (domain, row_norm) {
+        (Domain::Linf, _) | (Domain::Groups(_), Some(_)) => Ok(Geometry::Uncentred),
+        (_, Some(_)) => Err(Error::invalid(
+            "row_norm",
+            "is not used by frank-wolfe over this norm; leave it at None",
+        )),
+        _ if intercept => Ok(Geometry::Centred),
+        _ => Ok(Geometry::Uncentred),
+    }
+}
+
+fn margin_bound(
+    radius: Option<f64>,
+    domain: &Domain,
+    n_features: usize,
+    intercept: bool,
+    target: Target,
+) -> Result<f64> {
+    let default = Problem::default_radius(target);
+    let polytope = domain.polytope(n_features, intercept, radius, default)?;
+    Ok(polytope.margin_bound())
+}
+
+impl Mechanism for Constrained {
+    fn geometry(
+        &self,
+        domain: &Domain,
+        intercept: bool,
+        row_norm: Option<f64>,
+    ) -> Result<Geometry> {
+        geometry(domain, intercept, row_norm)
+    }
+
+    fn margin_bound(
+        &self,
+        domain: &Domain,
+        n_features: usize,
+        intercept: bool,
+        target: Target,
+    ) -> Result<f64> {
+        margin_bound(self.radius, domain, n_features, intercept, target)
+    }
+
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        let mechanism = FrankWolfe {
+            n_iter: self.n_iter,
+            penalty: None,
+            calibration: self.calibration,
+            allow_uncertified: self.allow_uncertified,
+        };
+        let polytope = problem.polytope(domain, self.radius)?;
+        Ok(Box::new(mechanism.plan(problem, polytope)?))
+    }
+}
+
+impl Mechanism for Penalised {
+    fn geometry(
+        &self,
+        domain: &Domain,
+        intercept: bool,
+        row_norm: Option<f64>,
+    ) -> Result<Geometry> {
+        geometry(domain, intercept, row_norm)
+    }
+
+    fn margin_bound(
+        &self,
+        domain: &Domain,
+        n_features: usize,
+        intercept: bool,
+        target: Target,
+    ) -> Result<f64> {
+        margin_bound(self.radius, domain, n_features, intercept, target)
+    }
+
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        let alpha = self
+            .alpha
+            .ok_or_else(|| Error::invalid("alpha", "must be given for penalised-frank-wolfe"))?;
+        let mechanism = FrankWolfe {
+            n_iter: self.n_iter,
+            penalty: Some(alpha),
+            ..FrankWolfe::default()
+        };
+        let polytope = problem.polytope(domain, self.radius)?;
+        Ok(Box::new(mechanism.plan(problem, polytope)?))
+    }
 }
 
 /// What a run of [`FrankWolfe`] will do, fixed before any record is read.

@@ -1,10 +1,14 @@
 //! Mechanisms, built from the room's answers: one file each. A mechanism plans before data and cannot read a
 //! record.
 
+mod catalogue;
 pub mod defaults;
+mod domain;
 mod frank_wolfe;
 mod problem;
 
+pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
+pub use domain::Domain;
 pub use frank_wolfe::{Calibration, FrankWolfe, FrankWolfePlan};
 pub use problem::Problem;
 

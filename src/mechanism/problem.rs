@@ -2,9 +2,11 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Task};
+use crate::mechanism::Domain;
 use crate::mechanism::defaults::{
     CLASSIFIER_CURVATURE, CLASSIFIER_RADIUS, REGRESSOR_CURVATURE, REGRESSOR_RADIUS, RESIDUAL_BOUND,
 };
+use crate::polytope::Polytope;
 use crate::privacy::event::Adjacency;
 use crate::privacy::{DerivativeLattice, Schema, Target};
 
@@ -111,6 +113,16 @@ impl Problem {
             Target::Classes => CLASSIFIER_CURVATURE,
             Target::Interval { .. } => REGRESSOR_CURVATURE,
         }
+    }
+
+    /// The ball of a domain that selection works on; no radius means the public default.
+    ///
+    /// # Errors
+    /// As [`Domain::polytope`].
+    pub fn polytope(&self, domain: &Domain, radius: Option<f64>) -> Result<Arc<dyn Polytope>> {
+        let schema = &self.schema;
+        let default = Self::default_radius(schema.target());
+        domain.polytope(schema.n_features(), schema.has_intercept(), radius, default)
     }
 
     /// The public default radius for a target.

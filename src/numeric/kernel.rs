@@ -1,7 +1,7 @@
 //! Integer kernels over plain slices, with run-time dispatch to wider instructions.
 //!
-//! **The one file with `unsafe`.** Audit: every `unsafe` block is a call of a `target_feature` function right
-//! after its feature was detected, an unaligned vector load or store whose bounds are those of the chunk it
+//! **The one file with `unsafe`.** Audit: every `unsafe` block is a call of a `target_feature` function where
+//! [`width`] has detected its features, an unaligned vector load or store whose bounds are those of the chunk it
 //! touches, a prefetch (which touches nothing), or the advice on pages in [`zeros`]. Integer arithmetic is
 //! exact and floats are never contracted or reassociated, so every path returns the same bits.
 //!
@@ -16,6 +16,40 @@ pub const MAX_FEATURE: i16 = 16_383;
 
 /// Largest magnitude of a quantised derivative.
 pub const MAX_DERIVATIVE: i16 = 1 << 14;
+
+/// The instructions that kernels are compiled for, each a superset of the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Width {
+    /// What every machine has.
+    Portable,
+    /// `avx2`.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// `avx2` and `avx512f`, `avx512bw`, `avx512dq`, `avx512vl`.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// The widest instructions that this machine has.
+fn detected() -> Width {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        let wider = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        return if wider { Width::Avx512 } else { Width::Avx2 };
+    }
+    Width::Portable
+}
+
+/// The instructions to use: the widest that were detected. A test may ask for narrower ones, never for wider.
+fn width() -> Width {
+    #[cfg(test)]
+    return detected().min(tests::LIMIT.get());
+    #[cfg(not(test))]
+    detected()
+}
 
 /// A vector of zeros that asks the operating system for large pages: fewer page faults on first touch, and
 /// columns far apart stay within reach of the translation buffers.
@@ -65,18 +99,15 @@ pub fn gradient_pass(columns: &[i16], d: &[i16], out: &mut [i64]) {
 /// total of n < 2^31 products is below 2^59.
 pub fn dot4(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
     debug_assert!(columns.iter().all(|column| column.len() == d.len()));
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512bw") {
-            // SAFETY: the feature was just detected.
-            return unsafe { x86::dot4_avx512(columns, d) };
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the feature was just detected.
-            return unsafe { x86::dot4_avx2(columns, d) };
-        }
+    match width() {
+        Width::Portable => columns.map(|column| dot_portable(column, d)),
+        // SAFETY: the features were detected.
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx2 => unsafe { x86::dot4_avx2(columns, d) },
+        // SAFETY: the features were detected.
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx512 => unsafe { x86::dot4_avx512(columns, d) },
     }
-    columns.map(|column| dot_portable(column, d))
 }
 
 /// Inner product of one column with d, in plain Rust.
@@ -95,8 +126,8 @@ pub fn add_scaled(margins: &mut [i64], column: &[i16], weight: i64) {
         // |weight| <= 2^17 keeps weight * x below 2^31.
         Ok(small) if small.unsigned_abs() <= 1 << 17 => {
             #[cfg(target_arch = "x86_64")]
-            if is_x86_feature_detected!("avx2") {
-                // SAFETY: the feature was just detected.
+            if width() >= Width::Avx2 {
+                // SAFETY: the feature was detected.
                 return unsafe { x86::add_scaled_avx2(margins, column, small) };
             }
             add_scaled_small(margins, column, small);
@@ -129,17 +160,12 @@ macro_rules! dispatch {
             fn wide<$($generics)*>($($name: $type),*) -> $result {
                 $body($($name),*)
             }
-            if is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-            {
-                // SAFETY: the features were just detected.
-                return unsafe { widest($($name),*) };
-            }
-            if is_x86_feature_detected!("avx2") {
-                // SAFETY: the feature was just detected.
-                return unsafe { wide($($name),*) };
+            match width() {
+                Width::Portable => {}
+                // SAFETY: the features were detected.
+                Width::Avx2 => return unsafe { wide($($name),*) },
+                // SAFETY: the features were detected.
+                Width::Avx512 => return unsafe { widest($($name),*) },
             }
         }
         $body($($name),*)
@@ -419,9 +445,39 @@ mod x86 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::cell::Cell;
+
+    const WIDTHS: &[Width] = &[
+        Width::Portable,
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx512,
+    ];
+
+    thread_local! {
+        /// The widest instructions that kernels called by this thread may use.
+        pub(super) static LIMIT: Cell<Width> = Cell::new(WIDTHS[WIDTHS.len() - 1]);
+    }
+
+    /// Results of `work` with every copy of the kernels that this machine can run, the portable one first.
+    pub(crate) fn at_every_width<R>(mut work: impl FnMut() -> R) -> Vec<R> {
+        let widest = LIMIT.get();
+        let results = WIDTHS
+            .iter()
+            .filter(|width| **width <= detected())
+            .map(|&width| {
+                LIMIT.set(width);
+                assert_eq!(super::width(), width);
+                work()
+            });
+        let results = results.collect();
+        LIMIT.set(widest);
+        results
+    }
 
     fn reference(column: &[i16], d: &[i16]) -> i128 {
         column
@@ -435,15 +491,8 @@ mod tests {
         let slices: [&[i16]; 4] = std::array::from_fn(|k| columns[k].as_slice());
         let expected: Vec<i128> = columns.iter().map(|column| reference(column, d)).collect();
         let as_wide = |dots: [i64; 4]| dots.map(i128::from).to_vec();
-        assert_eq!(as_wide(dot4(slices, d)), expected);
-        assert_eq!(
-            as_wide(slices.map(|column| dot_portable(column, d))),
-            expected
-        );
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the feature was just detected.
-            assert_eq!(as_wide(unsafe { x86::dot4_avx2(slices, d) }), expected);
+        for dots in at_every_width(|| dot4(slices, d)) {
+            assert_eq!(as_wide(dots), expected);
         }
     }
 
@@ -464,10 +513,15 @@ mod tests {
             column in proptest::collection::vec(-MAX_FEATURE..=MAX_FEATURE, 0..100),
             weight in prop_oneof![-(1i64 << 17)..=1 << 17, -(1i64 << 47)..=1 << 47],
         ) {
-            let mut margins = vec![5i64; column.len()];
-            add_scaled(&mut margins, &column, weight);
-            for (margin, &x) in margins.iter().zip(&column) {
-                prop_assert_eq!(i128::from(*margin), 5 + i128::from(weight) * i128::from(x));
+            let moved = || {
+                let mut margins = vec![5i64; column.len()];
+                add_scaled(&mut margins, &column, weight);
+                margins
+            };
+            for margins in at_every_width(moved) {
+                for (margin, &x) in margins.iter().zip(&column) {
+                    prop_assert_eq!(i128::from(*margin), 5 + i128::from(weight) * i128::from(x));
+                }
             }
         }
 
@@ -477,11 +531,15 @@ mod tests {
             let expected = (x * scale + offset).clamp(low, high).round_ties_even() as i16;
             prop_assert_eq!(quantise(x, scale, offset, low, high), expected);
             let maps = LatticeMaps { scale: &[scale; 22], offset: &[offset; 22], low: &[low; 22], high: &[high; 22] };
-            let mut out = [0i16; 21];
-            prop_assert!(quantise_column(&[x; 21], maps, 3, &mut out));
-            prop_assert!(out.iter().all(|&q| q == expected));
-            prop_assert!(quantise_row(&[x; 21], maps, 1, &mut out));
-            prop_assert!(out.iter().all(|&q| q == expected));
+            let read = || {
+                let (mut column, mut row) = ([0i16; 21], [0i16; 21]);
+                assert!(quantise_column(&[x; 21], maps, 3, &mut column));
+                assert!(quantise_row(&[x; 21], maps, 1, &mut row));
+                [column, row]
+            };
+            for out in at_every_width(read) {
+                prop_assert_eq!(out, [[expected; 21]; 2]);
+            }
         }
     }
 
@@ -518,10 +576,14 @@ mod tests {
         fn derivatives_are_rounded_and_clamped(x in -1e3..1e3f64, scale in 0.0..1e3f64, place in 0usize..21) {
             let mut input = [f64::NAN; 21];
             input[place] = x;
-            let mut out = [7i16; 21];
-            round_clamped(&input, scale, 8192.0, &mut out);
-            for (k, out) in out.into_iter().enumerate() {
-                let expected = if k == place { (x * scale).clamp(-8192.0, 8192.0).round_ties_even() as i16 } else { 0 };
+            let mut expected = [0i16; 21];
+            expected[place] = (x * scale).clamp(-8192.0, 8192.0).round_ties_even() as i16;
+            let round = || {
+                let mut out = [7i16; 21];
+                round_clamped(&input, scale, 8192.0, &mut out);
+                out
+            };
+            for out in at_every_width(round) {
                 prop_assert_eq!(out, expected);
             }
         }
@@ -558,8 +620,10 @@ mod tests {
             high: &[1.0; 3],
         };
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!(!quantise_column(&[0.0, bad, 0.0], maps, 0, &mut out));
-            assert!(!quantise_row(&[0.0f32, 1.0, bad as f32], maps, 0, &mut out));
+            at_every_width(|| {
+                assert!(!quantise_column(&[0.0, bad, 0.0], maps, 0, &mut out));
+                assert!(!quantise_row(&[0.0f32, 1.0, bad as f32], maps, 0, &mut out));
+            });
         }
     }
 }

@@ -9,18 +9,16 @@
 
 pub mod base;
 mod group_ball;
-mod l1_ball;
 mod linf_ball;
 pub mod norm_ball;
 mod ratio;
-mod simplex;
+mod signed_coordinates;
 pub mod symmetric;
 mod vertex_list;
 
 pub use group_ball::GroupBall;
-pub use l1_ball::L1Ball;
 pub use linf_ball::LinfBall;
-pub use simplex::Simplex;
+pub use signed_coordinates::SignedCoordinates;
 pub use vertex_list::VertexList;
 
 /// How a vertex is chosen by its linear score: the structure that the selection mechanism works on.

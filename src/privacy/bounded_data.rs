@@ -8,6 +8,8 @@ use rayon::prelude::*;
 
 use super::dense_records::read_dense;
 use super::event::Adjacency;
+use super::lines::Lines;
+use super::row_norm::RowNorm;
 use super::schema::{Schema, Target};
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
@@ -16,7 +18,7 @@ use crate::numeric::kernel::{MAX_FEATURE, add_scaled, gradient_pass};
 /// Records per piece of work.
 const CHUNK: usize = 4096;
 
-/// Records as integers in [-16383, 16383], column by column, and targets in [-1, 1].
+/// Records as integers in [-16383, 16383] and targets in [-1, 1].
 ///
 /// ```
 /// use dpsparse::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
@@ -35,19 +37,18 @@ const CHUNK: usize = 4096;
 pub struct BoundedData {
     pub(in crate::privacy) schema: Schema,
     pub(in crate::privacy) targets: Vec<f64>,
-    pub(in crate::privacy) columns: Columns,
+    pub(in crate::privacy) features: Features,
 }
 
 /// The features; the intercept is not stored.
-pub(in crate::privacy) enum Columns {
+pub(in crate::privacy) enum Features {
     /// Columns one after the other, each with one entry per record.
     Dense(Vec<i16>),
-    /// Compressed columns. An unstored entry is `base` of its column (the lattice value of zero), a stored
-    /// one is base + value, |value| <= 32766.
+    /// The same entries by rows and by columns. An unstored entry is `base` of its column (the lattice value
+    /// of zero), a stored one is base + value, |value| <= 32766.
     Sparse {
-        starts: Vec<usize>,
-        rows: Vec<u32>,
-        values: Vec<i16>,
+        rows: Lines,
+        columns: Lines,
         base: Vec<i16>,
     },
 }
@@ -65,14 +66,15 @@ impl BoundedData {
     {
         let (n, p) = x.dim();
         let targets = check_targets(n, p, y, &schema)?;
-        let columns = read_dense(x, &schema)?;
-        let mut this = Self {
+        let mut columns = read_dense(x, &schema)?;
+        if let Some(norm) = RowNorm::of(&schema) {
+            norm.shorten_dense(&mut columns, n)?;
+        }
+        Ok(Self {
             schema,
             targets,
-            columns: Columns::Dense(columns),
-        };
-        this.shorten_rows()?;
-        Ok(this)
+            features: Features::Dense(columns),
+        })
     }
 
     /// The same from a sparse matrix: indices are checked and duplicates summed before clipping, zeros stay
@@ -102,19 +104,30 @@ impl BoundedData {
                 "with sparse X needs bounds that contain zero; pass X as a dense array",
             ));
         }
-        let (starts, rows, values) = read_sparse(&x, orientation, shape, &schema, &base)?;
-        let mut this = Self {
+        let lines = read_sparse(&x, orientation, shape, &schema, &base)?;
+        let (rows, columns) = match (orientation, RowNorm::of(&schema)) {
+            (Orientation::Columns, None) => (lines.transposed(n), lines),
+            (_, norm) => {
+                let mut rows = match orientation {
+                    Orientation::Rows => lines,
+                    Orientation::Columns => lines.transposed(n),
+                };
+                if let Some(norm) = norm {
+                    norm.shorten_rows(&mut rows)?;
+                }
+                let columns = rows.transposed(p);
+                (rows, columns)
+            }
+        };
+        Ok(Self {
             schema,
             targets,
-            columns: Columns::Sparse {
-                starts,
+            features: Features::Sparse {
                 rows,
-                values,
+                columns,
                 base,
             },
-        };
-        this.shorten_rows()?;
-        Ok(this)
+        })
     }
 
     /// Number of records. Public under replace-one; private under add-remove.
@@ -157,71 +170,66 @@ impl BoundedData {
         if let [intercept] = intercept {
             *intercept = i64::from(MAX_FEATURE) * total;
         }
-        match &self.columns {
-            Columns::Dense(columns) => gradient_pass(columns, d, features),
-            Columns::Sparse {
-                starts,
-                rows,
-                values,
-                base,
-            } => {
+        match &self.features {
+            Features::Dense(columns) => gradient_pass(columns, d, features),
+            Features::Sparse { columns, base, .. } => {
                 features
                     .par_iter_mut()
                     .enumerate()
                     .with_min_len(16)
                     .for_each(|(j, out)| {
-                        let range = starts[j]..starts[j + 1];
-                        let stored = rows[range.clone()].iter().zip(&values[range]);
-                        let sum: i64 = stored
-                            .map(|(&i, &v)| i64::from(d[i as usize]) * i64::from(v))
-                            .sum();
-                        *out = sum + i64::from(base[j]) * total;
+                        let products = columns.line(j).map(|(i, value)| i64::from(d[i]) * value);
+                        *out = products.sum::<i64>() + i64::from(base[j]) * total;
                     });
             }
         }
     }
 
-    /// margins_i += sum over (column, weight) of weight * x_i,column, exactly. The caller proves that nothing
-    /// overflows.
-    pub(in crate::privacy) fn add_to_margins(&self, margins: &mut [i64], direction: &[(u32, i64)]) {
+    /// margins_i += weight * <direction, x_i>, exactly. The caller proves that nothing overflows: with W the
+    /// sum of |weight * entry|, the change of a margin and the base of all columns are below W 2^14, what a
+    /// sparse row stores is below W 2^15.
+    pub(in crate::privacy) fn add_to_margins(
+        &self,
+        margins: &mut [i64],
+        direction: &[(u32, i64)],
+        weight: i64,
+    ) {
         let (n, p) = (margins.len(), self.schema.n_features());
-        let mut constant = 0;
-        for &(j, weight) in direction {
-            constant += weight
-                * i64::from(match &self.columns {
-                    _ if j as usize == p => MAX_FEATURE,
-                    Columns::Dense(_) => 0,
-                    Columns::Sparse { base, .. } => base[j as usize],
-                });
-        }
-        let features = || direction.iter().filter(|(j, _)| (*j as usize) < p);
-        match &self.columns {
-            Columns::Dense(columns) => {
+        let all = direction
+            .iter()
+            .map(|&(j, entry)| (j as usize, weight * entry));
+        let features = all.clone().filter(|&(j, _)| j < p);
+        let intercept = all.filter(|&(j, _)| j == p).map(|(_, weight)| weight);
+        let mut constant = i64::from(MAX_FEATURE) * intercept.sum::<i64>();
+        match &self.features {
+            Features::Dense(columns) => {
                 margins
                     .par_chunks_mut(CHUNK)
                     .enumerate()
                     .for_each(|(chunk, margins)| {
                         let start = chunk * CHUNK;
-                        for &(j, weight) in features() {
-                            add_scaled(
-                                margins,
-                                &columns[j as usize * n + start..][..margins.len()],
-                                weight,
-                            );
+                        for (j, weight) in features.clone() {
+                            let column = &columns[j * n + start..][..margins.len()];
+                            add_scaled(margins, column, weight);
                         }
                     });
             }
-            Columns::Sparse {
-                starts,
+            Features::Sparse {
                 rows,
-                values,
-                ..
+                columns,
+                base,
             } => {
-                for &(j, weight) in features() {
-                    let range = starts[j as usize]..starts[j as usize + 1];
-                    for (&i, &value) in rows[range.clone()].iter().zip(&values[range]) {
-                        margins[i as usize] += weight * i64::from(value);
-                    }
+                for (j, weight) in features.clone() {
+                    constant += weight * i64::from(base[j]);
+                }
+                let stored: usize = features.clone().map(|(j, _)| columns.stored(j)).sum();
+                // One walk of all threads through all rows, or one thread's walk through these columns.
+                if stored * rayon::current_num_threads() > rows.values.len() {
+                    let mut weights = vec![0; p];
+                    features.for_each(|(j, weight)| weights[j] += weight);
+                    add_rows(margins, rows, &weights);
+                } else {
+                    add_columns(margins, columns, features);
                 }
             }
         }
@@ -229,64 +237,29 @@ impl BoundedData {
             margins.iter_mut().for_each(|margin| *margin += constant);
         }
     }
+}
 
-    /// Enforces sum_j x_ij^2 <= R^2 in integers, R = floor(16383 row_norm), by scaling longer rows towards
-    /// zero.
-    fn shorten_rows(&mut self) -> Result<()> {
-        let Some(norm) = self.schema.row_norm() else {
-            return Ok(());
-        };
-        let bound = (norm * f64::from(MAX_FEATURE)).floor();
-        // p < 2^32 entries below 2^28 each: sums below 2^60.
-        let mut squares = vec![0i64; self.n_records()];
-        self.for_each_entry(|i, value| {
-            squares[i] += i64::from(*value) * i64::from(*value);
+/// margins_i += <weights, row i>, by all threads.
+fn add_rows(margins: &mut [i64], rows: &Lines, weights: &[i64]) {
+    margins
+        .par_iter_mut()
+        .enumerate()
+        .with_min_len(64)
+        .for_each(|(i, margin)| {
+            let products = rows.line(i).map(|(j, value)| weights[j] * value);
+            *margin += products.sum::<i64>();
         });
-        let limit = (bound as i128).pow(2);
-        let factors: Vec<f64> = squares
-            .iter()
-            .map(|&square| {
-                if i128::from(square) > limit {
-                    bound / (square as f64).sqrt() * (1.0 - 1e-12)
-                } else {
-                    1.0
-                }
-            })
-            .collect();
-        squares.fill(0);
-        self.for_each_entry(|i, value| {
-            // Truncation moves towards zero: |new| <= |old| factor (1 + 2^-52), so the norm ends below the
-            // bound.
-            if factors[i] < 1.0 {
-                *value = (f64::from(*value) * factors[i]) as i16;
-            }
-            squares[i] += i64::from(*value) * i64::from(*value);
-        });
-        if squares.iter().all(|&square| i128::from(square) <= limit) {
-            Ok(())
-        } else {
-            Err(Error::InvalidData(
-                "rows could not be shortened to row_norm".into(),
-            ))
-        }
-    }
+}
 
-    fn for_each_entry(&mut self, mut visit: impl FnMut(usize, &mut i16)) {
-        let n = self.targets.len();
-        match &mut self.columns {
-            Columns::Dense(columns) => {
-                for column in columns.chunks_exact_mut(n) {
-                    column
-                        .iter_mut()
-                        .enumerate()
-                        .for_each(|(i, value)| visit(i, value));
-                }
-            }
-            Columns::Sparse { rows, values, .. } => {
-                rows.iter()
-                    .zip(values)
-                    .for_each(|(&i, value)| visit(i as usize, value));
-            }
+/// margins += weight * column, one column after the other.
+fn add_columns(
+    margins: &mut [i64],
+    columns: &Lines,
+    direction: impl Iterator<Item = (usize, i64)>,
+) {
+    for (j, weight) in direction {
+        for (i, value) in columns.line(j) {
+            margins[i] += weight * value;
         }
     }
 }
@@ -344,12 +317,15 @@ mod tests {
         .unwrap()
     }
 
-    fn sparse(x: &Array2<f64>, intercept: bool) -> BoundedData {
-        let (n, p) = x.dim();
+    fn sparse(x: &Array2<f64>, orientation: Orientation, schema: Schema) -> BoundedData {
+        let lines = match orientation {
+            Orientation::Rows => x.view(),
+            Orientation::Columns => x.t(),
+        };
         let (mut starts, mut indices, mut values) = (vec![0i64], Vec::new(), Vec::new());
-        for row in x.rows() {
-            for (j, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                indices.push(j as i64);
+        for line in lines.rows() {
+            for (k, &value) in line.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                indices.push(k as i64);
                 values.push(value);
             }
             starts.push(indices.len() as i64);
@@ -359,9 +335,18 @@ mod tests {
             indices: &indices,
             values: &values,
         };
-        let y = vec![1.0; n];
-        BoundedData::from_sparse(parts, Orientation::Rows, (n, p), &y, schema(p, intercept))
-            .unwrap()
+        let y = vec![1.0; x.nrows()];
+        BoundedData::from_sparse(parts, orientation, x.dim(), &y, schema).unwrap()
+    }
+
+    /// The same records in every kind of storage.
+    fn all_kinds(x: &Array2<f64>, schema: &Schema) -> [BoundedData; 3] {
+        let y = vec![1.0; x.nrows()];
+        [
+            BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap(),
+            sparse(x, Orientation::Rows, schema.clone()),
+            sparse(x, Orientation::Columns, schema.clone()),
+        ]
     }
 
     /// The integer of every entry by the map itself, the intercept last.
@@ -395,22 +380,94 @@ mod tests {
             let direction: Vec<(u32, i64)> =
                 (0..p + usize::from(intercept)).map(|j| (j as u32, next(1 << 30) - (1 << 29))).collect();
             let wide = integers(&x, intercept);
-            let dense = BoundedData::from_dense(x.view(), &vec![1.0; n], schema(p, intercept)).unwrap();
-            for data in [dense, sparse(&x, intercept)] {
+            for data in all_kinds(&x, &schema(p, intercept)) {
                 let mut gradient = vec![7i64; data.n_columns()];
                 data.gradient(&d, &mut gradient);
                 for (j, &entry) in gradient.iter().enumerate() {
                     let expected: i128 = (0..n).map(|i| i128::from(d[i]) * wide[[i, j]]).sum();
                     prop_assert_eq!(i128::from(entry), expected);
                 }
-                let mut margins = vec![11i64; n];
-                data.add_to_margins(&mut margins, &direction);
-                for (i, &margin) in margins.iter().enumerate() {
-                    let moved: i128 = direction.iter().map(|&(j, w)| i128::from(w) * wide[[i, j as usize]]).sum();
-                    prop_assert_eq!(i128::from(margin), 11 + moved);
+                // Few columns and many: sparse records go by columns or by rows.
+                for direction in [&direction[..1], &direction[p / 2..], &direction] {
+                    let mut margins = vec![11i64; n];
+                    data.add_to_margins(&mut margins, direction, -3);
+                    for (i, &margin) in margins.iter().enumerate() {
+                        let moved: i128 = direction.iter().map(|&(j, w)| i128::from(w) * wide[[i, j as usize]]).sum();
+                        prop_assert_eq!(i128::from(margin), 11 - 3 * moved);
+                    }
+                }
+                if let Features::Sparse { rows, columns, .. } = &data.features {
+                    let weights: Vec<i64> = (0..p).map(|_| next(1 << 30) - (1 << 29)).collect();
+                    let (mut by_rows, mut by_columns) = (vec![5i64; n], vec![5i64; n]);
+                    add_rows(&mut by_rows, rows, &weights);
+                    add_columns(&mut by_columns, columns, weights.iter().copied().enumerate());
+                    prop_assert_eq!(by_rows, by_columns);
                 }
             }
         }
+
+        /// Every row ends within `row_norm` and close to where scaling puts it, the same in every storage, and
+        /// both copies of sparse records are shortened.
+        #[test]
+        fn long_rows_are_shortened_in_every_storage(
+            n in 1usize..200,
+            p in 1usize..9,
+            norm in 0.01..3.0f64,
+            seed in any::<u32>(),
+        ) {
+            let entry = |i: usize, j: usize| (seed as usize).wrapping_add(i * 7919 + j * 104_729) % 13;
+            let x = Array2::from_shape_fn((n, p), |(i, j)| entry(i, j).saturating_sub(6) as f64 / 2.0);
+            let bounds = Bounds { lower: vec![-1.0], upper: vec![3.0] };
+            let schema = Schema::new(p, bounds, Geometry::Uncentred, Target::Classes, false, Some(norm)).unwrap();
+            let limit = (norm * f64::from(MAX_FEATURE)).floor();
+            let mut kinds = all_kinds(&x, &schema).into_iter();
+            let Some(Features::Dense(expected)) = kinds.next().map(|data| data.features) else { unreachable!() };
+            for i in 0..n {
+                let before: Vec<f64> = (0..p).map(|j| f64::from(schema.lattice_value(x[[i, j]], j))).collect();
+                let after: Vec<f64> = (0..p).map(|j| f64::from(expected[j * n + i])).collect();
+                let length = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>().sqrt();
+                prop_assert!(length(&after) <= limit);
+                let factor = (limit / length(&before)).min(1.0);
+                for (before, after) in before.iter().zip(&after) {
+                    prop_assert!((before * factor - after).abs() <= 1.0 + 1e-6);
+                }
+            }
+            for data in kinds {
+                let Features::Sparse { rows, columns, .. } = &data.features else { unreachable!() };
+                for i in 0..n {
+                    let row: Vec<_> = rows.line(i).filter(|entry| entry.1 != 0).collect();
+                    let expected = (0..p).map(|j| (j, i64::from(expected[j * n + i])));
+                    prop_assert_eq!(row, expected.filter(|entry| entry.1 != 0).collect::<Vec<_>>());
+                }
+                for j in 0..p {
+                    let column: Vec<_> = columns.line(j).filter(|entry| entry.1 != 0).collect();
+                    let expected = (0..n).map(|i| (i, i64::from(expected[j * n + i])));
+                    prop_assert_eq!(column, expected.filter(|entry| entry.1 != 0).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    /// A bound that no row reaches, however large, changes nothing.
+    #[test]
+    fn huge_row_norms_are_harmless() {
+        let x = Array2::from_elem((3, 2), 2.5);
+        let schema = |norm| {
+            let bounds = Bounds {
+                lower: vec![-1.0],
+                upper: vec![3.0],
+            };
+            Schema::new(2, bounds, Geometry::Uncentred, Target::Classes, false, norm).unwrap()
+        };
+        let mut gradients = Vec::new();
+        for norm in [None, Some(1e30), Some(1e300)] {
+            for data in all_kinds(&x, &schema(norm)) {
+                let mut gradient = vec![0; 2];
+                data.gradient(&[1, 2, 3], &mut gradient);
+                gradients.push(gradient);
+            }
+        }
+        assert!(gradients.iter().all(|gradient| *gradient == gradients[0]));
     }
 
     #[test]
@@ -428,8 +485,7 @@ mod tests {
                 -MAX_FEATURE
             }) * i64::from(d)
                 * n as i64;
-            let dense = BoundedData::from_dense(x.view(), &vec![1.0; n], schema(5, false)).unwrap();
-            for data in [dense, sparse(&x, false)] {
+            for data in all_kinds(&x, &schema(5, false)) {
                 let mut gradient = vec![0i64; 5];
                 data.gradient(&vec![d; n], &mut gradient);
                 assert_eq!(gradient, [expected; 5]);

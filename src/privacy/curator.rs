@@ -39,7 +39,7 @@ pub fn non_private_integer_gradient(
         .enumerate()
         .map(|(j, &entry)| (j as u32, entry))
         .collect();
-    data.add_to_margins(&mut margins, &direction);
+    data.add_to_margins(&mut margins, &direction, 1);
     let mut derivatives = vec![0; data.n_records()];
     lattice.derivatives(loss, &margins, unit, &data.targets, &mut derivatives);
     let mut gradient = vec![0; data.n_columns()];

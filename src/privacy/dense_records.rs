@@ -8,14 +8,18 @@ use crate::error::{Error, Result};
 use crate::numeric::kernel::{LatticeMaps, quantise_column, quantise_row, transpose, zeros};
 
 /// Records per piece of work.
-const CHUNK: usize = 4096;
+const CHUNK: usize = 2048;
 
 /// Features per piece of work that reads rows.
-const PANEL: usize = 512;
+const PANEL: usize = 1024;
 
-/// Records per tile of the pass that turns rows into columns: a tile is 64 KiB and gives two cache lines of
-/// each column.
+/// Records per tile of the pass that turns rows into columns: a tile stays in a second-level cache and gives two
+/// cache lines of each column.
 const TILE: usize = 64;
+
+/// Entries from one row of a tile to the next. One cache line more than a panel: rows a power of two apart
+/// would push one another out of the first-level cache.
+const STRIDE: usize = PANEL + 32;
 
 pub(super) fn not_finite() -> Error {
     Error::InvalidData("X contains NaN or infinity; impute or drop such entries first".into())
@@ -47,15 +51,13 @@ where
 {
     let read_column = |(j, out): (usize, &mut [i16])| {
         let column = x.column(j);
-        let read_chunk = |(chunk, out): (usize, &mut [i16])| {
-            let start = chunk * CHUNK;
-            match column.as_slice() {
-                Some(column) => quantise_column(&column[start..][..out.len()], maps, j, out),
-                None => quantise_column(&column.to_vec()[start..][..out.len()], maps, j, out),
-            }
+        let Some(column) = column.as_slice() else {
+            unreachable!("a column of stride 1 is contiguous")
         };
-        let chunks = out.par_chunks_mut(CHUNK).enumerate();
-        chunks.map(read_chunk).reduce(|| true, |a, b| a && b)
+        let chunks = column.par_chunks(CHUNK).zip(out.par_chunks_mut(CHUNK));
+        chunks
+            .map(|(column, out)| quantise_column(column, maps, j, out))
+            .reduce(|| true, |a, b| a && b)
     };
     let columns = columns.par_chunks_mut(x.nrows()).enumerate();
     columns.map(read_column).reduce(|| true, |a, b| a && b)
@@ -83,11 +85,11 @@ where
     let read = |(first, start, mut out): (usize, usize, Vec<&mut [i16]>)| {
         let (height, width) = (out[0].len(), out.len());
         let mut finite = true;
-        let mut tile = [0i16; TILE * PANEL];
+        let mut tile = vec![0i16; TILE * STRIDE];
         let mut strided: Vec<T> = Vec::new();
         for top in (0..height).step_by(TILE) {
             let rows = TILE.min(height - top);
-            for (row, line) in tile.chunks_exact_mut(PANEL).take(rows).enumerate() {
+            for (row, line) in tile.chunks_exact_mut(STRIDE).take(rows).enumerate() {
                 let mut entries = x.row(start + top + row);
                 entries.slice_axis_inplace(Axis(0), Slice::from(first..first + width));
                 finite &= match entries.as_slice() {
@@ -99,7 +101,7 @@ where
                     }
                 };
             }
-            transpose(&tile[..rows * PANEL], PANEL, &mut out, top);
+            transpose(&tile[..rows * STRIDE], STRIDE, &mut out, top);
         }
         finite
     };
@@ -120,6 +122,7 @@ mod tests {
     fn all_layouts_give_the_same_integers() {
         for (n, p) in [
             (1, 1),
+            (1, 9),
             (TILE + 1, 9),
             (7, PANEL + 3),
             (CHUNK + TILE + 5, PANEL + 11),

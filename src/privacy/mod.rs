@@ -3,8 +3,8 @@
 //! Audit guide, in reading order:
 //!
 //! 1. [`schema`](Schema): public facts, and the map of features onto integers.
-//! 2. [`bounded_data`](BoundedData), with `dense_records` and `sparse_records`: records are clipped and rounded on entry. Fields
-//!    are visible in here only.
+//! 2. [`bounded_data`](BoundedData), with `dense_records`, `sparse_records`, `lines` and `row_norm`: records are clipped,
+//!    rounded and shortened on entry. Fields are visible in here only.
 //! 3. [`derivative_lattice`](DerivativeLattice): d_i is a clamped integer function of record i and of public state.
 //! 4. [`sensitivity`]: every bound with its proof. [`event`], [`accountant`], [`calibrate`]: what an answer costs.
 //! 5. [`noise`]: one generator, exact laws. [`selection`]: the exact exponential mechanism.
@@ -31,7 +31,9 @@ mod dense_records;
 mod derivative_lattice;
 pub mod event;
 mod ledger;
+mod lines;
 pub mod noise;
+mod row_norm;
 mod schema;
 pub mod selection;
 pub mod sensitivity;

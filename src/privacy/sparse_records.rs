@@ -1,8 +1,11 @@
 //! The one pass over a compressed matrix: indices checked, duplicates summed, then clipping and rounding.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::dense_records::not_finite;
+use super::lines::Lines;
 use super::schema::Schema;
 use crate::error::{Error, Result};
 
@@ -35,133 +38,145 @@ fn bad_index() -> Error {
     )
 }
 
-/// Starts, rows and values (relative to `base`) of the compressed columns.
+/// Compressed rows or columns, as the matrix runs; values are relative to `base`.
 pub(super) fn read_sparse<T, I>(
     x: &Compressed<T, I>,
     orientation: Orientation,
     (n, p): (usize, usize),
     schema: &Schema,
     base: &[i16],
-) -> Result<Parts>
+) -> Result<Lines>
 where
     T: Copy + Into<f64> + Sync,
     I: Copy + TryInto<usize> + Sync,
 {
     match orientation {
-        Orientation::Columns => compress(x, p, n, schema, base, |major, _| major),
-        Orientation::Rows => Ok(to_columns(
-            p,
-            compress(x, n, p, schema, base, |_, minor| minor)?,
-        )),
+        Orientation::Columns => compress(x, p, n, schema, base, |column, _| column),
+        Orientation::Rows => compress(x, n, p, schema, base, |_, column| column),
     }
 }
 
-/// Starts, minor indices and values of a matrix compressed along its major axis.
-pub(super) type Parts = (Vec<usize>, Vec<u32>, Vec<i16>);
+/// Checks the start of every line and the end of the last one.
+fn check_starts<T, I>(x: &Compressed<T, I>, lines: usize) -> Result<Vec<usize>>
+where
+    I: Copy + TryInto<usize>,
+{
+    let starts = x.starts.iter().map(|&start| start.try_into());
+    let starts: Vec<usize> = starts
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|_| bad_index())?;
+    let fits = starts.len() == lines + 1
+        && starts[0] == 0
+        && starts.is_sorted()
+        && starts[lines] <= x.indices.len()
+        && x.indices.len() == x.values.len();
+    fits.then_some(starts).ok_or_else(bad_index)
+}
 
 /// Reads a compressed matrix once: checks, sorts, sums duplicates, clips, and drops entries equal to their
-/// base. `feature(major, minor)` says which of the two indices is the feature.
+/// base. `feature(line, index)` says which of the two is the column.
+///
+/// Every piece of lines writes where the matrix held them; then the pieces close up. That needs no second
+/// copy.
 fn compress<T, I>(
     x: &Compressed<T, I>,
-    major: usize,
-    minor: usize,
+    lines: usize,
+    width: usize,
     schema: &Schema,
     base: &[i16],
     feature: impl Fn(usize, usize) -> usize + Sync,
-) -> Result<Parts>
+) -> Result<Lines>
 where
     T: Copy + Into<f64> + Sync,
     I: Copy + TryInto<usize> + Sync,
 {
-    if x.starts.len() != major + 1 || x.indices.len() != x.values.len() {
-        return Err(bad_index());
+    let old = check_starts(x, lines)?;
+    let mut starts = vec![0; lines + 1];
+    let (mut indices, mut values) = (vec![0u32; old[lines]], vec![0i16; old[lines]]);
+    let mut pieces = Vec::with_capacity(lines.div_ceil(LINES));
+    let mut rest = (&mut indices[..], &mut values[..]);
+    for (piece, lengths) in starts[1..].chunks_mut(LINES).enumerate() {
+        let first = piece * LINES;
+        let size = old[first + lengths.len()] - old[first];
+        let (indices, more_indices) = rest.0.split_at_mut(size);
+        let (values, more_values) = rest.1.split_at_mut(size);
+        rest = (more_indices, more_values);
+        pieces.push((first, lengths, indices, values));
     }
-    if !matches!(x.starts[0].try_into(), Ok(0)) {
-        return Err(bad_index());
-    }
-    let pieces: Vec<Result<Parts>> = (0..major.div_ceil(LINES))
-        .into_par_iter()
-        .map(|block| {
-            let lines = block * LINES..major.min((block + 1) * LINES);
-            let (mut lengths, mut indices, mut values) =
-                (Vec::with_capacity(LINES), Vec::new(), Vec::new());
+    let read =
+        |(first, lengths, indices, values): (usize, &mut [usize], &mut [u32], &mut [i16])| {
             let mut line: Vec<(usize, f64)> = Vec::new();
-            for k in lines {
-                let start = x.starts[k].try_into().map_err(|_| bad_index())?;
-                let end = x.starts[k + 1].try_into().map_err(|_| bad_index())?;
-                if start > end || end > x.indices.len() {
-                    return Err(bad_index());
-                }
-                line.clear();
-                for (&index, &value) in x.indices[start..end].iter().zip(&x.values[start..end]) {
-                    let index = index.try_into().map_err(|_| bad_index())?;
-                    let value: f64 = value.into();
-                    if index >= minor {
-                        return Err(bad_index());
-                    }
-                    if !value.is_finite() {
-                        return Err(not_finite());
-                    }
-                    line.push((index, value));
-                }
-                if !line.is_sorted_by(|a, b| a.0 < b.0) {
-                    line.sort_by_key(|entry| entry.0); // stable: duplicates are summed in the order of storage
-                    line.dedup_by(|next, kept| {
-                        let same = next.0 == kept.0;
-                        if same {
-                            kept.1 += next.1;
-                        }
-                        same
-                    });
-                }
-                let before = values.len();
+            let mut end = 0;
+            for (k, length) in (first..).zip(lengths) {
+                read_line(x, old[k]..old[k + 1], width, &mut line)?;
+                let before = end;
                 for &(index, value) in &line {
                     let j = feature(k, index);
                     // Both lie in [-16383, 16383]: the difference fits.
                     let relative = schema.lattice_value(value, j) - base[j];
                     if relative != 0 {
-                        indices.push(index as u32);
-                        values.push(relative);
+                        (indices[end], values[end]) = (index as u32, relative);
+                        end += 1;
                     }
                 }
-                lengths.push(values.len() - before);
+                *length = end - before;
             }
-            Ok((lengths, indices, values))
-        })
-        .collect();
-    let pieces = pieces.into_iter().collect::<Result<Vec<Parts>>>()?;
-    let stored = pieces.iter().map(|piece| piece.1.len()).sum();
-    let mut starts = Vec::with_capacity(major + 1);
-    starts.push(0);
-    let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
-    for (lengths, more_indices, more_values) in pieces {
-        for length in lengths {
-            starts.push(starts[starts.len() - 1] + length);
-        }
-        indices.extend(more_indices);
-        values.extend(more_values);
+            Ok(())
+        };
+    // All of them, so that the error of the first bad piece is the one that is told.
+    let read: Vec<Result<()>> = pieces.into_par_iter().map(read).collect();
+    read.into_iter().collect::<Result<()>>()?;
+    for k in 0..lines {
+        starts[k + 1] += starts[k];
     }
-    Ok((starts, indices, values))
+    for first in (LINES..lines).step_by(LINES) {
+        let size = starts[lines.min(first + LINES)] - starts[first];
+        indices.copy_within(old[first]..old[first] + size, starts[first]);
+        values.copy_within(old[first]..old[first] + size, starts[first]);
+    }
+    indices.truncate(starts[lines]);
+    values.truncate(starts[lines]);
+    indices.shrink_to_fit();
+    values.shrink_to_fit();
+    Ok(Lines {
+        starts,
+        indices,
+        values,
+    })
 }
 
-/// Turns compressed rows into compressed columns (rows ascending in each).
-fn to_columns(columns: usize, (row_starts, row_indices, row_values): Parts) -> Parts {
-    let mut starts = vec![0usize; columns + 1];
-    for &j in &row_indices {
-        starts[j as usize + 1] += 1;
-    }
-    for j in 0..columns {
-        starts[j + 1] += starts[j];
-    }
-    let mut next = starts.clone();
-    let (mut rows, mut values) = (vec![0u32; row_values.len()], vec![0i16; row_values.len()]);
-    for i in 0..row_starts.len() - 1 {
-        for k in row_starts[i]..row_starts[i + 1] {
-            let slot = &mut next[row_indices[k] as usize];
-            rows[*slot] = i as u32;
-            values[*slot] = row_values[k];
-            *slot += 1;
+/// One line with its indices checked and ascending, duplicates summed in the order of storage.
+fn read_line<T, I>(
+    x: &Compressed<T, I>,
+    range: Range<usize>,
+    width: usize,
+    line: &mut Vec<(usize, f64)>,
+) -> Result<()>
+where
+    T: Copy + Into<f64>,
+    I: Copy + TryInto<usize>,
+{
+    line.clear();
+    for (&index, &value) in x.indices[range.clone()].iter().zip(&x.values[range]) {
+        let index = index.try_into().map_err(|_| bad_index())?;
+        let value: f64 = value.into();
+        if index >= width {
+            return Err(bad_index());
         }
+        if !value.is_finite() {
+            return Err(not_finite());
+        }
+        line.push((index, value));
     }
-    (starts, rows, values)
+    if !line.is_sorted_by(|a, b| a.0 < b.0) {
+        line.sort_by_key(|entry| entry.0); // stable
+        line.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+    }
+    Ok(())
 }

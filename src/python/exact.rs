@@ -7,10 +7,8 @@ use crate::solver::{
 use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use std::time::{Duration, Instant};
 
-/// How often a fit looks for Ctrl-C and for a line of progress to print.
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+use super::threads::Watch;
 
 /// X as Python hands it over.
 #[derive(FromPyObject)]
@@ -97,24 +95,9 @@ fn fit_exact<'py>(
     let start = start.map(|(theta, intercept)| (theta.as_array().to_vec(), intercept));
     let stopping = Stopping { tol, max_iter };
 
-    let mut python_error = None;
-    let mut looked = Instant::now();
-    let mut report = |iteration: usize, gap: f64| {
-        if looked.elapsed() < SIGNAL_INTERVAL {
-            return Ok(());
-        }
-        looked = Instant::now();
-        let outcome = Python::attach(|py| {
-            if let Some(progress) = &progress {
-                progress.call1(py, (iteration, gap))?;
-            }
-            py.check_signals()
-        });
-        outcome.map_err(|error| {
-            python_error = Some(error);
-            Error::Interrupted
-        })
-    };
+    let mut watch = Watch::new();
+    let mut report =
+        |iteration: usize, gap: f64| watch.look(false, progress.as_ref(), (iteration, gap));
     let solved: Result<Solution> = py.detach(|| {
         let problem = Problem::new(
             design.as_ref(),
@@ -135,10 +118,7 @@ fn fit_exact<'py>(
             &mut report,
         )
     });
-    let solution = match (solved, python_error) {
-        (Err(_), Some(error)) => return Err(error),
-        (solved, _) => solved?,
-    };
+    let solution = watch.finish(solved)??;
     Ok((
         solution.coefficients.into_pyarray(py),
         solution.intercept,

@@ -4,9 +4,11 @@ pub(crate) mod accounting;
 mod certificate;
 pub(crate) mod error;
 mod exact;
+mod loss;
 mod private;
 mod records;
 mod selection;
+mod set_function;
 mod statement;
 mod threads;
 
@@ -18,7 +20,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     threads::register();
     error::register(module)?;
     accounting::register(module)?;
+    loss::register(module)?;
     exact::register(module)?;
     selection::register(module)?;
+    set_function::register(module)?;
     private::register(module)
 }

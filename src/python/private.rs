@@ -10,9 +10,8 @@ use super::records::{Records, to_vec};
 use super::selection::source;
 use super::statement::Statement;
 use super::threads;
-use crate::error::Error;
-use crate::loss::CATALOGUE;
-use crate::mechanism::{Calibration, FrankWolfe, Plan};
+
+use crate::mechanism::{Plan, by_name};
 use crate::privacy::non_private_integer_gradient;
 use crate::release::run;
 
@@ -91,31 +90,19 @@ impl PyPlan {
     }
 }
 
+/// Plans a fit by the mechanism of a name, its options as a JSON object.
 #[pyfunction]
-#[pyo3(signature = (statement, *, n_iter, penalty, calibration, allow_uncertified))]
-fn plan_frank_wolfe(
+fn plan_private(
     py: Python<'_>,
     statement: Statement,
-    n_iter: Option<usize>,
-    penalty: Option<f64>,
-    calibration: &str,
-    allow_uncertified: bool,
+    mechanism: &str,
+    options: &str,
 ) -> PyResult<PyPlan> {
-    let calibration = match calibration {
-        "tight" => Calibration::Tight,
-        "paper" => Calibration::Paper,
-        _ => return Err(Error::invalid("calibration", "must be \"tight\" or \"paper\"").into()),
-    };
-    let (problem, polytope) = statement.build(py)?;
-    let mechanism = FrankWolfe {
-        n_iter,
-        penalty,
-        calibration,
-        allow_uncertified,
-    };
-    let plan = py.detach(|| mechanism.plan(problem, polytope))?;
+    let mechanism = by_name(mechanism, options)?;
+    let (problem, domain) = statement.build(py, mechanism.as_ref())?;
+    let plan = py.detach(|| mechanism.plan(problem, &domain))?;
     Ok(PyPlan {
-        plan: Arc::new(plan),
+        plan: Arc::from(plan),
         assumptions: statement.assumptions,
     })
 }
@@ -154,16 +141,19 @@ fn fit_private<'py>(
 /// The integer gradient at given public coefficients: for a curator's own checks and for tests, never for
 /// release.
 #[pyfunction]
-#[pyo3(signature = (statement, x, y, theta, unit))]
+#[allow(clippy::too_many_arguments)]
 fn non_private_gradient<'py>(
     py: Python<'py>,
     statement: Statement,
+    mechanism: &str,
+    options: &str,
     x: Records<'py>,
     y: PyReadonlyArray1<'py, f64>,
     theta: Vec<i64>,
     unit: f64,
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64, f64)> {
-    let (problem, _) = statement.build(py)?;
+    let mechanism = by_name(mechanism, options)?;
+    let (problem, _) = statement.build(py, mechanism.as_ref())?;
     let lattice = problem.derivative_lattice()?;
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;
@@ -174,17 +164,10 @@ fn non_private_gradient<'py>(
     Ok((gradient.into_pyarray(py), lattice.bound(), lattice.scale()))
 }
 
-/// Names of the catalogued losses.
-#[pyfunction]
-fn loss_names() -> Vec<&'static str> {
-    CATALOGUE.iter().map(|entry| entry.name).collect()
-}
-
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyCertificate>()?;
     module.add_class::<PyPlan>()?;
-    module.add_function(wrap_pyfunction!(loss_names, module)?)?;
-    module.add_function(wrap_pyfunction!(plan_frank_wolfe, module)?)?;
+    module.add_function(wrap_pyfunction!(plan_private, module)?)?;
     module.add_function(wrap_pyfunction!(fit_private, module)?)?;
     module.add_function(wrap_pyfunction!(non_private_gradient, module)?)
 }

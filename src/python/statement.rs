@@ -9,9 +9,8 @@ use pyo3::prelude::*;
 use super::error::UserLossError;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
-use crate::mechanism::Problem;
-use crate::polytope::{GroupBall, L1Ball, LinfBall, Polytope, Simplex, VertexList};
-use crate::privacy::{Bounds, Geometry, Schema, Target};
+use crate::mechanism::{Domain, Mechanism, Problem};
+use crate::privacy::{Bounds, Schema, Target};
 
 /// The loss as Python names it.
 #[derive(FromPyObject)]
@@ -87,58 +86,17 @@ struct NormSpec {
 }
 
 impl NormSpec {
-    fn build(
-        &self,
-        n_features: usize,
-        intercept: bool,
-        radius: Option<f64>,
-        default: f64,
-    ) -> Result<Arc<dyn Polytope>> {
-        if radius.is_some_and(|radius| !(1e-100..=1e100).contains(&radius)) {
-            // The range keeps every float between a radius and a coefficient finite.
-            return Err(Error::invalid(
-                "radius",
-                "must be positive, between 1e-100 and 1e100",
-            ));
-        }
-        let size = radius.unwrap_or(default);
-        let n_columns = n_features + usize::from(intercept);
-        Ok(match (self.name.as_str(), &self.groups, &self.vertices) {
-            ("l1", ..) => Arc::new(L1Ball::new(n_columns, size)),
-            ("linf", ..) => Arc::new(LinfBall::new(n_columns, size)),
-            ("simplex", ..) => Arc::new(Simplex::new(n_features, intercept, size)),
-            ("groups", Some(groups), _) => {
-                Arc::new(GroupBall::new(groups, n_features, intercept, size)?)
-            }
-            ("vertices", _, Some(vertices)) => {
-                if radius.is_some() {
-                    return Err(Error::invalid(
-                        "radius",
-                        "is not used with explicit vertices: scale the vertices",
-                    ));
-                }
-                Arc::new(VertexList::new(vertices, n_features, intercept)?)
-            }
-            _ => {
-                let known = "\"l1\", \"linf\", \"simplex\", DisjointGroups(...) or Vertices(...)";
-                return Err(Error::invalid(
-                    "norm",
-                    format!("must be {known} for this mechanism"),
-                ));
-            }
-        })
-    }
-
-    /// Mechanisms that use the Euclidean norm of a row scale features without centring (MECHANISMS M3).
-    fn geometry(&self, intercept: bool, row_norm: Option<f64>) -> Result<Geometry> {
-        match (self.name.as_str(), row_norm) {
-            ("linf", _) | ("groups", Some(_)) => Ok(Geometry::Uncentred),
-            (_, Some(_)) => Err(Error::invalid(
-                "row_norm",
-                "is not used by frank-wolfe over this norm; leave it at None",
+    fn domain(&self) -> Result<Domain> {
+        match (self.name.as_str(), &self.groups, &self.vertices) {
+            ("l1", ..) => Ok(Domain::L1),
+            ("linf", ..) => Ok(Domain::Linf),
+            ("simplex", ..) => Ok(Domain::Simplex),
+            ("groups", Some(groups), _) => Ok(Domain::Groups(groups.clone())),
+            ("vertices", _, Some(vertices)) => Ok(Domain::Vertices(vertices.clone())),
+            _ => Err(Error::invalid(
+                "norm",
+                "must be \"l1\", \"linf\", \"simplex\", DisjointGroups(...), Vertices(...) or a set function",
             )),
-            _ if intercept => Ok(Geometry::Centred),
-            _ => Ok(Geometry::Uncentred),
         }
     }
 }
@@ -161,44 +119,45 @@ pub(super) struct Statement {
     adjacency: String,
     records_per_person: usize,
     norm: NormSpec,
-    radius: Option<f64>,
     pub(super) assumptions: Vec<String>,
 }
 
 impl Statement {
-    /// The statement as the core takes it. A user's loss is tabulated here, before any record is read.
-    pub(super) fn build(&self, py: Python<'_>) -> PyResult<(Problem, Arc<dyn Polytope>)> {
+    /// The statement as the core takes it, for one mechanism. A user's loss is tabulated here, before any record is read.
+    pub(super) fn build(
+        &self,
+        py: Python<'_>,
+        mechanism: &dyn Mechanism,
+    ) -> PyResult<(Problem, Domain)> {
         let target = self
             .y_bounds
             .map_or(Target::Classes, |(low, high)| Target::Interval {
                 low,
                 high,
             });
+        let domain = self.norm.domain()?;
         let schema = Schema::new(
             self.n_features,
             Bounds {
                 lower: self.lower.clone(),
                 upper: self.upper.clone(),
             },
-            self.norm.geometry(self.fit_intercept, self.row_norm)?,
+            mechanism.geometry(&domain, self.fit_intercept, self.row_norm)?,
             target,
             self.fit_intercept,
             self.row_norm,
         )?;
-        let default = Problem::default_radius(target);
-        let polytope =
-            self.norm
-                .build(self.n_features, self.fit_intercept, self.radius, default)?;
+        let reach = mechanism.margin_bound(&domain, self.n_features, self.fit_intercept, target)?;
         let problem = Problem {
             schema,
             n_samples: self.n_samples,
-            loss: self.loss.build(py, target, polytope.margin_bound())?,
+            loss: self.loss.build(py, target, reach)?,
             residual_bound: self.residual_bound,
             epsilon: self.epsilon,
             delta: self.delta,
             adjacency: self.adjacency.parse()?,
             records_per_person: self.records_per_person,
         };
-        Ok((problem, polytope))
+        Ok((problem, domain))
     }
 }

@@ -4,6 +4,7 @@ use std::process::id;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -36,6 +37,48 @@ fn forked_pool() -> PyResult<Arc<ThreadPool>> {
     Ok(pool)
 }
 
+/// The interpreter's side of long work: every 50 ms it hears of Ctrl-C and of progress.
+pub(super) struct Watch {
+    last: Instant,
+    raised: Option<PyErr>,
+}
+
+impl Watch {
+    pub(super) fn new() -> Self {
+        Self {
+            last: Instant::now(),
+            raised: None,
+        }
+    }
+
+    /// When 50 ms have passed since the last look, or `at_once`: honours Ctrl-C, then calls `callback`.
+    /// Whatever that raises is kept, and the error returned here stops the work.
+    pub(super) fn look(
+        &mut self,
+        at_once: bool,
+        callback: Option<&Py<PyAny>>,
+        arguments: impl for<'py> PyCallArgs<'py>,
+    ) -> Result<()> {
+        if self.last.elapsed() < INTERVAL && !at_once {
+            return Ok(());
+        }
+        self.last = Instant::now();
+        let called = Python::attach(|py| {
+            py.check_signals()?;
+            callback.map_or(Ok(()), |callback| callback.call1(py, arguments).map(drop))
+        });
+        called.map_err(|error| {
+            self.raised = Some(error);
+            Error::Interrupted
+        })
+    }
+
+    /// The result of the work, or what was raised during it.
+    pub(super) fn finish<R>(self, result: R) -> PyResult<R> {
+        self.raised.map_or(Ok(result), Err)
+    }
+}
+
 /// Notes `done` of `total` steps (public numbers); an error stops the work.
 pub(super) type Report<'r> = dyn FnMut(usize, usize) -> Result<()> + 'r;
 
@@ -50,31 +93,15 @@ pub(super) fn run<R: Send>(
     callback: Option<&Py<PyAny>>,
     work: impl FnOnce(&mut Report<'_>) -> R + Send,
 ) -> PyResult<R> {
-    let mut raised = None;
-    let mut last = Instant::now();
-    let mut report = |done: usize, total: usize| {
-        if last.elapsed() < INTERVAL && done < total {
-            return Ok(());
-        }
-        last = Instant::now();
-        let called = Python::attach(|py| {
-            py.check_signals()?;
-            callback.map_or(Ok(()), |callback| {
-                callback.call1(py, (done, total)).map(drop)
-            })
-        });
-        called.map_err(|error| {
-            raised = Some(error);
-            Error::Interrupted
-        })
-    };
+    let mut watch = Watch::new();
+    let mut report = |done: usize, total: usize| watch.look(done == total, callback, (done, total));
     let result = if HOME.get() == Some(&id()) {
         py.detach(|| work(&mut report))
     } else {
         let pool = forked_pool()?;
         py.detach(|| pool.install(|| work(&mut report)))
     };
-    raised.map_or(Ok(result), Err)
+    watch.finish(result)
 }
 
 /// Remembers the process that loaded the module.

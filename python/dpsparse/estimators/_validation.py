@@ -1,8 +1,7 @@
-"""Checks of what users pass, shared by the estimators: typed errors that name the argument and hold no data value."""
+"""Checks of records and bounds, shared by the estimators: typed errors that hold no data value."""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -57,31 +56,6 @@ def without_values(check: Callable[[], Checked]) -> Checked:
     raise kind(text)  # outside the except clause: the original, which may show entries, is not chained
 
 
-def number(name: str, value: Any) -> float:
-    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
-        try:
-            return float(value)
-        except OverflowError as error:
-            raise InvalidArgumentError(f"{name} must be finite") from error
-    raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}")
-
-
-def optional_number(name: str, value: Any) -> float | None:
-    return None if value is None else number(name, value)
-
-
-def positive_integer(name: str, value: Any) -> int:
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and 1 <= int(value) < 2**62:
-        return int(value)
-    raise InvalidArgumentError(f"{name} must be a positive integer")
-
-
-def flag(name: str, value: Any) -> bool:
-    if isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1):
-        return bool(value)
-    raise InvalidArgumentError(f"{name} must be True or False")
-
-
 def bound_arrays(bounds: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     problem = "bounds must be a pair (lower, upper) of numbers or of arrays with one entry per feature"
     try:
@@ -92,14 +66,6 @@ def bound_arrays(bounds: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.f
     if any(side.ndim != 1 for side in arrays):
         raise InvalidArgumentError(problem)
     return arrays[0], arrays[1]
-
-
-def pair(name: str, value: Any) -> tuple[float, float]:
-    try:
-        low, high = value
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{name} must be a pair (lower, upper)") from error
-    return number(name, low), number(name, high)
 
 
 def seed(random_state: Any) -> int | None:

@@ -13,19 +13,10 @@ from sklearn.utils.validation import validate_data
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, InvalidDataError, Plan
 from dpsparse._progress import progress
+from dpsparse._validation import flag, number, optional_number, pair, positive_integer
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
-from dpsparse.estimators._validation import (
-    bound_arrays,
-    flag,
-    number,
-    optional_number,
-    pair,
-    positive_integer,
-    records,
-    seed,
-    without_values,
-)
-from dpsparse.mechanisms import PenalisedFrankWolfe, own_field_wins, resolve
+from dpsparse.estimators._validation import bound_arrays, records, seed, without_values
+from dpsparse.mechanisms import resolve, specification
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
 
@@ -39,10 +30,8 @@ class _PrivateSparse(BaseEstimator):
     def _target_statement(self) -> dict[str, Any]:
         """Public facts about y."""
 
-    def _statement(self, n_samples: int, n_features: int, radius: Any) -> dict[str, Any]:
+    def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = bound_arrays(self.bounds)
-        if self.ridge is not None:
-            raise InvalidArgumentError("ridge is not used by frank-wolfe; leave it at None")
         if self.adjacency == "add-remove":
             if self.n_public is None:
                 raise InvalidArgumentError("n_public must be given under add-remove, where the true count is private")
@@ -64,7 +53,6 @@ class _PrivateSparse(BaseEstimator):
             "adjacency": self.adjacency,
             "records_per_person": positive_integer("records_per_person", self.records_per_person),
             "norm": polytopes.specification(self.norm),
-            "radius": optional_number("radius", radius),
             **self._target_statement(),
         }
 
@@ -91,30 +79,11 @@ class _PrivateSparse(BaseEstimator):
         UnsoundMechanismError
             If the combination has no proved guarantee.
         """
-        mechanism = resolve(self.mechanism, self.alpha)
-        n_iter = own_field_wins("n_iter", mechanism.n_iter, self.n_iter)
-        radius = own_field_wins("radius", mechanism.radius, self.radius)
-        calibration, allow_uncertified, alpha = "tight", False, None
-        if isinstance(mechanism, PenalisedFrankWolfe):
-            alpha = own_field_wins("alpha", mechanism.alpha, self.alpha)
-            if alpha is None:
-                raise InvalidArgumentError("alpha must be given for penalised-frank-wolfe")
-        else:
-            calibration, allow_uncertified = mechanism.calibration, bool(mechanism.allow_uncertified)
-            if self.alpha is not None:
-                raise InvalidArgumentError(
-                    "alpha is not used by frank-wolfe, which takes radius; leave it at None or use "
-                    "penalised-frank-wolfe"
-                )
-        return _core.plan_frank_wolfe(
-            self._statement(
-                positive_integer("n_samples", n_samples), positive_integer("n_features", n_features), radius
-            ),
-            n_iter=None if n_iter is None else positive_integer("n_iter", n_iter),
-            penalty=optional_number("alpha", alpha),
-            calibration=str(calibration),
-            allow_uncertified=allow_uncertified,
+        mechanism, options = specification(resolve(self.mechanism, self.alpha), self)
+        statement = self._statement(
+            positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
+        return _core.plan_private(statement, mechanism, options)
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.

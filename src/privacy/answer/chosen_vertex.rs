@@ -326,11 +326,7 @@ impl<'a> VertexSelector<'a> {
     /// The caller proves that sum over steps of weight |vertex|_1 stays below 2^46, so that margins stay
     /// below 2^60.
     pub fn advance(&mut self, vertex: &[(u32, i64)], weight: i64) {
-        let direction: Vec<(u32, i64)> = vertex
-            .iter()
-            .map(|&(j, entry)| (j, entry * weight))
-            .collect();
-        self.data.add_to_margins(&mut self.margins, &direction);
+        self.data.add_to_margins(&mut self.margins, vertex, weight);
     }
 
     /// The events spent, and whether the randomness was secure.

@@ -1,0 +1,50 @@
+"""Checks of scalar parameters: typed errors that name the argument."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from dpsparse._core import InvalidArgumentError
+
+
+def number(name: str, value: Any) -> float:
+    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise InvalidArgumentError(f"{name} must be finite") from error
+    raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}")
+
+
+def optional_number(name: str, value: Any) -> float | None:
+    return None if value is None else number(name, value)
+
+
+def optional_finite(name: str, value: Any) -> float | None:
+    if value is not None and not math.isfinite(number(name, value)):
+        raise InvalidArgumentError(f"{name} must be finite")
+    return optional_number(name, value)
+
+
+def positive_integer(name: str, value: Any) -> int:
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and 1 <= int(value) < 2**62:
+        return int(value)
+    raise InvalidArgumentError(f"{name} must be a positive integer")
+
+
+def flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1):
+        return bool(value)
+    raise InvalidArgumentError(f"{name} must be True or False")
+
+
+def pair(name: str, value: Any) -> tuple[float, float]:
+    try:
+        low, high = value
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{name} must be a pair (lower, upper)") from error
+    return number(name, low), number(name, high)

@@ -1,0 +1,120 @@
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::polytope::{GroupBall, LinfBall, Polytope, SignedCoordinates, VertexList};
+use crate::set_function::{SetFunction, Structure};
+
+/// What shapes the models: the norm that is bounded or penalised, or an explicit set of vertices.
+#[derive(Debug, Clone)]
+pub enum Domain {
+    /// The l1 norm.
+    L1,
+    /// The l-infinity norm.
+    Linf,
+    /// Non-negative coefficients of a given sum.
+    Simplex,
+    /// l1 over disjoint groups, l-infinity inside.
+    Groups(Vec<Vec<usize>>),
+    /// The convex hull of explicit vertices.
+    Vertices(Vec<Vec<f64>>),
+    /// The norm, or seminorm, of a set function.
+    SetFunction(Arc<dyn SetFunction>),
+}
+
+impl Domain {
+    /// The ball {Omega <= radius} by its vertices, for mechanisms that select among them; the intercept, where there is
+    /// one, joins as in MECHANISMS M0. A set function is taken where its ball is one of the selectable ones.
+    ///
+    /// # Errors
+    /// A radius outside [1e-100, 1e100] (the range keeps floats between a radius and a coefficient finite), groups that
+    /// overlap, a set function on another number of features or with another ball.
+    pub fn polytope(
+        &self,
+        n_features: usize,
+        intercept: bool,
+        radius: Option<f64>,
+        default: f64,
+    ) -> Result<Arc<dyn Polytope>> {
+        let size = check_radius(radius, default)?;
+        let n_columns = n_features + usize::from(intercept);
+        Ok(match self {
+            Domain::L1 => Arc::new(SignedCoordinates::l1_ball(n_columns, size)),
+            Domain::Linf => Arc::new(LinfBall::new(n_columns, size)),
+            Domain::Simplex => Arc::new(SignedCoordinates::simplex(n_features, intercept, size)),
+            Domain::Groups(groups) => {
+                Arc::new(GroupBall::new(groups, n_features, intercept, size)?)
+            }
+            Domain::Vertices(_) if radius.is_some() => {
+                return Err(Error::invalid(
+                    "radius",
+                    "is not used with explicit vertices: scale the vertices",
+                ));
+            }
+            Domain::Vertices(vertices) => {
+                Arc::new(VertexList::new(vertices, n_features, intercept)?)
+            }
+            Domain::SetFunction(function) => {
+                self.check_features(n_features)?;
+                return selectable(function.as_ref())?.polytope(
+                    n_features,
+                    intercept,
+                    Some(size),
+                    default,
+                );
+            }
+        })
+    }
+
+    /// Refuses a set function on another number of features.
+    fn check_features(&self, n_features: usize) -> Result<()> {
+        match self {
+            Domain::SetFunction(function) if function.n_features() != n_features => {
+                Err(Error::invalid(
+                    "norm",
+                    format!(
+                        "is a set function on {} features, but X has {n_features}",
+                        function.n_features()
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_radius(radius: Option<f64>, default: f64) -> Result<f64> {
+    if radius.is_some_and(|radius| !(1e-100..=1e100).contains(&radius)) {
+        return Err(Error::invalid(
+            "radius",
+            "must be positive, between 1e-100 and 1e100",
+        ));
+    }
+    Ok(radius.unwrap_or(default))
+}
+
+/// The equal domain whose ball has vertices that exact selection can use.
+fn selectable(function: &dyn SetFunction) -> Result<Domain> {
+    match function.structure() {
+        Structure::Modular(weights) if weights.iter().all(|&w| w == 1.0) => return Ok(Domain::L1),
+        Structure::Blocks([block])
+            if block.members.len() == function.n_features()
+                && block.gains[0] == 1.0
+                && block.gains[1..].iter().all(|&gain| gain == 0.0) =>
+        {
+            return Ok(Domain::Linf);
+        }
+        Structure::Laminar(groups) if groups.weights().iter().all(|&w| w == 1.0) => {
+            let disjoint = (0..groups.n_features()).all(|j| groups.of_feature(j).len() == 1);
+            if disjoint {
+                let members = |g| groups.members(g).iter().map(|&j| j as usize).collect();
+                return Ok(Domain::Groups((0..groups.len()).map(members).collect()));
+            }
+        }
+        _ => {}
+    }
+    Err(Error::invalid(
+        "norm",
+        "must be \"l1\", \"linf\", \"simplex\", DisjointGroups(...), Vertices(...) or a set function with the ball of one \
+         of them for frank-wolfe; noisy-gradient-frank-wolfe takes every norm",
+    ))
+}
