@@ -1,20 +1,24 @@
-//! Exact, non-private minimisation of the empirical risk with an l1 penalty or over an l1 ball, with a certificate.
+//! Exact, non-private minimisation of the empirical risk with a norm as penalty or as constraint, with a certificate.
 //!
 //! With weights w normalised to sum 1 and z = X theta + b the two problems are
 //!
 //! ```text
-//! penalised     min  sum_i w_i l(z_i; y_i) + (ridge/2)|theta|_2^2 + alpha |theta|_1
-//! constrained   min  sum_i w_i l(z_i; y_i) + (ridge/2)|theta|_2^2     over |theta|_1 <= radius
+//! penalised     min  sum_i w_i l(z_i; y_i) + (ridge/2)|theta|_2^2 + alpha Omega(theta)
+//! constrained   min  sum_i w_i l(z_i; y_i) + (ridge/2)|theta|_2^2     over Omega(theta) <= radius
 //! ```
 //!
-//! where the intercept b is neither penalised nor constrained. Reading order:
+//! where the intercept b is neither penalised nor constrained and Omega is any [`crate::norm::Norm`], a seminorm in the
+//! penalised form only. Reading order:
 //!
 //! - [`Design`]: what is asked of a matrix; [`DenseDesign`] and [`CscDesign`] implement it.
+//! - [`Regulariser`]: Omega as the solver uses it; `kernel`: the directions that a seminorm leaves free.
 //! - `point`: theta with all that is derived from it; the intercept is exact at every point.
 //! - `duality_gap`: the certificates. Nothing else decides when to stop.
-//! - `coordinate_descent`: the quadratic model on the working set, with `support_step` for nearly dependent columns;
-//!   `proximal_newton`: the loop around it.
+//! - `proximal_newton`: the loop over quadratic models; `model`: the two ways to minimise one.
+//! - `coordinate_descent`, with `support_step` for nearly dependent columns: the l1 norm.
+//! - `accelerated_gradient`, with `cluster_step` and `line_search`: any norm.
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.
+//! - `path`: sequences of penalties.
 
 mod accelerated_gradient;
 mod cholesky;
@@ -172,12 +176,12 @@ fn prepare<'r, 'a, D: Design + ?Sized>(
     }
     let model = match (method, regulariser) {
         (Method::ProximalGradient, _) | (Method::Auto, Regulariser::Norm(_)) => {
-            Model::Gradient(AcceleratedGradient::new(problem))
+            Model::Gradient(Box::new(AcceleratedGradient::new(problem)))
         }
-        (_, Regulariser::L1) => Model::Coordinates(CoordinateDescent::new(
+        (_, Regulariser::L1) => Model::Coordinates(Box::new(CoordinateDescent::new(
             problem.design().n_rows(),
             problem.ridge(),
-        )),
+        ))),
         (Method::CoordinateDescent, Regulariser::Norm(_)) => {
             return Err(Error::invalid(
                 "solver",
@@ -220,7 +224,13 @@ mod tests {
 
     /// The third column nearly the first, the second far from centred and, where `hard`, of another scale: condition number
     /// 1e9, where gradients alone get nowhere.
-    fn instance(seed: u64, n: usize, p: usize, task: Task, hard: bool) -> (DenseDesign<'static>, Vec<f64>) {
+    fn instance(
+        seed: u64,
+        n: usize,
+        p: usize,
+        task: Task,
+        hard: bool,
+    ) -> (DenseDesign<'static>, Vec<f64>) {
         let mut state = seed.wrapping_mul(2).wrapping_add(1);
         let mut draw = move || {
             state = state

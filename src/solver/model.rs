@@ -9,9 +9,9 @@ use crate::error::Result;
 /// How the quadratic model plus penalty is minimised over a working set.
 pub(super) enum Model {
     /// The l1 norm only.
-    Coordinates(CoordinateDescent),
+    Coordinates(Box<CoordinateDescent>),
     /// Any norm.
-    Gradient(AcceleratedGradient),
+    Gradient(Box<AcceleratedGradient>),
 }
 
 impl Model {

@@ -21,7 +21,7 @@ struct End {
 /// minimum there is no outer end: a penalty of target/(2 radius) then costs at most half the target.
 ///
 /// The next penalty is that of the secant (norms are piecewise linear in the penalty for piecewise quadratic
-/// losses), or the midpoint where the last step did not halve the bracket.
+/// losses), or the midpoint where two steps did not halve the bracket.
 pub(super) fn search<D: Design + ?Sized>(
     newton: &mut ProximalNewton<'_, '_, D>,
     bound: &mut BallBound,
@@ -42,7 +42,7 @@ pub(super) fn search<D: Design + ?Sized>(
     } else {
         0.25 * alpha_at_zero
     };
-    let mut last_width = f64::INFINITY;
+    let (mut secants, mut last_width) = (0, alpha_at_zero);
     while !bound.converged() && !newton.run.is_over() {
         newton.minimise(alpha, 0.1 * bound.target(), Some(bound))?;
         let reached = End {
@@ -76,8 +76,11 @@ pub(super) fn search<D: Design + ?Sized>(
             }
             Some(outer) => {
                 let width = inner.alpha - outer.alpha;
-                let slow = width > 0.5 * last_width;
-                last_width = width;
+                secants += 1;
+                let slow = secants >= 2 && width > 0.5 * last_width;
+                if secants >= 2 {
+                    (secants, last_width) = (0, width);
+                }
                 let share = (radius - inner.norm) / (outer.norm - inner.norm);
                 inner.alpha - width * if slow { 0.5 } else { share.clamp(0.001, 0.999) }
             }

@@ -17,9 +17,9 @@ pub(super) struct Point {
     pub rounding: f64,
     /// The dual point a_i = l'(z_i; y_i), balanced such that sum_i w_i a_i = 0 where there is an intercept.
     pub slopes: Vec<f64>,
-    /// w_i a_i.
+    /// w_i a_i; for a seminorm w_i l'(z_i; y_i).
     pub weighted_slopes: Vec<f64>,
-    /// X' (w a).
+    /// X' (w a) for the dual point a.
     pub correlations: Vec<f64>,
 }
 
@@ -81,9 +81,8 @@ impl Point {
     ) {
         let weights = problem.weights();
         (problem.loss()).derivatives(&self.z, problem.targets(), &mut self.slopes);
-        if omega.kernel.balances() {
-            omega.kernel.balance(problem, &self.z, &mut self.slopes);
-        } else if problem.fit_intercept() {
+        let seminorm = omega.kernel.balances();
+        if problem.fit_intercept() && !seminorm {
             balance(&mut self.slopes, weights);
         }
         let mut slope_scale = 0.0;
@@ -92,7 +91,16 @@ impl Point {
             slope_scale += d.abs() * (self.z[i].abs() + problem.targets()[i].abs());
         }
         self.rounding = 4.0 * f64::EPSILON * (self.risk + slope_scale);
-        (problem.design()).transpose_multiply(&self.weighted_slopes, &mut self.correlations);
+        if seminorm {
+            // The models need the slopes themselves, the dual point needs them orthogonal to the kernel.
+            omega.kernel.balance(problem, &self.z, &mut self.slopes);
+            let balanced: Vec<f64> = (self.slopes.iter().zip(weights))
+                .map(|(a, w)| a * w)
+                .collect();
+            (problem.design()).transpose_multiply(&balanced, &mut self.correlations);
+        } else {
+            (problem.design()).transpose_multiply(&self.weighted_slopes, &mut self.correlations);
+        }
     }
 }
 

@@ -92,3 +92,35 @@ impl Norm for Blocks {
         Ok(0.0)
     }
 }
+
+/// |theta_0 - theta_1| on three features: a seminorm whose kernel is spanned by the indicators of {0, 1} and {2}.
+#[derive(Debug)]
+pub struct Difference;
+
+impl Norm for Difference {
+    fn n_features(&self) -> usize {
+        3
+    }
+
+    fn value(&self, theta: &[f64]) -> Result<f64> {
+        Ok((theta[0] - theta[1]).abs())
+    }
+
+    fn vertex(&self, theta: &[f64], s: &mut [f64]) -> Result<()> {
+        let sign = if theta[0] < theta[1] { -1.0 } else { 1.0 };
+        s.copy_from_slice(&[sign, -sign, 0.0]);
+        Ok(())
+    }
+
+    fn dual(&self, s: &[f64]) -> Result<f64> {
+        let balanced = (s[0] + s[1]).abs() <= 1e-12 * s[0].abs() && s[2].abs() <= 1e-12;
+        Ok(if balanced { s[0].abs() } else { f64::INFINITY })
+    }
+
+    fn prox(&self, v: &[f64], step: f64, out: &mut [f64], _: &mut Scratch) -> Result<f64> {
+        let (mean, half) = (0.5 * (v[0] + v[1]), 0.5 * (v[0] - v[1]));
+        let kept = crate::prox::soft_threshold(half, step);
+        out.copy_from_slice(&[mean + kept, mean - kept, v[2]]);
+        Ok(0.0)
+    }
+}
