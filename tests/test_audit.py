@@ -11,6 +11,7 @@ import textwrap
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import binom
 from sklearn.base import clone
 
 from dpsparse import (
@@ -24,7 +25,7 @@ from dpsparse import (
     _core,
 )
 from dpsparse.privacy import gaussian_sigma
-from dpsparse.testing import audit, check_mechanism
+from dpsparse.testing import _audit, audit, check_mechanism
 from reference import cases
 from reference import frank_wolfe as reference
 
@@ -134,6 +135,23 @@ def test_the_bound_exceeds_the_truth_as_rarely_as_stated(release, epsilon):
     """At confidence 1/2, with few runs. More than 75 of 100 has probability 1e-7 for a fair coin."""
     bounds = [audit(release, 0, 1, 60, 0.0, 0.5, random_state=seed) for seed in range(100)]
     assert sum(bound > epsilon for bound in bounds) <= 75
+
+
+@pytest.mark.parametrize(("delta", "confidence"), [(0.0, 0.5), (0.1, 0.999), (1e-6, CONFIDENCE)])
+def test_the_bound_of_a_release_that_tells_everything(delta, confidence):
+    """n of n against none of n, by the closed forms of Clopper & Pearson; 8 events, two bounds for each."""
+    n = 500
+    p = ((1 - confidence) / 16) ** (1 / n)
+    expected = np.log((p - delta) / (1 - p))
+    assert audit(lambda bit, seed: bit, 0, 1, 2 * n, delta, confidence) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("hits", "misses", "n"), [(1, 0, 5), (40, 31, 100), (500, 499, 500), (3, 3, 3), (0, 7, 9)])
+def test_bounds_of_counts_have_the_binomial_tails_that_they_state(hits, misses, n):
+    level = 1e-3
+    p, q = (float(_audit.clopper_pearson(count, n, level)[side]) for count, side in ((hits, 0), (misses, 1)))
+    assert p == 0 if hits == 0 else binom.sf(hits - 1, n, p) == pytest.approx(level, rel=1e-9)
+    assert q == 1 if misses == n else binom.cdf(misses, n, q) == pytest.approx(level, rel=1e-9)
 
 
 def test_more_confidence_and_fewer_runs_mean_less():
@@ -262,7 +280,7 @@ def test_audits_of_fits_have_power(kind):
     bound, exact = audited("l1", kind, 1, RUNS)
     assert 0.3 < bound <= exact
     # Claimed to have epsilon = 1.
-    bound, exact = audited("l1", kind, 1, RUNS, epsilon=4.0)
+    bound, exact = audited("l1", kind, 1, RUNS, epsilon=2.0)
     assert 1 < bound <= exact
 
 
@@ -432,6 +450,43 @@ FAULTS = {
 def test_faulty_estimators_fail(fault):
     with pytest.raises(AssertionError, match=FAULTS[fault]):
         check_mechanism("frank-wolfe", estimators=fault, n_runs=400, loss="hinge")
+
+
+class Lying:
+    """A certificate that answers some questions in its own way."""
+
+    def __init__(self, certificate, **answers):
+        self._certificate = certificate
+        vars(self).update(answers)
+
+    def __getattr__(self, name):
+        return getattr(self._certificate, name)
+
+
+OTHER_JSON = PrivateSparseClassifier(epsilon=0.9, random_state=0).fit([[0.0]] * 2, [0, 1]).certificate_.to_json()
+LIES = {
+    "other events": {"events": []},
+    "claims other than the plan": {"claim": (0.5, 1e-6)},
+    "names another mechanism": {"mechanism": "output-perturbation"},
+    "differ on being certified": {"certified": False},
+    "does not verify": {"verify": lambda: False},
+    "more epsilon than is claimed": {"epsilon": lambda delta: 2.0},
+    "more delta than is claimed": {"delta": lambda epsilon: 0.5},
+    "not what its events cost": {"epsilon": lambda delta: 0.5},
+    "does not survive JSON": {"to_json": lambda: OTHER_JSON},
+}
+
+
+@pytest.mark.parametrize("promise", LIES)
+def test_lying_certificates_fail(promise):
+    class Liar(PrivateSparseClassifier):
+        def fit(self, X, y):
+            super().fit(X, y)
+            self.certificate_ = Lying(self.certificate_, **LIES[promise])
+            return self
+
+    with pytest.raises(AssertionError, match=promise):
+        check_mechanism("frank-wolfe", estimators=Liar, n_runs=4)
 
 
 # --- threads ---

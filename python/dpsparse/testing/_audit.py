@@ -89,11 +89,12 @@ def audit(
     --------
     Randomised response with epsilon = ln 3, claimed to have epsilon = 0.5:
 
+    >>> import math
     >>> import numpy as np
     >>> from dpsparse.testing import audit
     >>> def response(bit, seed):
     ...     return bit if np.random.default_rng(seed).uniform() < 0.75 else 1 - bit
-    >>> 0.5 < audit(response, 0, 1, n_runs=4000, delta=0.0) < np.log(3)
+    >>> 0.5 < audit(response, 0, 1, n_runs=4000, delta=0.0) < math.log(3)
     True
     """
     half = positive_integer("n_runs", n_runs) // 2
@@ -235,7 +236,13 @@ def _choose(scores: Floats, delta: float, level: float) -> list[_Event]:
 
 def _bound(hits: Any, misses: Any, n: int, delta: float, level: float) -> Any:
     """ln((p - delta) / q), p below P(E) from `hits` of n and q above Q(E) from `misses` of n, each wrong by `level`."""
-    p = np.where(hits > 0, beta.ppf(level, np.maximum(hits, 1), n - hits + 1), 0.0)
-    q = np.where(misses < n, beta.isf(level, misses + 1, np.maximum(n - misses, 1)), 1.0)
+    p, q = clopper_pearson(hits, n, level)[0], clopper_pearson(misses, n, level)[1]
     with np.errstate(divide="ignore"):
         return np.log(np.maximum(p - delta, 0.0) / q)
+
+
+def clopper_pearson(count: Any, n: int, level: float) -> tuple[Any, Any]:
+    """Lower and upper bound on the probability of an event seen `count` times of n, each one-sided at `level`."""
+    lower = np.where(count > 0, beta.ppf(level, np.maximum(count, 1), n - count + 1), 0.0)
+    upper = np.where(count < n, beta.isf(level, count + 1, np.maximum(n - count, 1)), 1.0)
+    return lower, upper
