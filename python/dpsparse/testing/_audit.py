@@ -157,7 +157,7 @@ def _default_scores(outputs: Sequence[Sequence[Any]], half: int) -> Floats:
 
 
 def _both_signs(scores: Floats) -> Floats:
-    """Scores and their negatives; NaN lies in no event."""
+    """Scores and their negatives; NaN counts as the lowest."""
     both = np.concatenate([scores, -scores])
     return np.where(np.isnan(both), -np.inf, both)
 
