@@ -11,6 +11,7 @@ pub(super) struct SupportStep {
     /// The gradient; after [`SupportStep::solve`] the direction.
     pub direction: Vec<f64>,
     column: Vec<f64>,
+    columns: Vec<usize>,
     breakpoints: Vec<(f64, f64)>,
 }
 
@@ -27,15 +28,16 @@ impl SupportStep {
         self.gram.clear();
         self.gram.resize(size * size, 0.0);
         self.column.resize(h.len(), 0.0);
-        for (a, (column, mean)) in support.clone().enumerate() {
+        self.columns.clear();
+        (self.columns).extend(support.clone().map(|(column, _)| column));
+        for (a, (column, mean)) in support.enumerate() {
             for (out, h) in self.column.iter_mut().zip(h) {
                 *out = -mean * h;
             }
             design.add_scaled(column, 1.0, h, &mut self.column);
             // The entries of h*(x_a - m_a) sum to 0, so the other column needs no centring.
-            for (b, (other, _)) in support.clone().take(a + 1).enumerate() {
-                self.gram[a * size + b] = design.dot(other, &self.column);
-            }
+            let row = &mut self.gram[a * size..=a * size + a];
+            design.dot_columns(&self.columns[..=a], &self.column, row);
             self.gram[a * size + a] += ridge;
         }
     }
