@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::lovasz;
-use crate::polytope::{base, symmetric};
+use crate::polytope::{base, norm_ball, symmetric};
 use crate::prox::{self, Scratch};
 use crate::set_function::SetFunction;
 
@@ -67,6 +67,14 @@ impl SetFunctionNorm {
             base::check_total(&*function)?;
         }
         Ok(Self { function })
+    }
+
+    /// argmin <g, x> over the ball {Omega <= 1} of a monotone F: a vertex of the polar of |P|(F).
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a seminorm, whose ball is unbounded; else only where a user's oracle fails.
+    pub fn ball_vertex(&self, g: &[f64], x: &mut [f64]) -> Result<()> {
+        norm_ball::vertex(&*self.function, g, x)
     }
 
     /// The set function.

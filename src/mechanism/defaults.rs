@@ -23,3 +23,28 @@ pub const RESIDUAL_BOUND: f64 = 2.0;
 
 /// Largest number of iterations that the public rule considers.
 pub const MAX_ITER: usize = 2_000;
+
+/// Margin at which the table of a user's loss ends where nothing bounds the coefficients.
+pub const USER_LOSS_MARGIN: f64 = 64.0;
+
+/// Step of noisy proximal gradient descent in units of 1/(beta R2^2): the mean Hessian of real records is far below the
+/// bound beta R2^2.
+pub const DESCENT_STEP_SIZE: f64 = 8.0;
+
+/// Guess of |theta*|_2 in scaled units that sets the total length of a noisy descent.
+pub const DESCENT_DISTANCE: f64 = 4.0;
+
+/// Fewest and most steps of a noisy descent that the public rule takes.
+pub const DESCENT_STEPS: (usize, usize) = (20, 300);
+
+/// Share of epsilon that ln(1 + kappa) of objective perturbation takes at the least ridge (RIVALS.md's prototype on a9a).
+pub const OBJECTIVE_CURVATURE_SHARE: f64 = 0.1;
+
+/// Factor on that ridge (RIVALS.md's prototype on a9a).
+pub const OBJECTIVE_RIDGE_FACTOR: f64 = 3.0;
+
+/// Guess of |theta*|_2 in scaled units for early-stopped output perturbation.
+pub const OUTPUT_DISTANCE: f64 = 4.0;
+
+/// Weight of the noise in the ridge of output perturbation.
+pub const OUTPUT_RIDGE: f64 = 0.1;

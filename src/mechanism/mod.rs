@@ -5,11 +5,21 @@ mod catalogue;
 pub mod defaults;
 mod domain;
 mod frank_wolfe;
+mod minimiser;
+mod noisy_frank_wolfe;
+mod noisy_gradient;
+mod noisy_proximal_gradient;
+mod objective_perturbation;
+mod output_perturbation;
 mod problem;
 
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use domain::Domain;
 pub use frank_wolfe::{Calibration, FrankWolfe, FrankWolfePlan};
+pub use noisy_frank_wolfe::NoisyFrankWolfe;
+pub use noisy_proximal_gradient::NoisyProximalGradient;
+pub use objective_perturbation::ObjectivePerturbation;
+pub use output_perturbation::{Mode, OutputPerturbation};
 pub use problem::Problem;
 
 use crate::error::Result;

@@ -36,4 +36,17 @@ impl Budget {
             )),
         }
     }
+
+    /// Takes all of `events` off the plan, in order.
+    ///
+    /// # Errors
+    /// As [`Budget::spend`].
+    pub(in crate::privacy) fn spend_all(&mut self, events: &[(Event, u64)]) -> Result<()> {
+        for (event, count) in events {
+            for _ in 0..*count {
+                self.spend(event)?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -197,6 +197,12 @@ impl Schema {
         self.row_norm
     }
 
+    /// The same bound in lattice units, rounded down: what rows are shortened to.
+    pub(crate) fn lattice_row_norm(&self) -> Option<u64> {
+        let norm = |norm: f64| (norm * f64::from(MAX_FEATURE)).floor() as u64;
+        self.row_norm.map(norm)
+    }
+
     /// The maps of all features.
     pub(crate) fn maps(&self) -> LatticeMaps<'_> {
         LatticeMaps {

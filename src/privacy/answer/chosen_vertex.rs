@@ -58,9 +58,7 @@ impl SelectionPlan {
         schema: &Schema,
         contribution: Contribution,
     ) -> Result<u64> {
-        let row_norm = schema
-            .row_norm()
-            .map(|norm| (norm * f64::from(MAX_FEATURE)).floor() as u64);
+        let row_norm = schema.lattice_row_norm();
         match polytope.structure() {
             Structure::Coordinates(_) => contribution.coordinate(),
             Structure::Groups(groups) => {

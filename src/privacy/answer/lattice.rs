@@ -1,0 +1,165 @@
+//! Noise on a real vector, which leaves on an integer lattice (MECHANISMS M7, M12).
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
+use crate::privacy::calibrate::calibrate;
+use crate::privacy::event::Event;
+use crate::privacy::noise::discrete_laplace::DiscreteLaplace;
+use crate::privacy::noise::integer_law;
+use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
+use crate::privacy::noise::source::Source;
+use crate::privacy::noise::spherical_gamma::SphericalGamma;
+
+/// The law of the noise on an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutputNoise {
+    /// Independent Gaussians: (epsilon, delta).
+    #[default]
+    Gaussian,
+    /// Density proportional to exp(-|b|_2 epsilon/D2): pure epsilon, size p D2/epsilon.
+    Gamma,
+    /// Independent Laplace variables for the L1 sensitivity sqrt(p) D2: pure epsilon.
+    Laplace,
+}
+
+/// Noise calibrated to one vector of p entries with L2 sensitivity D2.
+///
+/// The vector is rounded to multiples of the lattice h, which moves each of two neighbours by at most sqrt(p)/2 units in L2
+/// and p/2 in L1: D2/h + sqrt(p) and sqrt(p) D2/h + p units between them.
+///
+/// **Gamma**: theta + b with exact b is epsilon-DP. Floats give b' within e_b of b but with probability 1e-30
+/// ([`SphericalGamma::error`]), so theta + b' is a function of theta + b plus an error of at most e_b, which lattice Laplace
+/// noise for sqrt(p) 2 e_b/h + p covers with 1 % of epsilon. The 1e-30 is less than the last digit of delta: the callers
+/// calibrate to the float below delta.
+#[derive(Debug, Clone)]
+pub(super) struct LatticeNoise {
+    lattice: f64,
+    law: Law,
+    events: Vec<(Event, u64)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Law {
+    /// Standard deviation in units.
+    Gaussian(f64),
+    /// Scale in units.
+    Laplace(f64),
+    /// Scale of the spherical noise, and of the Laplace noise in units.
+    Gamma(f64, f64),
+}
+
+/// Probability with which spherical noise may be farther off than its error bound.
+const GAMMA_FAILURE: f64 = 1e-30;
+/// Shares of epsilon for spherical noise and for its error.
+const GAMMA_SHARES: (f64, f64) = (0.99, 0.01);
+
+impl LatticeNoise {
+    /// # Errors
+    /// Noise beyond what the exact samplers take.
+    pub fn new(
+        noise: OutputNoise,
+        sensitivity: f64,
+        columns: usize,
+        epsilon: f64,
+        delta: f64,
+    ) -> Result<Self> {
+        let root = sqrt_up(columns as f64);
+        let p = columns as f64;
+        // Rounding adds a thousandth.
+        let lattice = power_of_two_below(sensitivity / root / 1000.0);
+        let l1 = |l2: f64, lattice: f64| add_up(div_up(mul_up(root, l2), lattice), p);
+        match noise {
+            OutputNoise::Gaussian => {
+                let units = add_up(div_up(sensitivity, lattice), root);
+                let make = |multiplier| Event::gaussian(1.0, multiplier);
+                let multiplier = calibrate(make, 1, epsilon, delta, (1e-3, 1e9))?;
+                Self::gaussian(lattice, units, multiplier)
+            }
+            OutputNoise::Laplace => {
+                let units = l1(sensitivity, lattice);
+                let scale = div_up(units, epsilon);
+                DiscreteLaplace::new(scale)?;
+                Ok(Self {
+                    lattice,
+                    law: Law::Laplace(scale),
+                    events: vec![(Event::laplace(units, scale)?, 1)],
+                })
+            }
+            OutputNoise::Gamma => {
+                let pure = GAMMA_SHARES.0 * epsilon;
+                let size = div_up(sensitivity, pure);
+                let error = SphericalGamma::new(columns, size)?.error(GAMMA_FAILURE)?;
+                let lattice = power_of_two_below(sensitivity / p / 1e6);
+                let units = l1(mul_up(2.0, error), lattice);
+                let scale = div_up(units, GAMMA_SHARES.1 * epsilon);
+                DiscreteLaplace::new(scale)?;
+                Ok(Self {
+                    lattice,
+                    law: Law::Gamma(size, scale),
+                    events: vec![
+                        (Event::pure(div_up(sensitivity, size))?, 1),
+                        (Event::laplace(units, scale)?, 1),
+                    ],
+                })
+            }
+        }
+    }
+
+    /// Gaussian noise of `multiplier` times a sensitivity given in units.
+    pub fn gaussian(lattice: f64, units: f64, multiplier: f64) -> Result<Self> {
+        let sigma = mul_up(multiplier, units);
+        RoundedGaussian::new(sigma)?;
+        Ok(Self {
+            lattice,
+            law: Law::Gaussian(sigma),
+            events: vec![(Event::gaussian(units, sigma)?, 1)],
+        })
+    }
+
+    pub fn events(&self) -> &[(Event, u64)] {
+        &self.events
+    }
+
+    /// Standard deviation of the noise on an entry of a vector of p, about.
+    pub fn scale(&self, columns: usize) -> f64 {
+        match self.law {
+            Law::Gaussian(sigma) => sigma * self.lattice,
+            Law::Laplace(scale) => 2f64.sqrt() * scale * self.lattice,
+            Law::Gamma(size, _) => size * (columns as f64 + 1.0).sqrt(),
+        }
+    }
+
+    /// `theta` on the lattice with its noise. The caller has spent the events.
+    ///
+    /// # Errors
+    /// [`Error::Randomness`]; a noisy entry beyond 64 bits, which depends on the noisy vector only.
+    pub fn release(&self, theta: &[f64], source: &mut Source) -> Result<Vec<f64>> {
+        let units = |values: &mut dyn Iterator<Item = f64>| -> Vec<i64> {
+            values.map(|t| (t / self.lattice).round() as i64).collect()
+        };
+        let noisy = match self.law {
+            Law::Gaussian(sigma) => {
+                let units = units(&mut theta.iter().copied());
+                integer_law::add(&RoundedGaussian::new(sigma)?, source, &units)?
+            }
+            Law::Laplace(scale) => {
+                let units = units(&mut theta.iter().copied());
+                integer_law::add(&DiscreteLaplace::new(scale)?, source, &units)?
+            }
+            Law::Gamma(size, scale) => {
+                let b = SphericalGamma::new(theta.len(), size)?.draw(source)?;
+                let units = units(&mut theta.iter().zip(&b).map(|(t, b)| t + b));
+                integer_law::add(&DiscreteLaplace::new(scale)?, source, &units)?
+            }
+        };
+        Ok(noisy.iter().map(|&unit| unit as f64 * self.lattice).collect())
+    }
+}
+
+/// The largest power of two at most x: products with it are exact.
+pub(super) fn power_of_two_below(x: f64) -> f64 {
+    2f64.powi(x.log2().floor() as i32)
+}

@@ -1,0 +1,80 @@
+//! Weighted second moments of the records in floats: they steer Newton's method and prove nothing.
+
+use rayon::prelude::*;
+
+use super::bounded_data::{BoundedData, Features};
+use crate::numeric::kernel::MAX_FEATURE;
+
+/// Records per block.
+const BLOCK: usize = 512;
+
+impl BoundedData {
+    /// out_jk = sum_i w_i x_ij x_ik in scaled units for k <= j, row by row in a square; the intercept last. Threads share
+    /// the entries of `out`, so they change no bit of it.
+    pub(in crate::privacy) fn weighted_gram(&self, weights: &[f64], out: &mut [f64]) {
+        let (n, p) = (self.n_records(), self.n_columns());
+        let mut block = vec![0.0; BLOCK * p];
+        let mut weighted = vec![0.0; BLOCK * p];
+        out.fill(0.0);
+        for start in (0..n).step_by(BLOCK) {
+            let size = BLOCK.min(n - start);
+            self.fill_block(start, size, &mut block);
+            let weights = &weights[start..start + size];
+            for (weighted, column) in weighted.chunks_mut(BLOCK).zip(block.chunks(BLOCK)) {
+                for ((weighted, x), w) in weighted.iter_mut().zip(column).zip(weights) {
+                    *weighted = w * x;
+                }
+            }
+            out.par_chunks_mut(p).enumerate().for_each(|(j, row)| {
+                let a = &weighted[j * BLOCK..][..size];
+                for (k, entry) in row[..=j].iter_mut().enumerate() {
+                    *entry += dot(a, &block[k * BLOCK..][..size]);
+                }
+            });
+        }
+    }
+
+    /// Scaled features of `size` records from `start`, column by column in strides of BLOCK.
+    fn fill_block(&self, start: usize, size: usize, block: &mut [f64]) {
+        let (n, p) = (self.n_records(), self.schema.n_features());
+        let unit = 1.0 / f64::from(MAX_FEATURE);
+        match &self.features {
+            Features::Dense(columns) => {
+                for (j, out) in block.chunks_mut(BLOCK).take(p).enumerate() {
+                    let column = &columns[j * n + start..][..size];
+                    for (out, &x) in out.iter_mut().zip(column) {
+                        *out = f64::from(x) * unit;
+                    }
+                }
+            }
+            Features::Sparse { rows, base, .. } => {
+                for (out, &base) in block.chunks_mut(BLOCK).zip(base) {
+                    out[..size].fill(f64::from(base) * unit);
+                }
+                for i in 0..size {
+                    for (j, value) in rows.line(start + i) {
+                        block[j * BLOCK + i] = (i64::from(base[j]) + value) as f64 * unit;
+                    }
+                }
+            }
+        }
+        if self.schema.has_intercept() {
+            block[p * BLOCK..][..size].fill(1.0);
+        }
+    }
+}
+
+/// <a, b> with eight partial sums, which the compiler keeps in vector registers.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
+    let tail: f64 = (a_chunks.remainder().iter().zip(b_chunks.remainder()))
+        .map(|(a, b)| a * b)
+        .sum();
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for k in 0..8 {
+            sums[k] += a[k] * b[k];
+        }
+    }
+    sums.iter().sum::<f64>() + tail
+}
