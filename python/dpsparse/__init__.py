@@ -19,7 +19,14 @@ from dpsparse._core import (
 )
 from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
-from dpsparse.mechanisms import FrankWolfe, PenalisedFrankWolfe
+from dpsparse.mechanisms import (
+    FrankWolfe,
+    NoisyGradientFrankWolfe,
+    NoisyProximalGradient,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    PenalisedFrankWolfe,
+)
 from dpsparse.polytopes import DisjointGroups, Vertices
 
 __all__ = [
@@ -34,6 +41,10 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidDataError",
     "Logistic",
+    "NoisyGradientFrankWolfe",
+    "NoisyProximalGradient",
+    "ObjectivePerturbation",
+    "OutputPerturbation",
     "PenalisedFrankWolfe",
     "Plan",
     "PrivateSparseClassifier",

@@ -24,7 +24,10 @@ __all__ = [
     "UnsoundMechanismError",
     "UserLossError",
     "ZeroConcentratedEvent",
+    "bernoulli_exp",
     "calibrate",
+    "discrete_gaussian",
+    "discrete_laplace",
     "epsilon_from_rho",
     "evaluate_loss",
     "exponential_mechanism",
@@ -35,6 +38,7 @@ __all__ = [
     "non_private_gradient",
     "plan_private",
     "rho_from_epsilon",
+    "rounded_gaussian",
 ]
 
 class DpsparseError(ValueError): ...
@@ -262,6 +266,10 @@ def non_private_gradient(
 def exponential_mechanism(
     scores: NDArray[np.int64], sensitivity: int, epsilon: float, size: int = 1, seed: int | None = None
 ) -> NDArray[np.int64]: ...
+def bernoulli_exp(gamma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
+def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
+def discrete_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
+def rounded_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 def fit_exact(
     x: NDArray[np.float64] | tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
     y: NDArray[np.float64],

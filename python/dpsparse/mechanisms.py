@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 
 from dpsparse._core import InvalidArgumentError
 from dpsparse._validation import flag, optional_finite, positive_integer
 
-__all__ = ["FrankWolfe", "PenalisedFrankWolfe"]
+__all__ = [
+    "FrankWolfe",
+    "NoisyGradientFrankWolfe",
+    "NoisyProximalGradient",
+    "ObjectivePerturbation",
+    "OutputPerturbation",
+    "PenalisedFrankWolfe",
+]
 
 
 @dataclass(frozen=True)
@@ -63,9 +70,117 @@ class PenalisedFrankWolfe:
     name: ClassVar[str] = "penalised-frank-wolfe"
 
 
-Mechanism: TypeAlias = FrankWolfe | PenalisedFrankWolfe
+@dataclass(frozen=True)
+class NoisyGradientFrankWolfe:
+    """Private Frank-Wolfe over the ball of any norm, with noisy gradients (Talwar et al., Algorithm 3; MECHANISMS M4).
 
-MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in (FrankWolfe, PenalisedFrankWolfe)}
+    Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n`` in scaled units.
+
+    Parameters
+    ----------
+    n_iter : int, optional
+        Number of steps T. None: a public rule that balances curvature and noise.
+    radius : float, optional
+        Size of the ball in scaled units; the intercept shares it. None: the estimator's, or the public default.
+    average_gradients : bool, default False
+        Whether a step uses a running mean of the noisy gradients: less noise, some delay.
+    """
+
+    n_iter: int | None = None
+    radius: float | None = None
+    average_gradients: bool = False
+    name: ClassVar[str] = "noisy-gradient-frank-wolfe"
+
+
+@dataclass(frozen=True)
+class NoisyProximalGradient:
+    """Private proximal gradient descent with noisy gradients (Bassily et al. 2014; Wang et al. 2017; MECHANISMS M4).
+
+    Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2``; the mean of the last half of the iterates is
+    released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n``.
+
+    Parameters
+    ----------
+    n_iter : int, optional
+        Number of steps T. None: a public rule.
+    alpha, ridge : float, optional
+        Penalties in scaled units. None: the estimator's, or 0. The intercept is not penalised.
+    step : float, optional
+        Length of a step. None: a public rule.
+    """
+
+    n_iter: int | None = None
+    alpha: float | None = None
+    ridge: float | None = None
+    step: float | None = None
+    name: ClassVar[str] = "noisy-proximal-gradient"
+
+
+@dataclass(frozen=True)
+class OutputPerturbation:
+    """Fit, then add noise (Chaudhuri et al. 2011; Kifer et al. 2012; Jain & Thakurta 2014, Theorem 1; MECHANISMS M7).
+
+    Neighbours: replace-one; mode "ridge" also add-remove. Needs a catalogued loss and a norm with a closed-form prox.
+
+    Parameters
+    ----------
+    mode : {"ridge", "early-stopping"}, default "ridge"
+        "ridge": the minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2`` (the intercept is under the
+        ridge too), of sensitivity ``2 L R2 / (n ridge)``. "early-stopping": T proximal gradient steps of length eta, of
+        sensitivity ``2 L R2 eta T / n``, which needs no ridge.
+    noise : {"gaussian", "gamma", "laplace"}, default "gaussian"
+        Law of the noise: (epsilon, delta), or pure epsilon for the other two.
+    ridge, alpha : float, optional
+        Penalties in scaled units. None: the estimator's; else a public rule for the ridge, and 0 for alpha.
+    n_iter : int, optional
+        T of mode "early-stopping". None: a public rule.
+    threshold : float, optional
+        Size of a prox of Omega that follows the release, in scaled units: post-processing, sparse again. None: 0.
+    """
+
+    mode: str = "ridge"
+    noise: str = "gaussian"
+    ridge: float | None = None
+    alpha: float | None = None
+    n_iter: int | None = None
+    threshold: float | None = None
+    name: ClassVar[str] = "output-perturbation"
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbation:
+    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Kifer et al. 2012; Redberg et al. 2023; MECHANISMS M8).
+
+    The minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2 + <b, theta> / n``, b normal, with a little
+    noise on the output for the float error of the minimiser. Neighbours: replace-one or add-remove. Needs a catalogued
+    Lipschitz loss and a norm with a closed-form prox.
+
+    Parameters
+    ----------
+    ridge : float, optional
+        In scaled units; the intercept is under it too. None: the estimator's, or a public rule.
+    alpha : float, optional
+        Penalty in scaled units. None: the estimator's, or 0.
+    threshold : float, optional
+        Size of a prox of Omega that follows the release, in scaled units. None: 0.
+    """
+
+    ridge: float | None = None
+    alpha: float | None = None
+    threshold: float | None = None
+    name: ClassVar[str] = "objective-perturbation"
+
+
+Mechanism: TypeAlias = (
+    FrankWolfe
+    | PenalisedFrankWolfe
+    | NoisyGradientFrankWolfe
+    | NoisyProximalGradient
+    | OutputPerturbation
+    | ObjectivePerturbation
+)
+
+MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(Mechanism)}
 
 # What an estimator and a mechanism may both set.
 _SHARED = ("n_iter", "radius", "alpha", "ridge")
@@ -115,15 +230,16 @@ def specification(mechanism: Mechanism, estimator: Any) -> tuple[str, str]:
         if options[name] is not None and options[name] != given:
             raise InvalidArgumentError(f"{name} is set on the mechanism and on the estimator, to different values")
         options[name] = given
-    return mechanism.name, json.dumps({name: _option(name, value) for name, value in options.items()})
+    kinds = {field.name: str(field.type) for field in fields(mechanism)}
+    return mechanism.name, json.dumps({name: _option(name, kinds[name], value) for name, value in options.items()})
 
 
-def _option(name: str, value: Any) -> Any:
-    """Check an option by its kind, so that the error names it."""
-    if name == "n_iter":
+def _option(name: str, kind: str, value: Any) -> Any:
+    """Check an option by its declared kind, so that the error names it."""
+    if kind == "int | None":
         return None if value is None else positive_integer(name, value)
-    if name in {"radius", "alpha", "ridge"}:
+    if kind == "float | None":
         return optional_finite(name, value)
-    if isinstance(value, str) or value is None:
-        return value
-    return flag(name, value)
+    if kind == "bool":
+        return flag(name, value)
+    return value if isinstance(value, str) else None

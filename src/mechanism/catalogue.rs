@@ -4,7 +4,8 @@ use serde::de::DeserializeOwned;
 
 use super::frank_wolfe;
 use super::{
-    Domain, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation, OutputPerturbation, Plan, Problem,
+    Domain, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation, OutputPerturbation,
+    Plan, Problem,
 };
 use crate::error::{Error, Result};
 use crate::privacy::{Geometry, Target};
@@ -15,7 +16,12 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// A norm that it does not take, or a `row_norm` that it does not use.
-    fn geometry(&self, domain: &Domain, intercept: bool, row_norm: Option<f64>) -> Result<Geometry> {
+    fn geometry(
+        &self,
+        domain: &Domain,
+        intercept: bool,
+        row_norm: Option<f64>,
+    ) -> Result<Geometry> {
         let _ = (domain, intercept, row_norm);
         Ok(Geometry::Uncentred)
     }

@@ -1,11 +1,9 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::polytope::{GroupBall, LinfBall, Polytope, SignedCoordinates, VertexList};
 use crate::norm::SetFunctionNorm;
-use crate::set_function::{
-    Cardinality, ConcaveCardinality, GroupCover, SetFunction, Structure,
-};
+use crate::polytope::{GroupBall, LinfBall, Polytope, SignedCoordinates, VertexList};
+use crate::set_function::{Cardinality, ConcaveCardinality, GroupCover, SetFunction, Structure};
 
 /// What shapes the models: the norm that is bounded or penalised, or an explicit set of vertices.
 #[derive(Debug, Clone)]

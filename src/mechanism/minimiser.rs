@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::noisy_gradient::row_bound;
 use crate::error::{Error, Result};
 use crate::mechanism::{Domain, Outcome, Plan, Problem};
-use crate::norm::Norm;
+use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::BoundedData;
 use crate::privacy::answer::{MinimiserFacts, MinimiserPlan, Perturbation};
 use crate::privacy::event::Event;
@@ -17,7 +17,7 @@ use crate::prox::Scratch;
 pub(super) struct Minimisation {
     pub name: &'static str,
     problem: Problem,
-    norm: Arc<dyn Norm>,
+    norm: Arc<SetFunctionNorm>,
     plan: MinimiserPlan,
     ridge: f64,
     alpha: f64,
@@ -71,7 +71,8 @@ impl Minimisation {
         };
         let plan = MinimiserPlan::new(perturbation, facts, problem.epsilon, delta)?;
         // Noise v on the minimiser costs (1/2) v' H v, H the Hessian, whose trace is at most beta R2^2 + p ridge.
-        let trace = smoothness * facts.rows * facts.rows * problem.curvature() + columns as f64 * ridge;
+        let trace =
+            smoothness * facts.rows * facts.rows * problem.curvature() + columns as f64 * ridge;
         let output = 0.5 * trace * plan.output_scale().powi(2);
         let tilt = 0.5 * columns as f64 * plan.tilt_scale().powi(2) / (trace / columns as f64);
         Ok(Self {
@@ -176,7 +177,9 @@ impl Plan for Minimisation {
         progress: &mut dyn FnMut(usize, usize) -> Result<()>,
     ) -> Result<Outcome> {
         let loss = self.problem.loss.as_ref();
-        let mut scaled = self.plan.release(data, loss, Some(self.norm.as_ref()), source)?;
+        let mut scaled = self
+            .plan
+            .release(data, loss, Some(self.norm.as_ref()), source)?;
         if self.threshold > 0.0 {
             let p = self.norm.n_features();
             let released = scaled[..p].to_vec();

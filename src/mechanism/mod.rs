@@ -12,6 +12,7 @@ mod noisy_proximal_gradient;
 mod objective_perturbation;
 mod output_perturbation;
 mod problem;
+mod public_width;
 
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use domain::Domain;

@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::noisy_gradient::{Gradients, noise_of_one, row_bound};
+use super::noisy_gradient::{Gradients, noise_of_one};
+use super::public_width;
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::MAX_ITER;
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
-use crate::norm::Norm;
+use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::answer::NoisyGradient;
 use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
@@ -37,7 +38,7 @@ pub struct NoisyFrankWolfe {
 #[derive(Debug)]
 struct NoisyFrankWolfePlan {
     problem: Problem,
-    norm: Arc<dyn Norm>,
+    norm: Arc<SetFunctionNorm>,
     gradients: Gradients,
     radius: f64,
     average_gradients: bool,
@@ -76,14 +77,17 @@ impl Mechanism for NoisyFrankWolfe {
         let radius = self.size(problem.schema.target())?;
         let norm = domain.norm(problem.schema.n_features())?;
         let one = noise_of_one(&problem)?;
-        let width = radius * public::dual_width(norm.as_ref())?;
-        let reach = radius * public::reach(norm.as_ref())?.max(1.0);
+        let width = radius * public_width::dual_width(norm.as_ref())?;
+        let reach = radius * public_width::reach(norm.as_ref())?.max(1.0);
         let smoothness = problem.loss.smoothness();
-        let smoothness = if smoothness.is_finite() { smoothness } else { problem.lipschitz() };
-        let gamma = problem.curvature() * smoothness * reach * reach;
-        let excess = |t: usize| {
-            2.0 * gamma / (t as f64 + 2.0) + 2.0 * width * one * (t as f64).sqrt()
+        let smoothness = if smoothness.is_finite() {
+            smoothness
+        } else {
+            problem.lipschitz()
         };
+        let gamma = problem.curvature() * smoothness * reach * reach;
+        let excess =
+            |t: usize| 2.0 * gamma / (t as f64 + 2.0) + 2.0 * width * one * (t as f64).sqrt();
         let n_iter = match self.n_iter {
             Some(t) => t,
             None => (1..=MAX_ITER)
@@ -181,7 +185,11 @@ impl NoisyFrankWolfePlan {
     /// argmin <gradient, v> over {Omega(theta) + |b| <= radius}: the better of the norm's vertex and of +-b.
     fn vertex(&self, gradient: &[f64], p: usize, vertex: &mut [f64]) -> Result<()> {
         self.norm.ball_vertex(&gradient[..p], &mut vertex[..p])?;
-        let reached: f64 = gradient[..p].iter().zip(&vertex[..p]).map(|(g, v)| -g * v).sum();
+        let reached: f64 = gradient[..p]
+            .iter()
+            .zip(&vertex[..p])
+            .map(|(g, v)| -g * v)
+            .sum();
         vertex[..p].iter_mut().for_each(|v| *v *= self.radius);
         if let Some(&intercept) = gradient.get(p) {
             vertex[p] = 0.0;

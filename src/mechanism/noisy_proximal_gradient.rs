@@ -4,9 +4,11 @@ use serde::Deserialize;
 
 use super::noisy_gradient::{Gradients, noise_of_one, row_bound};
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{DESCENT_DISTANCE, DESCENT_STEPS, DESCENT_STEP_SIZE, USER_LOSS_MARGIN};
+use crate::mechanism::defaults::{
+    DESCENT_DISTANCE, DESCENT_STEP_SIZE, DESCENT_STEPS, USER_LOSS_MARGIN,
+};
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
-use crate::norm::Norm;
+use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::answer::NoisyGradient;
 use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
@@ -39,7 +41,7 @@ pub struct NoisyProximalGradient {
 #[derive(Debug)]
 struct NoisyProximalGradientPlan {
     problem: Problem,
-    norm: Arc<dyn Norm>,
+    norm: Arc<SetFunctionNorm>,
     gradients: Gradients,
     alpha: f64,
     ridge: f64,
@@ -68,11 +70,18 @@ impl Mechanism for NoisyProximalGradient {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         problem.validate()?;
         let norm = domain.norm(problem.schema.n_features())?;
-        let (alpha, ridge) = (non_negative("alpha", self.alpha)?, non_negative("ridge", self.ridge)?);
+        let (alpha, ridge) = (
+            non_negative("alpha", self.alpha)?,
+            non_negative("ridge", self.ridge)?,
+        );
         let columns = problem.schema.n_columns() as f64;
         let one = noise_of_one(&problem)?;
         let smoothness = problem.loss.smoothness();
-        let smoothness = if smoothness.is_finite() { smoothness } else { problem.lipschitz() };
+        let smoothness = if smoothness.is_finite() {
+            smoothness
+        } else {
+            problem.lipschitz()
+        };
         let rows = row_bound(&problem);
         let longest = DESCENT_STEP_SIZE / (smoothness * rows * rows + ridge);
         let distance = DESCENT_DISTANCE;

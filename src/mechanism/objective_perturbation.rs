@@ -63,6 +63,9 @@ fn default_ridge(problem: &Problem) -> Result<f64> {
     if ridge.is_finite() {
         Ok(ridge)
     } else {
-        Err(Error::invalid("epsilon", "is too small for objective-perturbation"))
+        Err(Error::invalid(
+            "epsilon",
+            "is too small for objective-perturbation",
+        ))
     }
 }

@@ -7,7 +7,7 @@ use super::noisy_gradient::row_bound;
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{DESCENT_STEPS, OUTPUT_DISTANCE, OUTPUT_RIDGE};
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
-use crate::norm::Norm;
+use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::answer::{DescentFacts, DescentPlan, OutputNoise, Perturbation};
 use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
@@ -181,7 +181,7 @@ fn default_ridge(problem: &Problem, delta: f64) -> Result<f64> {
 #[derive(Debug)]
 struct EarlyStopping {
     problem: Problem,
-    norm: Arc<dyn Norm>,
+    norm: Arc<SetFunctionNorm>,
     descent: DescentPlan,
     n_iter: usize,
     ridge: f64,

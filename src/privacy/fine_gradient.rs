@@ -37,7 +37,12 @@ pub(in crate::privacy) struct FineGradient<'a> {
 }
 
 impl<'a> FineGradient<'a> {
-    pub fn new(data: &'a BoundedData, loss: &'a dyn Loss, lipschitz: f64, n_samples: usize) -> Self {
+    pub fn new(
+        data: &'a BoundedData,
+        loss: &'a dyn Loss,
+        lipschitz: f64,
+        n_samples: usize,
+    ) -> Self {
         let n = data.n_records();
         Self {
             data,
@@ -95,7 +100,8 @@ impl<'a> FineGradient<'a> {
                 }
             }
             self.margins.fill(0);
-            self.data.add_to_margins(&mut self.margins, &self.direction, 1);
+            self.data
+                .add_to_margins(&mut self.margins, &self.direction, 1);
             let unit = unit / f64::from(MAX_FEATURE);
             (self.scores.par_chunks_mut(CHUNK))
                 .zip(self.margins.par_chunks(CHUNK))
@@ -129,7 +135,8 @@ impl<'a> FineGradient<'a> {
                     let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
                     for limb in [&mut low[k], &mut middle[k]] {
                         // Balanced: in [-2^13, 2^13).
-                        let part = (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB) - (1 << (LIMB - 1));
+                        let part =
+                            (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB) - (1 << (LIMB - 1));
                         *limb = part as i16;
                         rest = (rest - part) >> LIMB;
                     }

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::linear::dot;
 
 /// Records per block.
 const BLOCK: usize = 512;
@@ -62,19 +63,4 @@ impl BoundedData {
             block[p * BLOCK..][..size].fill(1.0);
         }
     }
-}
-
-/// <a, b> with eight partial sums, which the compiler keeps in vector registers.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
-    let tail: f64 = (a_chunks.remainder().iter().zip(b_chunks.remainder()))
-        .map(|(a, b)| a * b)
-        .sum();
-    for (a, b) in a_chunks.zip(b_chunks) {
-        for k in 0..8 {
-            sums[k] += a[k] * b[k];
-        }
-    }
-    sums.iter().sum::<f64>() + tail
 }

@@ -3,6 +3,7 @@
 use super::fine_gradient::FineGradient;
 use crate::error::Result;
 use crate::norm::Norm;
+use crate::numeric::linear::{cholesky_solve, norm2};
 use crate::prox::Scratch;
 
 /// F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + <tilt, theta> + (ridge/2)|theta|_2^2 + alpha Omega(theta without intercept),
@@ -212,8 +213,4 @@ impl Search<'_, '_> {
         }
         Ok(())
     }
-}
-
-fn norm2(v: &[f64]) -> f64 {
-    v.iter().map(|x| x * x).sum::<f64>().sqrt()
 }

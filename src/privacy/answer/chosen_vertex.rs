@@ -1,12 +1,12 @@
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::numeric::kernel::MAX_FEATURE;
 use crate::polytope::{Polytope, Structure};
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::derivative_lattice::DerivativeLattice;
 use crate::privacy::event::Event;
 use crate::privacy::ledger::Budget;
 use crate::privacy::noise::discrete_laplace::DiscreteLaplace;
+use crate::privacy::noise::integer_law::IntegerLaw;
 use crate::privacy::noise::source::Source;
 use crate::privacy::schema::Schema;
 use crate::privacy::selection::cosh_groups::draw_group;

@@ -132,7 +132,12 @@ impl DescentPlan {
             }
             if facts.alpha > 0.0 {
                 moved.copy_from_slice(&theta[..p]);
-                norm.prox(&moved, facts.step * facts.alpha, &mut theta[..p], &mut scratch)?;
+                norm.prox(
+                    &moved,
+                    facts.step * facts.alpha,
+                    &mut theta[..p],
+                    &mut scratch,
+                )?;
             }
             progress(t + 1, facts.n_iter)?;
         }
@@ -144,7 +149,10 @@ impl DescentFacts {
     /// D2, rounded up.
     fn sensitivity(&self) -> f64 {
         let replaced = div_up(
-            mul_up(2.0 * self.records_per_person as f64, mul_up(self.lipschitz, self.rows)),
+            mul_up(
+                2.0 * self.records_per_person as f64,
+                mul_up(self.lipschitz, self.rows),
+            ),
             self.n_samples as f64,
         );
         let steps = self.n_iter as f64;
@@ -152,12 +160,17 @@ impl DescentFacts {
         let size = self.step * steps * self.lipschitz * self.rows;
         let gradient =
             FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, self.columns);
-        let update = 2f64.powi(-50) * (size + self.step * (self.lipschitz * self.rows + self.ridge * size));
+        let update =
+            2f64.powi(-50) * (size + self.step * (self.lipschitz * self.rows + self.ridge * size));
         let prox = prox_error(self.columns, size);
         let errors = 2.0 * (gradient + (update + prox) / self.step) * (1.0 + 1e-12);
         // sum_{t < T} (1 - eta mu)^t <= min(T, 1/(eta mu)).
         let contraction = self.step * self.ridge * (1.0 - 1e-12);
-        let sum = if contraction * steps > 1.0 { div_up(1.0, contraction) } else { steps };
+        let sum = if contraction * steps > 1.0 {
+            div_up(1.0, contraction)
+        } else {
+            steps
+        };
         mul_up(mul_up(self.step, add_up(replaced, errors)), sum)
     }
 }

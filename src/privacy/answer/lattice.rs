@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
 use crate::privacy::calibrate::calibrate;
 use crate::privacy::event::Event;
@@ -155,7 +155,10 @@ impl LatticeNoise {
                 integer_law::add(&DiscreteLaplace::new(scale)?, source, &units)?
             }
         };
-        Ok(noisy.iter().map(|&unit| unit as f64 * self.lattice).collect())
+        Ok(noisy
+            .iter()
+            .map(|&unit| unit as f64 * self.lattice)
+            .collect())
     }
 }
 

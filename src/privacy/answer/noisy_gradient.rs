@@ -138,7 +138,8 @@ impl<'a> NoisyGradient<'a> {
         self.spent += 1;
         self.source.renew_after_fork()?;
         self.margins.fill(0);
-        self.data.add_to_margins(&mut self.margins, &self.direction, 1);
+        self.data
+            .add_to_margins(&mut self.margins, &self.direction, 1);
         self.plan.lattice.derivatives(
             self.loss,
             &self.margins,

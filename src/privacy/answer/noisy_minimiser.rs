@@ -174,7 +174,8 @@ impl MinimiserPlan {
         let s = calibrate_events(events, epsilon, delta, bracket)?;
         let tilt_lattice = power_of_two_below(s / TILT_UNITS);
         let tilt_sigma = div_up(s, tilt_lattice);
-        let tilt_bound = 1.001 * TILT_SIZES * s * (facts.columns as f64).sqrt() / facts.n_samples as f64;
+        let tilt_bound =
+            1.001 * TILT_SIZES * s * (facts.columns as f64).sqrt() / facts.n_samples as f64;
         let error = facts.objective(tilt_bound, None).distance(facts.columns);
         let root = sqrt_up(facts.columns as f64);
         let tilt_error = div_up(
@@ -218,7 +219,9 @@ impl MinimiserPlan {
 
     /// Standard deviation of an entry of b/n, the random linear term; 0 without one.
     pub fn tilt_scale(&self) -> f64 {
-        self.tilt.map_or(0.0, |tilt| tilt.lattice * tilt.sigma / self.facts.n_samples as f64)
+        self.tilt.map_or(0.0, |tilt| {
+            tilt.lattice * tilt.sigma / self.facts.n_samples as f64
+        })
     }
 
     /// Draws b, minimises, adds the output noise, and spends the events before. `norm` is the catalogued norm of the penalty.
@@ -237,14 +240,21 @@ impl MinimiserPlan {
         let facts = &self.facts;
         let mut tilt = vec![0.0; facts.columns];
         let mut tilt_bound = 0.0;
-        if let Some(Tilt { lattice, sigma, bound }) = self.tilt {
+        if let Some(Tilt {
+            lattice,
+            sigma,
+            bound,
+        }) = self.tilt
+        {
             let noise = RoundedGaussian::new(sigma)?;
             for tilt in &mut tilt {
                 *tilt = noise.draw(source) as f64 * lattice / facts.n_samples as f64;
             }
             tilt_bound = bound;
         }
-        let penalty = norm.filter(|_| facts.alpha > 0.0).map(|norm| (norm, facts.alpha));
+        let penalty = norm
+            .filter(|_| facts.alpha > 0.0)
+            .map(|norm| (norm, facts.alpha));
         let objective = facts.objective(tilt_bound, penalty);
         let mut gradient = FineGradient::new(data, loss, facts.lipschitz, facts.n_samples);
         let theta = minimise(&objective, &mut gradient, &tilt)?;

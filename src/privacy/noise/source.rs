@@ -61,6 +61,19 @@ impl Source {
         Ok(())
     }
 
+    /// A family of independent streams, keyed with 256 bits of this one: work that is cut into fixed parts takes
+    /// one stream a part, so that its result depends on no thread.
+    pub fn streams(&mut self) -> Streams {
+        let mut key = [0u8; 32];
+        for part in key.chunks_exact_mut(8) {
+            part.copy_from_slice(&self.bits().to_le_bytes());
+        }
+        Streams {
+            key,
+            secure: self.secure,
+        }
+    }
+
     /// 64 uniform bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
@@ -84,6 +97,25 @@ impl Source {
     }
 }
 
+/// Independent streams under one key: the stream number is ChaCha20's nonce (see [`Source::streams`]).
+pub struct Streams {
+    key: [u8; 32],
+    secure: bool,
+}
+
+impl Streams {
+    /// The stream of a given number, from its beginning.
+    pub fn stream(&self, number: u64) -> Source {
+        let mut generator = ChaCha20Rng::from_seed(self.key);
+        generator.set_stream(number);
+        Source {
+            generator,
+            secure: self.secure,
+            process: std::process::id(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +130,25 @@ mod tests {
         assert_ne!(
             Source::secure().unwrap().bits(),
             Source::secure().unwrap().bits()
+        );
+    }
+
+    #[test]
+    fn streams_differ_and_are_reproducible() {
+        let first = |seed: u64, number| Source::seeded(seed).streams().stream(number).bits();
+        assert_eq!(first(7, 3), first(7, 3));
+        assert_ne!(first(7, 3), first(7, 4));
+        assert_ne!(first(7, 3), first(8, 3));
+        let mut source = Source::seeded(7);
+        // Families of one source are fresh, and none repeats the source itself.
+        assert_ne!(
+            source.streams().stream(0).bits(),
+            source.streams().stream(0).bits()
+        );
+        assert_ne!(first(7, 0), Source::seeded(7).bits());
+        assert!(
+            Source::secure().unwrap().streams().stream(0).is_secure()
+                && !source.streams().stream(0).is_secure()
         );
     }
 

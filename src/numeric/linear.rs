@@ -1,0 +1,66 @@
+//! Small dense linear algebra in floats.
+
+/// <a, b> with eight partial sums, which the compiler keeps in vector registers.
+#[inline]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
+    let tail: f64 = (a_chunks.remainder().iter().zip(b_chunks.remainder()))
+        .map(|(a, b)| a * b)
+        .sum();
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for k in 0..8 {
+            sums[k] += a[k] * b[k];
+        }
+    }
+    sums.iter().sum::<f64>() + tail
+}
+
+/// |v|_2.
+pub fn norm2(v: &[f64]) -> f64 {
+    dot(v, v).sqrt()
+}
+
+/// Relative jitter of the scaled matrix, so that its Cholesky factor exists for dependent columns.
+const JITTER: f64 = 1e-12;
+
+/// Solves G x = rhs by Cholesky's factorisation of G scaled to unit diagonal. `gram` holds the lower triangle, row by row in
+/// a square, and is overwritten; `rhs` becomes x. False where rounding makes G indefinite.
+pub fn cholesky_solve(gram: &mut [f64], rhs: &mut [f64]) -> bool {
+    let size = rhs.len();
+    let scale: Vec<f64> = (0..size)
+        .map(|a| gram[a * size + a].max(f64::MIN_POSITIVE).sqrt().recip())
+        .collect();
+    for a in 0..size {
+        let (above, row) = gram.split_at_mut(a * size);
+        for b in 0..a {
+            row[b] *= scale[a] * scale[b];
+        }
+        row[a] = 1.0 + JITTER;
+        for b in 0..a {
+            let other = &above[b * size..b * size + b + 1];
+            row[b] = (row[b] - dot(&row[..b], &other[..b])) / other[b];
+        }
+        let pivot = row[a] - dot(&row[..a], &row[..a]);
+        if pivot.is_nan() || pivot <= 0.0 {
+            return false;
+        }
+        row[a] = pivot.sqrt();
+    }
+    for a in 0..size {
+        let row = &gram[a * size..a * size + a + 1];
+        rhs[a] = (rhs[a] * scale[a] - dot(&row[..a], &rhs[..a])) / row[a];
+    }
+    for a in (0..size).rev() {
+        let row = &gram[a * size..a * size + a + 1];
+        rhs[a] /= row[a];
+        let value = rhs[a];
+        for (x, l) in rhs[..a].iter_mut().zip(row) {
+            *x -= l * value;
+        }
+    }
+    for (x, scale) in rhs.iter_mut().zip(&scale) {
+        *x *= scale;
+    }
+    true
+}

@@ -1,0 +1,89 @@
+//! Exact integer noise for Python.
+
+use pyo3::prelude::*;
+
+use numpy::{IntoPyArray, PyArray1};
+
+use super::selection::source;
+use super::threads;
+use crate::error::{Error, Result};
+use crate::privacy::noise::bernoulli_exp::BernoulliExp;
+use crate::privacy::noise::discrete_gaussian::DiscreteGaussian;
+use crate::privacy::noise::discrete_laplace::DiscreteLaplace;
+use crate::privacy::noise::integer_law::{IntegerLaw, fill};
+use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
+
+/// Entries between two looks for Ctrl-C: a fixed number, so that it changes no seeded value.
+const BATCH: usize = 1 << 22;
+
+fn draws<'py>(
+    py: Python<'py>,
+    law: Result<impl IntegerLaw + Send>,
+    size: usize,
+    seed: Option<u64>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let (law, mut source) = (law?, source(seed)?);
+    let out = threads::run(py, None, |report| -> Result<Vec<i64>> {
+        let mut out = Vec::new();
+        out.try_reserve_exact(size)
+            .map_err(|_| Error::invalid("size", "is more than memory holds"))?;
+        out.resize(size, 0);
+        for (number, batch) in out.chunks_mut(BATCH).enumerate() {
+            fill(&law, &mut source, batch)?;
+            report((number * BATCH + BATCH).min(size), size)?;
+        }
+        Ok(out)
+    })??;
+    Ok(out.into_pyarray(py))
+}
+
+#[pyfunction]
+#[pyo3(signature = (gamma, size, seed = None))]
+fn bernoulli_exp(
+    py: Python<'_>,
+    gamma: f64,
+    size: usize,
+    seed: Option<u64>,
+) -> PyResult<Bound<'_, PyArray1<i64>>> {
+    draws(py, BernoulliExp::new(gamma), size, seed)
+}
+
+#[pyfunction]
+#[pyo3(signature = (scale, size, seed = None))]
+fn discrete_laplace(
+    py: Python<'_>,
+    scale: f64,
+    size: usize,
+    seed: Option<u64>,
+) -> PyResult<Bound<'_, PyArray1<i64>>> {
+    draws(py, DiscreteLaplace::new(scale), size, seed)
+}
+
+#[pyfunction]
+#[pyo3(signature = (sigma, size, seed = None))]
+fn discrete_gaussian(
+    py: Python<'_>,
+    sigma: f64,
+    size: usize,
+    seed: Option<u64>,
+) -> PyResult<Bound<'_, PyArray1<i64>>> {
+    draws(py, DiscreteGaussian::new(sigma), size, seed)
+}
+
+#[pyfunction]
+#[pyo3(signature = (sigma, size, seed = None))]
+fn rounded_gaussian(
+    py: Python<'_>,
+    sigma: f64,
+    size: usize,
+    seed: Option<u64>,
+) -> PyResult<Bound<'_, PyArray1<i64>>> {
+    draws(py, RoundedGaussian::new(sigma), size, seed)
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(bernoulli_exp, module)?)?;
+    module.add_function(wrap_pyfunction!(discrete_laplace, module)?)?;
+    module.add_function(wrap_pyfunction!(discrete_gaussian, module)?)?;
+    module.add_function(wrap_pyfunction!(rounded_gaussian, module)?)
+}
