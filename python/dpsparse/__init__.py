@@ -26,6 +26,7 @@ from dpsparse.mechanisms import (
     ObjectivePerturbation,
     OutputPerturbation,
     PenalisedFrankWolfe,
+    SgdOutput,
 )
 from dpsparse.polytopes import DisjointGroups, Vertices
 
@@ -52,6 +53,7 @@ __all__ = [
     "RandomnessError",
     "SparseClassifier",
     "SparseRegressor",
+    "SgdOutput",
     "Squared",
     "UnsoundMechanismError",
     "UserLossError",

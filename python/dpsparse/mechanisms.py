@@ -16,6 +16,7 @@ __all__ = [
     "ObjectivePerturbation",
     "OutputPerturbation",
     "PenalisedFrankWolfe",
+    "SgdOutput",
 ]
 
 
@@ -171,6 +172,35 @@ class ObjectivePerturbation:
     name: ClassVar[str] = "objective-perturbation"
 
 
+@dataclass(frozen=True)
+class SgdOutput:
+    """Stochastic gradient descent over data-independent permutations, then noise (Wu et al. 2017; MECHANISMS M7).
+
+    Neighbours: replace-one. Sensitivity: ``2 k eta L R2 / b`` without a ridge, ``2 L R2 / (n ridge)`` with one. Needs a
+    catalogued loss; the norm is not used.
+
+    Parameters
+    ----------
+    noise : {"gaussian", "gamma", "laplace"}, default "gaussian"
+        Law of the noise: (epsilon, delta), or pure epsilon for the other two.
+    n_passes : int, optional
+        Passes k over the data. None: 5.
+    batch_size : int, optional
+        Records b of a step. None: a public rule.
+    ridge : float, optional
+        In scaled units; the intercept is under it too. None: the estimator's, or 0.
+    step : float, optional
+        Length eta of a step without a ridge, at most ``2 / (beta R2**2)``. None: a public rule.
+    """
+
+    noise: str = "gaussian"
+    n_passes: int | None = None
+    batch_size: int | None = None
+    ridge: float | None = None
+    step: float | None = None
+    name: ClassVar[str] = "sgd-output"
+
+
 Mechanism: TypeAlias = (
     FrankWolfe
     | PenalisedFrankWolfe
@@ -178,6 +208,7 @@ Mechanism: TypeAlias = (
     | NoisyProximalGradient
     | OutputPerturbation
     | ObjectivePerturbation
+    | SgdOutput
 )
 
 MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(Mechanism)}

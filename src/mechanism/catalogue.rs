@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use super::frank_wolfe;
 use super::{
     Domain, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation, OutputPerturbation,
-    Plan, Problem,
+    Plan, Problem, SgdOutput,
 };
 use crate::error::{Error, Result};
 use crate::privacy::{Geometry, Target};
@@ -67,6 +67,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry::<NoisyProximalGradient>("noisy-proximal-gradient"),
     entry::<OutputPerturbation>("output-perturbation"),
     entry::<ObjectivePerturbation>("objective-perturbation"),
+    entry::<SgdOutput>("sgd-output"),
 ];
 
 /// The mechanism of a name with its options as a JSON object; absent options keep their defaults.

@@ -48,3 +48,6 @@ pub const OUTPUT_DISTANCE: f64 = 4.0;
 
 /// Weight of the noise in the ridge of output perturbation.
 pub const OUTPUT_RIDGE: f64 = 0.1;
+
+/// Passes of stochastic gradient descent.
+pub const SGD_PASSES: usize = 5;

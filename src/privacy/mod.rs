@@ -31,7 +31,7 @@ mod dense_records;
 mod derivative_lattice;
 pub mod event;
 mod fine_gradient;
-mod gram;
+mod float_records;
 mod ledger;
 mod lines;
 mod minimiser;

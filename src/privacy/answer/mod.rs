@@ -5,9 +5,11 @@ mod early_stopped;
 mod lattice;
 mod noisy_gradient;
 mod noisy_minimiser;
+mod permuted_descent;
 
 pub use chosen_vertex::{SelectionNoise, SelectionPlan, VertexSelector};
 pub use early_stopped::{DescentFacts, DescentPlan};
 pub use lattice::OutputNoise;
 pub use noisy_gradient::{GradientPlan, NoisyGradient};
 pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation};
+pub use permuted_descent::{PermutedFacts, PermutedPlan};

@@ -1,4 +1,4 @@
-//! Weighted second moments of the records in floats: they steer Newton's method and prove nothing.
+//! Records in floats: rows, blocks of them, and their weighted second moments.
 
 use rayon::prelude::*;
 
@@ -32,6 +32,30 @@ impl BoundedData {
                     *entry += dot(a, &block[k * BLOCK..][..size]);
                 }
             });
+        }
+    }
+
+    /// The scaled features of record i, the intercept last.
+    pub(in crate::privacy) fn fill_row(&self, i: usize, row: &mut [f64]) {
+        let (n, p) = (self.n_records(), self.schema.n_features());
+        let unit = 1.0 / f64::from(MAX_FEATURE);
+        match &self.features {
+            Features::Dense(columns) => {
+                for (j, out) in row[..p].iter_mut().enumerate() {
+                    *out = f64::from(columns[j * n + i]) * unit;
+                }
+            }
+            Features::Sparse { rows, base, .. } => {
+                for (out, &base) in row.iter_mut().zip(base) {
+                    *out = f64::from(base) * unit;
+                }
+                for (j, value) in rows.line(i) {
+                    row[j] = (i64::from(base[j]) + value) as f64 * unit;
+                }
+            }
+        }
+        if self.schema.has_intercept() {
+            row[p] = 1.0;
         }
     }
 
