@@ -1,17 +1,18 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
-:class:`SparseClassifier`, :class:`SparseRegressor`. Accounting and noise: :mod:`dpsparse.privacy`. Data:
-:mod:`dpsparse.datasets`.
+:class:`SparseClassifier`, :class:`SparseRegressor`. Structured norms: :mod:`dpsparse.set_functions`. Accounting and
+noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
 """
 
-from dpsparse import datasets, losses, mechanisms, polytopes, privacy
+from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions
 from dpsparse._core import (
     BudgetExceededError,
     Certificate,
     DpsparseError,
     InvalidArgumentError,
     InvalidDataError,
+    NotSubmodularError,
     Plan,
     RandomnessError,
     UnsoundMechanismError,
@@ -46,6 +47,7 @@ __all__ = [
     "NoisyProximalGradient",
     "ObjectivePerturbation",
     "OutputPerturbation",
+    "NotSubmodularError",
     "PenalisedFrankWolfe",
     "Plan",
     "PrivateSparseClassifier",
@@ -63,4 +65,5 @@ __all__ = [
     "mechanisms",
     "polytopes",
     "privacy",
+    "set_functions",
 ]

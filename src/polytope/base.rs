@@ -1,7 +1,9 @@
 //! The base polytope B(F) = {s: s(A) <= F(A) for all A, s(V) = F(V)}, whose support function is the Lovasz extension f.
 
+use super::radius::{self, NormOrder, Radius};
 use super::ratio;
 use super::symmetric::check_vector;
+use super::width::{self, Estimate, Simulation};
 use crate::error::{Error, Result};
 use crate::minimise::minimise;
 use crate::set_function::{Graph, SetFunction, Structure};
@@ -72,6 +74,25 @@ pub fn contains(f: &dyn SetFunction, s: &[f64], tol: f64) -> Result<bool> {
     let slack = tol * (1.0 + s.iter().map(|s| s.abs()).sum::<f64>());
     let off = s.iter().sum::<f64>() - total(f)?;
     Ok(off.abs() <= slack && minimise(f, s)?.value >= -slack)
+}
+
+/// max |s|_ord over B(F). Exact for ord infinity, and for p <= 16 by dynamic programming over subsets; else an upper bound
+/// from max |s_j| = max(|F({j})|, |F(V) - F(V \\ j)|) of every j, and the result says so (ord 1 of a cut is twice the maximum
+/// cut, which is hard).
+///
+/// # Errors
+/// Only where a user's oracle fails.
+pub fn radius(f: &dyn SetFunction, ord: NormOrder) -> Result<Radius> {
+    radius::base(f, ord)
+}
+
+/// The Gaussian width E max <b, s> over B(F) = E f(b), b standard normal: exact for cuts and modular functions, else
+/// simulated.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for fewer than 2 samples where they are needed; else only where a user's oracle fails.
+pub fn gaussian_width(f: &dyn SetFunction, simulation: Simulation) -> Result<Estimate> {
+    width::base(f, simulation)
 }
 
 /// F(V).

@@ -9,17 +9,22 @@
 
 pub mod base;
 mod group_ball;
+mod half_normal;
 mod linf_ball;
 pub mod norm_ball;
+mod radius;
 mod ratio;
 mod signed_coordinates;
 pub mod symmetric;
 mod vertex_list;
+mod width;
 
 pub use group_ball::GroupBall;
 pub use linf_ball::LinfBall;
+pub use radius::{NormOrder, Radius};
 pub use signed_coordinates::SignedCoordinates;
 pub use vertex_list::VertexList;
+pub use width::{Estimate, Simulation};
 
 /// How a vertex is chosen by its linear score: the structure that the selection mechanism works on.
 #[derive(Debug, Clone, Copy)]

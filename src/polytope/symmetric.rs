@@ -1,7 +1,9 @@
 //! The symmetric submodular polyhedron |P|(F) = {s: |s|(A) <= F(A) for all A} of a monotone F: the dual ball of the norm
 //! Omega(theta) = f(|theta|). (The ball of Omega is its polar: `norm_ball`.)
 
+use super::radius::{self, NormOrder, Radius};
 use super::ratio;
+use super::width::{self, Estimate, Simulation};
 use crate::error::{Error, Result};
 use crate::minimise::minimise;
 use crate::set_function::SetFunction;
@@ -33,6 +35,46 @@ pub fn contains(f: &dyn SetFunction, s: &[f64], tol: f64) -> Result<bool> {
     let sizes = sizes(f, s)?;
     let all: Vec<usize> = (0..s.len()).collect();
     Ok(minimise(f, &sizes)?.value >= -tol * (1.0 + f.value(&all)?))
+}
+
+/// max |s|_ord over |P|(F): F(V) for ord 1, max_j F({j}) for ord infinity.
+///
+/// For ord 2 exact where F is modular, of blocks or laminar, and for p <= 16 by dynamic programming over subsets; else the
+/// proved upper bound min(sqrt(sum_j F({j})^2), sqrt(max_j F({j}) F(V))), and the result says so: |s_j| <= F({j}), and
+/// |s|_2^2 <= |s|_inf |s|_1.
+///
+/// ```
+/// use dpsparse::polytope::{NormOrder, symmetric};
+/// use dpsparse::set_function::Cardinality;
+/// let radius = symmetric::radius(&Cardinality::new(4)?, NormOrder::Two)?;
+/// assert!(radius.exact && radius.value == 2.0);
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a function that is not monotone; else only where a user's oracle fails.
+pub fn radius(f: &dyn SetFunction, ord: NormOrder) -> Result<Radius> {
+    check_monotone(f)?;
+    radius::symmetric(f, ord)
+}
+
+/// The Gaussian width E max <b, s> over |P|(F) = E f(|b|), b standard normal (MECHANISMS M11): exact, by formula or
+/// quadrature, for every structure but General, which is simulated.
+///
+/// ```
+/// use dpsparse::polytope::{Simulation, symmetric};
+/// use dpsparse::set_function::Cardinality;
+/// let width = symmetric::gaussian_width(&Cardinality::new(2)?, Simulation { n_samples: 1000, seed: 0 })?;
+/// assert!(width.exact && (width.value - 1.595769121605731).abs() < 1e-12);
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a function that is not monotone, and for fewer than 2 samples where they are needed; else
+/// only where a user's oracle fails.
+pub fn gaussian_width(f: &dyn SetFunction, simulation: Simulation) -> Result<Estimate> {
+    check_monotone(f)?;
+    width::symmetric(f, simulation)
 }
 
 /// |s|, if F and s are as they should be.

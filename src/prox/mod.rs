@@ -41,7 +41,7 @@ pub struct Scratch {
     members: Vec<f64>,
     /// Pools of isotonic regression: sum and number.
     pools: Vec<(f64, usize)>,
-    knots: std::collections::VecDeque<total_variation::Knot>,
+    knots: Vec<total_variation::Knot>,
     lower: Vec<f64>,
     upper: Vec<f64>,
     pieces: decomposition::Pieces,

@@ -1,5 +1,3 @@
-use std::collections::VecDeque;
-
 use super::Scratch;
 use crate::set_function::Graph;
 
@@ -41,31 +39,60 @@ pub(super) fn total_variation(
     }
     lower.clear();
     upper.clear();
-    knots.clear();
+    // A cut adds one knot at either end, so that p places to either side of the middle are enough.
+    if knots.len() < 2 * p + 2 {
+        knots.resize(2 * p + 2, Knot::default());
+    }
+    let middle = knots.len() / 2;
+    // The knots in use are those from `first` up to `end`.
+    let (mut first, mut end) = (middle, middle);
     let mut before = 0.0;
     for (&v, &bound) in v.iter().zip(bounds.iter()) {
-        let low = crossing_from_left(knots, (1.0, -before - v), -bound);
-        if bound > 0.0 {
-            let high = crossing_from_right(knots, (1.0, before - v), bound);
-            let (slope, intercept) = low.1;
-            knots.push_front(Knot {
-                at: low.0,
-                slope,
-                intercept: intercept + bound,
-            });
-            let (slope, intercept) = high.1;
-            knots.push_back(Knot {
-                at: high.0,
-                slope: -slope,
-                intercept: bound - intercept,
-            });
-            lower.push(low.0);
-            upper.push(high.0);
-        } else {
-            knots.clear();
-            lower.push(low.0);
-            upper.push(low.0);
+        // The leftmost line, up to where it reaches -bound.
+        let (mut slope, mut intercept) = (1.0, -before - v);
+        while first < end {
+            let knot = knots[first];
+            if slope * knot.at + intercept > -bound {
+                break;
+            }
+            slope += knot.slope;
+            intercept += knot.intercept;
+            first += 1;
         }
+        let low = (-bound - intercept) / slope;
+        lower.push(low);
+        if bound == 0.0 {
+            upper.push(low);
+            (first, end) = (middle, middle);
+            before = 0.0;
+            continue;
+        }
+        let cut_low = Knot {
+            at: low,
+            slope,
+            intercept: intercept + bound,
+        };
+        // The rightmost line, down to where it reaches bound.
+        (slope, intercept) = (1.0, before - v);
+        while first < end {
+            let knot = knots[end - 1];
+            if slope * knot.at + intercept < bound {
+                break;
+            }
+            slope -= knot.slope;
+            intercept -= knot.intercept;
+            end -= 1;
+        }
+        let high = (bound - intercept) / slope;
+        upper.push(high);
+        first -= 1;
+        knots[first] = cut_low;
+        knots[end] = Knot {
+            at: high,
+            slope: -slope,
+            intercept: bound - intercept,
+        };
+        end += 1;
         before = bound;
     }
     let mut next = 0.0f64;
@@ -73,39 +100,4 @@ pub(super) fn total_variation(
         next = next.max(lower[j]).min(upper[j]);
         out[j] = next;
     }
-}
-
-/// Where the derivative reaches `value`, and the line (slope, intercept) on which it does; `line` is the leftmost one. Knots
-/// to the left are dropped.
-#[inline(always)]
-fn crossing_from_left(
-    knots: &mut VecDeque<Knot>,
-    mut line: (f64, f64),
-    value: f64,
-) -> (f64, (f64, f64)) {
-    while let Some(knot) = knots.front() {
-        if line.0 * knot.at + line.1 > value {
-            break;
-        }
-        line = (line.0 + knot.slope, line.1 + knot.intercept);
-        knots.pop_front();
-    }
-    ((value - line.1) / line.0, line)
-}
-
-/// The same from the right; `line` is the rightmost one.
-#[inline(always)]
-fn crossing_from_right(
-    knots: &mut VecDeque<Knot>,
-    mut line: (f64, f64),
-    value: f64,
-) -> (f64, (f64, f64)) {
-    while let Some(knot) = knots.back() {
-        if line.0 * knot.at + line.1 < value {
-            break;
-        }
-        line = (line.0 - knot.slope, line.1 - knot.intercept);
-        knots.pop_back();
-    }
-    ((value - line.1) / line.0, line)
 }

@@ -9,6 +9,7 @@ mod noise;
 mod private;
 mod records;
 mod selection;
+mod set_function;
 mod statement;
 mod threads;
 
@@ -23,6 +24,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     loss::register(module)?;
     exact::register(module)?;
     selection::register(module)?;
+    set_function::register(module)?;
     noise::register(module)?;
     private::register(module)
 }

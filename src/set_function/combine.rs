@@ -4,13 +4,13 @@ use super::norm_check::last_gains;
 use super::{ConcaveCardinality, GraphCut, GroupCover, Modular, SetFunction, Structure};
 use crate::error::{Error, Result};
 
-/// Least gains of a sum above this, relative to those of its two sides, are taken for rounding.
-const TOLERANCE: f64 = -1e-12;
+/// Gains of a sum that are negative by less than this, relative to the values that they are differences of, are rounding.
+const TOLERANCE: f64 = 1e-12;
 
 /// F + G. Two functions of one kind (weights, groups, edges, functions of the cardinality) make one of that kind, so
 /// special algorithms still apply; weights with groups make groups.
 ///
-/// Where one side is not monotone, whether the sum is costs up to p evaluations of all gains.
+/// Where one side is not monotone, whether the sum is costs up to p + 1 values of each.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -36,9 +36,11 @@ pub fn sum(f: Arc<dyn SetFunction>, g: Arc<dyn SetFunction>) -> Result<Arc<dyn S
         return Ok(merged);
     }
     let is_monotone = (f.is_monotone() && g.is_monotone()) || {
+        let all: Vec<usize> = (0..p).collect();
+        let size = f.value(&all)?.abs() + g.value(&all)?.abs();
         let (a, b) = (last_gains(f.as_ref())?, last_gains(g.as_ref())?);
         let mut sides = a.iter().zip(&b);
-        sides.all(|(a, b)| a + b >= TOLERANCE * (a.abs() + b.abs()))
+        sides.all(|(a, b)| a + b >= -TOLERANCE * (size + a.abs() + b.abs()))
     };
     Ok(Arc::new(Sum { f, g, is_monotone }))
 }

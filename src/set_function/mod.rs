@@ -69,7 +69,8 @@ pub trait SetFunction: std::fmt::Debug + Send + Sync {
     fn value(&self, set: &[usize]) -> Result<f64> {
         let mut gains = vec![0.0; set.len()];
         self.gains(set, &mut gains)?;
-        Ok(gains.iter().sum())
+        // From +0: the empty sum of floats is -0.
+        Ok(gains.iter().fold(0.0, |sum, gain| sum + gain))
     }
 
     /// gains_k = F({order_0, ..., order_k}) - F({order_0, ..., order_{k-1}}) for distinct indices below p; the order may

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 /// F(V) - F(V \ {j}) for every feature j: by submodularity the least gain that the feature ever has, so F is monotone
 /// exactly where none is negative.
 ///
-/// Fast for the structures that sums are made of, else p evaluations of all gains.
+/// Fast for the structures that sums are made of, else p + 1 values.
 ///
 /// # Errors
 /// Only where a user's oracle fails.
@@ -34,16 +34,13 @@ pub(super) fn last_gains(f: &dyn SetFunction) -> Result<Vec<f64>> {
         }
         Structure::Blocks(_) | Structure::ContiguousRange | Structure::General => {}
     }
-    let (mut last, mut gains) = (vec![0.0; p], vec![0.0; p]);
-    let mut order: Vec<usize> = (0..p).collect();
+    let mut rest: Vec<usize> = (0..p).collect();
+    let all = f.value(&rest)?;
+    let mut last = vec![0.0; p];
     for j in (0..p).rev() {
-        // The order 0, 1, ..., p-1 with j moved to its end; ends as it began for the next.
-        order.remove(j);
-        order.push(j);
-        f.gains(&order, &mut gains)?;
-        last[j] = gains[p - 1];
-        order.pop();
-        order.insert(j, j);
+        rest.remove(j);
+        last[j] = all - f.value(&rest)?;
+        rest.insert(j, j);
     }
     Ok(last)
 }
@@ -101,7 +98,7 @@ pub fn check_monotone(f: &dyn SetFunction, what: &str) -> Result<()> {
     Err(Error::invalid(
         what,
         format!(
-            "must be monotone for f(|theta|) to be a norm, and a {} is not: its regulariser is the Lovasz extension f(theta)",
+            "must be monotone for f(|theta|) to be a norm; this {} is not: its regulariser is the Lovasz extension f(theta)",
             f.name()
         ),
     ))

@@ -95,7 +95,9 @@ pub fn add(law: &impl IntegerLaw, source: &mut Source, values: &[i64]) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::noise::discrete_gaussian::DiscreteGaussian;
     use crate::privacy::noise::discrete_laplace::DiscreteLaplace;
+    use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
 
     fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -135,6 +137,27 @@ mod tests {
             fill(&law, &mut source, vector).unwrap();
         }
         assert_ne!(vectors[0], vectors[1]);
+    }
+
+    /// Every power of two in the domain, and the numbers next to its ends, with overflow checks on.
+    #[test]
+    fn scales_of_the_whole_domain() {
+        let mut source = Source::seeded(1);
+        let mut check = |law: &dyn Fn(&mut Source) -> i64, scale: f64, least: f64| {
+            let draws: Vec<f64> = (0..2_000).map(|_| law(&mut source) as f64).collect();
+            let largest = draws.iter().fold(0f64, |a, b| a.max(b.abs()));
+            assert!(largest <= 1.0 + 40.0 * scale, "{scale}"); // 2 000 exp(-40) = 1e-14
+            assert!(scale < 1.0 || largest >= least * scale, "{scale}");
+        };
+        let powers = (-10..=40).map(|power| 2f64.powi(power));
+        for scale in powers.chain([2f64.powi(-10).next_up(), 2f64.powi(40).next_down()]) {
+            let rounded = RoundedGaussian::new(scale).unwrap();
+            check(&|source| rounded.draw(source), scale, 2.0);
+            let gaussian = DiscreteGaussian::new(scale).unwrap();
+            check(&|source| gaussian.draw(source), scale, 2.0);
+            let laplace = DiscreteLaplace::new(scale).unwrap();
+            check(&|source| laplace.draw(source), scale, 4.0);
+        }
     }
 
     /// A law that leaves 64 bits: clamped by draws, refused by sums unless the value brings it back.

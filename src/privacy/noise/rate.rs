@@ -69,7 +69,7 @@ impl Rate {
         let drop = below.bits() - 64;
         let lo = u64::try_from(&(below >> drop)).expect("64 bits are left");
         let hi = u128::try_from(&((above >> drop) + 1u8)).expect("65 bits at most");
-        debug_assert!(hi - u128::from(lo) <= 2);
+        assert!(hi - u128::from(lo) <= 2);
         Self {
             numerator,
             denominator,
@@ -161,6 +161,22 @@ mod tests {
             let width = 2f64.powi(scale.log_width() as i32);
             prop_assert!(x / width < 32.0 && (width == 1.0 || x / width >= 16.0));
         }
+    }
+
+    /// The smallest rate in use, that of the real normal law: rate d 2^shift = 1, and 2^57 / ln 2 = 0x2e2a8ec...
+    #[test]
+    fn the_smallest_rate() {
+        let rate = Rate::new(1u8.into(), BigUint::from(1u8) << 137u32);
+        let truth = 0x02e2_a8ec_a570_5fc2u64;
+        for (d, shift) in [(120, 17), (7, 130), (63, 74)] {
+            let (lo, hi) = (rate.below(1 << d, shift), rate.above(1 << d, shift));
+            assert!(lo <= truth && truth < hi && hi - lo <= 3, "{lo:x} {hi:x}");
+        }
+        assert_eq!((rate.below(0, 130), rate.above(0, 130)), (0, 0));
+        assert_eq!(
+            (rate.below(u128::MAX, 126), rate.above(u128::MAX, 126)),
+            (u64::MAX, u64::MAX)
+        );
     }
 
     #[test]

@@ -1,0 +1,300 @@
+//! Set functions for Python: `dpsparse.set_functions` checks the types of arguments, the crate their values.
+
+use std::sync::Arc;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::error::InvalidArgumentError;
+use super::records::to_vec;
+use crate::error::{Error, Result, UserError};
+use crate::lovasz;
+use crate::polytope::{NormOrder, Simulation, base, norm_ball, symmetric};
+use crate::prox::{Scratch, prox};
+use crate::set_function::{
+    Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, LogDet, Modular,
+    Oracle, PartitionRank, SetFunction, Tree, check_monotone, check_set, scaled, sum,
+};
+
+/// A set function of the crate; the classes of `dpsparse.set_functions` hold one each.
+#[pyclass(module = "dpsparse._core", frozen)]
+pub(super) struct CoreSetFunction(pub(super) Arc<dyn SetFunction>);
+
+/// Builds without the interpreter; a Python callable inside attaches itself.
+fn build<F: SetFunction + 'static>(
+    py: Python<'_>,
+    make: impl FnOnce() -> Result<F> + Send,
+) -> PyResult<CoreSetFunction> {
+    let f: Result<Arc<dyn SetFunction>> = py.detach(|| Ok(Arc::new(make()?) as Arc<_>));
+    Ok(CoreSetFunction(f?))
+}
+
+#[pymethods]
+impl CoreSetFunction {
+    #[staticmethod]
+    fn cardinality(py: Python<'_>, p: usize) -> PyResult<Self> {
+        build(py, || Cardinality::new(p))
+    }
+
+    #[staticmethod]
+    fn concave_cardinality(py: Python<'_>, values: Vec<f64>) -> PyResult<Self> {
+        build(py, || ConcaveCardinality::new(values))
+    }
+
+    #[staticmethod]
+    fn modular(py: Python<'_>, weights: Vec<f64>) -> PyResult<Self> {
+        build(py, || Modular::new(weights))
+    }
+
+    #[staticmethod]
+    fn group_cover(
+        py: Python<'_>,
+        groups: Vec<Vec<usize>>,
+        weights: Option<Vec<f64>>,
+        n_features: usize,
+    ) -> PyResult<Self> {
+        build(py, || GroupCover::new(&groups, weights, n_features))
+    }
+
+    #[staticmethod]
+    fn tree(
+        py: Python<'_>,
+        groups: Vec<Vec<usize>>,
+        weights: Option<Vec<f64>>,
+        n_features: usize,
+    ) -> PyResult<Self> {
+        build(py, || Tree::new(&groups, weights, n_features))
+    }
+
+    #[staticmethod]
+    fn graph_cut(
+        py: Python<'_>,
+        edges: Vec<(usize, usize)>,
+        weights: Option<Vec<f64>>,
+        n_features: usize,
+    ) -> PyResult<Self> {
+        build(py, || GraphCut::new(&edges, weights, n_features))
+    }
+
+    #[staticmethod]
+    fn contiguous_range(py: Python<'_>, p: usize) -> PyResult<Self> {
+        build(py, || ContiguousRange::new(p))
+    }
+
+    #[staticmethod]
+    fn partition_rank(
+        py: Python<'_>,
+        groups: Vec<Vec<usize>>,
+        capacities: Vec<usize>,
+        n_features: usize,
+    ) -> PyResult<Self> {
+        build(py, || PartitionRank::new(&groups, &capacities, n_features))
+    }
+
+    #[staticmethod]
+    fn log_det(py: Python<'_>, kernel: PyReadonlyArray2<'_, f64>, noise: f64) -> PyResult<Self> {
+        let kernel = kernel.as_array();
+        build(py, || LogDet::new(kernel, noise))
+    }
+
+    #[staticmethod]
+    fn from_oracle(
+        py: Python<'_>,
+        callable: Py<PyAny>,
+        p: usize,
+        monotone: Option<bool>,
+    ) -> PyResult<Self> {
+        let call = move |set: &[usize]| {
+            Python::attach(|py| call_user(callable.bind(py), set))
+                .map_err(|raised| Error::User(UserError::new(raised)))
+        };
+        build(py, || Oracle::new(p, call, monotone))
+    }
+
+    fn plus(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        let (f, g) = (self.0.clone(), other.0.clone());
+        Ok(Self(py.detach(|| sum(f, g))?))
+    }
+
+    fn times(&self, factor: f64) -> PyResult<Self> {
+        Ok(Self(scaled(factor, self.0.clone())?))
+    }
+
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    #[getter]
+    fn is_monotone(&self) -> bool {
+        self.0.is_monotone()
+    }
+
+    fn value(&self, py: Python<'_>, indices: Vec<usize>) -> PyResult<f64> {
+        let f = self.0.as_ref();
+        Ok(py.detach(|| {
+            check_set(&indices, f.n_features(), "A")?;
+            f.value(&indices)
+        })?)
+    }
+
+    fn gains<'py>(
+        &self,
+        py: Python<'py>,
+        order: Vec<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let f = self.0.as_ref();
+        let gains = py.detach(|| -> Result<Vec<f64>> {
+            check_set(&order, f.n_features(), "order")?;
+            let mut gains = vec![0.0; order.len()];
+            f.gains(&order, &mut gains)?;
+            Ok(gains)
+        })?;
+        Ok(gains.into_pyarray(py))
+    }
+
+    fn lovasz(&self, py: Python<'_>, w: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+        let (f, w) = (self.0.as_ref(), self.vector("w", &w)?);
+        Ok(py.detach(|| lovasz::extension(f, &w))?)
+    }
+
+    fn base_vertex<'py>(
+        &self,
+        py: Python<'py>,
+        w: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (f, w) = (self.0.as_ref(), self.vector("w", &w)?);
+        let mut s = vec![0.0; w.len()];
+        py.detach(|| lovasz::base_vertex(f, &w, &mut s))?;
+        Ok(s.into_pyarray(py))
+    }
+
+    fn support_vertex<'py>(
+        &self,
+        py: Python<'py>,
+        theta: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (f, theta) = (self.monotone()?, self.vector("theta", &theta)?);
+        let mut s = vec![0.0; theta.len()];
+        py.detach(|| lovasz::support_vertex(f, &theta, &mut s))?;
+        Ok(s.into_pyarray(py))
+    }
+
+    fn norm(&self, py: Python<'_>, theta: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+        let (f, theta) = (self.monotone()?, self.vector("theta", &theta)?);
+        Ok(py.detach(|| lovasz::norm(f, &theta))?)
+    }
+
+    fn dual_norm(&self, py: Python<'_>, s: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+        let (f, s) = (self.monotone()?, self.vector("s", &s)?);
+        Ok(py.detach(|| symmetric::dual_norm(f, &s))?)
+    }
+
+    fn contains(&self, py: Python<'_>, s: PyReadonlyArray1<'_, f64>, tol: f64) -> PyResult<bool> {
+        let (f, s) = (self.monotone()?, self.vector("s", &s)?);
+        Ok(py.detach(|| symmetric::contains(f, &s, tol))?)
+    }
+
+    fn prox<'py>(
+        &self,
+        py: Python<'py>,
+        v: PyReadonlyArray1<'py, f64>,
+        step: f64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (f, v) = (self.0.as_ref(), self.vector("v", &v)?);
+        let mut x = vec![0.0; v.len()];
+        py.detach(|| prox(f, &v, step, &mut x, &mut Scratch::default()))?;
+        Ok(x.into_pyarray(py))
+    }
+
+    fn norm_ball_vertex<'py>(
+        &self,
+        py: Python<'py>,
+        g: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (f, g) = (self.monotone()?, self.vector("g", &g)?);
+        let mut x = vec![0.0; g.len()];
+        py.detach(|| norm_ball::vertex(f, &g, &mut x))?;
+        Ok(x.into_pyarray(py))
+    }
+
+    /// Width, standard error, whether it is exact; of |P|(F) where F is monotone, else of B(F).
+    fn gaussian_width(
+        &self,
+        py: Python<'_>,
+        n_samples: usize,
+        seed: u64,
+    ) -> PyResult<(f64, f64, bool)> {
+        let f = self.0.as_ref();
+        let simulation = Simulation { n_samples, seed };
+        let estimate = py.detach(|| match f.is_monotone() {
+            true => symmetric::gaussian_width(f, simulation),
+            false => base::gaussian_width(f, simulation),
+        })?;
+        Ok((estimate.value, estimate.stderr, estimate.exact))
+    }
+
+    /// Radius, and whether some point attains it; `ord` is 1, 2 or infinity.
+    fn radius(&self, py: Python<'_>, ord: f64) -> PyResult<(f64, bool)> {
+        let ord = match ord {
+            1.0 => NormOrder::One,
+            2.0 => NormOrder::Two,
+            f64::INFINITY => NormOrder::Inf,
+            _ => return Err(Error::invalid("ord", "must be 1, 2 or inf").into()),
+        };
+        let f = self.monotone()?;
+        let radius = py.detach(|| symmetric::radius(f, ord))?;
+        Ok((radius.value, radius.exact))
+    }
+}
+
+impl CoreSetFunction {
+    /// The function, where it is monotone.
+    fn monotone(&self) -> Result<&dyn SetFunction> {
+        check_monotone(self.0.as_ref(), "the set function")?;
+        Ok(self.0.as_ref())
+    }
+
+    /// One finite number per feature; `argument` is its public name.
+    fn vector(&self, argument: &str, vector: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<f64>> {
+        let (vector, p) = (to_vec(vector)?, self.0.n_features());
+        let invalid = |problem: String| Err(Error::invalid(argument, problem).into());
+        if vector.len() != p {
+            return invalid(format!(
+                "must hold {p} numbers, one per feature; got {}",
+                vector.len()
+            ));
+        }
+        if let Some(j) = vector.iter().position(|value| !value.is_finite()) {
+            return invalid(format!("must be finite; entry {j} is {}", vector[j]));
+        }
+        Ok(vector)
+    }
+}
+
+/// Calls a user's set function with a list; what it raises is raised as it is.
+fn call_user(callable: &Bound<'_, PyAny>, set: &[usize]) -> PyResult<f64> {
+    let py = callable.py();
+    let value = callable.call1((PyList::new(py, set)?,))?;
+    value.extract().map_err(|cause: PyErr| {
+        let error = InvalidArgumentError::new_err(format!(
+            "callable must return a number; F({set:?}) is of type {}",
+            value
+                .get_type()
+                .name()
+                .map_or_else(|_| "unknown".into(), |name| name.to_string())
+        ));
+        error.set_cause(py, Some(cause));
+        error
+    })
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<CoreSetFunction>()
+}
