@@ -1,4 +1,4 @@
-"""Public arguments as the Rust core takes them: integers and floats of the right kind and shape, or a named error."""
+"""Checks of counts, index lists and arrays, which the Rust core takes by their types: errors that name the entry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
 
-__all__ = ["count", "float_array", "float_list", "index_list", "index_lists", "number"]
+__all__ = ["count", "float_array", "float_list", "index_list", "index_lists"]
 
 #: Features and groups are numbered in 32 bits.
 LARGEST_COUNT = 2**32 - 2
@@ -22,16 +22,6 @@ def count(name: str, value: Any) -> int:
     if not 1 <= value <= LARGEST_COUNT:
         raise InvalidArgumentError(f"{name} must lie between 1 and 2**32 - 2, got {value}")
     return int(value)
-
-
-def number(name: str, value: Any) -> float:
-    """Return a real number as a float."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}")
-    try:
-        return float(value)
-    except OverflowError as error:
-        raise InvalidArgumentError(f"{name} must be finite") from error
 
 
 def _array(name: str, values: Any, kind: str) -> npt.NDArray[Any]:

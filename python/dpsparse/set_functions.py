@@ -29,7 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import CoreSetFunction, InvalidArgumentError
-from dpsparse._inputs import count, float_array, float_list, index_list, index_lists, number
+from dpsparse._inputs import count, float_array, float_list, index_list, index_lists
+from dpsparse._validation import number
 
 __all__ = [
     "Cardinality",
