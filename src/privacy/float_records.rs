@@ -43,7 +43,9 @@ impl BoundedData {
             let j = j as usize;
             match &self.features {
                 Features::Dense(all) => columns.extend_from_slice(&all[j * n..(j + 1) * n]),
-                Features::Sparse { columns: all, base, .. } => {
+                Features::Sparse {
+                    columns: all, base, ..
+                } => {
                     let start = columns.len();
                     columns.resize(start + n, base[j]);
                     for (i, value) in all.line(j) {

@@ -206,7 +206,13 @@ impl Schema {
     /// The facts of some of the features alone, without a row norm.
     pub(crate) fn restricted(&self, features: &[u32]) -> Self {
         let pick = |values: &[f64]| features.iter().map(|&j| values[j as usize]).collect();
-        let side = |values: &[f64]| if values.len() == 1 { values.to_vec() } else { pick(values) };
+        let side = |values: &[f64]| {
+            if values.len() == 1 {
+                values.to_vec()
+            } else {
+                pick(values)
+            }
+        };
         Self {
             n_features: features.len(),
             bounds: Bounds {

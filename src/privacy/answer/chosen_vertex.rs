@@ -351,9 +351,9 @@ impl<'a> VertexSelector<'a> {
     pub fn retire(&mut self, columns: &[u32]) -> Result<()> {
         let holds = |candidate: u32| match self.structure {
             Structure::Coordinates(list) => columns.contains(&list[candidate as usize].0),
-            Structure::Groups(groups) => {
-                groups[candidate as usize].iter().any(|j| columns.contains(j))
-            }
+            Structure::Groups(groups) => groups[candidate as usize]
+                .iter()
+                .any(|j| columns.contains(j)),
             Structure::Signs { .. } | Structure::Vertices(_) => false,
         };
         let all = match self.structure {
@@ -361,8 +361,7 @@ impl<'a> VertexSelector<'a> {
             Structure::Groups(groups) => groups.len(),
             Structure::Signs { .. } | Structure::Vertices(_) => return Ok(()),
         };
-        let mut remaining =
-            (self.remaining.take()).unwrap_or_else(|| (0..all as u32).collect());
+        let mut remaining = (self.remaining.take()).unwrap_or_else(|| (0..all as u32).collect());
         remaining.retain(|&candidate| !holds(candidate));
         if remaining.is_empty() {
             return Err(Error::invalid(
