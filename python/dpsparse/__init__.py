@@ -27,6 +27,7 @@ from dpsparse.mechanisms import (
     ObjectivePerturbation,
     OutputPerturbation,
     PenalisedFrankWolfe,
+    SelectRefit,
     SgdOutput,
 )
 from dpsparse.polytopes import DisjointGroups, Vertices
@@ -55,6 +56,7 @@ __all__ = [
     "RandomnessError",
     "SparseClassifier",
     "SparseRegressor",
+    "SelectRefit",
     "SgdOutput",
     "Squared",
     "UnsoundMechanismError",

@@ -16,6 +16,7 @@ __all__ = [
     "ObjectivePerturbation",
     "OutputPerturbation",
     "PenalisedFrankWolfe",
+    "SelectRefit",
     "SgdOutput",
 ]
 
@@ -201,6 +202,28 @@ class SgdOutput:
     name: ClassVar[str] = "sgd-output"
 
 
+@dataclass(frozen=True)
+class SelectRefit:
+    """Select features or groups privately, then refit them by objective perturbation (MECHANISMS M10).
+
+    Neighbours: replace-one or add-remove. Needs a catalogued Lipschitz loss; ``norm`` is "l1" or disjoint groups.
+
+    Parameters
+    ----------
+    n_selected : int, optional
+        Features, or groups, to select. None: a public rule.
+    share : float, optional
+        Share of the zCDP budget for the selection. None: a public constant.
+    ridge : float, optional
+        Ridge of the refit in scaled units. None: the estimator's, or the public rule of objective perturbation.
+    """
+
+    n_selected: int | None = None
+    share: float | None = None
+    ridge: float | None = None
+    name: ClassVar[str] = "select-refit"
+
+
 Mechanism: TypeAlias = (
     FrankWolfe
     | PenalisedFrankWolfe
@@ -209,6 +232,7 @@ Mechanism: TypeAlias = (
     | OutputPerturbation
     | ObjectivePerturbation
     | SgdOutput
+    | SelectRefit
 )
 
 MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(Mechanism)}

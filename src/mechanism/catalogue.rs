@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use super::frank_wolfe;
 use super::{
     Domain, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation, OutputPerturbation,
-    Plan, Problem, SgdOutput,
+    Plan, Problem, SelectRefit, SgdOutput,
 };
 use crate::error::{Error, Result};
 use crate::privacy::{Geometry, Target};
@@ -68,6 +68,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry::<OutputPerturbation>("output-perturbation"),
     entry::<ObjectivePerturbation>("objective-perturbation"),
     entry::<SgdOutput>("sgd-output"),
+    entry::<SelectRefit>("select-refit"),
 ];
 
 /// The mechanism of a name with its options as a JSON object; absent options keep their defaults.

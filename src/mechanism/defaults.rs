@@ -51,3 +51,12 @@ pub const OUTPUT_RIDGE: f64 = 0.1;
 
 /// Passes of stochastic gradient descent.
 pub const SGD_PASSES: usize = 5;
+
+/// Share of the zCDP budget that selection spends before a refit.
+pub const SELECT_SHARE: f64 = 0.3;
+
+/// Features selected per square root of n sqrt(rho).
+pub const SELECT_SIZE: f64 = 0.4;
+
+/// How far a coefficient moves when its feature is selected, in scaled units.
+pub const SELECT_STEP: f64 = 1.0;

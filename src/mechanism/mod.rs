@@ -13,6 +13,7 @@ mod objective_perturbation;
 mod output_perturbation;
 mod problem;
 mod public_width;
+mod select_refit;
 mod sgd_output;
 
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
@@ -23,6 +24,7 @@ pub use noisy_proximal_gradient::NoisyProximalGradient;
 pub use objective_perturbation::ObjectivePerturbation;
 pub use output_perturbation::{Mode, OutputPerturbation};
 pub use problem::Problem;
+pub use select_refit::SelectRefit;
 pub use sgd_output::SgdOutput;
 
 use crate::error::Result;

@@ -110,8 +110,22 @@ impl MinimiserPlan {
         let delta = delta.next_down();
         match perturbation {
             Perturbation::Output(noise) => Self::output(facts, noise, epsilon, delta),
-            Perturbation::Objective => Self::objective(facts, epsilon, delta),
+            Perturbation::Objective => Self::objective(facts, epsilon, delta, &[]),
         }
+    }
+
+    /// Objective perturbation in one release with `companions`, events that the rest of it spends: all of them together meet
+    /// (epsilon, delta).
+    ///
+    /// # Errors
+    /// As [`MinimiserPlan::new`].
+    pub fn objective_beside(
+        facts: MinimiserFacts,
+        companions: &[(Event, u64)],
+        epsilon: f64,
+        delta: f64,
+    ) -> Result<Self> {
+        Self::objective(facts, epsilon, delta.next_down(), companions)
     }
 
     fn output(facts: MinimiserFacts, noise: OutputNoise, epsilon: f64, delta: f64) -> Result<Self> {
@@ -126,7 +140,12 @@ impl MinimiserPlan {
         })
     }
 
-    fn objective(facts: MinimiserFacts, epsilon: f64, delta: f64) -> Result<Self> {
+    fn objective(
+        facts: MinimiserFacts,
+        epsilon: f64,
+        delta: f64,
+        companions: &[(Event, u64)],
+    ) -> Result<Self> {
         if facts.records_per_person != 1 {
             return Err(Error::UnsoundMechanism(
                 "objective perturbation is proved for one record per person (MECHANISMS M8); use output-perturbation or \
@@ -144,13 +163,14 @@ impl MinimiserPlan {
         let rho = rho_from_epsilon(epsilon, delta)?;
         let ratio = (2.0 * ERROR_SHARE * rho).sqrt();
         let events = |s: f64| -> Result<Vec<(Event, u64)>> {
-            Ok(vec![
+            let own = [
                 (
                     Event::objective_perturbation(lipschitz, s, curvature_log, facts.adjacency)?,
                     1,
                 ),
                 (Event::gaussian(ratio, 1.0)?, 1),
-            ])
+            ];
+            Ok(companions.iter().copied().chain(own).collect())
         };
         let bracket = (1e-3 * lipschitz, 1e9 * lipschitz);
         let private_at_most = {
@@ -222,6 +242,30 @@ impl MinimiserPlan {
         self.tilt.map_or(0.0, |tilt| {
             tilt.lattice * tilt.sigma / self.facts.n_samples as f64
         })
+    }
+
+    /// As [`MinimiserPlan::release`] with some of the features alone; `features` is public, at most as many as the plan was
+    /// made for, and there is no penalty.
+    ///
+    /// # Errors
+    /// More features than the plan has columns for; [`Error::Randomness`].
+    pub fn release_restricted(
+        &self,
+        data: &BoundedData,
+        features: &[u32],
+        loss: &dyn Loss,
+        source: &mut Source,
+    ) -> Result<Vec<f64>> {
+        let restricted = data.restricted(features);
+        if restricted.n_columns() > self.facts.columns {
+            return Err(Error::invalid(
+                "n_selected",
+                "is smaller than the number of features that were selected",
+            ));
+        }
+        let mut this = self.clone();
+        this.facts.columns = restricted.n_columns();
+        this.release(&restricted, loss, None, source)
     }
 
     /// Draws b, minimises, adds the output noise, and spends the events before. `norm` is the catalogued norm of the penalty.
