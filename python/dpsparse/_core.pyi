@@ -38,6 +38,7 @@ __all__ = [
     "gaussian_sigma",
     "loss_names",
     "non_private_gradient",
+    "non_private_release",
     "plan_private",
     "rho_from_epsilon",
     "rounded_gaussian",
@@ -309,6 +310,9 @@ def non_private_gradient(
     theta: list[int],
     unit: float,
 ) -> tuple[NDArray[np.int64], int, float]: ...
+def non_private_release(
+    plan: Plan, x: Any, y: NDArray[np.float64], *, seed: int
+) -> tuple[NDArray[np.float64], float] | None: ...
 def exponential_mechanism(
     scores: NDArray[np.int64], sensitivity: int, epsilon: float, size: int = 1, seed: int | None = None
 ) -> NDArray[np.int64]: ...
