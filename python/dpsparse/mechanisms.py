@@ -124,6 +124,12 @@ class OutputPerturbation:
 
     Neighbours: replace-one; mode "ridge" also add-remove. Needs a catalogued loss and a norm with a closed-form prox.
 
+    A norm alone does not make this private, although Theorem 1 of Kumar & Deisenroth (2019) says so: no norm is strongly
+    convex. Take the logistic loss, the l1 norm with ``alpha=0.01`` and n - 1 records ``x = (1, 1)``, ``y = 1``. Swapping the
+    last record from ``(1, 0.5)`` to ``(0.5, 1)`` moves the minimiser from about ``(4.6, 0)`` to ``(0, 4.6)``, at n = 100 and at
+    n = 1000 alike: no noise that falls with n can hide that. Hence ``ridge=0`` is refused in mode "ridge", and mode
+    "early-stopping" takes a public number of steps instead.
+
     Parameters
     ----------
     mode : {"ridge", "early-stopping"}, default "ridge"
@@ -131,7 +137,8 @@ class OutputPerturbation:
         ridge too), of sensitivity ``2 L R2 / (n ridge)``. "early-stopping": T proximal gradient steps of length eta, of
         sensitivity ``2 L R2 eta T / n``, which needs no ridge.
     noise : {"gaussian", "gamma", "laplace"}, default "gaussian"
-        Law of the noise: (epsilon, delta), or pure epsilon for the other two.
+        Law of the noise: (epsilon, delta), or pure epsilon for the other two ("gamma" up to a delta of ``1e-30 * (1 +
+        exp(epsilon))`` for its floats).
     ridge, alpha : float, optional
         Penalties in scaled units. None: the estimator's; else a public rule for the ridge, and 0 for alpha.
     n_iter : int, optional
@@ -183,7 +190,8 @@ class SgdOutput:
     Parameters
     ----------
     noise : {"gaussian", "gamma", "laplace"}, default "gaussian"
-        Law of the noise: (epsilon, delta), or pure epsilon for the other two.
+        Law of the noise: (epsilon, delta), or pure epsilon for the other two ("gamma" up to a delta of ``1e-30 * (1 +
+        exp(epsilon))`` for its floats).
     n_passes : int, optional
         Passes k over the data. None: 5.
     batch_size : int, optional

@@ -185,3 +185,75 @@ fn round_sum(a: f64, b: f64) -> i64 {
 pub(super) fn power_of_two_below(x: f64) -> f64 {
     2f64.powi(x.log2().floor() as i32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_costs_one_unit_an_entry() {
+        for columns in [1, 9, 400] {
+            let p = columns as f64;
+            let noise = LatticeNoise::new(OutputNoise::Gaussian, 0.3, columns, 1.0, 1e-6).unwrap();
+            let (Event::Gaussian { sensitivity, sigma }, 1) = noise.events()[0] else {
+                panic!("one Gaussian event");
+            };
+            assert!(sensitivity >= 0.3 / noise.lattice + p.sqrt());
+            assert!(sensitivity <= 0.3 / noise.lattice * 1.002);
+            assert_eq!(noise.scale(columns), sigma * noise.lattice);
+            let noise = LatticeNoise::new(OutputNoise::Laplace, 0.3, columns, 1.0, 1e-6).unwrap();
+            let (Event::Laplace { sensitivity, .. }, 1) = noise.events()[0] else {
+                panic!("one Laplace event");
+            };
+            assert!(sensitivity >= p.sqrt() * 0.3 / noise.lattice + p);
+        }
+    }
+
+    /// theta plus noise of the stated standard deviation, in the units of theta, on multiples of the lattice.
+    #[test]
+    fn releases_are_in_the_units_of_theta() {
+        let theta = [1.25, -300.0, 1e-3, 0.0];
+        for law in [
+            OutputNoise::Gaussian,
+            OutputNoise::Laplace,
+            OutputNoise::Gamma,
+        ] {
+            let noise = LatticeNoise::new(law, 0.02, 4, 0.7, 1e-6).unwrap();
+            let mut source = Source::seeded(7);
+            let (draws, scale) = (4000, noise.scale(4));
+            let (mut mean, mut square) = ([0.0; 4], 0.0);
+            for _ in 0..draws {
+                let released = noise.release(&theta, &mut source).unwrap();
+                for ((mean, released), theta) in mean.iter_mut().zip(&released).zip(&theta) {
+                    assert_eq!((released / noise.lattice).fract(), 0.0);
+                    *mean += (released - theta) / f64::from(draws);
+                    square += (released - theta).powi(2) / f64::from(4 * draws);
+                }
+            }
+            assert!(
+                mean.iter()
+                    .all(|m| m.abs() < 5.0 * scale / f64::from(draws).sqrt()),
+                "{law:?}"
+            );
+            assert!(
+                (square.sqrt() / scale - 1.0).abs() < 0.1,
+                "{law:?} {} {scale}",
+                square.sqrt()
+            );
+        }
+    }
+
+    #[test]
+    fn sums_are_rounded_exactly() {
+        assert_eq!(
+            round_sum(9_007_199_254_740_992.0, 0.75),
+            9_007_199_254_740_993
+        );
+        assert_eq!(
+            round_sum(4_503_599_627_370_496.5, 0.25),
+            4_503_599_627_370_497
+        );
+        assert_eq!(round_sum(-2.6, 0.9), -2);
+        assert_eq!(round_sum(1e300, -3.0), i64::MAX - 3);
+    }
+}
