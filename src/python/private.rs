@@ -11,7 +11,7 @@ use super::selection::source;
 use super::statement::Statement;
 use super::threads;
 
-use crate::mechanism::{Plan, by_name};
+use crate::mechanism::{Plan, PrivateScale, by_name};
 use crate::privacy::non_private_integer_gradient;
 use crate::release::run;
 
@@ -97,8 +97,12 @@ fn plan_private(
     statement: Statement,
     mechanism: &str,
     options: &str,
+    private_scale: bool,
 ) -> PyResult<PyPlan> {
-    let mechanism = by_name(mechanism, options)?;
+    let mut mechanism = by_name(mechanism, options)?;
+    if private_scale {
+        mechanism = Box::new(PrivateScale::new(mechanism));
+    }
     let (problem, domain) = statement.build(py, mechanism.as_ref())?;
     let plan = py.detach(|| mechanism.plan(problem, &domain))?;
     Ok(PyPlan {

@@ -2,6 +2,7 @@
 
 mod chosen_vertex;
 mod early_stopped;
+mod feature_ranges;
 mod lattice;
 mod noisy_gradient;
 mod noisy_minimiser;
@@ -9,6 +10,7 @@ mod permuted_descent;
 
 pub use chosen_vertex::{SelectionNoise, SelectionPlan, VertexSelector};
 pub use early_stopped::{DescentFacts, DescentPlan};
+pub use feature_ranges::{RangePlan, Ranges};
 pub use lattice::OutputNoise;
 pub use noisy_gradient::{GradientPlan, NoisyGradient};
 pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation};
