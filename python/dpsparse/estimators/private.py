@@ -88,7 +88,7 @@ class _PrivateSparse(BaseEstimator):
         statement = self._statement(
             positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
-        return _core.plan_private(statement, mechanism, options)
+        return _core.plan_private(statement, mechanism, options, self._private_scale())
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
