@@ -1,8 +1,8 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
-:class:`SparseClassifier`, :class:`SparseRegressor`. Structured norms: :mod:`dpsparse.set_functions`. Accounting and
-noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
+:class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Structured norms:
+:mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
 """
 
 from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions
@@ -18,7 +18,13 @@ from dpsparse._core import (
     UnsoundMechanismError,
     UserLossError,
 )
-from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
+from dpsparse.estimators import (
+    PrivateSparseClassifier,
+    PrivateSparseRegressor,
+    SparseClassifier,
+    SparseRegressor,
+    path,
+)
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
 from dpsparse.mechanisms import (
     FrankWolfe,
@@ -65,6 +71,7 @@ __all__ = [
     "datasets",
     "losses",
     "mechanisms",
+    "path",
     "polytopes",
     "privacy",
     "set_functions",

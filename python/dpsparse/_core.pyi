@@ -1,7 +1,7 @@
 """Types of the compiled module; its docstrings live in the Rust sources."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ __all__ = [
     "gaussian_sigma",
     "loss_names",
     "non_private_gradient",
+    "path_exact",
     "plan_private",
     "rho_from_epsilon",
     "rounded_gaussian",
@@ -316,19 +317,33 @@ def bernoulli_exp(gamma: float, size: int, seed: int | None = None) -> NDArray[n
 def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 def discrete_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 def rounded_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
+
+# coefficients, intercept, objective, duality gap, passes, whether it converged
+_Fitted: TypeAlias = tuple[NDArray[np.float64], float, float, float, int, bool]
+
+@type_check_only
+class _ExactRequest(TypedDict):
+    # a matrix, or n_rows, indptr, indices, data of compressed columns; entries are finite
+    x: NDArray[np.float64] | tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+    y: NDArray[np.float64]
+    sample_weight: NDArray[np.float64] | None
+    loss: tuple[str, float | None]
+    classification: bool
+    norm: CoreSetFunction | None
+    solver: str
+    ridge: float
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    progress: Callable[[int, float], object] | None
+
 def fit_exact(
-    x: NDArray[np.float64] | tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
-    y: NDArray[np.float64],
-    sample_weight: NDArray[np.float64] | None,
+    request: _ExactRequest,
     *,
-    loss: tuple[str, float | None],
-    classification: bool,
     alpha: float | None,
     radius: float | None,
-    ridge: float,
-    fit_intercept: bool,
-    tol: float,
-    max_iter: int,
     start: tuple[NDArray[np.float64], float] | None,
-    progress: Callable[[int, float], object] | None,
-) -> tuple[NDArray[np.float64], float, float, float, int, bool]: ...
+) -> _Fitted: ...
+def path_exact(
+    request: _ExactRequest, *, alphas: list[float] | None, n_alphas: int, ratio: float
+) -> tuple[list[float], list[_Fitted]]: ...
