@@ -1,7 +1,8 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
-Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
-:class:`SparseClassifier`, :class:`SparseRegressor`. Accounting and noise: :mod:`dpsparse.privacy`. Data:
+Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
+:class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
+ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`. Accounting and noise: :mod:`dpsparse.privacy`. Data:
 :mod:`dpsparse.datasets`.
 """
 
@@ -17,9 +18,17 @@ from dpsparse._core import (
     UnsoundMechanismError,
     UserLossError,
 )
-from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
+from dpsparse.estimators import (
+    PrivateSimplexClassifier,
+    PrivateSimplexRegressor,
+    PrivateSparseClassifier,
+    PrivateSparseRegressor,
+    SparseClassifier,
+    SparseRegressor,
+)
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
 from dpsparse.mechanisms import FrankWolfe, PenalisedFrankWolfe
+from dpsparse.online import PrivateOnlineSimplex
 from dpsparse.polytopes import DisjointGroups, Vertices
 
 __all__ = [
@@ -36,6 +45,9 @@ __all__ = [
     "Logistic",
     "PenalisedFrankWolfe",
     "Plan",
+    "PrivateOnlineSimplex",
+    "PrivateSimplexClassifier",
+    "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
     "PrivateSparseRegressor",
     "RandomnessError",

@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use super::frank_wolfe;
+use super::simplex_sampling::SimplexSampling;
 use super::{Domain, Plan, Problem};
 use crate::error::{Error, Result};
 use crate::privacy::{Geometry, Target};
@@ -53,6 +54,7 @@ const fn entry<M: Mechanism + DeserializeOwned + 'static>(name: &'static str) ->
 pub const CATALOGUE: &[Entry] = &[
     entry::<frank_wolfe::Constrained>("frank-wolfe"),
     entry::<frank_wolfe::Penalised>("penalised-frank-wolfe"),
+    entry::<SimplexSampling>("simplex-sampling"),
 ];
 
 /// The mechanism of a name with its options as a JSON object; absent options keep their defaults.

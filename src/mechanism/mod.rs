@@ -5,12 +5,16 @@ mod catalogue;
 pub mod defaults;
 mod domain;
 mod frank_wolfe;
+mod online_ftrl;
 mod problem;
+mod simplex_sampling;
 
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use domain::Domain;
 pub use frank_wolfe::{Calibration, FrankWolfe, FrankWolfePlan};
+pub use online_ftrl::{OnlineFtrl, OnlineSimplex};
 pub use problem::Problem;
+pub use simplex_sampling::{SimplexSampling, SimplexSamplingPlan};
 
 use crate::error::Result;
 use crate::privacy::BoundedData;
@@ -42,6 +46,11 @@ pub trait Plan: std::fmt::Debug + Send + Sync {
 
     /// Predicted excess of the mean training loss over the best model of the constraint set.
     fn predicted_excess_risk(&self) -> f64;
+
+    /// Further public numbers that the plan fixed, by name: what a rule chose where the user left it open.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 
     /// Runs the plan. `progress(done, total)` is called after every iteration (public numbers) and may stop
     /// the run. Users call [`crate::release::run`].

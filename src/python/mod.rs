@@ -5,6 +5,7 @@ mod certificate;
 pub(crate) mod error;
 mod exact;
 mod loss;
+mod online;
 mod private;
 mod records;
 mod selection;
@@ -22,5 +23,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     loss::register(module)?;
     exact::register(module)?;
     selection::register(module)?;
-    private::register(module)
+    private::register(module)?;
+    online::register(module)
 }
