@@ -91,6 +91,8 @@ pub struct Certificate {
     n_samples: usize,
     bounds: Bounds,
     row_norm: Option<f64>,
+    // None for a stream of costs; the field itself must be there.
+    #[serde(deserialize_with = "Option::deserialize")]
     target: Option<Target>,
     assumptions: Vec<String>,
     secure: bool,

@@ -2,8 +2,8 @@
 
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
 :class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
-ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`. Accounting and noise: :mod:`dpsparse.privacy`. Data:
-:mod:`dpsparse.datasets`.
+ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`. Accounting and noise:
+:mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
 """
 
 from dpsparse import datasets, losses, mechanisms, polytopes, privacy

@@ -163,13 +163,15 @@ impl<'a> Objective<'a> {
                 return Ok(Some(scores));
             }
             let direction = self.newton_direction(&point, regularisation, products, watch)?;
-            let merit = point.merit();
+            let (merit, kkt) = (point.merit(), point.kkt());
             let (mut length, mut found) = (1.0, None);
             for _ in 0..halvings {
                 let moved = scores.iter().zip(&direction);
                 let moved: Vec<f64> = moved.map(|(s, d)| s + length * d).collect();
                 let there = self.point(&moved, regularisation, watch)?;
-                if there.merit() <= (1.0 - 0.1 * length) * merit {
+                // Either measure may be at the floor of floats while the other still falls.
+                let enough = 1.0 - 0.1 * length;
+                if there.merit() <= enough * merit || there.kkt() <= enough * kkt {
                     found = Some((moved, there));
                     break;
                 }

@@ -98,7 +98,7 @@ pub fn stability(c: f64) -> f64 {
 /// The paper prints 1 + c/2 in place of 1 + phi(c). It is false for c < 1, where phi(c) > c/2, and larger than needed for
 /// c > 1.
 ///
-/// **tau** is the sum of the computed residual (at most [`Self::tolerance`], checked or proved in `entropic_minimum`),
+/// **tau** is the sum of the computed residual (at most `tolerance`, checked or proved in `entropic_minimum`),
 /// the float error E of a computed gradient, and the rounding to the lattice: scores move by w/2 and 4u of their range,
 /// which moves grad G(P) by c times as much. In E, errors are per record: theta (see `softmax`) and its margins move l' by
 /// Lg R times their relative error, l' itself errs by 2^-45 L, and the sum over records adds (D + 4) u L R; twice, for
