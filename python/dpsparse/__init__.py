@@ -1,7 +1,8 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
-Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
-:class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Structured norms:
+Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
+:class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
+ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
 """
 
@@ -19,6 +20,8 @@ from dpsparse._core import (
     UserLossError,
 )
 from dpsparse.estimators import (
+    PrivateSimplexClassifier,
+    PrivateSimplexRegressor,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
     SparseClassifier,
@@ -36,6 +39,7 @@ from dpsparse.mechanisms import (
     SelectRefit,
     SgdOutput,
 )
+from dpsparse.online import PrivateOnlineSimplex
 from dpsparse.polytopes import DisjointGroups, Vertices
 
 __all__ = [
@@ -52,18 +56,21 @@ __all__ = [
     "Logistic",
     "NoisyGradientFrankWolfe",
     "NoisyProximalGradient",
+    "NotSubmodularError",
     "ObjectivePerturbation",
     "OutputPerturbation",
-    "NotSubmodularError",
     "PenalisedFrankWolfe",
     "Plan",
+    "PrivateOnlineSimplex",
+    "PrivateSimplexClassifier",
+    "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
     "PrivateSparseRegressor",
     "RandomnessError",
-    "SparseClassifier",
-    "SparseRegressor",
     "SelectRefit",
     "SgdOutput",
+    "SparseClassifier",
+    "SparseRegressor",
     "Squared",
     "UnsoundMechanismError",
     "UserLossError",
