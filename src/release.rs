@@ -122,6 +122,7 @@ impl Certificate {
             },
             "running time is outside the guarantee".into(),
         ];
+        assumptions.extend(plan.assumption().map(String::from));
         if schema.geometry() == Geometry::Uncentred {
             assumptions
                 .push("features were scaled by the larger of their two absolute bounds".into());

@@ -39,6 +39,7 @@ __all__ = [
     "gaussian_sigma",
     "loss_names",
     "non_private_gradient",
+    "non_private_release",
     "non_private_simplex_scores",
     "path_exact",
     "plan_private",
@@ -348,6 +349,9 @@ def non_private_gradient(
 def non_private_simplex_scores(
     statement: dict[str, Any], options: str, x: Any, y: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], int]: ...
+def non_private_release(
+    plan: Plan, x: Any, y: NDArray[np.float64], *, seed: int
+) -> tuple[NDArray[np.float64], float] | None: ...
 def exponential_mechanism(
     scores: NDArray[np.int64], sensitivity: int, epsilon: float, size: int = 1, seed: int | None = None
 ) -> NDArray[np.int64]: ...

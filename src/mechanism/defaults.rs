@@ -49,6 +49,9 @@ pub const OUTPUT_DISTANCE: f64 = 4.0;
 /// Weight of the noise in the ridge of output perturbation.
 pub const OUTPUT_RIDGE: f64 = 0.1;
 
+/// Least ridge of the public rules, in units of beta R2^2: keeps the proved number of steps of the minimiser below 1e7.
+pub const LEAST_RIDGE: f64 = 1e-5;
+
 /// Passes of stochastic gradient descent.
 pub const SGD_PASSES: usize = 5;
 

@@ -8,7 +8,7 @@ use crate::mechanism::{Domain, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::BoundedData;
 use crate::privacy::answer::{MinimiserFacts, MinimiserPlan, Perturbation};
-use crate::privacy::event::Event;
+use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::noise::source::Source;
 use crate::prox::Scratch;
 
@@ -64,6 +64,7 @@ impl Minimisation {
             rows: row_bound(&problem),
             ridge,
             alpha,
+            prox_error: norm.prox_error(),
             n_samples: problem.n_samples,
             columns,
             adjacency: problem.adjacency,
@@ -106,6 +107,12 @@ pub(super) fn check_reviewed(problem: &Problem, domain: &Domain) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// What a minimiser assumes of the public number of records.
+pub(super) fn assumption(problem: &Problem) -> Option<&'static str> {
+    (problem.adjacency == Adjacency::AddRemove)
+        .then_some("the public number of records is at least a 64th of the true one")
 }
 
 /// L. The squared loss has none, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y - z) <= 1/4, as targets
@@ -168,6 +175,19 @@ impl Plan for Minimisation {
 
     fn predicted_excess_risk(&self) -> f64 {
         self.predicted_excess_risk
+    }
+
+    fn assumption(&self) -> Option<&'static str> {
+        assumption(&self.problem)
+    }
+
+    fn non_private_release(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let loss = self.problem.loss.as_ref();
+        (self.plan).non_private_point(data, loss, Some(self.norm.as_ref()), source)
     }
 
     fn execute(

@@ -69,6 +69,27 @@ pub trait Plan: std::fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// What the guarantee assumes beyond what every release does.
+    fn assumption(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The point that noise is added to and the bound on its L2 sensitivity, both in scaled units, where the mechanism has
+    /// such a point.
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the sensitivity (MECHANISMS M13).
+    ///
+    /// # Errors
+    /// As [`Plan::execute`].
+    fn non_private_release(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let _ = (data, source);
+        Ok(None)
+    }
+
     /// Runs the plan. `progress(done, total)` is called after every iteration (public numbers) and may stop
     /// the run. Users call [`crate::release::run`].
     ///

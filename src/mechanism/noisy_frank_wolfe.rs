@@ -76,6 +76,12 @@ impl Mechanism for NoisyFrankWolfe {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let radius = self.size(problem.schema.target())?;
         let norm = domain.norm(problem.schema.n_features())?;
+        if !norm.function().is_monotone() {
+            return Err(Error::invalid(
+                "norm",
+                "is a seminorm, whose ball is unbounded; use noisy-proximal-gradient or output-perturbation",
+            ));
+        }
         let one = noise_of_one(&problem)?;
         let width = radius * public_width::dual_width(norm.as_ref())?;
         let reach = radius * public_width::reach(norm.as_ref())?.max(1.0);

@@ -71,5 +71,6 @@ pub(super) fn row_bound(problem: &Problem) -> f64 {
     let features = schema
         .row_norm()
         .unwrap_or((schema.n_features() as f64).sqrt());
-    features.hypot(f64::from(u8::from(schema.has_intercept())))
+    // Rounded up: roots and hypot err by an ulp.
+    features.hypot(f64::from(u8::from(schema.has_intercept()))) * (1.0 + 1e-15)
 }

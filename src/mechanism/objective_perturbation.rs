@@ -1,9 +1,9 @@
 use serde::Deserialize;
 
-use super::minimiser::{Minimisation, Options};
+use super::minimiser::{Minimisation, Options, check_reviewed};
 use super::noisy_gradient::row_bound;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{OBJECTIVE_CURVATURE_SHARE, OBJECTIVE_RIDGE_FACTOR};
+use crate::mechanism::defaults::{LEAST_RIDGE, OBJECTIVE_CURVATURE_SHARE, OBJECTIVE_RIDGE_FACTOR};
 use crate::mechanism::{Domain, Mechanism, Plan, Problem};
 use crate::privacy::Target;
 use crate::privacy::answer::Perturbation;
@@ -33,6 +33,7 @@ impl Mechanism for ObjectivePerturbation {
     }
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        check_reviewed(&problem, domain)?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,
             None => default_ridge(&problem)?,
@@ -59,7 +60,8 @@ fn default_ridge(problem: &Problem) -> Result<f64> {
     let rows = row_bound(problem);
     let share = (OBJECTIVE_CURVATURE_SHARE * problem.epsilon).exp_m1();
     let least = problem.loss.smoothness() * rows * rows / (problem.n_samples as f64 * share);
-    let ridge = OBJECTIVE_RIDGE_FACTOR * least;
+    let ridge =
+        (OBJECTIVE_RIDGE_FACTOR * least).max(LEAST_RIDGE * problem.loss.smoothness() * rows * rows);
     if ridge.is_finite() {
         Ok(ridge)
     } else {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::minimiser::{Minimisation, Options, check_reviewed};
 use super::noisy_gradient::row_bound;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{DESCENT_STEPS, OUTPUT_DISTANCE, OUTPUT_RIDGE};
+use crate::mechanism::defaults::{DESCENT_STEPS, LEAST_RIDGE, OUTPUT_DISTANCE, OUTPUT_RIDGE};
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::answer::{DescentFacts, DescentPlan, OutputNoise, Perturbation};
@@ -111,6 +111,7 @@ impl OutputPerturbation {
                 return Err(Error::invalid(name, "must be non-negative and finite"));
             }
         }
+        let norm = domain.norm(problem.schema.n_features())?;
         let columns = problem.schema.n_columns();
         let rows = row_bound(&problem);
         let smoothness = problem.loss.smoothness();
@@ -123,6 +124,7 @@ impl OutputPerturbation {
             rows,
             ridge,
             alpha,
+            prox_error: norm.prox_error(),
             n_iter,
             step,
             n_samples: problem.n_samples,
@@ -154,7 +156,7 @@ impl OutputPerturbation {
         };
         let descent = plan(n_iter)?;
         Ok(Box::new(EarlyStopping {
-            norm: domain.norm(problem.schema.n_features())?,
+            norm,
             predicted_excess_risk: excess(n_iter),
             descent,
             problem,
@@ -175,7 +177,8 @@ fn default_ridge(problem: &Problem, delta: f64) -> Result<f64> {
     // Noise of standard deviation 2 L R2/(n ridge sqrt(2 rho)) on an entry.
     let noise = 2.0 * lipschitz * rows / (problem.n_samples as f64 * (2.0 * rho).sqrt());
     let curvature = problem.loss.smoothness() * rows * rows * problem.curvature();
-    Ok((OUTPUT_RIDGE * curvature * noise * noise).cbrt())
+    let balanced = (OUTPUT_RIDGE * curvature * noise * noise).cbrt();
+    Ok(balanced.max(LEAST_RIDGE * problem.loss.smoothness() * rows * rows))
 }
 
 #[derive(Debug)]
@@ -225,6 +228,17 @@ impl Plan for EarlyStopping {
 
     fn predicted_excess_risk(&self) -> f64 {
         self.predicted_excess_risk
+    }
+
+    fn non_private_release(
+        &self,
+        data: &BoundedData,
+        _: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let loss = self.problem.loss.as_ref();
+        (self.descent)
+            .non_private_point(data, loss, self.norm.as_ref())
+            .map(Some)
     }
 
     fn execute(

@@ -3,12 +3,14 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::check_reviewed;
+use super::minimiser::{assumption, check_reviewed};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
-    OBJECTIVE_CURVATURE_SHARE, OBJECTIVE_RIDGE_FACTOR, SELECT_SHARE, SELECT_SIZE, SELECT_STEP,
+    LEAST_RIDGE, OBJECTIVE_CURVATURE_SHARE, OBJECTIVE_RIDGE_FACTOR, SELECT_SHARE, SELECT_SIZE,
+    SELECT_STEP,
 };
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::numeric::directed::sqrt_up;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::polytope::{Polytope, Structure};
 use crate::privacy::answer::{
@@ -139,14 +141,14 @@ impl Mechanism for SelectRefit {
         )?;
         let refitted = (n_selected * largest).min(n_features);
         let intercept = usize::from(problem.schema.has_intercept());
-        let rows = ((refitted + intercept) as f64).sqrt();
+        let rows = sqrt_up((refitted + intercept) as f64);
         let smoothness = problem.loss.smoothness();
         let ridge = match self.ridge {
             Some(ridge) => ridge,
             None => {
                 let kappa = (OBJECTIVE_CURVATURE_SHARE * problem.epsilon).exp_m1();
-                OBJECTIVE_RIDGE_FACTOR * smoothness * rows * rows
-                    / (problem.n_samples as f64 * kappa)
+                let rule = OBJECTIVE_RIDGE_FACTOR / (problem.n_samples as f64 * kappa);
+                rule.max(LEAST_RIDGE) * smoothness * rows * rows
             }
         };
         if !(ridge.is_finite() && ridge > 0.0) {
@@ -158,6 +160,7 @@ impl Mechanism for SelectRefit {
             rows,
             ridge,
             alpha: 0.0,
+            prox_error: 0.0,
             n_samples: problem.n_samples,
             columns: refitted + intercept,
             adjacency: problem.adjacency,
@@ -221,6 +224,10 @@ impl Plan for SelectRefitPlan {
         let columns = self.n_selected as f64 + 1.0;
         let curvature = self.problem.loss.smoothness() * self.problem.curvature() + self.ridge;
         0.5 * columns * self.noise_scale.powi(2) / curvature
+    }
+
+    fn assumption(&self) -> Option<&'static str> {
+        assumption(&self.problem)
     }
 
     fn execute(

@@ -55,6 +55,12 @@ impl Mechanism for SgdOutput {
         if !(ridge.is_finite() && ridge >= 0.0) {
             return Err(Error::invalid("ridge", "must be non-negative and finite"));
         }
+        if ridge > 0.0 && self.step.is_some() {
+            return Err(Error::invalid(
+                "step",
+                "is not used with a ridge, which sets the steps; leave it at None",
+            ));
+        }
         let rows = row_bound(&problem);
         let smoothness = problem.loss.smoothness();
         let curvature = smoothness * rows * rows;
@@ -150,6 +156,17 @@ impl Plan for SgdOutputPlan {
 
     fn predicted_excess_risk(&self) -> f64 {
         self.predicted_excess_risk
+    }
+
+    fn non_private_release(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let loss = self.problem.loss.as_ref();
+        (self.descent)
+            .non_private_point(data, loss, source)
+            .map(Some)
     }
 
     fn execute(

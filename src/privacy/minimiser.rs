@@ -19,6 +19,8 @@ pub(in crate::privacy) struct Objective<'a> {
     pub ridge: f64,
     /// Omega with its factor; None or 0: no penalty.
     pub penalty: Option<(&'a dyn Norm, f64)>,
+    /// Float error of the prox per unit of size; 0 without a penalty.
+    pub prox_error: f64,
     /// A bound on |tilt|_2.
     pub tilt_bound: f64,
 }
@@ -41,18 +43,29 @@ impl Objective<'_> {
         (self.lipschitz * self.rows + self.tilt_bound) / self.ridge
     }
 
-    /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt, ridge and prox terms,
-    /// whose sizes are at most |tilt| and (beta R2^2 + ridge) 2 |theta*|.
+    /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt and ridge terms, whose
+    /// sizes are at most |tilt| and (beta R2^2 + ridge) 2 |theta*|. A prox that is off by e at a point of size at most
+    /// 7 size bounds (3 of the point, 4 of a gradient step) makes the residual that of a point e away: it is off by
+    /// twice (beta R2^2 + ridge) e, and the point by e.
     fn float_error(&self, columns: usize) -> f64 {
         let gradient =
             FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, columns);
         let terms = self.tilt_bound + 4.0 * self.total_smoothness() * self.size_bound();
-        2.0 * gradient + 2f64.powi(-49) * terms
+        let prox = 24.0 * self.total_smoothness() * self.prox_error * self.size_bound();
+        2.0 * gradient + 2f64.powi(-49) * terms + prox
     }
 
     /// e: [`minimise`] ends within this distance of the minimiser, whatever the records are.
     pub fn distance(&self, columns: usize) -> f64 {
         5.0 * self.float_error(columns) / self.ridge * (1.0 + 1e-12)
+    }
+
+    /// The number of plain proximal gradient steps that are proved to get there: kappa ln(2 size ridge/error).
+    pub fn steps(&self, columns: usize) -> f64 {
+        let condition = self.total_smoothness() / self.ridge;
+        let start = 2.0 * self.size_bound() * self.ridge;
+        let steps = condition * (start / self.float_error(columns)).ln().max(1.0);
+        steps.ceil()
     }
 }
 
@@ -137,7 +150,9 @@ impl Search<'_, '_> {
             }
             self.gradient.hessian(self.objective.ridge, &mut hessian);
             direction.copy_from_slice(&slope);
-            if !cholesky_solve(&mut hessian, &mut direction) {
+            // In floats a direction may be anything; one longer than any step needs to be is none.
+            let longest = 8.0 * self.objective.size_bound();
+            if !cholesky_solve(&mut hessian, &mut direction) || !(norm2(&direction) <= longest) {
                 return false;
             }
             // The size of the slope decides: it falls to 0 at the minimiser and nowhere else.
@@ -182,7 +197,7 @@ impl Search<'_, '_> {
                         r * r
                     })
                     .sum();
-                if self.accepts(&next, residual.sqrt()) {
+                if self.accepts(&next, residual.sqrt()) && self.accepts(&ahead, 0.0) {
                     std::mem::swap(theta, &mut next);
                     return Ok(true);
                 }
@@ -201,9 +216,7 @@ impl Search<'_, '_> {
         if norm2(theta).is_nan() || norm2(theta) > objective.size_bound() {
             theta.fill(0.0);
         }
-        let condition = objective.total_smoothness() / objective.ridge;
-        let start = 2.0 * objective.size_bound() * objective.ridge;
-        let steps = (condition * (start * 4.0 / self.tolerance).ln().max(1.0)).ceil() as u64;
+        let steps = objective.steps(theta.len()) as u64;
         let mut slope = vec![0.0; theta.len()];
         let mut next = vec![0.0; theta.len()];
         for _ in 0..steps {

@@ -150,6 +150,28 @@ fn fit_private<'py>(
     ))
 }
 
+/// The point that a plan adds noise to and the bound on its L2 sensitivity, in scaled units: for a curator's own checks and for
+/// tests, never for release. None: the mechanism has no such point.
+#[pyfunction]
+#[pyo3(signature = (plan, x, y, *, seed))]
+fn non_private_release<'py>(
+    py: Python<'py>,
+    plan: PyRef<'py, PyPlan>,
+    x: Records<'py>,
+    y: PyReadonlyArray1<'py, f64>,
+    seed: u64,
+) -> PyResult<Option<(Bound<'py, PyArray1<f64>>, f64)>> {
+    let inner = Arc::clone(&plan.plan);
+    let (x, y) = (x.plain()?, to_vec(&y)?);
+    let x = x.views()?;
+    let point = threads::run(py, None, |_| {
+        let data = x.ingest(&y, &inner.problem().schema)?;
+        data.check_count(inner.problem().n_samples, inner.problem().adjacency)?;
+        inner.non_private_release(&data, &mut source(Some(seed))?)
+    })??;
+    Ok(point.map(|(theta, bound)| (theta.into_pyarray(py), bound)))
+}
+
 /// The integer gradient at given public coefficients: for a curator's own checks and for tests, never for
 /// release.
 #[pyfunction]
@@ -204,6 +226,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyPlan>()?;
     module.add_function(wrap_pyfunction!(plan_private, module)?)?;
     module.add_function(wrap_pyfunction!(fit_private, module)?)?;
+    module.add_function(wrap_pyfunction!(non_private_release, module)?)?;
     module.add_function(wrap_pyfunction!(non_private_gradient, module)?)?;
     module.add_function(wrap_pyfunction!(non_private_simplex_scores, module)?)
 }

@@ -37,6 +37,8 @@ pub struct MinimiserFacts {
     pub ridge: f64,
     /// alpha, the factor of Omega; 0: no penalty.
     pub alpha: f64,
+    /// Float error of the prox of Omega per unit of size ([`crate::norm::SetFunctionNorm::prox_error`]).
+    pub prox_error: f64,
     /// n (under add-remove: the public normaliser).
     pub n_samples: usize,
     /// Number of columns, the intercept included.
@@ -84,6 +86,11 @@ const TILT_UNITS: f64 = (1u64 << 39) as f64;
 /// Standard deviations sqrt(p) that the size of b may take. Larger ones have probability below exp(-63^2 p/2) < 1e-850, less
 /// than the last digit of any delta: [`MinimiserPlan::new`] calibrates to the float below delta.
 const TILT_SIZES: f64 = 64.0;
+/// Under add-remove the true count N is private and the mean divides by n: L and beta of the objective grow with N/n, and the
+/// solver's error with them. The bound on it holds up to this N/n.
+const MOST_RECORDS_PER_NORMALISER: f64 = 64.0;
+/// Most steps that the proved way to the minimiser may take.
+const MOST_STEPS: f64 = 1e7;
 /// Share of the zCDP of a release that covers the solver's error.
 const ERROR_SHARE: f64 = 0.01;
 
@@ -129,9 +136,7 @@ impl MinimiserPlan {
     }
 
     fn output(facts: MinimiserFacts, noise: OutputNoise, epsilon: f64, delta: f64) -> Result<Self> {
-        let error = facts.objective(0.0, None).distance(facts.columns);
-        let sensitivity = add_up(facts.shift(), mul_up(2.0, error));
-        let noise = LatticeNoise::new(noise, sensitivity, facts.columns, epsilon, delta)?;
+        let noise = LatticeNoise::new(noise, facts.moved()?, facts.columns, epsilon, delta)?;
         Ok(Self {
             facts,
             events: noise.events().to_vec(),
@@ -196,7 +201,7 @@ impl MinimiserPlan {
         let tilt_sigma = div_up(s, tilt_lattice);
         let tilt_bound =
             1.001 * TILT_SIZES * s * (facts.columns as f64).sqrt() / facts.n_samples as f64;
-        let error = facts.objective(tilt_bound, None).distance(facts.columns);
+        let error = facts.solver_error(tilt_bound)?;
         let root = sqrt_up(facts.columns as f64);
         let tilt_error = div_up(
             mul_up(tilt_lattice, root),
@@ -281,7 +286,45 @@ impl MinimiserPlan {
     ) -> Result<Vec<f64>> {
         Budget::new(&self.events).spend_all(&self.events)?;
         source.renew_after_fork()?;
+        let theta = self.point(data, loss, norm, source)?;
+        self.noise.release(&theta, source)
+    }
+
+    /// The minimiser before its noise, and D2, in scaled units; None for objective perturbation, which has no D2.
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the sensitivity.
+    ///
+    /// # Errors
+    /// As [`MinimiserPlan::release`].
+    pub fn non_private_point(
+        &self,
+        data: &BoundedData,
+        loss: &dyn Loss,
+        norm: Option<&dyn Norm>,
+        source: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        if self.tilt.is_some() {
+            return Ok(None);
+        }
+        let theta = self.point(data, loss, norm, source)?;
+        Ok(Some((theta, self.facts.moved()?)))
+    }
+
+    fn point(
+        &self,
+        data: &BoundedData,
+        loss: &dyn Loss,
+        norm: Option<&dyn Norm>,
+        source: &mut Source,
+    ) -> Result<Vec<f64>> {
         let facts = &self.facts;
+        let load = data.n_records() as f64 / facts.n_samples as f64;
+        if load > facts.most_load() {
+            return Err(Error::invalid(
+                "n_public",
+                "is below a 64th of the number of records, where the solver's error is no longer bounded",
+            ));
+        }
         let mut tilt = vec![0.0; facts.columns];
         let mut tilt_bound = 0.0;
         if let Some(Tilt {
@@ -299,10 +342,9 @@ impl MinimiserPlan {
         let penalty = norm
             .filter(|_| facts.alpha > 0.0)
             .map(|norm| (norm, facts.alpha));
-        let objective = facts.objective(tilt_bound, penalty);
+        let objective = facts.objective(tilt_bound, penalty, load.max(1.0));
         let mut gradient = FineGradient::new(data, loss, facts.lipschitz, facts.n_samples);
-        let theta = minimise(&objective, &mut gradient, &tilt)?;
-        self.noise.release(&theta, source)
+        minimise(&objective, &mut gradient, &tilt)
     }
 }
 
@@ -318,14 +360,50 @@ impl MinimiserFacts {
         div_up(slope, self.n_samples as f64 * self.ridge * (1.0 - 1e-15))
     }
 
+    /// Largest N/n for which the solver's error is bounded.
+    fn most_load(&self) -> f64 {
+        match self.adjacency {
+            Adjacency::ReplaceOne => 1.0,
+            Adjacency::AddRemove => MOST_RECORDS_PER_NORMALISER,
+        }
+    }
+
+    /// e, whatever the records are.
+    fn solver_error(&self, tilt_bound: f64) -> Result<f64> {
+        let steps = self.objective(tilt_bound, None, 1.0).steps(self.columns);
+        if !(steps <= MOST_STEPS) {
+            return Err(Error::invalid(
+                "ridge",
+                format!(
+                    "is too small: the minimiser might take {steps:.1e} passes over the data; beta R2^2/ridge of at most 1e5 is \
+                     safe"
+                ),
+            ));
+        }
+        let objective = self.objective(tilt_bound, None, self.most_load());
+        Ok(objective.distance(self.columns))
+    }
+
+    /// D2 of the minimiser that the solver returns.
+    fn moved(&self) -> Result<f64> {
+        Ok(add_up(self.shift(), mul_up(2.0, self.solver_error(0.0)?)))
+    }
+
+    /// The objective over `load` n records.
     fn objective<'a>(
         &self,
         tilt_bound: f64,
         penalty: Option<(&'a dyn Norm, f64)>,
+        load: f64,
     ) -> Objective<'a> {
         Objective {
-            lipschitz: self.lipschitz,
-            smoothness: self.smoothness,
+            prox_error: if self.alpha > 0.0 {
+                self.prox_error
+            } else {
+                0.0
+            },
+            lipschitz: self.lipschitz * load,
+            smoothness: self.smoothness * load,
             rows: self.rows,
             ridge: self.ridge,
             penalty,
