@@ -1,11 +1,10 @@
 """Exact solvers beside each other, each until its relative duality gap is at most 1e-4, 1e-6 and 1e-8.
 
-The problems and the gap are those of ``rivals/solver_problems.py`` in the shared folder (DPSPARSE_SHARED). Claim: to 1e-6
-no peer that is installed is faster. A peer's seconds are those of its first tolerance, out of a falling sequence, whose
-solution attains the gap; compilation is done before. Peers: skglm, celer, scikit-learn, sortedl1, spams, where they can be
-imported.
+The problems and the gap are those of ``rivals/solver_problems.py`` in the shared folder (DPSPARSE_SHARED). Claim: no
+installed peer is faster to 1e-6. A peer's seconds are the least of those of a falling sequence of tolerances whose
+solution attains the gap; it is compiled before. Peers: skglm, celer, scikit-learn, sortedl1, spams, where importable.
 
-Run: ``python benches/solver.py [--quick] [part of a problem's name ...]``; one thread unless RAYON_NUM_THREADS says more.
+Run: ``python benches/solver.py [--quick] [part of a problem's name ...]``; one thread unless RAYON_NUM_THREADS is set.
 """
 
 import os
@@ -58,7 +57,10 @@ def peers(d):
     X, y, lam, kind = d["X"], d["y"], d["lam"], d["kind"]
     n = len(y)
     if kind == "l1":
-        yield "scikit-learn", lambda tol: Lasso(alpha=lam, fit_intercept=False, tol=tol, max_iter=100_000).fit(X, y).coef_
+        yield (
+            "scikit-learn",
+            lambda tol: Lasso(alpha=lam, fit_intercept=False, tol=tol, max_iter=100_000).fit(X, y).coef_,
+        )
     if kind == "logistic":
         options = {"C": 1 / (n * lam), "fit_intercept": False, "solver": "liblinear", "l1_ratio": 1.0}
         yield "liblinear", lambda tol: np.ravel(LogisticRegression(tol=tol, max_iter=10_000, **options).fit(X, y).coef_)
@@ -86,11 +88,8 @@ def peers(d):
         import sortedl1
 
         if kind == "slope":
-            options = {"lambda_": d["alphas"], "alpha": lam, "fit_intercept": False, "scaling": "none"}
-            yield (
-                "sortedl1",
-                lambda tol: np.ravel(sortedl1.Slope(centering="none", tol=tol, **options).fit(X, y).coef_),
-            )
+            options = {"lam": d["alphas"], "alpha": lam, "fit_intercept": False}
+            yield "sortedl1", lambda tol: np.ravel(sortedl1.Slope(tol=tol, **options).fit(X, y).coef_)
     except ImportError:
         pass
     try:
