@@ -1,8 +1,9 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
-Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
-:class:`SparseClassifier`, :class:`SparseRegressor`. Structured norms: :mod:`dpsparse.set_functions`. Accounting and
-noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
+Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
+:class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
+ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Structured norms:
+:mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
 """
 
 from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions
@@ -18,7 +19,15 @@ from dpsparse._core import (
     UnsoundMechanismError,
     UserLossError,
 )
-from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
+from dpsparse.estimators import (
+    PrivateSimplexClassifier,
+    PrivateSimplexRegressor,
+    PrivateSparseClassifier,
+    PrivateSparseRegressor,
+    SparseClassifier,
+    SparseRegressor,
+    path,
+)
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
 from dpsparse.mechanisms import (
     FrankWolfe,
@@ -30,6 +39,7 @@ from dpsparse.mechanisms import (
     SelectRefit,
     SgdOutput,
 )
+from dpsparse.online import PrivateOnlineSimplex
 from dpsparse.polytopes import DisjointGroups, Vertices
 
 __all__ = [
@@ -46,18 +56,21 @@ __all__ = [
     "Logistic",
     "NoisyGradientFrankWolfe",
     "NoisyProximalGradient",
+    "NotSubmodularError",
     "ObjectivePerturbation",
     "OutputPerturbation",
-    "NotSubmodularError",
     "PenalisedFrankWolfe",
     "Plan",
+    "PrivateOnlineSimplex",
+    "PrivateSimplexClassifier",
+    "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
     "PrivateSparseRegressor",
     "RandomnessError",
-    "SparseClassifier",
-    "SparseRegressor",
     "SelectRefit",
     "SgdOutput",
+    "SparseClassifier",
+    "SparseRegressor",
     "Squared",
     "UnsoundMechanismError",
     "UserLossError",
@@ -65,6 +78,7 @@ __all__ = [
     "datasets",
     "losses",
     "mechanisms",
+    "path",
     "polytopes",
     "privacy",
     "set_functions",

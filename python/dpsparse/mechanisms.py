@@ -98,8 +98,8 @@ class NoisyGradientFrankWolfe:
 class NoisyProximalGradient:
     """Private proximal gradient descent with noisy gradients (Bassily et al. 2014; Wang et al. 2017; MECHANISMS M4).
 
-    Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2``; the mean of the last half of the iterates is
-    released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n``.
+    Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2``; the mean of the last half of the iterates
+    is released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n``.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class OutputPerturbation:
 
 @dataclass(frozen=True)
 class ObjectivePerturbation:
-    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Kifer et al. 2012; Redberg et al. 2023; MECHANISMS M8).
+    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Redberg et al. 2023; MECHANISMS M8).
 
     The minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2 + <b, theta> / n``, b normal, with a little
     noise on the output for the float error of the minimiser. Neighbours: replace-one or add-remove. Needs a catalogued

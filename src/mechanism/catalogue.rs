@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use super::frank_wolfe;
+use super::simplex_sampling::SimplexSampling;
 use super::{
     Domain, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation, OutputPerturbation,
     Plan, Problem, SelectRefit, SgdOutput,
@@ -69,6 +70,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry::<ObjectivePerturbation>("objective-perturbation"),
     entry::<SgdOutput>("sgd-output"),
     entry::<SelectRefit>("select-refit"),
+    entry::<SimplexSampling>("simplex-sampling"),
 ];
 
 /// The mechanism of a name with its options as a JSON object; absent options keep their defaults.

@@ -63,3 +63,12 @@ pub const SELECT_SIZE: f64 = 0.4;
 
 /// How far a coefficient moves when its feature is selected, in scaled units.
 pub const SELECT_STEP: f64 = 1.0;
+
+/// Share of the zCDP budget that private ranges of the features spend.
+pub const SCALE_SHARE: f64 = 0.1;
+
+/// Quantile at the lower end of a private range.
+pub const SCALE_LEVEL: f64 = 0.1;
+
+/// What a private range is widened by on each side, in units of its width.
+pub const SCALE_MARGIN: f64 = 0.25;

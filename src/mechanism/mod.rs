@@ -10,11 +10,14 @@ mod noisy_frank_wolfe;
 mod noisy_gradient;
 mod noisy_proximal_gradient;
 mod objective_perturbation;
+mod online_ftrl;
 mod output_perturbation;
+mod private_scale;
 mod problem;
 mod public_width;
 mod select_refit;
 mod sgd_output;
+mod simplex_sampling;
 
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use domain::Domain;
@@ -22,10 +25,13 @@ pub use frank_wolfe::{Calibration, FrankWolfe, FrankWolfePlan};
 pub use noisy_frank_wolfe::NoisyFrankWolfe;
 pub use noisy_proximal_gradient::NoisyProximalGradient;
 pub use objective_perturbation::ObjectivePerturbation;
+pub use online_ftrl::{OnlineFtrl, OnlineSimplex};
 pub use output_perturbation::{Mode, OutputPerturbation};
+pub use private_scale::PrivateScale;
 pub use problem::Problem;
 pub use select_refit::SelectRefit;
 pub use sgd_output::SgdOutput;
+pub use simplex_sampling::{SimplexSampling, SimplexSamplingPlan};
 
 use crate::error::Result;
 use crate::privacy::BoundedData;
@@ -57,6 +63,11 @@ pub trait Plan: std::fmt::Debug + Send + Sync {
 
     /// Predicted excess of the mean training loss over the best model of the constraint set.
     fn predicted_excess_risk(&self) -> f64;
+
+    /// Further public numbers that the plan fixed, by name: what a rule chose where the user left it open.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 
     /// What the guarantee assumes beyond what every release does.
     fn assumption(&self) -> Option<&'static str> {

@@ -49,7 +49,8 @@ pub struct SelectRefit {
 struct SelectRefitPlan {
     problem: Problem,
     polytope: Arc<dyn Polytope>,
-    selection: SelectionPlan,
+    /// None where everything is selected anyway.
+    selection: Option<SelectionPlan>,
     refit: MinimiserPlan,
     n_selected: usize,
     ridge: f64,
@@ -132,13 +133,17 @@ impl Mechanism for SelectRefit {
         };
         // k selections of epsilon0^2/8 each take the share.
         let epsilon0 = (8.0 * share * rho / n_selected as f64).sqrt();
-        let selection = SelectionPlan::new(
-            polytope.as_ref(),
-            &problem.schema,
-            contribution,
-            lattice,
-            SelectionNoise::Exponential { epsilon0 },
-        )?;
+        let selection = if n_selected < candidates {
+            Some(SelectionPlan::new(
+                polytope.as_ref(),
+                &problem.schema,
+                contribution,
+                lattice,
+                SelectionNoise::Exponential { epsilon0 },
+            )?)
+        } else {
+            None
+        };
         let refitted = (n_selected * largest).min(n_features);
         let intercept = usize::from(problem.schema.has_intercept());
         let rows = sqrt_up((refitted + intercept) as f64);
@@ -166,7 +171,9 @@ impl Mechanism for SelectRefit {
             adjacency: problem.adjacency,
             records_per_person: problem.records_per_person,
         };
-        let companions = [(*selection.event(), n_selected as u64)];
+        let companions: Vec<(Event, u64)> = (selection.iter())
+            .map(|selection| (*selection.event(), n_selected as u64))
+            .collect();
         let refit = MinimiserPlan::objective_beside(facts, &companions, problem.epsilon, delta)?;
         Ok(Box::new(SelectRefitPlan {
             noise_scale: refit.tilt_scale().max(refit.output_scale()),
@@ -210,9 +217,11 @@ impl Plan for SelectRefitPlan {
     }
 
     fn events(&self) -> Vec<(Event, u64)> {
-        let mut events = vec![(*self.selection.event(), self.n_selected as u64)];
-        events.extend_from_slice(self.refit.events());
-        events
+        let selection = self.selection.iter();
+        let selections = selection.map(|selection| (*selection.event(), self.n_selected as u64));
+        selections
+            .chain(self.refit.events().iter().copied())
+            .collect()
     }
 
     fn noise_scale(&self) -> f64 {
@@ -237,30 +246,11 @@ impl Plan for SelectRefitPlan {
         progress: &mut dyn FnMut(usize, usize) -> Result<()>,
     ) -> Result<Outcome> {
         let loss = self.problem.loss.as_ref();
-        let (count, p) = (self.n_selected as u64, self.problem.schema.n_features());
-        let (mut selected, mut secure) = (BTreeSet::new(), true);
-        let events = {
-            let polytope = self.polytope.as_ref();
-            let mut selector =
-                VertexSelector::new(data, loss, polytope, &self.selection, count, source)?;
-            // Margins are integers; one unit of a coefficient is SELECT_STEP.
-            let unit = SELECT_STEP / f64::from(MAX_FEATURE);
-            for k in 0..self.n_selected {
-                let vertex = selector.choose(unit)?;
-                let features = vertex.iter().map(|&(j, _)| j);
-                let features: Vec<u32> = features.filter(|&j| (j as usize) < p).collect();
-                selected.extend(features.iter().copied());
-                if k + 1 < self.n_selected {
-                    selector.retire(&features)?;
-                    selector.advance(&vertex, 1);
-                }
-                progress(k + 1, self.n_selected + 1)?;
-            }
-            let (events, all_secure) = selector.finish();
-            secure &= all_secure;
-            events
+        let p = self.problem.schema.n_features();
+        let features: Vec<u32> = match &self.selection {
+            None => (0..p as u32).collect(),
+            Some(selection) => self.select(selection, data, source, progress)?,
         };
-        let features: Vec<u32> = selected.into_iter().collect();
         let refitted = self
             .refit
             .release_restricted(data, &features, loss, source)?;
@@ -274,11 +264,39 @@ impl Plan for SelectRefitPlan {
         }
         Ok(Outcome {
             scaled,
-            events: events
-                .into_iter()
-                .chain(self.refit.events().iter().copied())
-                .collect(),
-            secure: secure && source.is_secure(),
+            events: self.events(),
+            secure: source.is_secure(),
         })
+    }
+}
+
+impl SelectRefitPlan {
+    /// The selected features, ascending.
+    fn select(
+        &self,
+        selection: &SelectionPlan,
+        data: &BoundedData,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Vec<u32>> {
+        let loss = self.problem.loss.as_ref();
+        let (count, p) = (self.n_selected as u64, self.problem.schema.n_features());
+        let polytope = self.polytope.as_ref();
+        let mut selector = VertexSelector::new(data, loss, polytope, selection, count, source)?;
+        let mut selected = BTreeSet::new();
+        // Margins are integers; one unit of a coefficient is SELECT_STEP.
+        let unit = SELECT_STEP / f64::from(MAX_FEATURE);
+        for k in 0..self.n_selected {
+            let vertex = selector.choose(unit)?;
+            let features = vertex.iter().map(|&(j, _)| j);
+            let features: Vec<u32> = features.filter(|&j| (j as usize) < p).collect();
+            selected.extend(features.iter().copied());
+            if k + 1 < self.n_selected {
+                selector.retire(&features)?;
+                selector.advance(&vertex, 1);
+            }
+            progress(k + 1, self.n_selected + 1)?;
+        }
+        Ok(selected.into_iter().collect())
     }
 }

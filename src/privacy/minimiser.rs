@@ -152,7 +152,10 @@ impl Search<'_, '_> {
             direction.copy_from_slice(&slope);
             // In floats a direction may be anything; one longer than any step needs to be is none.
             let longest = 8.0 * self.objective.size_bound();
-            if !cholesky_solve(&mut hessian, &mut direction) || !(norm2(&direction) <= longest) {
+            if !cholesky_solve(&mut hessian, &mut direction)
+                || norm2(&direction).is_nan()
+                || norm2(&direction) > longest
+            {
                 return false;
             }
             // The size of the slope decides: it falls to 0 at the minimiser and nowhere else.

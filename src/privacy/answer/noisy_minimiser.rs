@@ -371,7 +371,7 @@ impl MinimiserFacts {
     /// e, whatever the records are.
     fn solver_error(&self, tilt_bound: f64) -> Result<f64> {
         let steps = self.objective(tilt_bound, None, 1.0).steps(self.columns);
-        if !(steps <= MOST_STEPS) {
+        if steps.is_nan() || steps > MOST_STEPS {
             return Err(Error::invalid(
                 "ridge",
                 format!(
