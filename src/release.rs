@@ -130,6 +130,7 @@ impl Certificate {
         if problem.loss.name() == "user" {
             assumptions.push("the user's loss was chosen without looking at the data".into());
         }
+        assumptions.extend(plan.assumptions());
         Self {
             format: FORMAT.into(),
             mechanism: plan.describe(),

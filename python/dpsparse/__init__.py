@@ -21,6 +21,7 @@ from dpsparse._core import (
 from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
 from dpsparse.mechanisms import (
+    DualFrankWolfe,
     FrankWolfe,
     NoisyGradientFrankWolfe,
     NoisyProximalGradient,
@@ -37,6 +38,7 @@ __all__ = [
     "CustomLoss",
     "DisjointGroups",
     "DpsparseError",
+    "DualFrankWolfe",
     "FrankWolfe",
     "Hinge",
     "Huber",

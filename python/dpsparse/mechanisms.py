@@ -10,6 +10,7 @@ from dpsparse._core import InvalidArgumentError
 from dpsparse._validation import flag, optional_finite, positive_integer
 
 __all__ = [
+    "DualFrankWolfe",
     "FrankWolfe",
     "NoisyGradientFrankWolfe",
     "NoisyProximalGradient",
@@ -201,6 +202,27 @@ class SgdOutput:
     name: ClassVar[str] = "sgd-output"
 
 
+@dataclass(frozen=True)
+class DualFrankWolfe:
+    """Private Frank-Wolfe on the dual (Kumar & Deisenroth 2019; Bach 2015; MECHANISMS M5, M6).
+
+    Parameters
+    ----------
+    variant : {"noisy-iterates", "selection"}, default "noisy-iterates"
+    n_iter : int, optional
+    alpha : float, optional
+    ridge : float, optional
+    threshold : float, optional
+    """
+
+    variant: str = "noisy-iterates"
+    n_iter: int | None = None
+    alpha: float | None = None
+    ridge: float | None = None
+    threshold: float | None = None
+    name: ClassVar[str] = "dual-frank-wolfe"
+
+
 Mechanism: TypeAlias = (
     FrankWolfe
     | PenalisedFrankWolfe
@@ -209,6 +231,7 @@ Mechanism: TypeAlias = (
     | OutputPerturbation
     | ObjectivePerturbation
     | SgdOutput
+    | DualFrankWolfe
 )
 
 MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(Mechanism)}

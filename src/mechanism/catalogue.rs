@@ -4,8 +4,8 @@ use serde::de::DeserializeOwned;
 
 use super::frank_wolfe;
 use super::{
-    Domain, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation, OutputPerturbation,
-    Plan, Problem, SgdOutput,
+    Domain, DualFrankWolfe, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation,
+    OutputPerturbation, Plan, Problem, SgdOutput,
 };
 use crate::error::{Error, Result};
 use crate::privacy::{Geometry, Target};
@@ -68,6 +68,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry::<OutputPerturbation>("output-perturbation"),
     entry::<ObjectivePerturbation>("objective-perturbation"),
     entry::<SgdOutput>("sgd-output"),
+    entry::<DualFrankWolfe>("dual-frank-wolfe"),
 ];
 
 /// The mechanism of a name with its options as a JSON object; absent options keep their defaults.

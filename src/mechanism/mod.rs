@@ -4,8 +4,10 @@
 mod catalogue;
 pub mod defaults;
 mod domain;
+mod dual_frank_wolfe;
 mod frank_wolfe;
 mod minimiser;
+mod minkowski;
 mod noisy_frank_wolfe;
 mod noisy_gradient;
 mod noisy_proximal_gradient;
@@ -17,6 +19,7 @@ mod sgd_output;
 
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use domain::Domain;
+pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};
 pub use frank_wolfe::{Calibration, FrankWolfe, FrankWolfePlan};
 pub use noisy_frank_wolfe::NoisyFrankWolfe;
 pub use noisy_proximal_gradient::NoisyProximalGradient;
@@ -40,6 +43,11 @@ pub trait Plan: std::fmt::Debug + Send + Sync {
 
     /// Whether its guarantee is proved.
     fn certified(&self) -> bool;
+
+    /// What the guarantee assumes beyond what every mechanism does.
+    fn assumptions(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// delta that the release will carry.
     fn delta(&self) -> f64;

@@ -21,7 +21,16 @@ pub(in crate::privacy) struct Objective<'a> {
     pub penalty: Option<(&'a dyn Norm, f64)>,
     /// A bound on |tilt|_2.
     pub tilt_bound: f64,
+    /// Records per record of the normaliser: 1 under replace-one, private under add-remove.
+    pub load: f64,
+    /// A public bound on it.
+    pub most_load: f64,
 }
+
+/// Under add-remove the number of records is private, and more of them than the public normaliser make F steeper. The float
+/// error is proved for up to so many times the normaliser; that there are no more is a public fact of the domain, as finite
+/// values are, and is checked before anything is spent.
+pub(in crate::privacy) const MOST_LOAD: f64 = 16.0;
 
 /// Columns up to which Newton's method is used: a Hessian costs n p^2/2.
 const NEWTON_COLUMNS: usize = 400;
@@ -30,23 +39,24 @@ const NEWTON_STEPS: usize = 60;
 const ACCELERATED_STEPS: usize = 20_000;
 
 impl Objective<'_> {
-    /// Smoothness of F without the penalty.
-    fn total_smoothness(&self) -> f64 {
-        (self.smoothness * self.rows * self.rows + self.ridge) * (1.0 + 1e-12)
+    /// Smoothness of F without the penalty, for some load.
+    fn total_smoothness(&self, load: f64) -> f64 {
+        (self.smoothness * self.rows * self.rows * load + self.ridge) * (1.0 + 1e-12)
     }
 
     /// |theta*|_2 is at most this: 0 is in the subdifferential of F at theta*, whose penalty part has a non-negative inner
-    /// product with theta*, so ridge |theta*| <= L R2 + |tilt|.
-    fn size_bound(&self) -> f64 {
-        (self.lipschitz * self.rows + self.tilt_bound) / self.ridge
+    /// product with theta*, so ridge |theta*| <= L R2 load + |tilt|.
+    fn size_bound(&self, load: f64) -> f64 {
+        (self.lipschitz * self.rows * load + self.tilt_bound) / self.ridge
     }
 
     /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt, ridge and prox terms,
-    /// whose sizes are at most |tilt| and (beta R2^2 + ridge) 2 |theta*|.
+    /// whose sizes are at most |tilt| and (beta R2^2 load + ridge) 2 |theta*|. Public: at the largest load.
     fn float_error(&self, columns: usize) -> f64 {
+        let load = self.most_load;
         let gradient =
-            FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, columns);
-        let terms = self.tilt_bound + 4.0 * self.total_smoothness() * self.size_bound();
+            FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, columns) * load;
+        let terms = self.tilt_bound + 4.0 * self.total_smoothness(load) * self.size_bound(load);
         2.0 * gradient + 2f64.powi(-49) * terms
     }
 
@@ -62,11 +72,12 @@ impl Objective<'_> {
 /// the subdifferential, is at most 4 times the float error: |theta - theta*| <= (|residual| + error)/ridge by strong
 /// convexity. If they have not got there in their allowance, proximal gradient steps follow, T of them: each contracts the
 /// distance to theta* by 1 - ridge/smoothness up to error/smoothness, so after T >= kappa ln(2 size ridge/error) of them it
-/// is at most 2 error/ridge. Both ways end within the stated distance; only the running time tells them apart.
+/// is at most 2 error/ridge. Both ways end within the stated distance, from any start; only the running time tells them apart.
 pub(in crate::privacy) fn minimise(
     objective: &Objective<'_>,
     gradient: &mut FineGradient<'_>,
     tilt: &[f64],
+    start: Vec<f64>,
 ) -> Result<Vec<f64>> {
     let columns = tilt.len();
     let mut search = Search {
@@ -76,7 +87,7 @@ pub(in crate::privacy) fn minimise(
         tilt,
         scratch: Scratch::default(),
     };
-    let mut theta = vec![0.0; columns];
+    let mut theta = start;
     let done = if objective.penalty.is_none() && columns <= NEWTON_COLUMNS {
         search.newton(&mut theta)
     } else {
@@ -108,7 +119,7 @@ impl Search<'_, '_> {
 
     /// out = prox of step*alpha*Omega at theta - step*slope; the intercept only moves.
     fn step(&mut self, theta: &[f64], slope: &[f64], out: &mut [f64]) -> Result<f64> {
-        let step = 1.0 / self.objective.total_smoothness();
+        let step = 1.0 / self.objective.total_smoothness(self.objective.load);
         for ((out, theta), slope) in out.iter_mut().zip(theta).zip(slope) {
             *out = theta - step * slope;
         }
@@ -121,7 +132,8 @@ impl Search<'_, '_> {
     }
 
     fn accepts(&self, theta: &[f64], residual: f64) -> bool {
-        residual <= self.tolerance && norm2(theta) <= 2.0 * self.objective.size_bound()
+        residual <= self.tolerance
+            && norm2(theta) <= 2.0 * self.objective.size_bound(self.objective.load)
     }
 
     /// Damped Newton steps; whether they got there.
@@ -165,7 +177,8 @@ impl Search<'_, '_> {
     /// Nesterov's method for strongly convex objectives; whether it got there.
     fn accelerate(&mut self, theta: &mut Vec<f64>) -> Result<bool> {
         let columns = theta.len();
-        let root = (self.objective.ridge / self.objective.total_smoothness()).sqrt();
+        let root =
+            (self.objective.ridge / self.objective.total_smoothness(self.objective.load)).sqrt();
         let momentum = (1.0 - root) / (1.0 + root);
         let mut ahead = theta.clone();
         let (mut slope, mut next_slope) = (vec![0.0; columns], vec![0.0; columns]);
@@ -198,11 +211,15 @@ impl Search<'_, '_> {
     /// The proved number of plain proximal gradient steps, from 0 where theta is farther than theta* can be.
     fn contract(&mut self, theta: &mut Vec<f64>) -> Result<()> {
         let objective = self.objective;
-        if norm2(theta).is_nan() || norm2(theta) > objective.size_bound() {
+        let (smoothness, size) = (
+            objective.total_smoothness(objective.load),
+            objective.size_bound(objective.load),
+        );
+        if norm2(theta).is_nan() || norm2(theta) > size {
             theta.fill(0.0);
         }
-        let condition = objective.total_smoothness() / objective.ridge;
-        let start = 2.0 * objective.size_bound() * objective.ridge;
+        let condition = smoothness / objective.ridge;
+        let start = 2.0 * size * objective.ridge;
         let steps = (condition * (start * 4.0 / self.tolerance).ln().max(1.0)).ceil() as u64;
         let mut slope = vec![0.0; theta.len()];
         let mut next = vec![0.0; theta.len()];

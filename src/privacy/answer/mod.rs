@@ -1,6 +1,7 @@
 //! The only exits of the room: each answer spends from a budget, then draws.
 
 mod chosen_vertex;
+mod dual_iterates;
 mod early_stopped;
 mod lattice;
 mod noisy_gradient;
@@ -8,6 +9,7 @@ mod noisy_minimiser;
 mod permuted_descent;
 
 pub use chosen_vertex::{SelectionNoise, SelectionPlan, VertexSelector};
+pub use dual_iterates::{DualIterates, DualPlan};
 pub use early_stopped::{DescentFacts, DescentPlan};
 pub use lattice::OutputNoise;
 pub use noisy_gradient::{GradientPlan, NoisyGradient};

@@ -9,7 +9,7 @@ use crate::privacy::calibrate::{calibrate_events, rho_from_epsilon};
 use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::ledger::Budget;
-use crate::privacy::minimiser::{Objective, minimise};
+use crate::privacy::minimiser::{MOST_LOAD, Objective, minimise};
 use crate::privacy::noise::integer_law::IntegerLaw;
 use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
 use crate::privacy::noise::source::Source;
@@ -227,7 +227,7 @@ impl MinimiserPlan {
     /// Draws b, minimises, adds the output noise, and spends the events before. `norm` is the catalogued norm of the penalty.
     ///
     /// # Errors
-    /// [`Error::Randomness`].
+    /// [`Error::Randomness`]; before anything is spent, more records than [`MinimiserFacts::MOST_RECORDS`] times n.
     pub fn release(
         &self,
         data: &BoundedData,
@@ -235,9 +235,10 @@ impl MinimiserPlan {
         norm: Option<&dyn Norm>,
         source: &mut Source,
     ) -> Result<Vec<f64>> {
+        let facts = &self.facts;
+        let load = facts.load(data)?;
         Budget::new(&self.events).spend_all(&self.events)?;
         source.renew_after_fork()?;
-        let facts = &self.facts;
         let mut tilt = vec![0.0; facts.columns];
         let mut tilt_bound = 0.0;
         if let Some(Tilt {
@@ -255,16 +256,33 @@ impl MinimiserPlan {
         let penalty = norm
             .filter(|_| facts.alpha > 0.0)
             .map(|norm| (norm, facts.alpha));
-        let objective = facts.objective(tilt_bound, penalty);
+        let objective = Objective {
+            load,
+            ..facts.objective(tilt_bound, penalty)
+        };
         let mut gradient = FineGradient::new(data, loss, facts.lipschitz, facts.n_samples);
-        let theta = minimise(&objective, &mut gradient, &tilt)?;
+        let theta = minimise(&objective, &mut gradient, &tilt, vec![0.0; facts.columns])?;
         self.noise.release(&theta, source)
     }
 }
 
 impl MinimiserFacts {
+    /// Under add-remove the true number of records is at most so many times n: a public fact, which the float error needs.
+    pub const MOST_RECORDS: usize = MOST_LOAD as usize;
+
+    /// The number of records per n.
+    pub(super) fn load(&self, data: &BoundedData) -> Result<f64> {
+        let load = data.n_records() as f64 / self.n_samples as f64;
+        if load > MOST_LOAD {
+            return Err(Error::InvalidData(format!(
+                "X has more than {MOST_LOAD} times n_public records: this mechanism takes a closer n_public"
+            )));
+        }
+        Ok(load)
+    }
+
     /// c m L R2/(n ridge), rounded up.
-    fn shift(&self) -> f64 {
+    pub(super) fn shift(&self) -> f64 {
         let count = match self.adjacency {
             Adjacency::ReplaceOne => 2.0,
             Adjacency::AddRemove => 1.0,
@@ -274,11 +292,16 @@ impl MinimiserFacts {
         div_up(slope, self.n_samples as f64 * self.ridge * (1.0 - 1e-15))
     }
 
-    fn objective<'a>(
+    /// F; the load is the largest until the records are known.
+    pub(super) fn objective<'a>(
         &self,
         tilt_bound: f64,
         penalty: Option<(&'a dyn Norm, f64)>,
     ) -> Objective<'a> {
+        let most_load = match self.adjacency {
+            Adjacency::ReplaceOne => 1.0,
+            Adjacency::AddRemove => MOST_LOAD,
+        };
         Objective {
             lipschitz: self.lipschitz,
             smoothness: self.smoothness,
@@ -286,6 +309,8 @@ impl MinimiserFacts {
             ridge: self.ridge,
             penalty,
             tilt_bound,
+            load: most_load,
+            most_load,
         }
     }
 }
