@@ -9,7 +9,7 @@ use crate::privacy::calibrate::{calibrate, calibrate_events};
 use crate::privacy::event::Event;
 use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::ledger::Budget;
-use crate::privacy::minimiser::{Objective, minimise};
+use crate::privacy::minimiser::{Objective, Start, minimise};
 use crate::privacy::noise::source::Source;
 use crate::privacy::selection::{MinkowskiSelection, Summand};
 
@@ -160,7 +160,7 @@ pub struct DualIterates<'a> {
     gradient: FineGradient<'a>,
     budget: Budget,
     source: &'a mut Source,
-    theta: Vec<f64>,
+    held: Start,
 }
 
 impl<'a> DualIterates<'a> {
@@ -187,7 +187,7 @@ impl<'a> DualIterates<'a> {
             gradient: FineGradient::new(data, loss, facts.lipschitz, facts.n_samples),
             budget: Budget::new(&plan.events),
             source,
-            theta: vec![0.0; facts.columns],
+            held: Start::new(facts.columns),
         })
     }
 
@@ -202,7 +202,7 @@ impl<'a> DualIterates<'a> {
         self.budget.spend(&plan.noise.events()[0].0)?;
         self.source.renew_after_fork()?;
         self.minimise(s)?;
-        plan.noise.release(&self.theta, self.source)
+        plan.noise.release(&self.held.theta, self.source)
     }
 
     /// A vertex of the Minkowski sum, chosen for a large inner product with theta(s): spends the event, then draws.
@@ -223,13 +223,13 @@ impl<'a> DualIterates<'a> {
             let units = (t / choice.lattice).round();
             units.clamp(-LARGEST_SCORE, LARGEST_SCORE) as i64
         };
-        let scores: Vec<i64> = self.theta[..vertex.len()].iter().map(score).collect();
+        let scores: Vec<i64> = self.held.theta[..vertex.len()].iter().map(score).collect();
         choice.selection.draw(&scores, self.source, vertex)
     }
 
     fn check(&self, s: &[f64]) -> Result<()> {
         // A NaN or an infinite entry has no norm below the bound.
-        if s.len() != self.theta.len() || s.iter().any(|s| !s.is_finite()) {
+        if s.len() != self.held.theta.len() || s.iter().any(|s| !s.is_finite()) {
             return Err(Error::invalid(
                 "s",
                 "must have one finite entry per column, the intercept included",
@@ -245,9 +245,7 @@ impl<'a> DualIterates<'a> {
     }
 
     fn minimise(&mut self, s: &[f64]) -> Result<()> {
-        let start = std::mem::take(&mut self.theta);
-        self.theta = minimise(&self.objective, &mut self.gradient, s, start)?;
-        Ok(())
+        minimise(&self.objective, &mut self.gradient, s, &mut self.held)
     }
 
     /// The events spent, once all are, and whether the randomness was secure.
@@ -259,3 +257,6 @@ impl<'a> DualIterates<'a> {
         Ok((self.plan.events.clone(), self.source.is_secure()))
     }
 }
+
+#[cfg(test)]
+mod tests;

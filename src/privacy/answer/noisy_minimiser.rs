@@ -9,7 +9,7 @@ use crate::privacy::calibrate::{calibrate_events, rho_from_epsilon};
 use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::ledger::Budget;
-use crate::privacy::minimiser::{MOST_LOAD, Objective, minimise};
+use crate::privacy::minimiser::{MOST_LOAD, Objective, Start, minimise};
 use crate::privacy::noise::integer_law::IntegerLaw;
 use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
 use crate::privacy::noise::source::Source;
@@ -261,8 +261,9 @@ impl MinimiserPlan {
             ..facts.objective(tilt_bound, penalty)
         };
         let mut gradient = FineGradient::new(data, loss, facts.lipschitz, facts.n_samples);
-        let theta = minimise(&objective, &mut gradient, &tilt, vec![0.0; facts.columns])?;
-        self.noise.release(&theta, source)
+        let mut start = Start::new(facts.columns);
+        minimise(&objective, &mut gradient, &tilt, &mut start)?;
+        self.noise.release(&start.theta, source)
     }
 }
 
