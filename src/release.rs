@@ -122,7 +122,6 @@ impl Certificate {
             },
             "running time is outside the guarantee".into(),
         ];
-        assumptions.extend(plan.assumption().map(String::from));
         if schema.geometry() == Geometry::Uncentred {
             assumptions
                 .push("features were scaled by the larger of their two absolute bounds".into());
@@ -133,6 +132,7 @@ impl Certificate {
         if problem.loss.name() == "user" {
             assumptions.push("the user's loss was chosen without looking at the data".into());
         }
+        assumptions.extend(plan.assumptions());
         Self {
             format: FORMAT.into(),
             mechanism: plan.describe(),

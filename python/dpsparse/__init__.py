@@ -30,6 +30,7 @@ from dpsparse.estimators import (
 )
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
 from dpsparse.mechanisms import (
+    DualFrankWolfe,
     FrankWolfe,
     NoisyGradientFrankWolfe,
     NoisyProximalGradient,
@@ -48,6 +49,7 @@ __all__ = [
     "CustomLoss",
     "DisjointGroups",
     "DpsparseError",
+    "DualFrankWolfe",
     "FrankWolfe",
     "Hinge",
     "Huber",

@@ -45,6 +45,7 @@ __all__ = [
     "plan_private",
     "rho_from_epsilon",
     "rounded_gaussian",
+    "theorem_4_iterations",
 ]
 
 class DpsparseError(ValueError): ...
@@ -329,6 +330,9 @@ def evaluate_loss(
     loss: tuple[str, float | None], z: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float | None, float]: ...
 def plan_private(statement: dict[str, Any], mechanism: str, options: str, private_scale: bool = False) -> Plan: ...
+def theorem_4_iterations(
+    n_samples: int, epsilon: float, lipschitz: float, diameter: float, width: float
+) -> int: ...
 def fit_private(
     plan: Plan,
     x: Any,

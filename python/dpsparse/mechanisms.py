@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias, get_args
 
+from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
-from dpsparse._validation import flag, optional_finite, positive_integer
+from dpsparse._validation import flag, number, optional_finite, positive_integer
 
 __all__ = [
+    "DualFrankWolfe",
     "FrankWolfe",
     "NoisyGradientFrankWolfe",
     "NoisyProximalGradient",
@@ -18,6 +21,7 @@ __all__ = [
     "PenalisedFrankWolfe",
     "SelectRefit",
     "SgdOutput",
+    "theorem_4_iterations",
 ]
 
 
@@ -232,6 +236,69 @@ class SelectRefit:
     name: ClassVar[str] = "select-refit"
 
 
+@dataclass(frozen=True)
+class DualFrankWolfe:
+    """Private Frank-Wolfe on the dual (Kumar & Deisenroth 2019; Bach 2015; MECHANISMS M5, M6).
+
+    Parameters
+    ----------
+    variant : {"noisy-iterates", "selection"}, default "noisy-iterates"
+    n_iter : int, optional
+    alpha : float, optional
+    ridge : float, optional
+    threshold : float, optional
+    """
+
+    variant: str = "noisy-iterates"
+    n_iter: int | None = None
+    alpha: float | None = None
+    ridge: float | None = None
+    threshold: float | None = None
+    name: ClassVar[str] = "dual-frank-wolfe"
+
+
+def theorem_4_iterations(n_samples: int, epsilon: float, *, lipschitz: float, diameter: float, width: float) -> int:
+    """Return the number of iterations of Kumar & Deisenroth 2019, Theorem 4.
+
+    ``(diameter**4 * (n_samples * epsilon)**2 / (lipschitz * width)**2)**(1/3)``, at least 1, for Frank-Wolfe on the dual
+    over K. It counts neither the ridge nor constants of the noise: the public rule of :class:`DualFrankWolfe` does.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records n.
+    epsilon : float
+        Privacy parameter.
+    lipschitz : float
+        L1-Lipschitz constant of the dual: a bound on the largest entry of theta(s) over K, such as ``L R2 / ridge``.
+    diameter : float
+        Euclidean diameter of ``K = alpha |P|(F)``: ``2 * alpha * F.radius(2)``.
+    width : float
+        Gaussian width of K: ``alpha * F.gaussian_width().value``.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InvalidArgumentError
+        If an argument is not positive and finite.
+
+    Examples
+    --------
+    >>> from dpsparse.mechanisms import theorem_4_iterations
+    >>> theorem_4_iterations(1000, 1.0, lipschitz=1.0, diameter=1.0, width=1.0)
+    100
+    """
+    values = {"epsilon": epsilon, "lipschitz": lipschitz, "diameter": diameter, "width": width}
+    floats = {name: number(name, value) for name, value in values.items()}
+    for name, value in floats.items():
+        if not 0.0 < value < math.inf:
+            raise InvalidArgumentError(f"{name} must be positive and finite; got {value!r}")
+    return _core.theorem_4_iterations(positive_integer("n_samples", n_samples), **floats)
+
+
 Mechanism: TypeAlias = (
     FrankWolfe
     | PenalisedFrankWolfe
@@ -241,6 +308,7 @@ Mechanism: TypeAlias = (
     | ObjectivePerturbation
     | SgdOutput
     | SelectRefit
+    | DualFrankWolfe
 )
 
 MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(Mechanism)}

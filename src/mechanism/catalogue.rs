@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use super::frank_wolfe;
 use super::simplex_sampling::SimplexSampling;
 use super::{
-    Domain, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation, OutputPerturbation,
-    Plan, Problem, SelectRefit, SgdOutput,
+    Domain, DualFrankWolfe, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation,
+    OutputPerturbation, Plan, Problem, SelectRefit, SgdOutput,
 };
 use crate::error::{Error, Result};
 use crate::privacy::{Geometry, Target};
@@ -71,6 +71,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry::<SgdOutput>("sgd-output"),
     entry::<SelectRefit>("select-refit"),
     entry::<SimplexSampling>("simplex-sampling"),
+    entry::<DualFrankWolfe>("dual-frank-wolfe"),
 ];
 
 /// The mechanism of a name with its options as a JSON object; absent options keep their defaults.

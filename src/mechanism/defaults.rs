@@ -72,3 +72,15 @@ pub const SCALE_LEVEL: f64 = 0.1;
 
 /// What a private range is widened by on each side, in units of its width.
 pub const SCALE_MARGIN: f64 = 0.25;
+
+/// Curvature constant of Frank-Wolfe on the dual, per unit of (2 |K|)^2/ridge, which is the worst case.
+pub const DUAL_CURVATURE: f64 = 0.1;
+
+/// Fewest and most steps on the dual that the public rule takes.
+pub const DUAL_STEPS: (usize, usize) = (10, 300);
+
+/// Share of the zCDP that the release of theta(s_T) takes after a selection.
+pub const DUAL_RELEASE_SHARE: f64 = 0.5;
+
+/// Draws of a normal vector that the width of K is simulated with where no formula is known.
+pub const DUAL_WIDTH_SAMPLES: usize = 64;

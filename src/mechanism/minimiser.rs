@@ -90,8 +90,8 @@ impl Minimisation {
     }
 }
 
-/// The proofs of M7 and M8 need a loss and a norm that were reviewed: convex, smooth, with a prox that does not expand.
-pub(super) fn check_reviewed(problem: &Problem, domain: &Domain) -> Result<()> {
+/// The proofs of M6 to M8 need a loss that was reviewed: convex and smooth.
+pub(super) fn check_loss(problem: &Problem) -> Result<()> {
     if !problem.loss.smoothness().is_finite() {
         return Err(Error::UnsoundMechanism(
             "this mechanism rests on the loss being convex and smooth, which is not proved for a user's own loss; use a \
@@ -99,6 +99,12 @@ pub(super) fn check_reviewed(problem: &Problem, domain: &Domain) -> Result<()> {
                 .into(),
         ));
     }
+    Ok(())
+}
+
+/// The proofs of M7 and M8 need a norm that was reviewed too: with a prox that does not expand.
+pub(super) fn check_reviewed(problem: &Problem, domain: &Domain) -> Result<()> {
+    check_loss(problem)?;
     if !domain.is_reviewed() {
         return Err(Error::UnsoundMechanism(
             "this mechanism rests on the norm being convex with a prox that does not expand, which is not proved for a \
@@ -109,10 +115,15 @@ pub(super) fn check_reviewed(problem: &Problem, domain: &Domain) -> Result<()> {
     Ok(())
 }
 
-/// What a minimiser assumes of the public number of records.
-pub(super) fn assumption(problem: &Problem) -> Option<&'static str> {
-    (problem.adjacency == Adjacency::AddRemove)
-        .then_some("the public number of records is at least a 64th of the true one")
+/// What a bound on the float error of a minimiser assumes.
+pub(super) fn assumptions(adjacency: Adjacency) -> Vec<String> {
+    match adjacency {
+        Adjacency::ReplaceOne => Vec::new(),
+        Adjacency::AddRemove => vec![format!(
+            "there are at most {} times as many records as the public number",
+            MinimiserFacts::MOST_RECORDS
+        )],
+    }
 }
 
 /// L. The squared loss has none, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y - z) <= 1/4, as targets
@@ -157,6 +168,10 @@ impl Plan for Minimisation {
         true
     }
 
+    fn assumptions(&self) -> Vec<String> {
+        assumptions(self.problem.adjacency)
+    }
+
     fn delta(&self) -> f64 {
         self.delta
     }
@@ -175,10 +190,6 @@ impl Plan for Minimisation {
 
     fn predicted_excess_risk(&self) -> f64 {
         self.predicted_excess_risk
-    }
-
-    fn assumption(&self) -> Option<&'static str> {
-        assumption(&self.problem)
     }
 
     fn non_private_release(

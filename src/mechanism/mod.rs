@@ -4,8 +4,10 @@
 mod catalogue;
 pub mod defaults;
 mod domain;
+mod dual_frank_wolfe;
 mod frank_wolfe;
 mod minimiser;
+mod minkowski;
 mod noisy_frank_wolfe;
 mod noisy_gradient;
 mod noisy_proximal_gradient;
@@ -21,6 +23,7 @@ mod simplex_sampling;
 
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use domain::Domain;
+pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};
 pub use frank_wolfe::{Calibration, FrankWolfe, FrankWolfePlan};
 pub use noisy_frank_wolfe::NoisyFrankWolfe;
 pub use noisy_proximal_gradient::NoisyProximalGradient;
@@ -49,6 +52,11 @@ pub trait Plan: std::fmt::Debug + Send + Sync {
     /// Whether its guarantee is proved.
     fn certified(&self) -> bool;
 
+    /// What the guarantee assumes beyond what every mechanism does.
+    fn assumptions(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// delta that the release will carry.
     fn delta(&self) -> f64;
 
@@ -67,11 +75,6 @@ pub trait Plan: std::fmt::Debug + Send + Sync {
     /// Further public numbers that the plan fixed, by name: what a rule chose where the user left it open.
     fn parameters(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
-    }
-
-    /// What the guarantee assumes beyond what every release does.
-    fn assumption(&self) -> Option<&'static str> {
-        None
     }
 
     /// The point that noise is added to and the bound on its L2 sensitivity, both in scaled units, where the mechanism has

@@ -170,7 +170,7 @@ impl OutputPerturbation {
 }
 
 /// The ridge at which its bias, ridge D^2/2, balances the noise (1/2) sum of curvatures times variance.
-fn default_ridge(problem: &Problem, delta: f64) -> Result<f64> {
+pub(super) fn default_ridge(problem: &Problem, delta: f64) -> Result<f64> {
     let rows = row_bound(problem);
     let rho = crate::privacy::calibrate::rho_from_epsilon(problem.epsilon, delta)?;
     let lipschitz = problem.loss.lipschitz().unwrap_or(2.0);

@@ -137,6 +137,10 @@ impl Plan for ScaledPlan {
         events
     }
 
+    fn assumptions(&self) -> Vec<String> {
+        self.inner.assumptions()
+    }
+
     fn noise_scale(&self) -> f64 {
         self.inner.noise_scale()
     }

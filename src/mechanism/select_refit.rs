@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::{assumption, check_reviewed};
+use super::minimiser::{assumptions, check_reviewed};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
     LEAST_RIDGE, OBJECTIVE_CURVATURE_SHARE, OBJECTIVE_RIDGE_FACTOR, SELECT_SHARE, SELECT_SIZE,
@@ -235,8 +235,8 @@ impl Plan for SelectRefitPlan {
         0.5 * columns * self.noise_scale.powi(2) / curvature
     }
 
-    fn assumption(&self) -> Option<&'static str> {
-        assumption(&self.problem)
+    fn assumptions(&self) -> Vec<String> {
+        assumptions(self.problem.adjacency)
     }
 
     fn execute(

@@ -24,43 +24,64 @@ pub fn norm2(v: &[f64]) -> f64 {
 /// Relative jitter of the scaled matrix, so that its Cholesky factor exists for dependent columns.
 const JITTER: f64 = 1e-12;
 
-/// Solves G x = rhs by Cholesky's factorisation of G scaled to unit diagonal. `gram` holds the lower triangle, row by row in
-/// a square, and is overwritten; `rhs` becomes x. False where rounding makes G indefinite.
-pub fn cholesky_solve(gram: &mut [f64], rhs: &mut [f64]) -> bool {
-    let size = rhs.len();
-    let scale: Vec<f64> = (0..size)
-        .map(|a| gram[a * size + a].max(f64::MIN_POSITIVE).sqrt().recip())
-        .collect();
-    for a in 0..size {
-        let (above, row) = gram.split_at_mut(a * size);
-        for b in 0..a {
-            row[b] *= scale[a] * scale[b];
+/// Cholesky's factorisation of a matrix G scaled to unit diagonal.
+///
+/// ```
+/// use dpsparse::numeric::linear::Cholesky;
+/// let mut x = [5.0, 4.0];
+/// Cholesky::new(vec![4.0, 0.0, 1.0, 2.0], 2).unwrap().solve(&mut x);
+/// assert!((x[0] - 6.0 / 7.0).abs() < 1e-9 && (x[1] - 11.0 / 7.0).abs() < 1e-9);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Cholesky {
+    factor: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+impl Cholesky {
+    /// Factorises G, whose lower triangle stands in `gram`, row by row in a square. None where rounding makes it indefinite.
+    pub fn new(mut gram: Vec<f64>, size: usize) -> Option<Self> {
+        let scale: Vec<f64> = (0..size)
+            .map(|a| gram[a * size + a].max(f64::MIN_POSITIVE).sqrt().recip())
+            .collect();
+        for a in 0..size {
+            let (above, row) = gram.split_at_mut(a * size);
+            for b in 0..a {
+                row[b] *= scale[a] * scale[b];
+            }
+            row[a] = 1.0 + JITTER;
+            for b in 0..a {
+                let other = &above[b * size..b * size + b + 1];
+                row[b] = (row[b] - dot(&row[..b], &other[..b])) / other[b];
+            }
+            let pivot = row[a] - dot(&row[..a], &row[..a]);
+            if pivot.is_nan() || pivot <= 0.0 {
+                return None;
+            }
+            row[a] = pivot.sqrt();
         }
-        row[a] = 1.0 + JITTER;
-        for b in 0..a {
-            let other = &above[b * size..b * size + b + 1];
-            row[b] = (row[b] - dot(&row[..b], &other[..b])) / other[b];
+        Some(Self {
+            factor: gram,
+            scale,
+        })
+    }
+
+    /// Solves G x = rhs; `rhs` becomes x.
+    pub fn solve(&self, rhs: &mut [f64]) {
+        let size = rhs.len();
+        let row = |a: usize| &self.factor[a * size..a * size + a + 1];
+        for a in 0..size {
+            rhs[a] = (rhs[a] * self.scale[a] - dot(&row(a)[..a], &rhs[..a])) / row(a)[a];
         }
-        let pivot = row[a] - dot(&row[..a], &row[..a]);
-        if pivot.is_nan() || pivot <= 0.0 {
-            return false;
+        for a in (0..size).rev() {
+            rhs[a] /= row(a)[a];
+            let value = rhs[a];
+            for (x, l) in rhs[..a].iter_mut().zip(row(a)) {
+                *x -= l * value;
+            }
         }
-        row[a] = pivot.sqrt();
-    }
-    for a in 0..size {
-        let row = &gram[a * size..a * size + a + 1];
-        rhs[a] = (rhs[a] * scale[a] - dot(&row[..a], &rhs[..a])) / row[a];
-    }
-    for a in (0..size).rev() {
-        let row = &gram[a * size..a * size + a + 1];
-        rhs[a] /= row[a];
-        let value = rhs[a];
-        for (x, l) in rhs[..a].iter_mut().zip(row) {
-            *x -= l * value;
+        for (x, scale) in rhs.iter_mut().zip(&self.scale) {
+            *x *= scale;
         }
     }
-    for (x, scale) in rhs.iter_mut().zip(&scale) {
-        *x *= scale;
-    }
-    true
 }

@@ -49,4 +49,17 @@ impl Budget {
         }
         Ok(())
     }
+
+    /// Refuses a plan that was not spent to its end.
+    ///
+    /// # Errors
+    /// [`Error::BudgetExceeded`] where something is left.
+    pub(in crate::privacy) fn finished(&self) -> Result<()> {
+        if self.planned.is_empty() {
+            return Ok(());
+        }
+        Err(Error::BudgetExceeded(
+            "the mechanism did not ask for all the answers of its plan".into(),
+        ))
+    }
 }

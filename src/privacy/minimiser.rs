@@ -3,7 +3,7 @@
 use super::fine_gradient::FineGradient;
 use crate::error::Result;
 use crate::norm::Norm;
-use crate::numeric::linear::{cholesky_solve, norm2};
+use crate::numeric::linear::{Cholesky, norm2};
 use crate::prox::Scratch;
 
 /// F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + <tilt, theta> + (ridge/2)|theta|_2^2 + alpha Omega(theta without intercept),
@@ -23,36 +23,48 @@ pub(in crate::privacy) struct Objective<'a> {
     pub prox_error: f64,
     /// A bound on |tilt|_2.
     pub tilt_bound: f64,
+    /// Records per record of the normaliser: 1 under replace-one, private under add-remove.
+    pub load: f64,
+    /// A public bound on it.
+    pub most_load: f64,
 }
+
+/// Under add-remove the number of records is private, and more of them than the public normaliser make F steeper. The float
+/// error is proved for up to so many times the normaliser; that there are no more is a public fact of the domain, as finite
+/// values are, and is checked before anything is spent.
+pub(in crate::privacy) const MOST_LOAD: f64 = 16.0;
 
 /// Columns up to which Newton's method is used: a Hessian costs n p^2/2.
 const NEWTON_COLUMNS: usize = 400;
 /// Steps of the fast methods before the proved one takes over.
-const NEWTON_STEPS: usize = 60;
+const NEWTON_STEPS: usize = 100;
+/// A factorised Hessian serves as long as a step makes the slope this many times smaller.
+const FACTOR_SERVES: f64 = 0.2;
 const ACCELERATED_STEPS: usize = 20_000;
 
 impl Objective<'_> {
-    /// Smoothness of F without the penalty.
-    fn total_smoothness(&self) -> f64 {
-        (self.smoothness * self.rows * self.rows + self.ridge) * (1.0 + 1e-12)
+    /// Smoothness of F without the penalty, for some load.
+    fn total_smoothness(&self, load: f64) -> f64 {
+        (self.smoothness * self.rows * self.rows * load + self.ridge) * (1.0 + 1e-12)
     }
 
     /// |theta*|_2 is at most this: 0 is in the subdifferential of F at theta*, whose penalty part has a non-negative inner
-    /// product with theta*, so ridge |theta*| <= L R2 + |tilt|.
-    fn size_bound(&self) -> f64 {
-        (self.lipschitz * self.rows + self.tilt_bound) / self.ridge
+    /// product with theta*, so ridge |theta*| <= L R2 load + |tilt|.
+    fn size_bound(&self, load: f64) -> f64 {
+        (self.lipschitz * self.rows * load + self.tilt_bound) / self.ridge
     }
 
     /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt and ridge terms, whose
-    /// sizes are at most |tilt| and (beta R2^2 + ridge) 2 |theta*|. A prox that is off by e at a point of size at most
+    /// sizes are at most |tilt| and (beta R2^2 load + ridge) 2 |theta*|. A prox that is off by e at a point of size at most
     /// 7 size bounds (3 of the point, 4 of a gradient step) makes the residual that of a point e away: it is off by
-    /// twice (beta R2^2 + ridge) e, and the point by e.
+    /// twice (beta R2^2 load + ridge) e, and the point by e. Public: at the largest load.
     fn float_error(&self, columns: usize) -> f64 {
+        let load = self.most_load;
         let gradient =
-            FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, columns);
-        let terms = self.tilt_bound + 4.0 * self.total_smoothness() * self.size_bound();
-        let prox = 24.0 * self.total_smoothness() * self.prox_error * self.size_bound();
-        2.0 * gradient + 2f64.powi(-49) * terms + prox
+            FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, columns) * load;
+        let sizes = self.total_smoothness(load) * self.size_bound(load);
+        let terms = self.tilt_bound + 4.0 * sizes;
+        2.0 * gradient + 2f64.powi(-49) * terms + 24.0 * sizes * self.prox_error
     }
 
     /// e: [`minimise`] ends within this distance of the minimiser, whatever the records are.
@@ -62,8 +74,8 @@ impl Objective<'_> {
 
     /// The number of plain proximal gradient steps that are proved to get there: kappa ln(2 size ridge/error).
     pub fn steps(&self, columns: usize) -> f64 {
-        let condition = self.total_smoothness() / self.ridge;
-        let start = 2.0 * self.size_bound() * self.ridge;
+        let condition = self.total_smoothness(self.load) / self.ridge;
+        let start = 2.0 * self.size_bound(self.load) * self.ridge;
         let steps = condition * (start / self.float_error(columns)).ln().max(1.0);
         steps.ceil()
     }
@@ -75,12 +87,13 @@ impl Objective<'_> {
 /// the subdifferential, is at most 4 times the float error: |theta - theta*| <= (|residual| + error)/ridge by strong
 /// convexity. If they have not got there in their allowance, proximal gradient steps follow, T of them: each contracts the
 /// distance to theta* by 1 - ridge/smoothness up to error/smoothness, so after T >= kappa ln(2 size ridge/error) of them it
-/// is at most 2 error/ridge. Both ways end within the stated distance; only the running time tells them apart.
+/// is at most 2 error/ridge. Both ways end within the stated distance, from any start; only the running time tells them apart.
 pub(in crate::privacy) fn minimise(
     objective: &Objective<'_>,
     gradient: &mut FineGradient<'_>,
     tilt: &[f64],
-) -> Result<Vec<f64>> {
+    start: &mut Start,
+) -> Result<()> {
     let columns = tilt.len();
     let mut search = Search {
         tolerance: 4.0 * objective.float_error(columns),
@@ -89,16 +102,31 @@ pub(in crate::privacy) fn minimise(
         tilt,
         scratch: Scratch::default(),
     };
-    let mut theta = vec![0.0; columns];
     let done = if objective.penalty.is_none() && columns <= NEWTON_COLUMNS {
-        search.newton(&mut theta)
+        search.newton(start)
     } else {
-        search.accelerate(&mut theta)?
+        search.accelerate(&mut start.theta)?
     };
     if !done {
-        search.contract(&mut theta)?;
+        search.contract(&mut start.theta)?;
     }
-    Ok(theta)
+    Ok(())
+}
+
+/// Where a minimisation starts, and where it ends. Neither theta nor the Hessian of an earlier minimisation has to be near:
+/// they save time.
+pub(in crate::privacy) struct Start {
+    pub theta: Vec<f64>,
+    factor: Option<Cholesky>,
+}
+
+impl Start {
+    pub fn new(columns: usize) -> Self {
+        Self {
+            theta: vec![0.0; columns],
+            factor: None,
+        }
+    }
 }
 
 struct Search<'a, 'b> {
@@ -121,7 +149,7 @@ impl Search<'_, '_> {
 
     /// out = prox of step*alpha*Omega at theta - step*slope; the intercept only moves.
     fn step(&mut self, theta: &[f64], slope: &[f64], out: &mut [f64]) -> Result<f64> {
-        let step = 1.0 / self.objective.total_smoothness();
+        let step = 1.0 / self.objective.total_smoothness(self.objective.load);
         for ((out, theta), slope) in out.iter_mut().zip(theta).zip(slope) {
             *out = theta - step * slope;
         }
@@ -134,48 +162,66 @@ impl Search<'_, '_> {
     }
 
     fn accepts(&self, theta: &[f64], residual: f64) -> bool {
-        residual <= self.tolerance && norm2(theta) <= 2.0 * self.objective.size_bound()
+        residual <= self.tolerance
+            && norm2(theta) <= 2.0 * self.objective.size_bound(self.objective.load)
     }
 
     /// Damped Newton steps; whether they got there.
-    fn newton(&mut self, theta: &mut Vec<f64>) -> bool {
+    fn newton(&mut self, start: &mut Start) -> bool {
+        let Start { theta, factor } = start;
         let columns = theta.len();
         let mut slope = vec![0.0; columns];
         let (mut trial, mut trial_slope) = (vec![0.0; columns], vec![0.0; columns]);
-        let (mut direction, mut hessian) = (vec![0.0; columns], vec![0.0; columns * columns]);
+        let mut direction = vec![0.0; columns];
         self.slope(theta, &mut slope);
         for _ in 0..NEWTON_STEPS {
             if self.accepts(theta, norm2(&slope)) {
                 return true;
             }
-            self.gradient.hessian(self.objective.ridge, &mut hessian);
+            let fresh = factor.is_none();
+            if fresh {
+                let mut hessian = vec![0.0; columns * columns];
+                self.gradient.hessian(self.objective.ridge, &mut hessian);
+                *factor = Cholesky::new(hessian, columns);
+            }
+            let Some(solver) = &*factor else {
+                return false;
+            };
             direction.copy_from_slice(&slope);
+            solver.solve(&mut direction);
             // In floats a direction may be anything; one longer than any step needs to be is none.
-            let longest = 8.0 * self.objective.size_bound();
-            if !cholesky_solve(&mut hessian, &mut direction)
-                || norm2(&direction).is_nan()
-                || norm2(&direction) > longest
-            {
+            let longest = 8.0 * self.objective.size_bound(self.objective.load);
+            if norm2(&direction).is_nan() || norm2(&direction) > longest {
                 return false;
             }
             // The size of the slope decides: it falls to 0 at the minimiser and nowhere else.
             let mut length = 1.0;
-            loop {
+            let found = loop {
                 for ((trial, theta), direction) in trial.iter_mut().zip(&*theta).zip(&direction) {
                     *trial = theta - length * direction;
                 }
                 self.slope(&trial, &mut trial_slope);
                 if norm2(&trial_slope) < norm2(&slope) * (1.0 - 0.1 * length) {
-                    break;
+                    break true;
                 }
                 length *= 0.5;
-                if length < 1e-6 {
-                    self.slope(theta, &mut slope);
+                if length < 1e-6 || !fresh {
+                    break false;
+                }
+            };
+            if !(found && norm2(&trial_slope) < FACTOR_SERVES * norm2(&slope)) {
+                *factor = None;
+            }
+            if found {
+                std::mem::swap(theta, &mut trial);
+                std::mem::swap(&mut slope, &mut trial_slope);
+            } else {
+                // Back to the scores of theta, which the Hessian is taken at.
+                self.slope(theta, &mut slope);
+                if fresh {
                     return self.accepts(theta, norm2(&slope));
                 }
             }
-            std::mem::swap(theta, &mut trial);
-            std::mem::swap(&mut slope, &mut trial_slope);
         }
         self.accepts(theta, norm2(&slope))
     }
@@ -183,7 +229,8 @@ impl Search<'_, '_> {
     /// Nesterov's method for strongly convex objectives; whether it got there.
     fn accelerate(&mut self, theta: &mut Vec<f64>) -> Result<bool> {
         let columns = theta.len();
-        let root = (self.objective.ridge / self.objective.total_smoothness()).sqrt();
+        let root =
+            (self.objective.ridge / self.objective.total_smoothness(self.objective.load)).sqrt();
         let momentum = (1.0 - root) / (1.0 + root);
         let mut ahead = theta.clone();
         let (mut slope, mut next_slope) = (vec![0.0; columns], vec![0.0; columns]);
@@ -216,7 +263,7 @@ impl Search<'_, '_> {
     /// The proved number of plain proximal gradient steps, from 0 where theta is farther than theta* can be.
     fn contract(&mut self, theta: &mut Vec<f64>) -> Result<()> {
         let objective = self.objective;
-        if norm2(theta).is_nan() || norm2(theta) > objective.size_bound() {
+        if norm2(theta).is_nan() || norm2(theta) > objective.size_bound(objective.load) {
             theta.fill(0.0);
         }
         let steps = objective.steps(theta.len()) as u64;
@@ -271,7 +318,7 @@ mod tests {
         loss: &dyn Loss,
         tilt: &[f64],
     ) -> Vec<f64> {
-        let step = 1.0 / objective.total_smoothness();
+        let step = 1.0 / objective.total_smoothness(1.0);
         let mut theta = vec![0.0; P + 1];
         let mut row = vec![0.0; P + 1];
         let mut scratch = Scratch::default();
@@ -335,10 +382,14 @@ mod tests {
                         penalty: norm.as_ref().map(|norm| (norm as &dyn Norm, 0.03)),
                         prox_error: norm.as_ref().map_or(0.0, SetFunctionNorm::prox_error),
                         tilt_bound: norm2(&tilt),
+                        load: 1.0,
+                        most_load: 1.0,
                     };
                     let exact = reference(&objective, &data, loss.as_ref(), &tilt);
                     let mut gradient = FineGradient::new(&data, loss.as_ref(), *lipschitz, N);
-                    let fast = minimise(&objective, &mut gradient, &tilt).unwrap();
+                    let mut start = Start::new(P + 1);
+                    minimise(&objective, &mut gradient, &tilt, &mut start).unwrap();
+                    let fast = start.theta;
                     let mut proved = vec![f64::NAN; P + 1];
                     let tolerance = 4.0 * objective.float_error(P + 1);
                     let mut search = Search {
@@ -354,7 +405,7 @@ mod tests {
                             theta.iter().zip(&exact).map(|(a, b)| a - b).collect();
                         let (distance, bound) = (norm2(&distance), objective.distance(P + 1));
                         assert!(distance <= bound, "{distance} {bound}");
-                        assert!(bound < 1e-9 && norm2(theta) <= objective.size_bound());
+                        assert!(bound < 1e-9 && norm2(theta) <= objective.size_bound(1.0));
                     }
                     if norm.is_none() {
                         let mut slope = vec![0.0; P + 1];

@@ -173,6 +173,18 @@ fn non_private_release<'py>(
     Ok(point.map(|(theta, bound)| (theta.into_pyarray(py), bound)))
 }
 
+/// T of Kumar & Deisenroth 2019, Theorem 4.
+#[pyfunction]
+fn theorem_4_iterations(
+    n_samples: usize,
+    epsilon: f64,
+    lipschitz: f64,
+    diameter: f64,
+    width: f64,
+) -> usize {
+    crate::mechanism::theorem_4_iterations(n_samples, epsilon, lipschitz, diameter, width)
+}
+
 /// The integer gradient at given public coefficients: for a curator's own checks and for tests, never for
 /// release.
 #[pyfunction]
@@ -225,6 +237,7 @@ fn non_private_simplex_scores<'py>(
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyCertificate>()?;
     module.add_class::<PyPlan>()?;
+    module.add_function(wrap_pyfunction!(theorem_4_iterations, module)?)?;
     module.add_function(wrap_pyfunction!(plan_private, module)?)?;
     module.add_function(wrap_pyfunction!(fit_private, module)?)?;
     module.add_function(wrap_pyfunction!(non_private_release, module)?)?;

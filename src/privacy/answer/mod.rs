@@ -1,6 +1,7 @@
 //! The only exits of the room: each answer spends from a budget, then draws.
 
 mod chosen_vertex;
+mod dual_iterates;
 mod early_stopped;
 mod entropic_minimum;
 mod feature_ranges;
@@ -12,6 +13,7 @@ mod running_softmax;
 mod softmax_sample;
 
 pub use chosen_vertex::{SelectionNoise, SelectionPlan, VertexSelector};
+pub use dual_iterates::{DualIterates, DualPlan};
 pub use early_stopped::{DescentFacts, DescentPlan};
 pub use feature_ranges::{RangePlan, Ranges};
 pub use lattice::OutputNoise;

@@ -9,7 +9,7 @@ use crate::privacy::calibrate::{calibrate_events, rho_from_epsilon};
 use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::ledger::Budget;
-use crate::privacy::minimiser::{Objective, minimise};
+use crate::privacy::minimiser::{MOST_LOAD, Objective, Start, minimise};
 use crate::privacy::noise::integer_law::IntegerLaw;
 use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
 use crate::privacy::noise::source::Source;
@@ -86,9 +86,6 @@ const TILT_UNITS: f64 = (1u64 << 39) as f64;
 /// Standard deviations sqrt(p) that the size of b may take. Larger ones have probability below exp(-63^2 p/2) < 1e-850, less
 /// than the last digit of any delta: [`MinimiserPlan::new`] calibrates to the float below delta.
 const TILT_SIZES: f64 = 64.0;
-/// Under add-remove the true count N is private and the mean divides by n: L and beta of the objective grow with N/n, and the
-/// solver's error with them. The bound on it holds up to this N/n.
-const MOST_RECORDS_PER_NORMALISER: f64 = 64.0;
 /// Most steps that the proved way to the minimiser may take.
 const MOST_STEPS: f64 = 1e7;
 /// Share of the zCDP of a release that covers the solver's error.
@@ -276,7 +273,7 @@ impl MinimiserPlan {
     /// Draws b, minimises, adds the output noise, and spends the events before. `norm` is the catalogued norm of the penalty.
     ///
     /// # Errors
-    /// [`Error::Randomness`].
+    /// [`Error::Randomness`]; before anything is spent, more records than [`MinimiserFacts::MOST_RECORDS`] times n.
     pub fn release(
         &self,
         data: &BoundedData,
@@ -284,6 +281,7 @@ impl MinimiserPlan {
         norm: Option<&dyn Norm>,
         source: &mut Source,
     ) -> Result<Vec<f64>> {
+        self.facts.load(data)?;
         Budget::new(&self.events).spend_all(&self.events)?;
         source.renew_after_fork()?;
         let theta = self.point(data, loss, norm, source)?;
@@ -318,13 +316,7 @@ impl MinimiserPlan {
         source: &mut Source,
     ) -> Result<Vec<f64>> {
         let facts = &self.facts;
-        let load = data.n_records() as f64 / facts.n_samples as f64;
-        if load > facts.most_load() {
-            return Err(Error::invalid(
-                "n_public",
-                "is below a 64th of the number of records, where the solver's error is no longer bounded",
-            ));
-        }
+        let load = facts.load(data)?;
         let mut tilt = vec![0.0; facts.columns];
         let mut tilt_bound = 0.0;
         if let Some(Tilt {
@@ -342,15 +334,34 @@ impl MinimiserPlan {
         let penalty = norm
             .filter(|_| facts.alpha > 0.0)
             .map(|norm| (norm, facts.alpha));
-        let objective = facts.objective(tilt_bound, penalty, load.max(1.0));
+        let objective = Objective {
+            load,
+            ..facts.objective(tilt_bound, penalty)
+        };
         let mut gradient = FineGradient::new(data, loss, facts.lipschitz, facts.n_samples);
-        minimise(&objective, &mut gradient, &tilt)
+        let mut start = Start::new(facts.columns);
+        minimise(&objective, &mut gradient, &tilt, &mut start)?;
+        Ok(start.theta)
     }
 }
 
 impl MinimiserFacts {
+    /// Under add-remove the true number of records is at most so many times n: a public fact, which the float error needs.
+    pub const MOST_RECORDS: usize = MOST_LOAD as usize;
+
+    /// The number of records per n.
+    pub(super) fn load(&self, data: &BoundedData) -> Result<f64> {
+        let load = data.n_records() as f64 / self.n_samples as f64;
+        if load > MOST_LOAD {
+            return Err(Error::InvalidData(format!(
+                "X has more than {MOST_LOAD} times n_public records: this mechanism takes a closer n_public"
+            )));
+        }
+        Ok(load)
+    }
+
     /// c m L R2/(n ridge), rounded up.
-    fn shift(&self) -> f64 {
+    pub(super) fn shift(&self) -> f64 {
         let count = match self.adjacency {
             Adjacency::ReplaceOne => 2.0,
             Adjacency::AddRemove => 1.0,
@@ -360,17 +371,10 @@ impl MinimiserFacts {
         div_up(slope, self.n_samples as f64 * self.ridge * (1.0 - 1e-15))
     }
 
-    /// Largest N/n for which the solver's error is bounded.
-    fn most_load(&self) -> f64 {
-        match self.adjacency {
-            Adjacency::ReplaceOne => 1.0,
-            Adjacency::AddRemove => MOST_RECORDS_PER_NORMALISER,
-        }
-    }
-
     /// e, whatever the records are.
-    fn solver_error(&self, tilt_bound: f64) -> Result<f64> {
-        let steps = self.objective(tilt_bound, None, 1.0).steps(self.columns);
+    pub(super) fn solver_error(&self, tilt_bound: f64) -> Result<f64> {
+        let objective = self.objective(tilt_bound, None);
+        let steps = objective.steps(self.columns);
         if steps.is_nan() || steps > MOST_STEPS {
             return Err(Error::invalid(
                 "ridge",
@@ -380,7 +384,6 @@ impl MinimiserFacts {
                 ),
             ));
         }
-        let objective = self.objective(tilt_bound, None, self.most_load());
         Ok(objective.distance(self.columns))
     }
 
@@ -389,25 +392,30 @@ impl MinimiserFacts {
         Ok(add_up(self.shift(), mul_up(2.0, self.solver_error(0.0)?)))
     }
 
-    /// The objective over `load` n records.
-    fn objective<'a>(
+    /// F; the load is the largest until the records are known.
+    pub(super) fn objective<'a>(
         &self,
         tilt_bound: f64,
         penalty: Option<(&'a dyn Norm, f64)>,
-        load: f64,
     ) -> Objective<'a> {
+        let most_load = match self.adjacency {
+            Adjacency::ReplaceOne => 1.0,
+            Adjacency::AddRemove => MOST_LOAD,
+        };
         Objective {
             prox_error: if self.alpha > 0.0 {
                 self.prox_error
             } else {
                 0.0
             },
-            lipschitz: self.lipschitz * load,
-            smoothness: self.smoothness * load,
+            lipschitz: self.lipschitz,
+            smoothness: self.smoothness,
             rows: self.rows,
             ridge: self.ridge,
             penalty,
             tilt_bound,
+            load: most_load,
+            most_load,
         }
     }
 }
