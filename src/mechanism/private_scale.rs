@@ -145,6 +145,10 @@ impl Plan for ScaledPlan {
         self.inner.predicted_excess_risk()
     }
 
+    fn assumption(&self) -> Option<&'static str> {
+        self.inner.assumption()
+    }
+
     fn execute(
         &self,
         data: &BoundedData,
