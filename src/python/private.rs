@@ -100,6 +100,7 @@ impl PyPlan {
 
 /// Plans a fit by the mechanism of a name, its options as a JSON object.
 #[pyfunction]
+#[pyo3(signature = (statement, mechanism, options, private_scale=false))]
 fn plan_private(
     py: Python<'_>,
     statement: Statement,

@@ -33,7 +33,7 @@ class _PrivateSparse(BaseEstimator):
     def _private_scale(self) -> bool:
         if self.scale not in (None, "private"):
             raise InvalidArgumentError("scale must be None or 'private'")
-        return self.scale == "private"
+        return self.scale is not None
 
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = bound_arrays(self.bounds)
