@@ -79,8 +79,8 @@ impl SetFunctionNorm {
     /// Bound on the Euclidean float error of a closed-form prox, per unit of the size of the point that it moves.
     ///
     /// Every operation errs by u = 2^-53 of its result. A soft threshold: 2 u in each entry. Pools and thresholds are sums of
-    /// at most p terms over their number k, an error of u sum |v_i| <= u sqrt(k) |v| in each of k entries: u p |v| in all,
-    /// times the depth for nested groups, whose proxes follow one another. On a chain the sums are running ones of size at most
+    /// k <= p terms over their number, an error of u sum |v_i| <= u sqrt(k) |v| in each of k entries: u k |v| in all, k at most
+    /// the largest group, times the depth for nested groups, whose proxes follow one another. On a chain the sums are running ones of size at most
     /// 2 |v|_1 (bounds are capped there): 2 p u sqrt(p) |v| in each entry. Each with a factor for the few operations per term.
     pub fn prox_error(&self) -> f64 {
         let p = self.function.n_features() as f64;
@@ -93,7 +93,9 @@ impl SetFunctionNorm {
             Structure::Blocks(_) => (p + 16.0) * 2f64.powi(-50),
             Structure::Laminar(groups) => {
                 let depth = (0..groups.n_features()).map(|j| groups.of_feature(j).len());
-                (p + 16.0) * 2f64.powi(-50) * depth.max().unwrap_or(1).max(1) as f64
+                let largest = (0..groups.len()).map(|g| groups.members(g).len());
+                let largest = largest.max().unwrap_or(1) as f64;
+                (largest + 16.0) * 2f64.powi(-50) * depth.max().unwrap_or(1).max(1) as f64
             }
             _ => (p + 16.0) * p * 2f64.powi(-49),
         }

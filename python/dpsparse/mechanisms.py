@@ -128,11 +128,11 @@ class OutputPerturbation:
 
     Neighbours: replace-one; mode "ridge" also add-remove. Needs a catalogued loss and a norm with a closed-form prox.
 
-    A norm alone does not make this private, although Theorem 1 of Kumar & Deisenroth (2019) says so: no norm is strongly
-    convex. Take the logistic loss, the l1 norm with ``alpha=0.01`` and n - 1 records ``x = (1, 1)``, ``y = 1``. Swapping the
-    last record from ``(1, 0.5)`` to ``(0.5, 1)`` moves the minimiser from about ``(4.6, 0)`` to ``(0, 4.6)``, at n = 100 and at
-    n = 1000 alike: no noise that falls with n can hide that. Hence ``ridge=0`` is refused in mode "ridge", and mode
-    "early-stopping" takes a public number of steps instead.
+    A norm alone does not make this private, although Theorem 1 of Kumar & Deisenroth (2019) says so: no norm is
+    strongly convex. Take the logistic loss, the l1 norm with ``alpha=0.01`` and n - 1 records ``x = (1, 1)``, ``y =
+    1``. Swapping the last record from ``(1, 0.5)`` to ``(0.5, 1)`` moves the minimiser from about ``(4.6, 0)`` to
+    ``(0, 4.6)``, at n = 100 and at n = 1000 alike: no noise that falls with n can hide that. Hence ``ridge=0`` is
+    refused in mode "ridge", and mode "early-stopping" takes a public number of steps instead.
 
     Parameters
     ----------

@@ -208,9 +208,11 @@ impl Plan for Minimisation {
         progress: &mut dyn FnMut(usize, usize) -> Result<()>,
     ) -> Result<Outcome> {
         let loss = self.problem.loss.as_ref();
-        let mut scaled = self
-            .plan
-            .release(data, loss, Some(self.norm.as_ref()), source)?;
+        let mut scaled =
+            self.plan
+                .release(data, loss, Some(self.norm.as_ref()), source, &mut || {
+                    progress(0, 1)
+                })?;
         if self.threshold > 0.0 {
             let p = self.norm.n_features();
             let released = scaled[..p].to_vec();

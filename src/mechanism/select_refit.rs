@@ -253,7 +253,9 @@ impl Plan for SelectRefitPlan {
         };
         let refitted = self
             .refit
-            .release_restricted(data, &features, loss, source)?;
+            .release_restricted(data, &features, loss, source, &mut || {
+                progress(self.n_selected, self.n_selected + 1)
+            })?;
         progress(self.n_selected + 1, self.n_selected + 1)?;
         let mut scaled = vec![0.0; data.n_columns()];
         for (&j, &theta) in features.iter().zip(&refitted) {

@@ -9,7 +9,7 @@ use crate::privacy::calibrate::{calibrate_events, rho_from_epsilon};
 use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::ledger::Budget;
-use crate::privacy::minimiser::{MOST_LOAD, Objective, Start, minimise};
+use crate::privacy::minimiser::{MOST_LOAD, Objective, Start, Watch, minimise};
 use crate::privacy::noise::integer_law::IntegerLaw;
 use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
 use crate::privacy::noise::source::Source;
@@ -155,6 +155,8 @@ impl MinimiserPlan {
                     .into(),
             ));
         }
+        // Before anything else can refuse a ridge that is absurdly small.
+        facts.solver_error(0.0)?;
         let kappa = div_up(
             mul_up(facts.smoothness, mul_up(facts.rows, facts.rows)),
             facts.n_samples as f64 * facts.ridge * (1.0 - 1e-15),
@@ -257,6 +259,7 @@ impl MinimiserPlan {
         features: &[u32],
         loss: &dyn Loss,
         source: &mut Source,
+        watch: Watch<'_>,
     ) -> Result<Vec<f64>> {
         let restricted = data.restricted(features);
         if restricted.n_columns() > self.facts.columns {
@@ -267,24 +270,27 @@ impl MinimiserPlan {
         }
         let mut this = self.clone();
         this.facts.columns = restricted.n_columns();
-        this.release(&restricted, loss, None, source)
+        this.release(&restricted, loss, None, source, watch)
     }
 
-    /// Draws b, minimises, adds the output noise, and spends the events before. `norm` is the catalogued norm of the penalty.
+    /// Draws b, minimises, adds the output noise, and spends the events before. `norm` is the catalogued norm of the penalty;
+    /// `watch` is called before every pass over the records and may stop the run.
     ///
     /// # Errors
-    /// [`Error::Randomness`]; before anything is spent, more records than [`MinimiserFacts::MOST_RECORDS`] times n.
+    /// An error of `watch`; [`Error::Randomness`]; before anything is spent, more records than
+    /// [`MinimiserFacts::MOST_RECORDS`] times n.
     pub fn release(
         &self,
         data: &BoundedData,
         loss: &dyn Loss,
         norm: Option<&dyn Norm>,
         source: &mut Source,
+        watch: Watch<'_>,
     ) -> Result<Vec<f64>> {
         self.facts.load(data)?;
         Budget::new(&self.events).spend_all(&self.events)?;
         source.renew_after_fork()?;
-        let theta = self.point(data, loss, norm, source)?;
+        let theta = self.point(data, loss, norm, source, watch)?;
         self.noise.release(&theta, source)
     }
 
@@ -304,7 +310,7 @@ impl MinimiserPlan {
         if self.tilt.is_some() {
             return Ok(None);
         }
-        let theta = self.point(data, loss, norm, source)?;
+        let theta = self.point(data, loss, norm, source, &mut || Ok(()))?;
         Ok(Some((theta, self.facts.moved()?)))
     }
 
@@ -314,6 +320,7 @@ impl MinimiserPlan {
         loss: &dyn Loss,
         norm: Option<&dyn Norm>,
         source: &mut Source,
+        watch: Watch<'_>,
     ) -> Result<Vec<f64>> {
         let facts = &self.facts;
         let load = facts.load(data)?;
@@ -340,7 +347,7 @@ impl MinimiserPlan {
         };
         let mut gradient = FineGradient::new(data, loss, facts.lipschitz, facts.n_samples);
         let mut start = Start::new(facts.columns);
-        minimise(&objective, &mut gradient, &tilt, &mut start)?;
+        minimise(&objective, &mut gradient, &tilt, &mut start, watch)?;
         Ok(start.theta)
     }
 }
