@@ -225,7 +225,7 @@ impl Search<'_, '_> {
                 std::mem::swap(&mut slope, &mut trial_slope);
             } else {
                 // Back to the scores of theta, which the Hessian is taken at.
-                self.slope(theta, &mut slope);
+                self.slope(theta, &mut slope)?;
                 if fresh {
                     return Ok(self.accepts(theta, norm2(&slope)));
                 }
