@@ -55,7 +55,7 @@ class _PrivateSimplex(BaseEstimator):
             "delta": None if self.delta is None else number("delta", self.delta),
             "adjacency": "replace-one",
             "records_per_person": 1,
-            "norm": {"name": "simplex", "groups": None, "vertices": None},
+            "norm": {"name": "simplex", "groups": None, "vertices": None, "function": None},
             **self._target_statement(),
         }
 
