@@ -1,7 +1,8 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
-Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
-:class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Structured norms:
+Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
+:class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
+ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
 """
 
@@ -19,6 +20,8 @@ from dpsparse._core import (
     UserLossError,
 )
 from dpsparse.estimators import (
+    PrivateSimplexClassifier,
+    PrivateSimplexRegressor,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
     SparseClassifier,
@@ -26,7 +29,18 @@ from dpsparse.estimators import (
     path,
 )
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
-from dpsparse.mechanisms import FrankWolfe, PenalisedFrankWolfe
+from dpsparse.mechanisms import (
+    DualFrankWolfe,
+    FrankWolfe,
+    NoisyGradientFrankWolfe,
+    NoisyProximalGradient,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    PenalisedFrankWolfe,
+    SelectRefit,
+    SgdOutput,
+)
+from dpsparse.online import PrivateOnlineSimplex
 from dpsparse.polytopes import DisjointGroups, Vertices
 
 __all__ = [
@@ -35,18 +49,28 @@ __all__ = [
     "CustomLoss",
     "DisjointGroups",
     "DpsparseError",
+    "DualFrankWolfe",
     "FrankWolfe",
     "Hinge",
     "Huber",
     "InvalidArgumentError",
     "InvalidDataError",
     "Logistic",
+    "NoisyGradientFrankWolfe",
+    "NoisyProximalGradient",
     "NotSubmodularError",
+    "ObjectivePerturbation",
+    "OutputPerturbation",
     "PenalisedFrankWolfe",
     "Plan",
+    "PrivateOnlineSimplex",
+    "PrivateSimplexClassifier",
+    "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
     "PrivateSparseRegressor",
     "RandomnessError",
+    "SelectRefit",
+    "SgdOutput",
     "SparseClassifier",
     "SparseRegressor",
     "Squared",

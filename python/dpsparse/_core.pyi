@@ -20,6 +20,7 @@ __all__ = [
     "LaplaceEvent",
     "NotSubmodularError",
     "ObjectivePerturbationEvent",
+    "OnlineSimplex",
     "Plan",
     "PureEvent",
     "RandomnessError",
@@ -38,10 +39,13 @@ __all__ = [
     "gaussian_sigma",
     "loss_names",
     "non_private_gradient",
+    "non_private_release",
+    "non_private_simplex_scores",
     "path_exact",
     "plan_private",
     "rho_from_epsilon",
     "rounded_gaussian",
+    "theorem_4_iterations",
 ]
 
 class DpsparseError(ValueError): ...
@@ -244,6 +248,39 @@ class Plan:
     def noise_scales(self) -> list[float]: ...
     @property
     def predicted_excess_risk(self) -> float: ...
+    @property
+    def parameters(self) -> dict[str, float]: ...
+
+@final
+class OnlineSimplex:
+    @property
+    def vertex(self) -> int: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def horizon(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def regularisation(self) -> float: ...
+    @property
+    def certificate(self) -> Certificate: ...
+    def __new__(
+        cls,
+        epsilon: float,
+        delta: float,
+        *,
+        horizon: int,
+        n_features: int,
+        bound: float,
+        adjacency: str,
+        seed: int | None,
+    ) -> Self: ...
+    def update(self, costs: NDArray[np.float64]) -> None: ...
+    def regret_bound(self) -> float: ...
+    def to_secret_json(self) -> str: ...
+    @classmethod
+    def from_secret_json(cls, text: str) -> Self: ...
 
 @final
 class CoreSetFunction:
@@ -292,7 +329,10 @@ def loss_names() -> list[str]: ...
 def evaluate_loss(
     loss: tuple[str, float | None], z: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float | None, float]: ...
-def plan_private(statement: dict[str, Any], mechanism: str, options: str) -> Plan: ...
+def plan_private(statement: dict[str, Any], mechanism: str, options: str, private_scale: bool = False) -> Plan: ...
+def theorem_4_iterations(
+    n_samples: int, epsilon: float, lipschitz: float, diameter: float, width: float
+) -> int: ...
 def fit_private(
     plan: Plan,
     x: Any,
@@ -310,6 +350,12 @@ def non_private_gradient(
     theta: list[int],
     unit: float,
 ) -> tuple[NDArray[np.int64], int, float]: ...
+def non_private_simplex_scores(
+    statement: dict[str, Any], options: str, x: Any, y: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], int]: ...
+def non_private_release(
+    plan: Plan, x: Any, y: NDArray[np.float64], *, seed: int
+) -> tuple[NDArray[np.float64], float] | None: ...
 def exponential_mechanism(
     scores: NDArray[np.int64], sensitivity: int, epsilon: float, size: int = 1, seed: int | None = None
 ) -> NDArray[np.int64]: ...

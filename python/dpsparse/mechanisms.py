@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 
+from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
-from dpsparse._validation import flag, optional_finite, positive_integer
+from dpsparse._validation import flag, number, optional_finite, positive_integer
 
-__all__ = ["FrankWolfe", "PenalisedFrankWolfe"]
+__all__ = [
+    "DualFrankWolfe",
+    "FrankWolfe",
+    "NoisyGradientFrankWolfe",
+    "NoisyProximalGradient",
+    "ObjectivePerturbation",
+    "OutputPerturbation",
+    "PenalisedFrankWolfe",
+    "SelectRefit",
+    "SgdOutput",
+    "theorem_4_iterations",
+]
 
 
 @dataclass(frozen=True)
@@ -63,9 +76,242 @@ class PenalisedFrankWolfe:
     name: ClassVar[str] = "penalised-frank-wolfe"
 
 
-Mechanism: TypeAlias = FrankWolfe | PenalisedFrankWolfe
+@dataclass(frozen=True)
+class NoisyGradientFrankWolfe:
+    """Private Frank-Wolfe over the ball of any norm, with noisy gradients (Talwar et al., Algorithm 3; MECHANISMS M4).
 
-MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in (FrankWolfe, PenalisedFrankWolfe)}
+    Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n`` in scaled units.
+
+    Parameters
+    ----------
+    n_iter : int, optional
+        Number of steps T. None: a public rule that balances curvature and noise.
+    radius : float, optional
+        Size of the ball in scaled units; the intercept shares it. None: the estimator's, or the public default.
+    average_gradients : bool, default False
+        Whether a step uses a running mean of the noisy gradients: less noise, some delay.
+    """
+
+    n_iter: int | None = None
+    radius: float | None = None
+    average_gradients: bool = False
+    name: ClassVar[str] = "noisy-gradient-frank-wolfe"
+
+
+@dataclass(frozen=True)
+class NoisyProximalGradient:
+    """Private proximal gradient descent with noisy gradients (Bassily et al. 2014; Wang et al. 2017; MECHANISMS M4).
+
+    Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2``; the mean of the last half of the iterates
+    is released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n``.
+
+    Parameters
+    ----------
+    n_iter : int, optional
+        Number of steps T. None: a public rule.
+    alpha, ridge : float, optional
+        Penalties in scaled units. None: the estimator's, or 0. The intercept is not penalised.
+    step : float, optional
+        Length of a step. None: a public rule.
+    """
+
+    n_iter: int | None = None
+    alpha: float | None = None
+    ridge: float | None = None
+    step: float | None = None
+    name: ClassVar[str] = "noisy-proximal-gradient"
+
+
+@dataclass(frozen=True)
+class OutputPerturbation:
+    """Fit, then add noise (Chaudhuri et al. 2011; Kifer et al. 2012; Jain & Thakurta 2014, Theorem 1; MECHANISMS M7).
+
+    Neighbours: replace-one; mode "ridge" also add-remove. Needs a catalogued loss and a norm with a closed-form prox.
+
+    A norm alone does not make this private, although Theorem 1 of Kumar & Deisenroth (2019) says so: no norm is
+    strongly convex. Take the logistic loss, the l1 norm with ``alpha=0.01`` and n - 1 records ``x = (1, 1)``, ``y =
+    1``. Swapping the last record from ``(1, 0.5)`` to ``(0.5, 1)`` moves the minimiser from about ``(4.6, 0)`` to
+    ``(0, 4.6)``, at n = 100 and at n = 1000 alike: no noise that falls with n can hide that. Hence ``ridge=0`` is
+    refused in mode "ridge", and mode "early-stopping" takes a public number of steps instead.
+
+    Parameters
+    ----------
+    mode : {"ridge", "early-stopping"}, default "ridge"
+        "ridge": the minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2`` (the intercept is under the
+        ridge too), of sensitivity ``2 L R2 / (n ridge)``. "early-stopping": T proximal gradient steps of length eta, of
+        sensitivity ``2 L R2 eta T / n``, which needs no ridge.
+    noise : {"gaussian", "gamma", "laplace"}, default "gaussian"
+        Law of the noise: (epsilon, delta), or pure epsilon for the other two ("gamma" up to a delta of ``1e-30 * (1 +
+        exp(epsilon))`` for its floats).
+    ridge, alpha : float, optional
+        Penalties in scaled units. None: the estimator's; else a public rule for the ridge, and 0 for alpha.
+    n_iter : int, optional
+        T of mode "early-stopping". None: a public rule.
+    threshold : float, optional
+        Size of a prox of Omega that follows the release, in scaled units: post-processing, sparse again. None: 0.
+    """
+
+    mode: str = "ridge"
+    noise: str = "gaussian"
+    ridge: float | None = None
+    alpha: float | None = None
+    n_iter: int | None = None
+    threshold: float | None = None
+    name: ClassVar[str] = "output-perturbation"
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbation:
+    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Redberg et al. 2023; MECHANISMS M8).
+
+    The minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2 + <b, theta> / n``, b normal, with a little
+    noise on the output for the float error of the minimiser. Neighbours: replace-one or add-remove. Needs a catalogued
+    Lipschitz loss and a norm with a closed-form prox.
+
+    Parameters
+    ----------
+    ridge : float, optional
+        In scaled units; the intercept is under it too. None: the estimator's, or a public rule.
+    alpha : float, optional
+        Penalty in scaled units. None: the estimator's, or 0.
+    threshold : float, optional
+        Size of a prox of Omega that follows the release, in scaled units. None: 0.
+    """
+
+    ridge: float | None = None
+    alpha: float | None = None
+    threshold: float | None = None
+    name: ClassVar[str] = "objective-perturbation"
+
+
+@dataclass(frozen=True)
+class SgdOutput:
+    """Stochastic gradient descent over data-independent permutations, then noise (Wu et al. 2017; MECHANISMS M7).
+
+    Neighbours: replace-one. Sensitivity: ``2 k eta L R2 / b`` without a ridge, ``2 L R2 / (n ridge)`` with one. Needs a
+    catalogued loss; the norm is not used.
+
+    Parameters
+    ----------
+    noise : {"gaussian", "gamma", "laplace"}, default "gaussian"
+        Law of the noise: (epsilon, delta), or pure epsilon for the other two ("gamma" up to a delta of ``1e-30 * (1 +
+        exp(epsilon))`` for its floats).
+    n_passes : int, optional
+        Passes k over the data. None: 5.
+    batch_size : int, optional
+        Records b of a step. None: a public rule.
+    ridge : float, optional
+        In scaled units; the intercept is under it too. None: the estimator's, or 0.
+    step : float, optional
+        Length eta of a step without a ridge, at most ``2 / (beta R2**2)``. None: a public rule.
+    """
+
+    noise: str = "gaussian"
+    n_passes: int | None = None
+    batch_size: int | None = None
+    ridge: float | None = None
+    step: float | None = None
+    name: ClassVar[str] = "sgd-output"
+
+
+@dataclass(frozen=True)
+class SelectRefit:
+    """Select features or groups privately, then refit them by objective perturbation (MECHANISMS M10).
+
+    Neighbours: replace-one or add-remove. Needs a catalogued Lipschitz loss; ``norm`` is "l1" or disjoint groups.
+
+    Parameters
+    ----------
+    n_selected : int, optional
+        Features, or groups, to select. None: a public rule.
+    share : float, optional
+        Share of the zCDP budget for the selection. None: a public constant.
+    ridge : float, optional
+        Ridge of the refit in scaled units. None: the estimator's, or the public rule of objective perturbation.
+    """
+
+    n_selected: int | None = None
+    share: float | None = None
+    ridge: float | None = None
+    name: ClassVar[str] = "select-refit"
+
+
+@dataclass(frozen=True)
+class DualFrankWolfe:
+    """Private Frank-Wolfe on the dual (Kumar & Deisenroth 2019; Bach 2015; MECHANISMS M5, M6).
+
+    Parameters
+    ----------
+    variant : {"noisy-iterates", "selection"}, default "noisy-iterates"
+    n_iter : int, optional
+    alpha : float, optional
+    ridge : float, optional
+    threshold : float, optional
+    """
+
+    variant: str = "noisy-iterates"
+    n_iter: int | None = None
+    alpha: float | None = None
+    ridge: float | None = None
+    threshold: float | None = None
+    name: ClassVar[str] = "dual-frank-wolfe"
+
+
+def theorem_4_iterations(n_samples: int, epsilon: float, *, lipschitz: float, diameter: float, width: float) -> int:
+    """Return the number of iterations of Kumar & Deisenroth 2019, Theorem 4.
+
+    ``(diameter**4 * (n_samples * epsilon)**2 / (lipschitz * width)**2)**(1/3)``, at least 1, for Frank-Wolfe on the dual
+    over K. It counts neither the ridge nor constants of the noise: the public rule of :class:`DualFrankWolfe` does.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records n.
+    epsilon : float
+        Privacy parameter.
+    lipschitz : float
+        L1-Lipschitz constant of the dual: a bound on the largest entry of theta(s) over K, such as ``L R2 / ridge``.
+    diameter : float
+        Euclidean diameter of ``K = alpha |P|(F)``: ``2 * alpha * F.radius(2)``.
+    width : float
+        Gaussian width of K: ``alpha * F.gaussian_width().value``.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InvalidArgumentError
+        If an argument is not positive and finite.
+
+    Examples
+    --------
+    >>> from dpsparse.mechanisms import theorem_4_iterations
+    >>> theorem_4_iterations(1000, 1.0, lipschitz=1.0, diameter=1.0, width=1.0)
+    100
+    """
+    values = {"epsilon": epsilon, "lipschitz": lipschitz, "diameter": diameter, "width": width}
+    floats = {name: number(name, value) for name, value in values.items()}
+    for name, value in floats.items():
+        if not 0.0 < value < math.inf:
+            raise InvalidArgumentError(f"{name} must be positive and finite; got {value!r}")
+    return _core.theorem_4_iterations(positive_integer("n_samples", n_samples), **floats)
+
+
+Mechanism: TypeAlias = (
+    FrankWolfe
+    | PenalisedFrankWolfe
+    | NoisyGradientFrankWolfe
+    | NoisyProximalGradient
+    | OutputPerturbation
+    | ObjectivePerturbation
+    | SgdOutput
+    | SelectRefit
+    | DualFrankWolfe
+)
+
+MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(Mechanism)}
 
 # What an estimator and a mechanism may both set.
 _SHARED = ("n_iter", "radius", "alpha", "ridge")
@@ -115,15 +361,16 @@ def specification(mechanism: Mechanism, estimator: Any) -> tuple[str, str]:
         if options[name] is not None and options[name] != given:
             raise InvalidArgumentError(f"{name} is set on the mechanism and on the estimator, to different values")
         options[name] = given
-    return mechanism.name, json.dumps({name: _option(name, value) for name, value in options.items()})
+    kinds = {field.name: str(field.type) for field in fields(mechanism)}
+    return mechanism.name, json.dumps({name: _option(name, kinds[name], value) for name, value in options.items()})
 
 
-def _option(name: str, value: Any) -> Any:
-    """Check an option by its kind, so that the error names it."""
-    if name == "n_iter":
+def _option(name: str, kind: str, value: Any) -> Any:
+    """Check an option by its declared kind, so that the error names it."""
+    if kind == "int | None":
         return None if value is None else positive_integer(name, value)
-    if name in {"radius", "alpha", "ridge"}:
+    if kind == "float | None":
         return optional_finite(name, value)
-    if isinstance(value, str) or value is None:
-        return value
-    return flag(name, value)
+    if kind == "bool":
+        return flag(name, value)
+    return value if isinstance(value, str) else None

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse.set_functions import SetFunction
 
 __all__ = ["DisjointGroups", "Vertices"]
 
@@ -91,12 +92,16 @@ class Vertices:
 
 def specification(norm: Any) -> dict[str, Any]:
     """Return what the Rust core takes for a ``norm`` argument."""
+    given: dict[str, Any] = {"name": norm, "groups": None, "vertices": None, "function": None}
     if isinstance(norm, DisjointGroups):
-        return {"name": "groups", "groups": norm.index_lists(), "vertices": None}
+        return given | {"name": "groups", "groups": norm.index_lists()}
     if isinstance(norm, Vertices):
-        return {"name": "vertices", "groups": None, "vertices": norm.rows()}
+        return given | {"name": "vertices", "vertices": norm.rows()}
+    if isinstance(norm, SetFunction):
+        return given | {"name": "set-function", "function": norm._core}
     if isinstance(norm, str):
-        return {"name": norm, "groups": None, "vertices": None}
+        return given
     raise InvalidArgumentError(
-        f"norm must be 'l1', 'linf', 'simplex', DisjointGroups(...) or Vertices(...), got {type(norm).__name__}"
+        "norm must be 'l1', 'linf', 'simplex', DisjointGroups(...), Vertices(...) or a set function, got "
+        f"{type(norm).__name__}"
     )

@@ -3,7 +3,11 @@
 use serde::de::DeserializeOwned;
 
 use super::frank_wolfe;
-use super::{Domain, Plan, Problem};
+use super::simplex_sampling::SimplexSampling;
+use super::{
+    Domain, DualFrankWolfe, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation,
+    OutputPerturbation, Plan, Problem, SelectRefit, SgdOutput,
+};
 use crate::error::{Error, Result};
 use crate::privacy::{Geometry, Target};
 
@@ -13,8 +17,15 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// A norm that it does not take, or a `row_norm` that it does not use.
-    fn geometry(&self, domain: &Domain, intercept: bool, row_norm: Option<f64>)
-    -> Result<Geometry>;
+    fn geometry(
+        &self,
+        domain: &Domain,
+        intercept: bool,
+        row_norm: Option<f64>,
+    ) -> Result<Geometry> {
+        let _ = (domain, intercept, row_norm);
+        Ok(Geometry::Uncentred)
+    }
 
     /// A bound on |<theta, x>| over the models that it considers, for the table of a user's loss (MECHANISMS M1).
     ///
@@ -53,6 +64,14 @@ const fn entry<M: Mechanism + DeserializeOwned + 'static>(name: &'static str) ->
 pub const CATALOGUE: &[Entry] = &[
     entry::<frank_wolfe::Constrained>("frank-wolfe"),
     entry::<frank_wolfe::Penalised>("penalised-frank-wolfe"),
+    entry::<NoisyFrankWolfe>("noisy-gradient-frank-wolfe"),
+    entry::<NoisyProximalGradient>("noisy-proximal-gradient"),
+    entry::<OutputPerturbation>("output-perturbation"),
+    entry::<ObjectivePerturbation>("objective-perturbation"),
+    entry::<SgdOutput>("sgd-output"),
+    entry::<SelectRefit>("select-refit"),
+    entry::<SimplexSampling>("simplex-sampling"),
+    entry::<DualFrankWolfe>("dual-frank-wolfe"),
 ];
 
 /// The mechanism of a name with its options as a JSON object; absent options keep their defaults.

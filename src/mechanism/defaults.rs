@@ -23,3 +23,64 @@ pub const RESIDUAL_BOUND: f64 = 2.0;
 
 /// Largest number of iterations that the public rule considers.
 pub const MAX_ITER: usize = 2_000;
+
+/// Margin at which the table of a user's loss ends where nothing bounds the coefficients.
+pub const USER_LOSS_MARGIN: f64 = 64.0;
+
+/// Step of noisy proximal gradient descent in units of 1/(beta R2^2): the mean Hessian of real records is far below the
+/// bound beta R2^2.
+pub const DESCENT_STEP_SIZE: f64 = 8.0;
+
+/// Guess of |theta*|_2 in scaled units that sets the total length of a noisy descent.
+pub const DESCENT_DISTANCE: f64 = 4.0;
+
+/// Fewest and most steps of a noisy descent that the public rule takes.
+pub const DESCENT_STEPS: (usize, usize) = (20, 300);
+
+/// Share of epsilon that ln(1 + kappa) of objective perturbation takes at the least ridge (RIVALS.md's prototype on a9a).
+pub const OBJECTIVE_CURVATURE_SHARE: f64 = 0.1;
+
+/// Factor on that ridge (RIVALS.md's prototype on a9a).
+pub const OBJECTIVE_RIDGE_FACTOR: f64 = 3.0;
+
+/// Guess of |theta*|_2 in scaled units for early-stopped output perturbation.
+pub const OUTPUT_DISTANCE: f64 = 4.0;
+
+/// Weight of the noise in the ridge of output perturbation.
+pub const OUTPUT_RIDGE: f64 = 0.1;
+
+/// Least ridge of the public rules, in units of beta R2^2: keeps the proved number of steps of the minimiser below 1e7.
+pub const LEAST_RIDGE: f64 = 1e-5;
+
+/// Passes of stochastic gradient descent.
+pub const SGD_PASSES: usize = 5;
+
+/// Share of the zCDP budget that selection spends before a refit.
+pub const SELECT_SHARE: f64 = 0.3;
+
+/// Features selected per square root of n sqrt(rho).
+pub const SELECT_SIZE: f64 = 0.4;
+
+/// How far a coefficient moves when its feature is selected, in scaled units.
+pub const SELECT_STEP: f64 = 1.0;
+
+/// Share of the zCDP budget that private ranges of the features spend.
+pub const SCALE_SHARE: f64 = 0.1;
+
+/// Quantile at the lower end of a private range.
+pub const SCALE_LEVEL: f64 = 0.1;
+
+/// What a private range is widened by on each side, in units of its width.
+pub const SCALE_MARGIN: f64 = 0.25;
+
+/// Curvature constant of Frank-Wolfe on the dual, per unit of (2 |K|)^2/ridge, which is the worst case.
+pub const DUAL_CURVATURE: f64 = 0.1;
+
+/// Fewest and most steps on the dual that the public rule takes.
+pub const DUAL_STEPS: (usize, usize) = (10, 300);
+
+/// Share of the zCDP that the release of theta(s_T) takes after a selection.
+pub const DUAL_RELEASE_SHARE: f64 = 0.5;
+
+/// Draws of a normal vector that the width of K is simulated with where no formula is known.
+pub const DUAL_WIDTH_SAMPLES: usize = 64;

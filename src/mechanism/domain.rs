@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::norm::SetFunctionNorm;
 use crate::polytope::{GroupBall, LinfBall, Polytope, SignedCoordinates, VertexList};
-use crate::set_function::{SetFunction, Structure};
+use crate::set_function::{Cardinality, ConcaveCardinality, GroupCover, SetFunction, Structure};
 
 /// What shapes the models: the norm that is bounded or penalised, or an explicit set of vertices.
 #[derive(Debug, Clone)]
@@ -63,6 +64,54 @@ impl Domain {
                 );
             }
         })
+    }
+
+    /// Omega, for mechanisms that use its prox or minimise over its ball.
+    ///
+    /// # Errors
+    /// The simplex and explicit vertices, which are no norms; a set function on another number of features, or one whose
+    /// f(|theta|) is no norm and whose f(theta) is no seminorm.
+    pub fn norm(&self, n_features: usize) -> Result<Arc<SetFunctionNorm>> {
+        self.check_features(n_features)?;
+        let function: Arc<dyn SetFunction> = match self {
+            Domain::L1 => Arc::new(Cardinality::new(n_features)?),
+            Domain::Linf => Arc::new(ConcaveCardinality::new(vec![1.0; n_features])?),
+            Domain::Groups(groups) => Arc::new(GroupCover::new(groups, None, n_features)?),
+            Domain::SetFunction(function) => function.clone(),
+            Domain::Simplex | Domain::Vertices(_) => {
+                return Err(Error::invalid(
+                    "norm",
+                    "must be \"l1\", \"linf\", DisjointGroups(...) or a set function for this mechanism: the simplex and \
+                     explicit vertices have no prox; use frank-wolfe",
+                ));
+            }
+        };
+        Ok(Arc::new(SetFunctionNorm::new(function)?))
+    }
+
+    /// Whether Omega has a closed-form prox, reviewed and with a float error that is proved, and is convex whatever a user's
+    /// code says: the prox then works on the declared structure alone, whose weights are checked here.
+    pub fn is_reviewed(&self) -> bool {
+        let Domain::SetFunction(function) = self else {
+            return true;
+        };
+        let positive = |weights: &[f64]| weights.iter().all(|w| w.is_finite() && *w >= 0.0);
+        let mut structure = function.structure();
+        loop {
+            return match structure {
+                Structure::Scaled(scale, inner) if scale > 0.0 => {
+                    structure = inner.structure();
+                    continue;
+                }
+                Structure::Modular(weights) => positive(weights),
+                Structure::Blocks(blocks) => blocks
+                    .iter()
+                    .all(|b| positive(&b.gains) && b.gains.is_sorted_by(|a, b| a >= b)),
+                Structure::Laminar(groups) => positive(groups.weights()),
+                Structure::Cut(graph) => graph.is_chain() && positive(graph.weights()),
+                _ => false,
+            };
+        }
     }
 
     /// Refuses a set function on another number of features.

@@ -3,6 +3,7 @@
 pub mod directed;
 pub mod enclosure;
 pub mod kernel;
+pub mod linear;
 pub mod normal;
 pub mod quadrature;
 pub mod search;

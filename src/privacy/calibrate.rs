@@ -42,11 +42,27 @@ pub fn calibrate<E: From<Error>>(
     delta: f64,
     bracket: (f64, f64),
 ) -> std::result::Result<f64, E> {
-    check_epsilon(epsilon)?;
-    check_delta(delta)?;
     if count == 0 {
+        check_epsilon(epsilon)?;
+        check_delta(delta)?;
         return Err(Error::invalid("count", "must be at least 1").into());
     }
+    let make_events = |parameter| Ok(vec![(make_event(parameter)?, count)]);
+    calibrate_events(make_events, epsilon, delta, bracket)
+}
+
+/// As [`calibrate`], for a release of several kinds of events, all made from the one parameter.
+///
+/// # Errors
+/// As [`calibrate`].
+pub fn calibrate_events<E: From<Error>>(
+    make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
+    epsilon: f64,
+    delta: f64,
+    bracket: (f64, f64),
+) -> std::result::Result<f64, E> {
+    check_epsilon(epsilon)?;
+    check_delta(delta)?;
     let (low, high) = bracket;
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Err(Error::invalid(
@@ -57,12 +73,21 @@ pub fn calibrate<E: From<Error>>(
     }
     let private = |parameter: f64| -> std::result::Result<bool, E> {
         let mut accountant = Accountant::new();
-        accountant.add(make_event(parameter)?, count)?;
+        for (event, count) in make_events(parameter)? {
+            accountant.add(event, count)?;
+        }
         Ok(meets(&accountant, epsilon, delta)?)
     };
     match (private(low)?, private(high)?) {
         (true, true) => {
-            let lower_is_noisier = make_event(low)?.renyi(2.0) <= make_event(high)?.renyi(2.0);
+            let cost = |parameter: f64| -> std::result::Result<f64, E> {
+                let events = make_events(parameter)?;
+                let costs = events
+                    .iter()
+                    .map(|(event, count)| *count as f64 * event.renyi(2.0));
+                Ok(costs.sum())
+            };
+            let lower_is_noisier = cost(low)? <= cost(high)?;
             Ok(if lower_is_noisier { high } else { low })
         }
         (true, false) => bisect(private, high, low, WIDTH),

@@ -36,4 +36,30 @@ impl Budget {
             )),
         }
     }
+
+    /// Takes all of `events` off the plan, in order.
+    ///
+    /// # Errors
+    /// As [`Budget::spend`].
+    pub(in crate::privacy) fn spend_all(&mut self, events: &[(Event, u64)]) -> Result<()> {
+        for (event, count) in events {
+            for _ in 0..*count {
+                self.spend(event)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a plan that was not spent to its end.
+    ///
+    /// # Errors
+    /// [`Error::BudgetExceeded`] where something is left.
+    pub(in crate::privacy) fn finished(&self) -> Result<()> {
+        if self.planned.is_empty() {
+            return Ok(());
+        }
+        Err(Error::BudgetExceeded(
+            "the mechanism did not ask for all the answers of its plan".into(),
+        ))
+    }
 }

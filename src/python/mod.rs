@@ -6,6 +6,7 @@ pub(crate) mod error;
 mod exact;
 mod loss;
 mod noise;
+mod online;
 mod private;
 mod records;
 mod selection;
@@ -26,5 +27,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     selection::register(module)?;
     set_function::register(module)?;
     noise::register(module)?;
-    private::register(module)
+    private::register(module)?;
+    online::register(module)
 }

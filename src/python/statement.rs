@@ -7,6 +7,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use super::error::UserLossError;
+use super::set_function::CoreSetFunction;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
 use crate::mechanism::{Domain, Mechanism, Problem};
@@ -83,10 +84,14 @@ struct NormSpec {
     name: String,
     groups: Option<Vec<Vec<usize>>>,
     vertices: Option<Vec<Vec<f64>>>,
+    function: Option<Py<CoreSetFunction>>,
 }
 
 impl NormSpec {
     fn domain(&self) -> Result<Domain> {
+        if let Some(function) = &self.function {
+            return Ok(Domain::SetFunction(function.get().function()));
+        }
         match (self.name.as_str(), &self.groups, &self.vertices) {
             ("l1", ..) => Ok(Domain::L1),
             ("linf", ..) => Ok(Domain::Linf),

@@ -2,5 +2,14 @@
 
 from dpsparse.estimators.exact import SparseClassifier, SparseRegressor, path
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse.estimators.simplex import PrivateSimplexClassifier, PrivateSimplexRegressor
 
-__all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor", "SparseClassifier", "SparseRegressor", "path"]
+__all__ = [
+    "PrivateSimplexClassifier",
+    "PrivateSimplexRegressor",
+    "PrivateSparseClassifier",
+    "PrivateSparseRegressor",
+    "SparseClassifier",
+    "SparseRegressor",
+    "path",
+]

@@ -30,6 +30,11 @@ class _PrivateSparse(BaseEstimator):
     def _target_statement(self) -> dict[str, Any]:
         """Public facts about y."""
 
+    def _private_scale(self) -> bool:
+        if self.scale not in (None, "private"):
+            raise InvalidArgumentError("scale must be None or 'private'")
+        return self.scale is not None
+
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = bound_arrays(self.bounds)
         if self.adjacency == "add-remove":
@@ -83,7 +88,7 @@ class _PrivateSparse(BaseEstimator):
         statement = self._statement(
             positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
-        return _core.plan_private(statement, mechanism, options)
+        return _core.plan_private(statement, mechanism, options, self._private_scale())
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
@@ -142,6 +147,9 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups); longer rows are
         shortened. None: sqrt(n_features).
+    scale : {None, "private"}, default None
+        "private": part of the budget first finds a range for each feature (two quantiles by the exponential mechanism),
+        to which the features are then scaled: for public bounds that are much wider than the data. X must be dense.
     classes : pair of labels, optional
         The two public labels; the second is the positive one. None: read from y, recorded as an assumption.
     fit_intercept : bool, default True
@@ -208,6 +216,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         mechanism: Any = "auto",
         bounds: Any = (-1.0, 1.0),
         row_norm: float | None = None,
+        scale: str | None = None,
         classes: Any = None,
         fit_intercept: bool = True,
         n_iter: int | None = None,
@@ -227,6 +236,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         self.mechanism = mechanism
         self.bounds = bounds
         self.row_norm = row_norm
+        self.scale = scale
         self.classes = classes
         self.fit_intercept = fit_intercept
         self.n_iter = n_iter
@@ -308,6 +318,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Clamp of the residual of the squared loss, in scaled units. None: 2. Other losses take none.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups).
+    scale : {None, "private"}, default None
+        "private": part of the budget first finds a range for each feature; see :class:`PrivateSparseClassifier`.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.
     n_iter : int, optional
@@ -361,6 +373,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         y_bounds: Any = (-1.0, 1.0),
         residual_bound: float | None = None,
         row_norm: float | None = None,
+        scale: str | None = None,
         fit_intercept: bool = True,
         n_iter: int | None = None,
         ridge: float | None = None,
@@ -381,6 +394,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         self.y_bounds = y_bounds
         self.residual_bound = residual_bound
         self.row_norm = row_norm
+        self.scale = scale
         self.fit_intercept = fit_intercept
         self.n_iter = n_iter
         self.ridge = ridge

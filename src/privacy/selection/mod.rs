@@ -5,13 +5,15 @@
 //!
 //! Reading order: [`InverseTemperature`] (eta and integer bounds on eta d / ln 2), `dyadic_classes` (a class
 //! and a member of it, drawn exactly), [`exponential`] (one candidate), [`sign`] (one sign), [`cosh_groups`]
-//! (one group).
+//! (one group), [`minkowski`] (one vertex of a sum of simple polytopes).
 
 pub mod cosh_groups;
 mod dyadic_classes;
 pub mod exponential;
 mod inverse_temperature;
+pub mod minkowski;
 pub mod sign;
 
 pub use exponential::ExponentialMechanism;
 pub use inverse_temperature::InverseTemperature;
+pub use minkowski::{MinkowskiSelection, Shape, Summand};

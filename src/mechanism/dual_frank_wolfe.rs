@@ -1,0 +1,350 @@
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::minimiser::check_loss;
+use super::minkowski::summands;
+use super::noisy_gradient::row_bound;
+use super::output_perturbation::default_ridge;
+use crate::error::{Error, Result};
+use crate::mechanism::defaults::{
+    DUAL_CURVATURE, DUAL_RELEASE_SHARE, DUAL_STEPS, DUAL_WIDTH_SAMPLES,
+};
+use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::norm::{Norm, SetFunctionNorm};
+use crate::polytope::{NormOrder, Simulation, base, symmetric};
+use crate::privacy::answer::{DualIterates, DualPlan, MinimiserFacts};
+use crate::privacy::event::Event;
+use crate::privacy::noise::source::Source;
+use crate::privacy::{BoundedData, Target};
+use crate::prox::Scratch;
+
+/// How a step of the dual is made private.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// Every step releases a noisy theta(s_t); the vertex is the greedy one at it, and the weighted mean of the releases is
+    /// free.
+    #[default]
+    NoisyIterates,
+    /// Every step chooses a vertex, one exact choice per Minkowski summand of K; then one noisy release of theta(s_T).
+    Selection,
+}
+
+/// Private Frank-Wolfe on the dual of mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 (Kumar & Deisenroth 2019, Algorithms
+/// 1 and 2, with their Eq. (13) paid for; Bach 2015; MECHANISMS M5, M6).
+///
+/// The dual is max over s in K, K = alpha |P|(F) (alpha B(F) for a seminorm), of min over theta of mean loss + (ridge/2)
+/// |theta|^2 + <s, theta>, whose minimiser theta(s) is its gradient. From s_0 = 0, s_{t+1} = s_t + 2/(t + 2) (v_t - s_t), v_t a
+/// vertex of K with a large <v_t, theta(s_t)>. The intercept is a column under the ridge and not in K.
+///
+/// **Eq. (13) reads the data**: theta(s) of a private s is not post-processing. "noisy-iterates" releases theta(s_t) with noise at
+/// every step, and its mean with weights t + 1, the mean that belongs to s_T (Bach 2015), costs nothing more; "selection"
+/// pays for one release of theta(s_T).
+///
+/// **Neighbours**: replace-one or add-remove. **Sensitivity** of theta(s): 2 L R2/(n ridge), float error included
+/// ([`DualPlan`]); KD's printed scale L |K| sqrt(8 T ln(1/delta))/(n epsilon) bounds no such thing. **Privacy**: T Gaussian events by
+/// the exact Gaussian curve, or T zero-concentrated ones ([`crate::privacy::selection::MinkowskiSelection`]) and one
+/// Gaussian. **Needs** a catalogued loss and ridge > 0. The norm may be anything, a user's oracle included: it sees
+/// released vectors only.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DualFrankWolfe {
+    /// Noisy iterates or selection.
+    pub variant: Variant,
+    /// T; None: a public rule, see [`DualFrankWolfe`]'s plan.
+    pub n_iter: Option<usize>,
+    /// alpha in scaled units; must be given.
+    pub alpha: Option<f64>,
+    /// Ridge in scaled units; None: the public rule of output perturbation.
+    pub ridge: Option<f64>,
+    /// tau of a prox that follows the release (post-processing), in scaled units; None: 0.
+    pub threshold: Option<f64>,
+}
+
+/// Most iterations that a plan takes.
+const MOST: usize = 1 << 20;
+
+/// T = (Gamma^4 (n epsilon)^2/(L G)^2)^(1/3), the number of iterations of Kumar & Deisenroth 2019, Theorem 4, for a K of
+/// diameter Gamma and Gaussian width G and a dual with L1-Lipschitz constant L; at least 1.
+///
+/// It takes no constants of the noise and no ridge, so the public rule of [`DualFrankWolfe`] is another one.
+///
+/// ```
+/// assert_eq!(dpsparse::mechanism::theorem_4_iterations(1000, 1.0, 1.0, 1.0, 1.0), 100);
+/// ```
+pub fn theorem_4_iterations(
+    n_samples: usize,
+    epsilon: f64,
+    lipschitz: f64,
+    diameter: f64,
+    width: f64,
+) -> usize {
+    let t = (diameter.powi(4) * (n_samples as f64 * epsilon / (lipschitz * width)).powi(2)).cbrt();
+    t.round().max(1.0) as usize
+}
+
+#[derive(Debug)]
+struct DualFrankWolfePlan {
+    problem: Problem,
+    norm: Arc<SetFunctionNorm>,
+    dual: DualPlan,
+    variant: Variant,
+    n_iter: usize,
+    alpha: f64,
+    ridge: f64,
+    threshold: f64,
+    /// Bound on |s|_2 over K.
+    reach: f64,
+    delta: f64,
+    predicted_excess_risk: f64,
+}
+
+/// Size and Gaussian width of the dual ball.
+fn dual_ball(norm: &SetFunctionNorm) -> Result<(f64, f64)> {
+    let f = norm.function();
+    let simulation = Simulation {
+        n_samples: DUAL_WIDTH_SAMPLES,
+        seed: 0,
+    };
+    Ok(if f.is_monotone() {
+        (
+            symmetric::radius(f, NormOrder::Two)?.value,
+            symmetric::gaussian_width(f, simulation)?.value,
+        )
+    } else {
+        (
+            base::radius(f, NormOrder::Two)?.value,
+            base::gaussian_width(f, simulation)?.value,
+        )
+    })
+}
+
+impl Mechanism for DualFrankWolfe {
+    fn margin_bound(&self, _: &Domain, _: usize, _: bool, _: Target) -> Result<f64> {
+        Ok(1.0) // users' own losses are refused by the plan
+    }
+
+    /// T minimises what Frank-Wolfe leaves after T steps, 2 C/(T + 2) with C = c (2 |K|)^2/ridge (KD Theorem 2; c tuned, the
+    /// worst case is 1), plus the noise in a step, sigma sqrt(T) width(K), sigma the noise of one release with the whole
+    /// budget.
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        let delta = problem.validate()?;
+        let alpha = match self.alpha {
+            Some(alpha) if alpha.is_finite() && alpha > 0.0 => alpha,
+            Some(_) => return Err(Error::invalid("alpha", "must be positive and finite")),
+            None => {
+                return Err(Error::invalid(
+                    "alpha",
+                    "must be given for dual-frank-wolfe",
+                ));
+            }
+        };
+        let threshold = self.threshold.unwrap_or(0.0);
+        if !(threshold.is_finite() && threshold >= 0.0) {
+            return Err(Error::invalid(
+                "threshold",
+                "must be non-negative and finite",
+            ));
+        }
+        if self.n_iter.is_some_and(|t| t == 0 || t > MOST) {
+            let problem = format!("must be between 1 and {MOST}");
+            return Err(Error::invalid("n_iter", problem));
+        }
+        check_loss(&problem)?;
+        let norm = domain.norm(problem.schema.n_features())?;
+        let ridge = match self.ridge {
+            Some(ridge) => ridge,
+            None => default_ridge(&problem, delta)?,
+        };
+        let (radius, width) = dual_ball(&norm)?;
+        let (reach, width) = (alpha * radius * (1.0 + 1e-9), alpha * width);
+        let facts = MinimiserFacts {
+            prox_error: 0.0,
+            lipschitz: lipschitz(&problem, ridge, reach)?,
+            smoothness: problem.loss.smoothness(),
+            rows: row_bound(&problem),
+            ridge,
+            alpha,
+            n_samples: problem.n_samples,
+            columns: problem.schema.n_columns(),
+            adjacency: problem.adjacency,
+            records_per_person: problem.records_per_person,
+        };
+        let epsilon = problem.epsilon;
+        let one = DualPlan::noisy_iterates(facts, reach, 1, epsilon, delta)?.output_scale();
+        let curvature = DUAL_CURVATURE * (2.0 * reach).powi(2) / ridge;
+        let excess = |t: usize| {
+            let t = t as f64;
+            2.0 * curvature / (t + 2.0) + one * t.sqrt() * width
+        };
+        let n_iter = self.n_iter.unwrap_or_else(|| {
+            (DUAL_STEPS.0..=DUAL_STEPS.1)
+                .min_by(|&a, &b| excess(a).total_cmp(&excess(b)))
+                .unwrap_or(DUAL_STEPS.0)
+        });
+        let dual = match self.variant {
+            Variant::NoisyIterates => {
+                DualPlan::noisy_iterates(facts, reach, n_iter as u64, epsilon, delta)?
+            }
+            Variant::Selection => DualPlan::selection(
+                facts,
+                reach,
+                summands(norm.function(), alpha)?,
+                norm.n_features(),
+                n_iter as u64,
+                DUAL_RELEASE_SHARE,
+                epsilon,
+                delta,
+            )?,
+        };
+        // The weighted mean of T releases has 4/3 of the variance of one with the whole budget, about.
+        let noise = match self.variant {
+            Variant::NoisyIterates => 4.0 / 3.0 * one * one,
+            Variant::Selection => dual.output_scale().powi(2),
+        };
+        let trace = facts.smoothness * facts.rows * facts.rows * problem.curvature()
+            + facts.columns as f64 * ridge;
+        Ok(Box::new(DualFrankWolfePlan {
+            predicted_excess_risk: excess(n_iter) + 0.5 * trace * noise,
+            problem,
+            norm,
+            dual,
+            variant: self.variant,
+            n_iter,
+            alpha,
+            ridge,
+            threshold,
+            reach,
+            delta,
+        }))
+    }
+}
+
+/// L. For the squared loss 0 = <theta(s), gradient> gives ridge |theta(s)|^2 + <s, theta(s)> <= mean of z (y - z) <= 1/4, as
+/// targets fill [-1, 1], so |theta(s)| <= (|s| + sqrt(|s|^2 + ridge))/(2 ridge), and around theta(s) the residual is at most
+/// 1 + R2 |theta(s)|. Beyond that the derivative is clamped, which changes no minimiser (MECHANISMS M6); where there are more
+/// records than n_public it may, and the sensitivity is that of the clamped loss.
+fn lipschitz(problem: &Problem, ridge: f64, reach: f64) -> Result<f64> {
+    if let Some(lipschitz) = problem.loss.lipschitz() {
+        return Ok(lipschitz);
+    }
+    if problem.residual_bound.is_some() {
+        return Err(Error::invalid(
+            "residual_bound",
+            "is not used by dual-frank-wolfe, which derives the bound from the ridge; leave it at None",
+        ));
+    }
+    let size = (reach + (reach * reach + ridge).sqrt()) / (2.0 * ridge);
+    Ok((row_bound(problem) * size + 1.0) * (1.0 + 1e-12))
+}
+
+impl Plan for DualFrankWolfePlan {
+    fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    fn describe(&self) -> String {
+        let kind = match self.variant {
+            Variant::NoisyIterates => "noisy iterates",
+            Variant::Selection => "selection and one release",
+        };
+        let mut text = format!(
+            "dual-frank-wolfe by {kind} with penalty {}, ridge {:.6}, {} iterations",
+            self.alpha, self.ridge, self.n_iter
+        );
+        if self.threshold > 0.0 {
+            text += &format!(", then a prox of {}", self.threshold);
+        }
+        text
+    }
+
+    fn certified(&self) -> bool {
+        true
+    }
+
+    fn assumptions(&self) -> Vec<String> {
+        super::minimiser::assumptions(self.problem.adjacency)
+    }
+
+    fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    fn n_iter(&self) -> usize {
+        self.n_iter
+    }
+
+    fn events(&self) -> Vec<(Event, u64)> {
+        self.dual.events().to_vec()
+    }
+
+    fn noise_scale(&self) -> f64 {
+        self.dual.output_scale()
+    }
+
+    fn predicted_excess_risk(&self) -> f64 {
+        self.predicted_excess_risk
+    }
+
+    fn execute(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Outcome> {
+        let loss = self.problem.loss.as_ref();
+        let mut answer = DualIterates::new(data, loss, &self.dual, source)?;
+        let (p, columns) = (self.norm.n_features(), data.n_columns());
+        let (mut s, mut mean) = (vec![0.0; columns], vec![0.0; columns]);
+        let mut vertex = vec![0.0; p];
+        for t in 0..self.n_iter {
+            let weight = 2.0 / (t as f64 + 2.0);
+            match self.variant {
+                Variant::NoisyIterates => {
+                    let theta = answer.release(&s)?;
+                    for (mean, theta) in mean.iter_mut().zip(&theta) {
+                        *mean += weight * (theta - *mean);
+                    }
+                    self.norm.vertex(&theta[..p], &mut vertex)?;
+                    vertex.iter_mut().for_each(|v| *v *= self.alpha);
+                    self.shorten(&mut vertex);
+                }
+                Variant::Selection => answer.choose(&s, &mut vertex)?,
+            }
+            for (s, v) in s.iter_mut().zip(&vertex) {
+                *s += weight * (v - *s);
+            }
+            progress(t + 1, self.n_iter)?;
+        }
+        let mut scaled = match self.variant {
+            Variant::NoisyIterates => mean,
+            Variant::Selection => answer.release(&s)?,
+        };
+        let (events, secure) = answer.finish()?;
+        if self.threshold > 0.0 {
+            let released = scaled[..p].to_vec();
+            let mut scratch = Scratch::default();
+            (self.norm).prox(&released, self.threshold, &mut scaled[..p], &mut scratch)?;
+        }
+        Ok(Outcome {
+            scaled,
+            events,
+            secure,
+        })
+    }
+}
+
+impl DualFrankWolfePlan {
+    /// No vertex of a submodular function is longer than `reach`; a user's oracle that is none may give one, and must not
+    /// leave the set that the plan was made for.
+    fn shorten(&self, vertex: &mut [f64]) {
+        let size = crate::numeric::linear::norm2(vertex);
+        if size.is_nan() {
+            vertex.fill(0.0);
+        } else if size > self.reach {
+            let factor = self.reach / size * (1.0 - 1e-12);
+            vertex.iter_mut().for_each(|v| *v *= factor);
+        }
+    }
+}

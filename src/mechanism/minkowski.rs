@@ -1,0 +1,134 @@
+//! The dual ball of a norm as a sum of simple polytopes (MECHANISMS M5).
+
+use crate::error::{Error, Result};
+use crate::privacy::selection::{Shape, Summand};
+use crate::set_function::{Groups, SetFunction, Structure};
+
+/// `scale` times K, K = |P|(F) for a cover F and B(F) for a cut, as a Minkowski sum: one cross for every group, one segment
+/// for every edge of positive weight.
+///
+/// A block with h(k) = a min(k, 1) + b k (k = 1 and k = p of concave functions of the cardinality, and sums of the two) is
+/// a cover by one group and by single features. So is the contiguous range: p - 1 + max A - min A + 1 counts the {k, ...} with
+/// k >= 1 and the {..., k} with k < p - 1 that meet A, and V.
+pub(super) fn summands(f: &dyn SetFunction, scale: f64) -> Result<Vec<Summand>> {
+    let mut found = Vec::new();
+    let mut add = |weight: f64, shape: Shape| {
+        if weight > 0.0 {
+            found.push(Summand {
+                weight: weight * scale,
+                shape,
+            });
+        }
+    };
+    match f.structure() {
+        Structure::Scaled(factor, inner) => return summands(inner, factor * scale),
+        Structure::Modular(weights) => {
+            for (j, &weight) in weights.iter().enumerate() {
+                add(weight, Shape::Cross(vec![j as u32]));
+            }
+        }
+        Structure::Laminar(groups) | Structure::Cover(groups) => cover(groups, &mut add),
+        Structure::Blocks(blocks) => {
+            for block in blocks {
+                let members: Vec<u32> = block.members.iter().map(|&j| j as u32).collect();
+                let rest = block.gains.get(1).copied().unwrap_or(0.0);
+                if block.gains.iter().skip(1).any(|&gain| gain != rest) {
+                    return Err(unknown());
+                }
+                if rest > 0.0 {
+                    (members.iter()).for_each(|&j| add(rest, Shape::Cross(vec![j])));
+                }
+                add(block.gains[0] - rest, Shape::Cross(members));
+            }
+        }
+        Structure::Cut(graph) => {
+            for (&(i, j), &weight) in graph.edges().iter().zip(graph.weights()) {
+                add(weight, Shape::Segment(i, j));
+            }
+        }
+        Structure::ContiguousRange => {
+            let p = f.n_features() as u32;
+            for k in 1..p {
+                add(1.0, Shape::Cross((k..p).collect()));
+                add(1.0, Shape::Cross((0..k).collect()));
+            }
+            add(1.0, Shape::Cross((0..p).collect()));
+        }
+        Structure::General => return Err(unknown()),
+    }
+    Ok(found)
+}
+
+fn cover(groups: &Groups, add: &mut impl FnMut(f64, Shape)) {
+    for g in 0..groups.len() {
+        add(
+            groups.weights()[g],
+            Shape::Cross(groups.members(g).to_vec()),
+        );
+    }
+}
+
+fn unknown() -> Error {
+    Error::invalid(
+        "variant",
+        "\"selection\" takes covers (l1, linf, groups, trees), contiguous ranges and cuts, whose dual ball is a sum of polytopes \
+         with few vertices; use variant=\"noisy-iterates\", which takes every norm",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lovasz;
+    use crate::set_function::{
+        Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, LogDet, scaled,
+    };
+    use std::sync::Arc;
+
+    /// The support function of the sum.
+    fn support(summands: &[Summand], theta: &[f64]) -> f64 {
+        let one = |summand: &Summand| match &summand.shape {
+            Shape::Cross(members) => members
+                .iter()
+                .map(|&j| theta[j as usize].abs())
+                .fold(0.0, f64::max),
+            Shape::Segment(i, j) => (theta[*i as usize] - theta[*j as usize]).abs(),
+        };
+        summands.iter().map(|s| s.weight * one(s)).sum()
+    }
+
+    #[test]
+    fn the_sum_supports_the_norm() {
+        let theta = [0.3, -2.0, 0.0, 1.25, -0.5];
+        let groups = [vec![0, 1, 2], vec![1, 2, 3], vec![4], vec![0, 4]];
+        let weights = Some(vec![1.0, 0.5, 2.0, 0.0]);
+        let functions: Vec<Arc<dyn SetFunction>> = vec![
+            Arc::new(Cardinality::new(5).unwrap()),
+            Arc::new(ConcaveCardinality::new(vec![1.0; 5]).unwrap()),
+            Arc::new(ConcaveCardinality::new(vec![3.0, 3.5, 4.0, 4.5, 5.0]).unwrap()),
+            Arc::new(GroupCover::new(&groups, weights, 5).unwrap()),
+            Arc::new(ContiguousRange::new(5).unwrap()),
+            Arc::new(ContiguousRange::new(1).unwrap()),
+            scaled(2.5, Arc::new(Cardinality::new(5).unwrap())).unwrap(),
+        ];
+        for f in functions {
+            let theta = &theta[..f.n_features()];
+            let ours = support(&summands(f.as_ref(), 0.7).unwrap(), theta);
+            let norm = 0.7 * lovasz::norm(f.as_ref(), theta).unwrap();
+            assert!((ours - norm).abs() < 1e-12, "{}: {ours} {norm}", f.name());
+        }
+        let cut = GraphCut::new(&[(0, 1), (1, 4), (2, 3)], Some(vec![1.0, 2.0, 0.5]), 5).unwrap();
+        let ours = support(&summands(&cut, 0.7).unwrap(), &theta);
+        assert!((ours - 0.7 * lovasz::extension(&cut, &theta).unwrap()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn other_functions_are_refused() {
+        let two = ConcaveCardinality::new(vec![1.0, 2.0, 2.0]).unwrap();
+        let log_det = LogDet::new(ndarray::Array2::eye(3).view(), 0.5).unwrap();
+        for f in [&two as &dyn SetFunction, &log_det] {
+            let error = summands(f, 1.0).unwrap_err().to_string();
+            assert!(error.contains("noisy-iterates"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What mechanisms share that spend T noisy gradients (MECHANISMS M4).
+
+use crate::error::{Error, Result};
+use crate::mechanism::Problem;
+use crate::privacy::answer::GradientPlan;
+use crate::privacy::calibrate::calibrate;
+use crate::privacy::event::Event;
+use crate::privacy::sensitivity::Contribution;
+
+/// Most iterations that a plan takes.
+const MOST: usize = 1 << 20;
+
+/// T calibrated releases of the gradient.
+#[derive(Debug, Clone)]
+pub(super) struct Gradients {
+    pub plan: GradientPlan,
+    pub n_iter: usize,
+    pub delta: f64,
+    /// Standard deviation of the noise on an entry of the gradient of the mean loss, in scaled units.
+    pub noise_scale: f64,
+}
+
+impl Gradients {
+    /// Calibrates T releases to the budget of `problem` by the exact Gaussian curve: T adaptive Gaussian mechanisms of
+    /// multiplier m cost what one of multiplier m/sqrt(T) costs (M12).
+    pub fn calibrated(problem: &Problem, n_iter: usize) -> Result<Self> {
+        let delta = problem.validate()?;
+        if n_iter == 0 || n_iter > MOST {
+            return Err(Error::invalid(
+                "n_iter",
+                format!("must be between 1 and {MOST}"),
+            ));
+        }
+        let lattice = problem.derivative_lattice()?;
+        let contribution = Contribution {
+            derivative: lattice.bound(),
+            adjacency: problem.adjacency,
+            records_per_person: problem.records_per_person as u64,
+        };
+        let multiplier = calibrate(
+            |multiplier| Event::gaussian(1.0, multiplier),
+            n_iter as u64,
+            problem.epsilon,
+            delta,
+            (1e-3, 1e9),
+        )?;
+        let plan = GradientPlan::new(&problem.schema, contribution, lattice, multiplier)?;
+        let noise_scale = plan.sigma() * plan.unit() / problem.n_samples as f64;
+        Ok(Self {
+            plan,
+            n_iter,
+            delta,
+            noise_scale,
+        })
+    }
+
+    pub fn events(&self) -> Vec<(Event, u64)> {
+        vec![(*self.plan.event(), self.n_iter as u64)]
+    }
+}
+
+/// Standard deviation of the noise on an entry of the mean gradient if one release had the whole budget: with T releases it
+/// is sqrt(T) times as large.
+pub(super) fn noise_of_one(problem: &Problem) -> Result<f64> {
+    Ok(Gradients::calibrated(problem, 1)?.noise_scale)
+}
+
+/// R2: the Euclidean bound of a scaled row, the intercept included.
+pub(super) fn row_bound(problem: &Problem) -> f64 {
+    let schema = &problem.schema;
+    let features = schema
+        .row_norm()
+        .unwrap_or((schema.n_features() as f64).sqrt());
+    // Rounded up: roots and hypot err by an ulp.
+    features.hypot(f64::from(u8::from(schema.has_intercept()))) * (1.0 + 1e-15)
+}

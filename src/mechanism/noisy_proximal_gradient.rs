@@ -1,0 +1,191 @@
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::noisy_gradient::{Gradients, noise_of_one, row_bound};
+use crate::error::{Error, Result};
+use crate::mechanism::defaults::{
+    DESCENT_DISTANCE, DESCENT_STEP_SIZE, DESCENT_STEPS, USER_LOSS_MARGIN,
+};
+use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::norm::{Norm, SetFunctionNorm};
+use crate::privacy::answer::NoisyGradient;
+use crate::privacy::event::Event;
+use crate::privacy::noise::source::Source;
+use crate::privacy::{BoundedData, Target};
+use crate::prox::Scratch;
+
+/// Private proximal gradient descent on mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 with noisy gradients, the mean
+/// of the last half of the iterates released (Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017; MECHANISMS M4).
+///
+/// theta <- prox(theta - step (g_t + ridge theta)) with the prox of step alpha Omega; the intercept is neither penalised nor
+/// part of the ridge. The mean of iterates is dense, so a last prox, with a public threshold of the size of its noise,
+/// makes it sparse again: post-processing.
+///
+/// **Neighbours**: replace-one or add-remove. **Sensitivity**: 2 d_max |x|_2 on the integer gradient
+/// ([`crate::privacy::sensitivity`]). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve; the iterates are
+/// post-processing, so the mean is free and privacy does not depend on the norm or its prox being right.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NoisyProximalGradient {
+    /// T; None: a public rule.
+    pub n_iter: Option<usize>,
+    /// alpha in scaled units; None: 0 but for the last prox.
+    pub alpha: Option<f64>,
+    /// Ridge in scaled units; None: 0.
+    pub ridge: Option<f64>,
+    /// Length of a step; None: a public rule.
+    pub step: Option<f64>,
+}
+
+#[derive(Debug)]
+struct NoisyProximalGradientPlan {
+    problem: Problem,
+    norm: Arc<SetFunctionNorm>,
+    gradients: Gradients,
+    alpha: f64,
+    ridge: f64,
+    step: f64,
+    predicted_excess_risk: f64,
+}
+
+fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
+    let value = value.unwrap_or(0.0);
+    if !(value.is_finite() && value >= 0.0) {
+        return Err(Error::invalid(name, "must be non-negative and finite"));
+    }
+    Ok(value)
+}
+
+impl Mechanism for NoisyProximalGradient {
+    fn margin_bound(&self, domain: &Domain, n_features: usize, _: bool, _: Target) -> Result<f64> {
+        domain.norm(n_features)?;
+        // Nothing bounds theta: the table ends here, and a margin beyond takes the derivative at its end.
+        Ok(USER_LOSS_MARGIN)
+    }
+
+    /// The total length eta T = tau of the descent balances |theta*|^2/(2 tau), what is left to go, against tau d s^2/2,
+    /// what noise of standard deviation s sqrt(T) on each of d coordinates adds: tau = |theta*|/(s sqrt(d)), whatever T.
+    /// Then T is as large as keeps the step short enough.
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        problem.validate()?;
+        let norm = domain.norm(problem.schema.n_features())?;
+        let (alpha, ridge) = (
+            non_negative("alpha", self.alpha)?,
+            non_negative("ridge", self.ridge)?,
+        );
+        let columns = problem.schema.n_columns() as f64;
+        let one = noise_of_one(&problem)?;
+        let smoothness = problem.loss.smoothness();
+        let smoothness = if smoothness.is_finite() {
+            smoothness
+        } else {
+            problem.lipschitz()
+        };
+        let rows = row_bound(&problem);
+        let longest = DESCENT_STEP_SIZE / (smoothness * rows * rows + ridge);
+        let distance = DESCENT_DISTANCE;
+        let total = distance / (one * columns.sqrt());
+        let n_iter = match self.n_iter {
+            Some(t) => t,
+            None => ((total / longest).ceil() as usize).clamp(DESCENT_STEPS.0, DESCENT_STEPS.1),
+        };
+        let step = match self.step {
+            None => longest.min(total / n_iter.max(1) as f64),
+            Some(step) if step.is_finite() && step > 0.0 => step,
+            Some(_) => return Err(Error::invalid("step", "must be positive and finite")),
+        };
+        let gradients = Gradients::calibrated(&problem, n_iter)?;
+        let tau = step * n_iter as f64;
+        Ok(Box::new(NoisyProximalGradientPlan {
+            predicted_excess_risk: distance * distance / (2.0 * tau)
+                + 0.5 * tau * columns * one * one,
+            gradients,
+            problem,
+            norm,
+            alpha,
+            ridge,
+            step,
+        }))
+    }
+}
+
+impl Plan for NoisyProximalGradientPlan {
+    fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    fn describe(&self) -> String {
+        format!(
+            "noisy-proximal-gradient with penalty {}, ridge {}, {} steps of length {:.4}",
+            self.alpha, self.ridge, self.gradients.n_iter, self.step
+        )
+    }
+
+    fn certified(&self) -> bool {
+        true
+    }
+
+    fn delta(&self) -> f64 {
+        self.gradients.delta
+    }
+
+    fn n_iter(&self) -> usize {
+        self.gradients.n_iter
+    }
+
+    fn events(&self) -> Vec<(Event, u64)> {
+        self.gradients.events()
+    }
+
+    fn noise_scale(&self) -> f64 {
+        self.gradients.noise_scale
+    }
+
+    fn predicted_excess_risk(&self) -> f64 {
+        self.predicted_excess_risk
+    }
+
+    fn execute(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Outcome> {
+        let n_iter = self.gradients.n_iter;
+        let loss = self.problem.loss.as_ref();
+        let mut answer =
+            NoisyGradient::new(data, loss, &self.gradients.plan, n_iter as u64, source)?;
+        let (p, columns) = (self.problem.schema.n_features(), data.n_columns());
+        let normaliser = 1.0 / self.problem.n_samples as f64;
+        let (mut theta, mut gradient) = (vec![0.0; columns], vec![0.0; columns]);
+        let (mut mean, mut moved) = (vec![0.0; columns], vec![0.0; p]);
+        let mut scratch = Scratch::default();
+        let first_of_mean = n_iter / 2;
+        for t in 0..n_iter {
+            answer.release(&theta, &mut gradient)?;
+            for (j, (theta, g)) in theta.iter_mut().zip(&gradient).enumerate() {
+                let ridge = if j < p { self.ridge } else { 0.0 };
+                *theta -= self.step * (g * normaliser + ridge * *theta);
+            }
+            if self.alpha > 0.0 {
+                moved.copy_from_slice(&theta[..p]);
+                let level = self.step * self.alpha;
+                (self.norm).prox(&moved, level, &mut theta[..p], &mut scratch)?;
+            }
+            if t >= first_of_mean {
+                let weight = 1.0 / (t - first_of_mean + 1) as f64;
+                for (mean, theta) in mean.iter_mut().zip(&theta) {
+                    *mean += weight * (theta - *mean);
+                }
+            }
+            progress(t + 1, n_iter)?;
+        }
+        let (events, secure) = answer.finish();
+        Ok(Outcome {
+            scaled: mean,
+            events,
+            secure,
+        })
+    }
+}

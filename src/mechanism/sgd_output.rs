@@ -1,0 +1,186 @@
+use serde::Deserialize;
+
+use super::minimiser::check_reviewed;
+use super::noisy_gradient::row_bound;
+use crate::error::{Error, Result};
+use crate::mechanism::defaults::{OUTPUT_DISTANCE, SGD_PASSES};
+use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::privacy::answer::{OutputNoise, PermutedFacts, PermutedPlan};
+use crate::privacy::event::Event;
+use crate::privacy::noise::source::Source;
+use crate::privacy::{BoundedData, Target};
+
+/// Stochastic gradient descent over data-independent permutations, then noise: "bolt-on" privacy (Wu et al. 2017, Theorems 2
+/// and 3; MECHANISMS M7).
+///
+/// **Neighbours**: replace-one. **Sensitivity**: 2 k eta L R2/b without a ridge, 2 L R2/(n ridge) with one, float errors added
+/// ([`PermutedPlan`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a catalogued loss. There is no
+/// penalty: the norm is not used. Full gradient descent (Zhang et al. 2017) is output-perturbation with mode
+/// "early-stopping".
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SgdOutput {
+    /// Law of the noise.
+    pub noise: OutputNoise,
+    /// k; None: 5.
+    pub n_passes: Option<usize>,
+    /// b; None: the least that keeps steps from expanding at the public step.
+    pub batch_size: Option<usize>,
+    /// Ridge in scaled units; None: 0.
+    pub ridge: Option<f64>,
+    /// Length of a step without a ridge; None: a public rule.
+    pub step: Option<f64>,
+}
+
+#[derive(Debug)]
+struct SgdOutputPlan {
+    problem: Problem,
+    facts: PermutedFacts,
+    descent: PermutedPlan,
+    delta: f64,
+    predicted_excess_risk: f64,
+}
+
+impl Mechanism for SgdOutput {
+    fn margin_bound(&self, _: &Domain, _: usize, _: bool, _: Target) -> Result<f64> {
+        Ok(1.0) // users' own losses are refused by the plan
+    }
+
+    /// Without a ridge the total length u n = k eta n/b of the descent balances D^2/(2 u n) against the noise, which is
+    /// proportional to u; eta is then 1/(beta R2^2) at most, and b what gives u.
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        let delta = problem.validate()?;
+        check_reviewed(&problem, domain)?;
+        let ridge = self.ridge.unwrap_or(0.0);
+        if !(ridge.is_finite() && ridge >= 0.0) {
+            return Err(Error::invalid("ridge", "must be non-negative and finite"));
+        }
+        if ridge > 0.0 && self.step.is_some() {
+            return Err(Error::invalid(
+                "step",
+                "is not used with a ridge, which sets the steps; leave it at None",
+            ));
+        }
+        let rows = row_bound(&problem);
+        let smoothness = problem.loss.smoothness();
+        let curvature = smoothness * rows * rows;
+        let passes = self.n_passes.unwrap_or(SGD_PASSES);
+        let n = problem.n_samples as f64;
+        let facts = |batch, step| PermutedFacts {
+            lipschitz: problem.lipschitz(),
+            smoothness,
+            rows,
+            ridge,
+            passes,
+            batch,
+            step,
+            n_samples: problem.n_samples,
+            columns: problem.schema.n_columns(),
+            records_per_person: problem.records_per_person,
+        };
+        let plan =
+            |facts| PermutedPlan::new(facts, self.noise, problem.adjacency, problem.epsilon, delta);
+        let mean_curvature = curvature * problem.curvature();
+        // Noise per unit of u, from one pass of single records.
+        let probe = 1.0 / curvature;
+        let unit = plan(PermutedFacts {
+            ridge: 0.0,
+            passes: 1,
+            ..facts(1, probe)
+        })?
+        .output_scale()
+            / probe;
+        let distance = OUTPUT_DISTANCE;
+        let length = (distance * distance / (2.0 * n * mean_curvature * unit * unit)).cbrt();
+        let longest = 1.0 / curvature;
+        let batch = match self.batch_size {
+            Some(batch) => batch,
+            None if ridge > 0.0 => 32.min(problem.n_samples),
+            None => ((passes as f64 * longest / length) as usize).clamp(1, problem.n_samples),
+        };
+        let step = self
+            .step
+            .unwrap_or((length * batch as f64 / passes.max(1) as f64).min(longest));
+        let facts = facts(batch, step);
+        let descent = plan(facts)?;
+        let noise = 0.5 * mean_curvature * descent.output_scale().powi(2);
+        let left = if ridge > 0.0 {
+            0.5 * ridge * distance * distance
+        } else {
+            distance * distance * batch as f64 / (2.0 * step * passes as f64 * n)
+        };
+        Ok(Box::new(SgdOutputPlan {
+            facts,
+            descent,
+            delta,
+            predicted_excess_risk: noise + left,
+            problem,
+        }))
+    }
+}
+
+impl Plan for SgdOutputPlan {
+    fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    fn describe(&self) -> String {
+        let PermutedFacts {
+            passes,
+            batch,
+            ridge,
+            ..
+        } = self.facts;
+        format!("sgd-output, {passes} passes in batches of {batch}, ridge {ridge}")
+    }
+
+    fn certified(&self) -> bool {
+        true
+    }
+
+    fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    fn n_iter(&self) -> usize {
+        self.facts.passes
+    }
+
+    fn events(&self) -> Vec<(Event, u64)> {
+        self.descent.events().to_vec()
+    }
+
+    fn noise_scale(&self) -> f64 {
+        self.descent.output_scale()
+    }
+
+    fn predicted_excess_risk(&self) -> f64 {
+        self.predicted_excess_risk
+    }
+
+    fn non_private_release(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let loss = self.problem.loss.as_ref();
+        (self.descent)
+            .non_private_point(data, loss, source)
+            .map(Some)
+    }
+
+    fn execute(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Outcome> {
+        let loss = self.problem.loss.as_ref();
+        let scaled = self.descent.release(data, loss, source, progress)?;
+        Ok(Outcome {
+            scaled,
+            events: self.descent.events().to_vec(),
+            secure: source.is_secure(),
+        })
+    }
+}

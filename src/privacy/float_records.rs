@@ -1,0 +1,117 @@
+//! Records in floats: rows, blocks of them, and their weighted second moments.
+
+use rayon::prelude::*;
+
+use super::bounded_data::{BoundedData, Features};
+use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::linear::dot;
+
+/// Records per block.
+const BLOCK: usize = 512;
+
+impl BoundedData {
+    /// out_jk = sum_i w_i x_ij x_ik in scaled units for k <= j, row by row in a square; the intercept last. Threads share
+    /// the entries of `out`, so they change no bit of it.
+    pub(in crate::privacy) fn weighted_gram(&self, weights: &[f64], out: &mut [f64]) {
+        let (n, p) = (self.n_records(), self.n_columns());
+        let mut block = vec![0.0; BLOCK * p];
+        let mut weighted = vec![0.0; BLOCK * p];
+        out.fill(0.0);
+        for start in (0..n).step_by(BLOCK) {
+            let size = BLOCK.min(n - start);
+            self.fill_block(start, size, &mut block);
+            let weights = &weights[start..start + size];
+            for (weighted, column) in weighted.chunks_mut(BLOCK).zip(block.chunks(BLOCK)) {
+                for ((weighted, x), w) in weighted.iter_mut().zip(column).zip(weights) {
+                    *weighted = w * x;
+                }
+            }
+            out.par_chunks_mut(p).enumerate().for_each(|(j, row)| {
+                let a = &weighted[j * BLOCK..][..size];
+                for (k, entry) in row[..=j].iter_mut().enumerate() {
+                    *entry += dot(a, &block[k * BLOCK..][..size]);
+                }
+            });
+        }
+    }
+
+    /// The same records with some of the features alone, stored densely.
+    pub(in crate::privacy) fn restricted(&self, features: &[u32]) -> Self {
+        let n = self.n_records();
+        let mut columns = Vec::with_capacity(n * features.len());
+        for &j in features {
+            let j = j as usize;
+            match &self.features {
+                Features::Dense(all) => columns.extend_from_slice(&all[j * n..(j + 1) * n]),
+                Features::Sparse {
+                    columns: all, base, ..
+                } => {
+                    let start = columns.len();
+                    columns.resize(start + n, base[j]);
+                    for (i, value) in all.line(j) {
+                        // base + value is the lattice value, in [-16383, 16383].
+                        columns[start + i] = (i64::from(base[j]) + value) as i16;
+                    }
+                }
+            }
+        }
+        Self {
+            schema: self.schema.restricted(features),
+            targets: self.targets.clone(),
+            features: Features::Dense(columns),
+        }
+    }
+
+    /// The scaled features of record i, the intercept last.
+    pub(in crate::privacy) fn fill_row(&self, i: usize, row: &mut [f64]) {
+        let (n, p) = (self.n_records(), self.schema.n_features());
+        let unit = 1.0 / f64::from(MAX_FEATURE);
+        match &self.features {
+            Features::Dense(columns) => {
+                for (j, out) in row[..p].iter_mut().enumerate() {
+                    *out = f64::from(columns[j * n + i]) * unit;
+                }
+            }
+            Features::Sparse { rows, base, .. } => {
+                for (out, &base) in row.iter_mut().zip(base) {
+                    *out = f64::from(base) * unit;
+                }
+                for (j, value) in rows.line(i) {
+                    row[j] = (i64::from(base[j]) + value) as f64 * unit;
+                }
+            }
+        }
+        if self.schema.has_intercept() {
+            row[p] = 1.0;
+        }
+    }
+
+    /// Scaled features of `size` records from `start`, column by column in strides of BLOCK.
+    fn fill_block(&self, start: usize, size: usize, block: &mut [f64]) {
+        let (n, p) = (self.n_records(), self.schema.n_features());
+        let unit = 1.0 / f64::from(MAX_FEATURE);
+        match &self.features {
+            Features::Dense(columns) => {
+                for (j, out) in block.chunks_mut(BLOCK).take(p).enumerate() {
+                    let column = &columns[j * n + start..][..size];
+                    for (out, &x) in out.iter_mut().zip(column) {
+                        *out = f64::from(x) * unit;
+                    }
+                }
+            }
+            Features::Sparse { rows, base, .. } => {
+                for (out, &base) in block.chunks_mut(BLOCK).zip(base) {
+                    out[..size].fill(f64::from(base) * unit);
+                }
+                for i in 0..size {
+                    for (j, value) in rows.line(start + i) {
+                        block[j * BLOCK + i] = (i64::from(base[j]) + value) as f64 * unit;
+                    }
+                }
+            }
+        }
+        if self.schema.has_intercept() {
+            block[p * BLOCK..][..size].fill(1.0);
+        }
+    }
+}

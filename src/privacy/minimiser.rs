@@ -1,0 +1,428 @@
+//! The minimiser of a strongly convex private objective, to a distance that public constants prove (MECHANISMS M7, M8).
+
+use super::fine_gradient::FineGradient;
+use crate::error::Result;
+use crate::norm::Norm;
+use crate::numeric::linear::{Cholesky, norm2};
+use crate::prox::Scratch;
+
+/// F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + <tilt, theta> + (ridge/2)|theta|_2^2 + alpha Omega(theta without intercept),
+/// in scaled units, the intercept last and under the ridge too.
+pub(in crate::privacy) struct Objective<'a> {
+    /// Bound on |l'|.
+    pub lipschitz: f64,
+    /// beta >= l''.
+    pub smoothness: f64,
+    /// R2, the Euclidean bound of a row, the intercept included.
+    pub rows: f64,
+    /// Positive.
+    pub ridge: f64,
+    /// Omega with its factor; None or 0: no penalty.
+    pub penalty: Option<(&'a dyn Norm, f64)>,
+    /// Float error of the prox per unit of size; 0 without a penalty.
+    pub prox_error: f64,
+    /// A bound on |tilt|_2.
+    pub tilt_bound: f64,
+    /// Records per record of the normaliser: 1 under replace-one, private under add-remove.
+    pub load: f64,
+    /// A public bound on it.
+    pub most_load: f64,
+}
+
+/// Under add-remove the number of records is private, and more of them than the public normaliser make F steeper. The float
+/// error is proved for up to so many times the normaliser; that there are no more is a public fact of the domain, as finite
+/// values are, and is checked before anything is spent.
+pub(in crate::privacy) const MOST_LOAD: f64 = 16.0;
+
+/// Columns up to which Newton's method is used: a Hessian costs n p^2/2.
+const NEWTON_COLUMNS: usize = 400;
+/// Steps of the fast methods before the proved one takes over.
+const NEWTON_STEPS: usize = 100;
+/// A factorised Hessian serves as long as a step makes the slope this many times smaller.
+const FACTOR_SERVES: f64 = 0.2;
+const ACCELERATED_STEPS: usize = 20_000;
+
+impl Objective<'_> {
+    /// Smoothness of F without the penalty, for some load.
+    fn total_smoothness(&self, load: f64) -> f64 {
+        (self.smoothness * self.rows * self.rows * load + self.ridge) * (1.0 + 1e-12)
+    }
+
+    /// |theta*|_2 is at most this: 0 is in the subdifferential of F at theta*, whose penalty part has a non-negative inner
+    /// product with theta*, so ridge |theta*| <= L R2 load + |tilt|.
+    fn size_bound(&self, load: f64) -> f64 {
+        (self.lipschitz * self.rows * load + self.tilt_bound) / self.ridge
+    }
+
+    /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt and ridge terms, whose
+    /// sizes are at most |tilt| and (beta R2^2 load + ridge) 2 |theta*|. A prox that is off by e at a point of size at most
+    /// 7 size bounds (3 of the point, 4 of a gradient step) makes the residual that of a point e away: it is off by
+    /// twice (beta R2^2 load + ridge) e, and the point by e. Public: at the largest load.
+    fn float_error(&self, columns: usize) -> f64 {
+        let load = self.most_load;
+        let gradient =
+            FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, columns) * load;
+        let sizes = self.total_smoothness(load) * self.size_bound(load);
+        let terms = self.tilt_bound + 4.0 * sizes;
+        2.0 * gradient + 2f64.powi(-49) * terms + 24.0 * sizes * self.prox_error
+    }
+
+    /// e: [`minimise`] ends within this distance of the minimiser, whatever the records are.
+    pub fn distance(&self, columns: usize) -> f64 {
+        5.0 * self.float_error(columns) / self.ridge * (1.0 + 1e-12)
+    }
+
+    /// The number of plain proximal gradient steps that are proved to get there: kappa ln(2 size ridge/error).
+    pub fn steps(&self, columns: usize) -> f64 {
+        let condition = self.total_smoothness(self.load) / self.ridge;
+        let start = 2.0 * self.size_bound(self.load) * self.ridge;
+        let steps = condition * (start / self.float_error(columns)).ln().max(1.0);
+        steps.ceil()
+    }
+}
+
+/// Called before every pass over the records; may stop the work (Ctrl-C). It learns nothing but that time passes.
+pub(in crate::privacy) type Watch<'a> = &'a mut dyn FnMut() -> Result<()>;
+
+/// A point within [`Objective::distance`] of the minimiser of F. Omega is a catalogued one, whose prox does not fail.
+///
+/// Newton's method (no penalty, few columns) or accelerated proximal gradient steps run until the residual, an element of
+/// the subdifferential, is at most 4 times the float error: |theta - theta*| <= (|residual| + error)/ridge by strong
+/// convexity. If they have not got there in their allowance, proximal gradient steps follow, T of them: each contracts the
+/// distance to theta* by 1 - ridge/smoothness up to error/smoothness, so after T >= kappa ln(2 size ridge/error) of them it
+/// is at most 2 error/ridge. Both ways end within the stated distance, from any start; only the running time tells them apart.
+pub(in crate::privacy) fn minimise(
+    objective: &Objective<'_>,
+    gradient: &mut FineGradient<'_>,
+    tilt: &[f64],
+    start: &mut Start,
+    watch: Watch<'_>,
+) -> Result<()> {
+    let columns = tilt.len();
+    let mut search = Search {
+        tolerance: 4.0 * objective.float_error(columns),
+        objective,
+        gradient,
+        tilt,
+        scratch: Scratch::default(),
+        watch,
+    };
+    let done = if objective.penalty.is_none() && columns <= NEWTON_COLUMNS {
+        search.newton(start)?
+    } else {
+        search.accelerate(&mut start.theta)?
+    };
+    if !done {
+        search.contract(&mut start.theta)?;
+    }
+    Ok(())
+}
+
+/// Where a minimisation starts, and where it ends. Neither theta nor the Hessian of an earlier minimisation has to be near:
+/// they save time.
+pub(in crate::privacy) struct Start {
+    pub theta: Vec<f64>,
+    factor: Option<Cholesky>,
+}
+
+impl Start {
+    pub fn new(columns: usize) -> Self {
+        Self {
+            theta: vec![0.0; columns],
+            factor: None,
+        }
+    }
+}
+
+struct Search<'a, 'b> {
+    objective: &'a Objective<'a>,
+    gradient: &'a mut FineGradient<'b>,
+    tilt: &'a [f64],
+    tolerance: f64,
+    scratch: Scratch,
+    watch: Watch<'a>,
+}
+
+impl Search<'_, '_> {
+    /// Gradient of the smooth part of F.
+    fn slope(&mut self, theta: &[f64], out: &mut [f64]) -> Result<()> {
+        (self.watch)()?;
+        self.gradient.set_scores(theta);
+        self.gradient.evaluate(out);
+        for ((out, theta), tilt) in out.iter_mut().zip(theta).zip(self.tilt) {
+            *out += self.objective.ridge * theta + tilt;
+        }
+        Ok(())
+    }
+
+    /// out = prox of step*alpha*Omega at theta - step*slope; the intercept only moves.
+    fn step(&mut self, theta: &[f64], slope: &[f64], out: &mut [f64]) -> Result<f64> {
+        let step = 1.0 / self.objective.total_smoothness(self.objective.load);
+        for ((out, theta), slope) in out.iter_mut().zip(theta).zip(slope) {
+            *out = theta - step * slope;
+        }
+        if let Some((norm, alpha)) = self.objective.penalty {
+            let p = norm.n_features();
+            let moved = out[..p].to_vec();
+            norm.prox(&moved, step * alpha, &mut out[..p], &mut self.scratch)?;
+        }
+        Ok(step)
+    }
+
+    fn accepts(&self, theta: &[f64], residual: f64) -> bool {
+        residual <= self.tolerance
+            && norm2(theta) <= 2.0 * self.objective.size_bound(self.objective.load)
+    }
+
+    /// Damped Newton steps; whether they got there.
+    fn newton(&mut self, start: &mut Start) -> Result<bool> {
+        let Start { theta, factor } = start;
+        let columns = theta.len();
+        let mut slope = vec![0.0; columns];
+        let (mut trial, mut trial_slope) = (vec![0.0; columns], vec![0.0; columns]);
+        let mut direction = vec![0.0; columns];
+        self.slope(theta, &mut slope)?;
+        for _ in 0..NEWTON_STEPS {
+            if self.accepts(theta, norm2(&slope)) {
+                return Ok(true);
+            }
+            let fresh = factor.is_none();
+            if fresh {
+                let mut hessian = vec![0.0; columns * columns];
+                self.gradient.hessian(self.objective.ridge, &mut hessian);
+                *factor = Cholesky::new(hessian, columns);
+            }
+            let Some(solver) = &*factor else {
+                return Ok(false);
+            };
+            direction.copy_from_slice(&slope);
+            solver.solve(&mut direction);
+            // In floats a direction may be anything; one longer than any step needs to be is none.
+            let longest = 8.0 * self.objective.size_bound(self.objective.load);
+            if norm2(&direction).is_nan() || norm2(&direction) > longest {
+                return Ok(false);
+            }
+            // The size of the slope decides: it falls to 0 at the minimiser and nowhere else.
+            let mut length = 1.0;
+            let found = loop {
+                for ((trial, theta), direction) in trial.iter_mut().zip(&*theta).zip(&direction) {
+                    *trial = theta - length * direction;
+                }
+                self.slope(&trial, &mut trial_slope)?;
+                if norm2(&trial_slope) < norm2(&slope) * (1.0 - 0.1 * length) {
+                    break true;
+                }
+                length *= 0.5;
+                if length < 1e-6 || !fresh {
+                    break false;
+                }
+            };
+            if !(found && norm2(&trial_slope) < FACTOR_SERVES * norm2(&slope)) {
+                *factor = None;
+            }
+            if found {
+                std::mem::swap(theta, &mut trial);
+                std::mem::swap(&mut slope, &mut trial_slope);
+            } else {
+                // Back to the scores of theta, which the Hessian is taken at.
+                self.slope(theta, &mut slope)?;
+                if fresh {
+                    return Ok(self.accepts(theta, norm2(&slope)));
+                }
+            }
+        }
+        Ok(self.accepts(theta, norm2(&slope)))
+    }
+
+    /// Nesterov's method for strongly convex objectives; whether it got there.
+    fn accelerate(&mut self, theta: &mut Vec<f64>) -> Result<bool> {
+        let columns = theta.len();
+        let root =
+            (self.objective.ridge / self.objective.total_smoothness(self.objective.load)).sqrt();
+        let momentum = (1.0 - root) / (1.0 + root);
+        let mut ahead = theta.clone();
+        let (mut slope, mut next_slope) = (vec![0.0; columns], vec![0.0; columns]);
+        let mut next = vec![0.0; columns];
+        for t in 1..=ACCELERATED_STEPS {
+            self.slope(&ahead, &mut slope)?;
+            let step = self.step(&ahead, &slope, &mut next)?;
+            if t % 20 == 0 {
+                self.slope(&next, &mut next_slope)?;
+                let residual: f64 = (ahead.iter().zip(&next))
+                    .zip(slope.iter().zip(&next_slope))
+                    .map(|((ahead, next), (slope, next_slope))| {
+                        let r = (ahead - next) / step - slope + next_slope;
+                        r * r
+                    })
+                    .sum();
+                if self.accepts(&next, residual.sqrt()) && self.accepts(&ahead, 0.0) {
+                    std::mem::swap(theta, &mut next);
+                    return Ok(true);
+                }
+            }
+            for ((ahead, theta), next) in ahead.iter_mut().zip(&*theta).zip(&next) {
+                *ahead = next + momentum * (next - theta);
+            }
+            std::mem::swap(theta, &mut next);
+        }
+        Ok(false)
+    }
+
+    /// The proved number of plain proximal gradient steps, from 0 where theta is farther than theta* can be.
+    fn contract(&mut self, theta: &mut Vec<f64>) -> Result<()> {
+        let objective = self.objective;
+        if norm2(theta).is_nan() || norm2(theta) > objective.size_bound(objective.load) {
+            theta.fill(0.0);
+        }
+        let steps = objective.steps(theta.len()) as u64;
+        let mut slope = vec![0.0; theta.len()];
+        let mut next = vec![0.0; theta.len()];
+        for _ in 0..steps {
+            self.slope(theta, &mut slope)?;
+            self.step(theta, &slope, &mut next)?;
+            std::mem::swap(theta, &mut next);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{Huber, Logistic, Loss};
+    use crate::norm::SetFunctionNorm;
+    use crate::numeric::linear::dot;
+    use crate::privacy::bounded_data::BoundedData;
+    use crate::privacy::schema::{Bounds, Geometry, Schema, Target};
+    use crate::set_function::{Cardinality, ConcaveCardinality, GraphCut};
+    use ndarray::Array2;
+    use std::sync::Arc;
+
+    const P: usize = 4;
+    const N: usize = 40;
+
+    fn data() -> BoundedData {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema =
+            Schema::new(P, bounds, Geometry::Uncentred, Target::Classes, true, None).unwrap();
+        let x = Array2::from_shape_fn((N, P), |(i, j)| {
+            ((i * 37 + j * 61) % 101) as f64 / 50.0 - 1.0
+        });
+        let y: Vec<f64> = x
+            .rows()
+            .into_iter()
+            .map(|x| if x[0] + 0.3 * x[1] > 0.1 { 1.0 } else { -1.0 })
+            .collect();
+        BoundedData::from_dense(x.view(), &y, schema).unwrap()
+    }
+
+    /// The minimiser by plain proximal gradient steps in floats, far beyond the accuracy claimed.
+    fn reference(
+        objective: &Objective<'_>,
+        data: &BoundedData,
+        loss: &dyn Loss,
+        tilt: &[f64],
+    ) -> Vec<f64> {
+        let step = 1.0 / objective.total_smoothness(1.0);
+        let mut theta = vec![0.0; P + 1];
+        let mut row = vec![0.0; P + 1];
+        let mut scratch = Scratch::default();
+        for _ in 0..(60.0 / (step * objective.ridge)) as usize {
+            let mut slope: Vec<f64> = theta
+                .iter()
+                .zip(tilt)
+                .map(|(t, b)| objective.ridge * t + b)
+                .collect();
+            for i in 0..N {
+                data.fill_row(i, &mut row);
+                let d = loss.derivative(dot(&row, &theta), data.targets[i]) / N as f64;
+                slope.iter_mut().zip(&row).for_each(|(s, x)| *s += d * x);
+            }
+            theta
+                .iter_mut()
+                .zip(&slope)
+                .for_each(|(t, s)| *t -= step * s);
+            if let Some((norm, alpha)) = objective.penalty {
+                let moved = theta[..P].to_vec();
+                norm.prox(&moved, step * alpha, &mut theta[..P], &mut scratch)
+                    .unwrap();
+            }
+        }
+        theta
+    }
+
+    /// Both ways, and the proved one alone, end within the stated distance, with and without penalty and tilt.
+    #[test]
+    fn the_distance_is_kept() {
+        let data = data();
+        let norms: [Option<SetFunctionNorm>; 4] = [
+            None,
+            Some(SetFunctionNorm::new(Arc::new(Cardinality::new(P).unwrap())).unwrap()),
+            Some(
+                SetFunctionNorm::new(Arc::new(
+                    ConcaveCardinality::new(vec![1.0, 1.5, 1.8, 1.8]).unwrap(),
+                ))
+                .unwrap(),
+            ),
+            Some(
+                SetFunctionNorm::new(Arc::new(
+                    GraphCut::new(&[(0, 1), (1, 2), (2, 3)], None, P).unwrap(),
+                ))
+                .unwrap(),
+            ),
+        ];
+        let losses: [(Box<dyn Loss>, f64); 2] = [
+            (Box::new(Logistic), 1.0),
+            (Box::new(Huber::new(0.2).unwrap()), 0.2),
+        ];
+        for (loss, lipschitz) in &losses {
+            for norm in &norms {
+                for (ridge, tilt) in [(0.05, 0.0), (0.3, 0.02)] {
+                    let tilt = vec![tilt; P + 1];
+                    let objective = Objective {
+                        lipschitz: *lipschitz,
+                        smoothness: loss.smoothness(),
+                        rows: (P as f64 + 1.0).sqrt(),
+                        ridge,
+                        penalty: norm.as_ref().map(|norm| (norm as &dyn Norm, 0.03)),
+                        prox_error: norm.as_ref().map_or(0.0, SetFunctionNorm::prox_error),
+                        tilt_bound: norm2(&tilt),
+                        load: 1.0,
+                        most_load: 1.0,
+                    };
+                    let exact = reference(&objective, &data, loss.as_ref(), &tilt);
+                    let mut gradient = FineGradient::new(&data, loss.as_ref(), *lipschitz, N);
+                    let mut start = Start::new(P + 1);
+                    minimise(&objective, &mut gradient, &tilt, &mut start, &mut || Ok(())).unwrap();
+                    let fast = start.theta;
+                    let mut proved = vec![f64::NAN; P + 1];
+                    let tolerance = 4.0 * objective.float_error(P + 1);
+                    let mut search = Search {
+                        objective: &objective,
+                        gradient: &mut gradient,
+                        tilt: &tilt,
+                        tolerance,
+                        scratch: Scratch::default(),
+                        watch: &mut || Ok(()),
+                    };
+                    search.contract(&mut proved).unwrap();
+                    for theta in [&fast, &proved] {
+                        let distance: Vec<f64> =
+                            theta.iter().zip(&exact).map(|(a, b)| a - b).collect();
+                        let (distance, bound) = (norm2(&distance), objective.distance(P + 1));
+                        assert!(distance <= bound, "{distance} {bound}");
+                        assert!(bound < 1e-7 && norm2(theta) <= objective.size_bound(1.0));
+                    }
+                    if norm.is_none() {
+                        let mut slope = vec![0.0; P + 1];
+                        search.slope(&fast, &mut slope).unwrap();
+                        assert!(norm2(&slope) <= tolerance);
+                    }
+                }
+            }
+        }
+    }
+}
