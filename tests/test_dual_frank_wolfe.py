@@ -183,7 +183,7 @@ def test_the_mean_of_the_iterates_is_free():
 
 
 def test_the_selection_pays_for_its_release():
-    """Eq. (13) reads the data: the certificate holds a Gaussian event beside the choices, and more noise than a mean has."""
+    """Eq. (13) reads the data: the certificate holds a Gaussian event beside the choices, with more noise than a mean."""
     plans = {v: classifier(DualFrankWolfe(v, n_iter=5, alpha=0.05, ridge=0.2)).plan(400, 6) for v in VARIANTS}
     kinds = {v: [type(event) for event, _ in plan.events] for v, plan in plans.items()}
     assert kinds["selection"] == [ZeroConcentratedEvent, GaussianEvent]

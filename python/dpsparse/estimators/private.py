@@ -132,15 +132,17 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     loss : str, loss object or callable, default "logistic"
         "logistic", "hinge", "squared", "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that
         maps arrays ``(z, y)`` to derivatives (clamped to [-1, 1]; see :class:`dpsparse.losses.CustomLoss`).
-    norm : {"l1", "linf", "simplex"}, DisjointGroups or Vertices, default "l1"
-        Shape of the set of models.
+    norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices or SetFunction, default "l1"
+        Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
         Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 10.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`,
-        :class:`dpsparse.PenalisedFrankWolfe`. "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
+        "auto" (Frank-Wolfe, penalised where ``alpha`` is set), "frank-wolfe", "penalised-frank-wolfe",
+        "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe", "output-perturbation",
+        "objective-perturbation", "sgd-output", "select-refit", or an object of :mod:`dpsparse.mechanisms` with its own
+        options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the features: two numbers, or two arrays with one entry per feature. Values outside are
         clipped.
@@ -156,8 +158,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         The intercept is private too, and part of the ball. Without it features are scaled but not centred.
     n_iter : int, optional
         Iterations. None: a public rule.
-    ridge : None
-        Not used by Frank-Wolfe.
+    ridge : float, optional
+        Factor of the squared Euclidean norm, halved, in scaled units, for mechanisms that use it.
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional
@@ -301,15 +303,17 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     loss : str, loss object or callable, default "squared"
         "squared" (always ``(1/2)(z - y)**2``), "huber", "absolute", an object of :mod:`dpsparse.losses`, or a
         callable that maps arrays ``(z, y)`` to derivatives. Thresholds are in scaled units of y.
-    norm : {"l1", "linf", "simplex"}, DisjointGroups or Vertices, default "l1"
-        Shape of the set of models.
+    norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices or SetFunction, default "l1"
+        Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
         Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 4.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`,
-        :class:`dpsparse.PenalisedFrankWolfe`. "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
+        "auto" (Frank-Wolfe, penalised where ``alpha`` is set), "frank-wolfe", "penalised-frank-wolfe",
+        "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe", "output-perturbation",
+        "objective-perturbation", "sgd-output", "select-refit", or an object of :mod:`dpsparse.mechanisms` with its own
+        options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the features. Values outside are clipped.
     y_bounds : pair (lower, upper), default (-1.0, 1.0)
@@ -324,8 +328,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.
     n_iter : int, optional
         Iterations. None: a public rule.
-    ridge : None
-        Not used by Frank-Wolfe.
+    ridge : float, optional
+        Factor of the squared Euclidean norm, halved, in scaled units, for mechanisms that use it.
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional
