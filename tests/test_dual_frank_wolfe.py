@@ -183,7 +183,7 @@ def test_the_mean_of_the_iterates_is_free():
 
 
 def test_the_selection_pays_for_its_release():
-    """Eq. (13) reads the data: the certificate holds a Gaussian event beside the choices, with more noise than a mean."""
+    """Eq. (13) reads the data: a Gaussian event stands beside the choices, with more noise than a mean has."""
     plans = {v: classifier(DualFrankWolfe(v, n_iter=5, alpha=0.05, ridge=0.2)).plan(400, 6) for v in VARIANTS}
     kinds = {v: [type(event) for event, _ in plan.events] for v, plan in plans.items()}
     assert kinds["selection"] == [ZeroConcentratedEvent, GaussianEvent]
@@ -191,7 +191,7 @@ def test_the_selection_pays_for_its_release():
 
 
 def test_a_cut_pays_its_own_cost():
-    """One edge of weight w costs (eta w)^2 |d|_2^2, twice what a group of two features costs: eta is smaller by sqrt(2)."""
+    """One edge of weight w costs (eta w)^2 |d|_2^2, twice what a group of two costs: eta is smaller by sqrt(2)."""
     # Planned rho is the same; what tells them apart is the law, enumerated in the crate's tests of `minkowski`.
     edge = sf.GraphCut([(0, 1)], n_features=2)
     group = sf.GroupCover([[0, 1]], n_features=2)

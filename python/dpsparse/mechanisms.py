@@ -261,7 +261,8 @@ def theorem_4_iterations(n_samples: int, epsilon: float, *, lipschitz: float, di
     """Return the number of iterations of Kumar & Deisenroth 2019, Theorem 4.
 
     ``(diameter**4 * (n_samples * epsilon)**2 / (lipschitz * width)**2)**(1/3)``, at least 1, for Frank-Wolfe on the
-    dual over K. It counts neither the ridge nor constants of the noise: the public rule of :class:`DualFrankWolfe` does.
+    dual over K. It counts neither the ridge nor constants of the noise; the public rule of :class:`DualFrankWolfe`
+    does.
 
     Parameters
     ----------
