@@ -100,7 +100,6 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
 
     /// The minimiser of risk + alpha Omega up to `target`. The atoms of an earlier penalty are kept.
     pub fn penalised(&mut self, alpha: f64, target: f64) -> Result<Solution> {
-        self.begin(alpha)?;
         let mut best = Solution {
             coefficients: Vec::new(),
             intercept: 0.0,
@@ -109,11 +108,16 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
             n_iter: 0,
             converged: false,
         };
-        let mut dual = f64::NEG_INFINITY;
+        // A start may be the solution.
+        let mut dual = penalty_dual(self.problem, &mut self.omega, &self.point, alpha)?;
+        observe(&mut best, &self.point, alpha, dual, target);
+        if !best.converged {
+            self.begin(alpha)?;
+        }
         let mut vertex = vec![0.0; self.s.len()];
         let (mut checked_bound, mut unchecked) = (f64::INFINITY, 0);
         let mut stuck = false;
-        loop {
+        while !best.converged {
             self.omega.vertex(&self.point.theta, &mut vertex)?;
             self.point.norm = dot(&vertex, &self.point.theta);
             let bound = alpha * self.point.norm - dot(&self.s, &self.point.theta);
@@ -129,11 +133,14 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
                 )?);
                 observe(&mut best, &self.point, alpha, dual, target);
                 self.run.reported = best.duality_gap;
-                if best.converged || over {
+                if over {
                     break;
                 }
             }
             self.run.report()?;
+            if best.converged {
+                break;
+            }
             stuck = !self.pass(alpha, &vertex)?;
             self.run.count()?;
         }

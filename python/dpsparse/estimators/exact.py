@@ -286,7 +286,8 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
     max_iter : int, default=10000
-        Most passes over the coordinates of the working set, or pairwise steps; beyond it a ``ConvergenceWarning`` tells the gap.
+        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
+        ``ConvergenceWarning`` tells the gap.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
         norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
@@ -435,7 +436,8 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
     max_iter : int, default=10000
-        Most passes over the coordinates of the working set, or pairwise steps; beyond it a ``ConvergenceWarning`` tells the gap.
+        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
+        ``ConvergenceWarning`` tells the gap.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
         norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
