@@ -546,3 +546,104 @@ def test_path_checks_its_arguments():
             path(X, y, **options)
     with pytest.warns(ConvergenceWarning, match="gaps"):
         path(X, y, [1e-4], estimator=SparseRegressor(max_iter=1, tol=1e-12))
+
+
+DUAL_NORMS = {
+    "l1": "l1",
+    "tree": Tree([[j] for j in range(8)] + [[0, 1, 2, 3], list(range(8))], n_features=8),
+    "windows": GroupCover([list(range(j, j + 3)) for j in range(6)]),
+    "slope": ConcaveCardinality(np.cumsum(np.linspace(2.0, 0.5, 8))),
+    "total variation": GraphCut([[j, j + 1] for j in range(7)], n_features=8),
+}
+
+
+def penalised(loss, model, X, y, w, alpha, ridge):
+    theta, b = fitted(model)
+    F = Cardinality(X.shape[1]) if model.norm == "l1" else model.norm
+    return risk(loss, theta, b, X, y, w, ridge) + alpha * omega(F, theta)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("norm", DUAL_NORMS)
+@pytest.mark.parametrize("loss", ["logistic", "squared", "huber", "hinge"])
+def test_dual_frank_wolfe_agrees_with_proximal_gradients(loss, norm, intercept, weighted):
+    X, y = data(loss, 60, 8)
+    X[np.abs(X) < 0.5] = 0.0
+    w = np.random.default_rng(1).uniform(0.0, 2.0, len(y)) if weighted else None
+    options = {"norm": DUAL_NORMS[norm], "ridge": 0.1, "fit_intercept": intercept, "tol": 1e-11}
+    for alpha in (0.02, 0.2, 2.0):
+        theirs = make(loss, alpha=alpha, solver="proximal-gradient", **options).fit(X, y, w)
+        for matrix in (X, scipy.sparse.csr_array(X)):
+            ours = make(loss, alpha=alpha, solver="dual-frank-wolfe", **options).fit(matrix, y, w)
+            np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+            np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+            values = [penalised(loss, model, X, y, w, alpha, 0.1) for model in (ours, theirs)]
+            assert values[0] - values[1] <= ours.duality_gap_ + 1e-14
+            assert values[1] - values[0] <= theirs.duality_gap_ + 1e-14
+            # Zeros are exact.
+            np.testing.assert_array_equal(ours.support_, theirs.support_)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    loss=st.sampled_from(LOSSES),
+    norm=st.sampled_from(tuple(DUAL_NORMS)),
+    alpha=st.sampled_from([0.0, 0.01, 0.1, 1.0]),
+    ridge=st.sampled_from([1e-3, 0.1]),
+    intercept=st.booleans(),
+    max_iter=st.integers(1, 12),
+    seed=st.integers(0, 10_000),
+)
+def test_dual_frank_wolfe_gap_bounds_the_suboptimality(loss, norm, alpha, ridge, intercept, max_iter, seed):
+    X, y = data(loss, 25, 8, seed)
+    y[:2] = [-1, 1]
+    options = {"norm": DUAL_NORMS[norm], "alpha": alpha, "ridge": ridge, "fit_intercept": intercept}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        rough = make(loss, solver="dual-frank-wolfe", tol=1e-9, max_iter=max_iter, **options).fit(X, y)
+        precise = make(loss, solver="proximal-gradient", tol=1e-11, **options).fit(X, y)
+    assert rough.n_iter_ <= max_iter
+    excess = penalised(loss, rough, X, y, None, alpha, ridge) - penalised(loss, precise, X, y, None, alpha, ridge)
+    assert excess <= rough.duality_gap_ + 1e-13
+
+
+def test_dual_frank_wolfe_warns_where_it_stops_early():
+    X, y = data("logistic", 60, 8)
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        SparseClassifier(alpha=0.05, ridge=1e-3, tol=1e-12, max_iter=1, solver="dual-frank-wolfe").fit(X, y)
+
+
+def test_dual_frank_wolfe_of_many_features():
+    X, y = data("logistic", 100, 1200)
+    for alpha in (0.3, 0.1):
+        options = {"alpha": alpha, "ridge": 1.0, "norm": "linf", "tol": 1e-6}
+        theirs = SparseClassifier(**options).fit(X, y)
+        ours = SparseClassifier(solver="dual-frank-wolfe", **options).fit(X, y)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
+
+
+def test_dual_frank_wolfe_path_and_warm_start():
+    X, y = data("squared", 60, 8)
+    estimator = SparseRegressor(ridge=0.1, solver="dual-frank-wolfe", tol=1e-10, norm=DUAL_NORMS["windows"])
+    ours = path(X, y, estimator=estimator, n_alphas=6, ratio=0.01)
+    theirs = path(X, y, estimator=estimator.set_params(solver="proximal-gradient"), n_alphas=6, ratio=0.01)
+    np.testing.assert_allclose(ours.coefs, theirs.coefs, atol=1e-4)
+    model = SparseRegressor(alpha=0.1, ridge=0.1, solver="dual-frank-wolfe", tol=1e-10, warm_start=True).fit(X, y)
+    first = model.coef_
+    np.testing.assert_allclose(model.fit(X, y).coef_, first, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"alpha": 0.1}, "ridge"),
+        ({"alpha": 0.1, "ridge": 0.0, "norm": Cardinality(12)}, "ridge"),
+        ({"radius": 1.0, "ridge": 0.1}, "radius"),
+        ({"ridge": 0.1}, "radius"),
+    ],
+)
+def test_dual_frank_wolfe_refuses_what_it_cannot_solve(options, match):
+    X, y = data("squared")
+    with pytest.raises(InvalidArgumentError, match=f"^{match} "):
+        SparseRegressor(solver="dual-frank-wolfe", **options).fit(X, y)

@@ -102,6 +102,7 @@ impl Request<'_> {
         let method = match self.solver.as_str() {
             "coordinate-descent" => Method::CoordinateDescent,
             "proximal-gradient" => Method::ProximalGradient,
+            "dual-frank-wolfe" => Method::DualFrankWolfe,
             _ => Method::Auto,
         };
         let design = self.x.design()?;

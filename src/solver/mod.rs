@@ -18,6 +18,7 @@
 //! - `coordinate_descent`, with `support_step` for nearly dependent columns: the l1 norm.
 //! - `accelerated_gradient`, with `cluster_step` and `line_search`: any norm.
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.
+//! - `dual_frank_wolfe`, with `tilted_risk`: a positive ridge; the dual problem over the polytope of the norm.
 //! - `path`: sequences of penalties.
 
 mod accelerated_gradient;
@@ -25,6 +26,7 @@ mod cholesky;
 mod cluster_step;
 mod coordinate_descent;
 mod design;
+mod dual_frank_wolfe;
 mod duality_gap;
 mod kernel;
 mod line_search;
@@ -39,6 +41,7 @@ mod run;
 mod support_step;
 #[cfg(test)]
 mod test_norms;
+mod tilted_risk;
 
 pub use design::{CscDesign, DenseDesign, Design};
 pub use path::{alpha_max, path};
@@ -48,6 +51,7 @@ pub use regulariser::Regulariser;
 use crate::error::{Error, Result};
 use accelerated_gradient::AcceleratedGradient;
 use coordinate_descent::CoordinateDescent;
+use dual_frank_wolfe::DualFrankWolfe;
 use duality_gap::BallBound;
 use model::Model;
 use proximal_newton::ProximalNewton;
@@ -77,6 +81,9 @@ pub enum Method {
     CoordinateDescent,
     /// For every norm.
     ProximalGradient,
+    /// For every norm: Frank and Wolfe's method on the dual, which asks for greedy vertices instead of proxes (Kumar &
+    /// Deisenroth 2019, algorithm 1). Penalised form and a positive ridge only.
+    DualFrankWolfe,
 }
 
 /// When to stop.
@@ -111,7 +118,8 @@ pub struct Solution {
 ///
 /// # Errors
 /// Negative or infinite options, alpha = 0 without a ridge (no dual certificate exists), a norm on another number of
-/// features, a ball of a seminorm, coordinate descent for another norm than l1, a start of the wrong length or with entries
+/// features, a ball of a seminorm, coordinate descent for another norm than l1, the dual method for a ball or without a
+/// ridge, a start of the wrong length or with entries
 /// that are not finite, and whatever `progress` or an oracle returns.
 ///
 /// ```
@@ -139,6 +147,18 @@ pub fn minimise<D: Design + ?Sized>(
 ) -> Result<Solution> {
     check_options(problem.ridge(), form, stopping)?;
     let run = Run::new(stopping.max_iter, progress);
+    if method == Method::DualFrankWolfe {
+        let Form::Penalty(alpha) = form else {
+            return Err(Error::invalid(
+                "radius",
+                "is not for solver \"dual-frank-wolfe\", which needs alpha",
+            ));
+        };
+        let mut dual = DualFrankWolfe::new(problem, regulariser, run)?;
+        let target = stopping.tol * dual.point().risk;
+        dual.start_at(start)?;
+        return dual.penalised(alpha, target);
+    }
     let mut newton = prepare(problem, regulariser, method, run)?;
     if matches!(form, Form::Ball(_)) && !newton.omega.kernel.is_empty() {
         return Err(Error::invalid(
@@ -175,7 +195,9 @@ fn prepare<'r, 'a, D: Design + ?Sized>(
         omega.kernel.prepare(problem);
     }
     let model = match (method, regulariser) {
-        (Method::ProximalGradient, _) | (Method::Auto, Regulariser::Norm(_)) => {
+        // The dual method has its own loop.
+        (Method::ProximalGradient | Method::DualFrankWolfe, _)
+        | (Method::Auto, Regulariser::Norm(_)) => {
             Model::Gradient(Box::new(AcceleratedGradient::new(problem)))
         }
         (_, Regulariser::L1) => Model::Coordinates(Box::new(CoordinateDescent::new(

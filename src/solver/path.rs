@@ -1,5 +1,6 @@
 //! A sequence of penalties, each fit started from the last.
 
+use super::dual_frank_wolfe::DualFrankWolfe;
 use super::point::Point;
 use super::regulariser::Omega;
 use super::run::Run;
@@ -67,6 +68,15 @@ pub fn path<D: Design + ?Sized>(
         check_options(problem.ridge(), Form::Penalty(alpha), stopping)?;
     }
     let run = Run::new(stopping.max_iter, progress);
+    if method == Method::DualFrankWolfe {
+        let mut dual = DualFrankWolfe::new(problem, regulariser, run)?;
+        let target = stopping.tol * dual.point().risk;
+        let solve = |&alpha| {
+            dual.run.start_over();
+            dual.penalised(alpha, target)
+        };
+        return alphas.iter().map(solve).collect();
+    }
     let mut newton = prepare(problem, regulariser, method, run)?;
     let target = stopping.tol * newton.point().risk;
     let solve = |&alpha| {

@@ -1,6 +1,6 @@
 use super::regulariser::Omega;
 use super::{Design, Problem};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// theta with what is derived from it. The intercept is the best one for theta, so sum_i w_i l'_i = 0.
 #[derive(Debug, Clone)]
@@ -46,6 +46,28 @@ impl Point {
         Ok(point)
     }
 
+    /// To theta, with `intercept` as a guess.
+    pub fn move_to<D: Design + ?Sized>(
+        &mut self,
+        theta: &[f64],
+        intercept: f64,
+        problem: &Problem<'_, D>,
+        omega: &mut Omega<'_>,
+    ) -> Result<()> {
+        if theta.len() != self.theta.len()
+            || !theta.iter().chain([&intercept]).all(|t| t.is_finite())
+        {
+            return Err(Error::InvalidData(
+                "the start must hold one finite coefficient per column of X".into(),
+            ));
+        }
+        self.theta.copy_from_slice(theta);
+        self.intercept = intercept;
+        self.update_primal(problem, omega)?;
+        self.update_dual(problem, omega);
+        Ok(())
+    }
+
     /// Recomputes z, the intercept, the risk and the norm from `theta` (`intercept` is only a guess).
     pub fn update_primal<D: Design + ?Sized>(
         &mut self,
@@ -53,6 +75,12 @@ impl Point {
         omega: &Omega<'_>,
     ) -> Result<()> {
         self.norm = omega.value(&self.theta)?;
+        self.update_risk(problem);
+        Ok(())
+    }
+
+    /// As [`Point::update_primal`] without the norm.
+    pub fn update_risk<D: Design + ?Sized>(&mut self, problem: &Problem<'_, D>) {
         problem.design().multiply(&self.theta, &mut self.z);
         self.intercept = if problem.fit_intercept() {
             best_intercept(problem, &self.z, self.intercept)
@@ -70,7 +98,6 @@ impl Point {
         }
         let square: f64 = self.theta.iter().map(|t| t * t).sum();
         self.risk += 0.5 * problem.ridge() * square;
-        Ok(())
     }
 
     /// Recomputes slopes and correlations from z.

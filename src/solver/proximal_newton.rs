@@ -4,7 +4,7 @@ use super::point::Point;
 use super::regulariser::Omega;
 use super::run::Run;
 use super::{Design, Problem, Solution};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Least and first share of the smoothness constant that every record's curvature keeps in the model.
 const LEAST_DAMPING: f64 = 1e-8;
@@ -85,18 +85,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
         let Some((theta, intercept)) = start else {
             return Ok(());
         };
-        if theta.len() != self.point.theta.len()
-            || !theta.iter().chain([&intercept]).all(|t| t.is_finite())
-        {
-            return Err(Error::InvalidData(
-                "the start must hold one finite coefficient per column of X".into(),
-            ));
-        }
-        self.point.theta.copy_from_slice(theta);
-        self.point.intercept = intercept;
-        self.point.update_primal(self.problem, &self.omega)?;
-        self.point.update_dual(self.problem, &mut self.omega);
-        Ok(())
+        (self.point).move_to(theta, intercept, self.problem, &mut self.omega)
     }
 
     /// Shows the point s*theta + (1 - s)*other to `bound`, shrunk into its ball where rounding left it outside.

@@ -7,7 +7,7 @@ use super::{Design, cholesky};
 #[derive(Debug, Default)]
 pub(super) struct SupportStep {
     /// Lower triangle, row by row in a square.
-    gram: Vec<f64>,
+    pub gram: Vec<f64>,
     /// The gradient; after [`SupportStep::solve`] the direction.
     pub direction: Vec<f64>,
     column: Vec<f64>,

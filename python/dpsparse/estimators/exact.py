@@ -20,7 +20,7 @@ from dpsparse.set_functions import SetFunction
 __all__ = ["SparseClassifier", "SparseRegressor", "path"]
 
 _DEFAULT_RADIUS = 10.0
-_SOLVERS = ("auto", "coordinate-descent", "proximal-gradient")
+_SOLVERS = ("auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe")
 _NORMS = ("l1", "linf")
 
 
@@ -286,11 +286,15 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
     max_iter : int, default=10000
-        Most passes over the coordinates of the working set; beyond it a ``ConvergenceWarning`` tells the gap.
-    solver : {"auto", "coordinate-descent", "proximal-gradient"}, default="auto"
+        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
+        ``ConvergenceWarning`` tells the gap.
+    solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
         norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
-        the first where it can.
+        the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
+        Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
+        Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
+        compute (its steps need greedy vertices only, its certificate still a prox now and then).
     warm_start : bool, default=False
         Start from the previous fit's coefficients, where their number fits.
     verbose : int, default=0
@@ -432,11 +436,15 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
     max_iter : int, default=10000
-        Most passes over the coordinates of the working set; beyond it a ``ConvergenceWarning`` tells the gap.
-    solver : {"auto", "coordinate-descent", "proximal-gradient"}, default="auto"
+        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
+        ``ConvergenceWarning`` tells the gap.
+    solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
         norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
-        the first where it can.
+        the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
+        Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
+        Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
+        compute (its steps need greedy vertices only, its certificate still a prox now and then).
     warm_start : bool, default=False
         Start from the previous fit's coefficients, where their number fits.
     verbose : int, default=0
