@@ -242,7 +242,9 @@ impl CoordinateDescent {
             return f64::INFINITY;
         }
         let unknown = self.support_step.n_unknown(support) as f64;
-        let gram = unknown * (design.n_rows() as f64 / per_column + size - 0.5 * unknown);
+        let gram = unknown * (design.n_rows() as f64 / per_column + size - 0.5 * unknown)
+            // The gradient and the image; no step is free, so that they end.
+            + 4.0 * size.max(1.0);
         if size <= FREE_FACTORISATION {
             gram
         } else {
