@@ -217,14 +217,6 @@ impl CoordinateDescent {
         change
     }
 
-    /// g_j for the k-th coordinate of the working set, whose value is `theta`.
-    #[inline]
-    fn gradient<D: Design + ?Sized>(&self, design: &D, k: usize, theta: f64) -> f64 {
-        design.dot(self.working[k], &self.residual)
-            + self.offset * self.total * self.means[k]
-            + self.ridge * theta
-    }
-
     /// Cost of one `pass` in inner products of a Gram matrix, which are faster than those of a pass.
     fn pass_cost(&self) -> f64 {
         3.0 * self.working.len() as f64

@@ -113,10 +113,8 @@ impl SupportStep {
                 self.places[column] = 0;
                 continue;
             }
-            let mut to = row_start(rows);
-            for b in (0..=a).filter(|&b| keep(b)) {
+            for (to, b) in (row_start(rows)..).zip((0..=a).filter(|&b| keep(b))) {
                 self.products[to] = self.products[row_start(a) + b];
-                to += 1;
             }
             self.known[rows] = column;
             rows += 1;
