@@ -361,7 +361,7 @@ impl AcceleratedGradient {
         value: f64,
     ) -> Result<(f64, bool)> {
         (self.cluster_step).find_clusters(&self.present.theta, &self.working);
-        let cost = self.cluster_step.cost(self.curvatures.len());
+        let cost = self.cluster_step.cost(design);
         if cost > self.budget || cost == 0.0 {
             return Ok((0.0, false));
         }

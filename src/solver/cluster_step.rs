@@ -5,6 +5,9 @@ use super::accelerated_gradient::centre;
 use super::design::{dot, dot4};
 use super::{Design, cholesky};
 
+/// Levels up to which memory is no concern.
+const FREE_LEVELS: usize = 64;
+
 /// The system of one step; the vectors are allocated once a run.
 #[derive(Debug, Default)]
 pub(super) struct ClusterStep {
@@ -44,10 +47,15 @@ impl ClusterStep {
         self.starts.push(self.positions.len());
     }
 
-    /// Multiplications of one step, roughly; 0 where all of theta is 0.
-    pub fn cost(&self, n_rows: usize) -> f64 {
-        let size = (self.starts.len() - 1) as f64;
-        let n = n_rows as f64;
+    /// Multiplications of one step, roughly; 0 where all of theta is 0, infinite where the step would need more memory than
+    /// the data.
+    pub fn cost<D: Design + ?Sized>(&self, design: &D) -> f64 {
+        let size = self.starts.len() - 1;
+        let most = FREE_LEVELS * design.n_rows().max(FREE_LEVELS) + design.n_stored();
+        if size * size.max(design.n_rows()) > most {
+            return f64::INFINITY;
+        }
+        let (size, n) = (size as f64, design.n_rows() as f64);
         n * self.positions.len() as f64 + size * size * (0.5 * n + size / 6.0)
     }
 

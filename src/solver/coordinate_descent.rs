@@ -26,6 +26,10 @@ const CONSTANT: f64 = 1e-20;
 const FREE_FACTORISATION: f64 = 64.0;
 /// Violators that enter the working set at a time; as many as there are non-zeros where those are more.
 const FEWEST_NEW: usize = 64;
+/// Share of the decrease that Newton's step promises which stopping at 0 must keep.
+const CLAMPED_SHARE: f64 = 0.1;
+/// Coordinates that may stop at 0 before the system is factorised anew.
+const MOST_FIXED: usize = 64;
 /// Rounds of passes and steps on the support that one model is worth.
 const MOST_ROUNDS: usize = 5;
 
@@ -36,7 +40,12 @@ pub(super) struct CoordinateDescent {
     working: Vec<usize>,
     /// h.
     pub curvatures: Vec<f64>,
+    /// h where it is the same for all records.
+    uniform: Option<f64>,
     total: f64,
+    /// Mean and sum of squares of the columns seen since `curvatures` were `moments_of`; a NaN for others.
+    moments: Vec<(f64, f64)>,
+    moments_of: Vec<f64>,
     means: Vec<f64>,
     steps: Vec<f64>,
     residual: Vec<f64>,
@@ -47,8 +56,11 @@ pub(super) struct CoordinateDescent {
     support: Vec<usize>,
     gradients: Vec<f64>,
     image: Vec<f64>,
+    columns: Vec<usize>,
+    clamped: Vec<f64>,
+    moved: Vec<f64>,
     support_step: SupportStep,
-    /// Dot products that steps on the support may still spend.
+    /// Inner products that steps on the support may still spend.
     support_budget: f64,
 }
 
@@ -57,7 +69,10 @@ impl CoordinateDescent {
         Self {
             working: Vec::new(),
             curvatures: vec![0.0; n_rows],
+            uniform: None,
             total: 0.0,
+            moments: Vec::new(),
+            moments_of: Vec::new(),
             means: Vec::new(),
             steps: Vec::new(),
             residual: vec![0.0; n_rows],
@@ -67,6 +82,9 @@ impl CoordinateDescent {
             support: Vec::new(),
             gradients: Vec::new(),
             image: vec![0.0; n_rows],
+            columns: Vec::new(),
+            clamped: Vec::new(),
+            moved: Vec::new(),
             support_step: SupportStep::default(),
             support_budget: 0.0,
         }
@@ -103,14 +121,25 @@ impl CoordinateDescent {
         self.offset = 0.0;
         self.residual.copy_from_slice(slopes);
         self.total = self.curvatures.iter().sum();
+        if self.moments_of != self.curvatures {
+            self.moments_of.clone_from(&self.curvatures);
+            self.moments.clear();
+            self.moments.resize(design.n_columns(), (0.0, f64::NAN));
+            self.support_step.forget();
+        }
+        let first = self.curvatures[0];
+        self.uniform = (self.curvatures.iter().all(|h| *h == first)).then_some(first);
         self.means.clear();
         self.steps.clear();
         for &j in &self.working {
-            let (mean, square) = if centred {
-                design.centred_moments(j, &self.curvatures, self.total)
-            } else {
-                (0.0, design.squared_norm(j, &self.curvatures))
-            };
+            if self.moments[j].1.is_nan() {
+                self.moments[j] = if centred {
+                    design.centred_moments(j, &self.curvatures, self.total)
+                } else {
+                    (0.0, design.squared_norm(j, &self.curvatures))
+                };
+            }
+            let (mean, square) = self.moments[j];
             let constant = square <= CONSTANT * self.total * mean * mean;
             self.means.push(mean);
             self.steps
@@ -121,9 +150,7 @@ impl CoordinateDescent {
     /// Passes over the working set until they bring little; returns the change of model plus penalty.
     ///
     /// Passes may cost as much as the full gradient that follows them, and at least twenty are allowed. Where
-    /// those do not suffice, steps on the support follow, which may cost as much as the passes so far. Where
-    /// such a step ends at a change of sign, that coordinate leaves the support and the smaller system is
-    /// next.
+    /// those do not suffice, steps on the support follow, which may cost as much as the passes so far.
     pub fn minimise<D: Design + ?Sized>(
         &mut self,
         design: &D,
@@ -181,33 +208,35 @@ impl CoordinateDescent {
                 + 0.5 * curvature * step * step
                 + self.alpha * (new.abs() - old.abs());
             theta[j] = new;
-            design.add_scaled(j, step, &self.curvatures, &mut self.residual);
+            match self.uniform {
+                Some(h) => design.add_columns(&[j], &[step * h], &mut self.residual),
+                None => design.add_scaled(j, step, &self.curvatures, &mut self.residual),
+            }
             self.offset -= step * mean;
         }
         change
     }
 
-    /// g_j for the k-th coordinate of the working set, whose value is `theta`.
-    #[inline]
-    fn gradient<D: Design + ?Sized>(&self, design: &D, k: usize, theta: f64) -> f64 {
-        design.dot(self.working[k], &self.residual)
-            + self.offset * self.total * self.means[k]
-            + self.ridge * theta
-    }
-
-    /// Cost of one `pass` in dot products with a column.
+    /// Cost of one `pass` in inner products of a Gram matrix, which are faster than those of a pass.
     fn pass_cost(&self) -> f64 {
-        2.0 * self.working.len() as f64
+        3.0 * self.working.len() as f64
     }
 
-    /// Cost of one `support_step` in dot products with a column, roughly.
+    /// Cost of one `support_step` in inner products of a Gram matrix, roughly.
     ///
-    /// Small factorisations count as free. So small dense problems take the same path whether rows are
+    /// Infinite where the step would need more memory than the data. Small factorisations count as free. So small dense problems take the same path whether rows are
     /// weighted or repeated, and end in the same point far below the tolerance.
     fn support_step_cost<D: Design + ?Sized>(&self, design: &D, theta: &[f64]) -> f64 {
         let per_column = design.n_stored().max(1) as f64 / design.n_columns() as f64;
-        let size = self.working.iter().filter(|&&j| theta[j] != 0.0).count() as f64;
-        let gram = size * (design.n_rows() as f64 / per_column + 0.5 * size);
+        let support = self.working.iter().copied().filter(|&j| theta[j] != 0.0);
+        let size = support.clone().count() as f64;
+        if size * size > FREE_FACTORISATION.powi(2) + design.n_stored() as f64 {
+            return f64::INFINITY;
+        }
+        let unknown = self.support_step.n_unknown(support) as f64;
+        let gram = unknown * (design.n_rows() as f64 / per_column + size - 0.5 * unknown)
+            // The gradient and the image; no step is free, so that they end.
+            + 4.0 * size.max(1.0);
         if size <= FREE_FACTORISATION {
             gram
         } else {
@@ -215,8 +244,8 @@ impl CoordinateDescent {
         }
     }
 
-    /// Newton's step on the support with a line search past changes of sign: the change of model plus
-    /// penalty, never positive, and whether no coordinate changed its sign.
+    /// Newton's step on the support, and after every stop at 0 the step on what is left: the change of model
+    /// plus penalty, never positive, and whether the last step went all the way. One factor serves them all.
     fn support_step<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> (f64, bool) {
         let (working, steps) = (&self.working, &self.steps);
         self.support.clear();
@@ -225,59 +254,128 @@ impl CoordinateDescent {
         let columns = self.support.iter().map(|&k| (working[k], self.means[k]));
         (self.support_step).build(design, columns, &self.curvatures, self.ridge);
 
-        self.gradients.clear();
-        for &k in &self.support {
-            let old = theta[self.working[k]];
-            let gradient = self.gradient(design, k, old) + self.alpha.copysign(old);
-            self.gradients.push(gradient);
-        }
-        self.support_step.direction.clone_from(&self.gradients);
-        if !self.support_step.solve() {
+        self.update_gradients(design, theta);
+        if !self.support_step.solve(&self.gradients) {
             return (0.0, true);
         }
-        // h*u for the change u of the centred scores along the direction; slope and curvature do not rely on
-        // the solve.
-        self.image.fill(0.0);
-        let (mut slope, mut curvature, mut shift) = (0.0, 0.0, 0.0);
+        self.moved.clear();
+        self.moved.resize(self.support.len(), 0.0);
+        let mut total = 0.0;
+        while self.support_step.n_fixed() <= MOST_FIXED && self.support_step.aim(&self.moved) {
+            let (change, t) = self.choose_step(design, theta);
+            if !(t.is_finite() && change < 0.0) {
+                return (total, true);
+            }
+            total += change;
+            if !self.move_along(theta, t) {
+                return (total, t >= 1.0 - 1e-6);
+            }
+            self.support_budget -= 4.0 * self.support.len() as f64;
+            self.update_gradients(design, theta);
+        }
+        (total, false)
+    }
+
+    /// The gradient of model plus penalty on the support; 0 where theta is.
+    fn update_gradients<D: Design + ?Sized>(&mut self, design: &D, theta: &[f64]) {
+        self.columns.clear();
+        (self.columns).extend(self.support.iter().map(|&k| self.working[k]));
+        self.gradients.resize(self.support.len(), 0.0);
+        design.dot_columns(&self.columns, &self.residual, &mut self.gradients);
+        for (gradient, &k) in self.gradients.iter_mut().zip(&self.support) {
+            let value = theta[self.working[k]];
+            *gradient += self.offset * self.total * self.means[k]
+                + self.ridge * value
+                + self.alpha.copysign(value);
+            if value == 0.0 {
+                *gradient = 0.0;
+            }
+        }
+    }
+
+    /// How far to go along the direction of the step, and the change of model plus penalty.
+    ///
+    /// Coordinates that would change their sign stop at 0, all at once: the direction is changed for that. Where it brings
+    /// too little, a line search past the changes of sign.
+    fn choose_step<D: Design + ?Sized>(&mut self, design: &D, theta: &[f64]) -> (f64, f64) {
+        self.clamped.clear();
+        let mut newton_slope = 0.0;
         for ((&k, direction), gradient) in (self.support.iter())
             .zip(&self.support_step.direction)
             .zip(&self.gradients)
         {
-            design.add_scaled(
-                self.working[k],
-                *direction,
-                &self.curvatures,
-                &mut self.image,
-            );
+            let old = theta[self.working[k]];
+            let stops = (old + direction) * old < 0.0;
+            self.clamped.push(if stops { -old } else { *direction });
+            newton_slope += direction * gradient;
+        }
+        if self.clamped != self.support_step.direction {
+            std::mem::swap(&mut self.clamped, &mut self.support_step.direction);
+            let (slope, curvature) = self.move_image(design);
+            let change = slope + 0.5 * curvature;
+            if change <= CLAMPED_SHARE * 0.5 * newton_slope {
+                return (change, 1.0);
+            }
+            std::mem::swap(&mut self.clamped, &mut self.support_step.direction);
+        }
+        let (slope, curvature) = self.move_image(design);
+        let values = self.support.iter().map(|&k| theta[self.working[k]]);
+        let (t, change) = (self.support_step).line_search(values, slope, curvature, self.alpha);
+        (change, t)
+    }
+
+    /// image = h*u for the change u of the centred scores along the direction of the step; its slope and
+    /// curvature, which do not rely on the solve.
+    fn move_image<D: Design + ?Sized>(&mut self, design: &D) -> (f64, f64) {
+        self.image.fill(0.0);
+        let (mut slope, mut curvature, mut shift) = (0.0, 0.0, 0.0);
+        self.columns.clear();
+        for ((&k, direction), gradient) in (self.support.iter())
+            .zip(&self.support_step.direction)
+            .zip(&self.gradients)
+        {
+            self.columns.push(self.working[k]);
             shift += direction * self.means[k];
             slope += direction * gradient;
             curvature += self.ridge * direction * direction;
         }
+        design.add_columns(&self.columns, &self.support_step.direction, &mut self.image);
         for (image, h) in self.image.iter_mut().zip(&self.curvatures) {
-            if *h > 0.0 {
-                *image -= shift * h;
-                curvature += *image * *image / h;
-            }
+            let change = *image - shift;
+            *image = h * change;
+            curvature += *image * change;
         }
-        let values = self.support.iter().map(|&k| theta[self.working[k]]);
-        let (t, change, complete) =
-            (self.support_step).line_search(values, slope, curvature, self.alpha);
-        if !(t.is_finite() && change < 0.0) {
-            return (0.0, true);
-        }
-        for (&k, direction) in self.support.iter().zip(&self.support_step.direction) {
+        (slope, curvature)
+    }
+
+    /// Moves theta by t times the direction of the step whose image is at hand. Whether entries have stopped at 0 and
+    /// none has passed it, so that the same factor serves the next step.
+    fn move_along(&mut self, theta: &mut [f64], t: f64) -> bool {
+        let (mut stopped, mut passed) = (false, false);
+        for (at, &k) in self.support.iter().enumerate() {
+            let direction = self.support_step.direction[at];
             let value = &mut theta[self.working[k]];
+            let old = *value;
+            if old == 0.0 {
+                continue;
+            }
             // The same expression as in the line search: a coordinate whose kink stopped it becomes exactly
             // 0.
-            *value = if -*value / direction == t {
+            *value = if -old / direction == t {
                 0.0
             } else {
-                *value + t * direction
+                old + t * direction
             };
+            self.moved[at] += *value - old;
+            passed |= *value * old < 0.0;
+            if *value == 0.0 {
+                stopped = true;
+                self.support_step.fix(at);
+            }
         }
         for (residual, image) in self.residual.iter_mut().zip(&self.image) {
             *residual += t * image;
         }
-        (change, complete)
+        stopped && !passed
     }
 }

@@ -185,6 +185,30 @@ impl<'a> DenseDesign<'a> {
     fn column(&self, j: usize) -> &[f64] {
         &self.data[j * self.n_rows..(j + 1) * self.n_rows]
     }
+
+    /// out += sum of scale * x_j over (j, scale).
+    #[inline]
+    fn add(&self, terms: impl Iterator<Item = (usize, f64)>, out: &mut [f64]) {
+        let mut pending: [(&[f64], f64); 4] = [(&[], 0.0); 4];
+        let mut count = 0;
+        for (j, scale) in terms.filter(|(_, scale)| *scale != 0.0) {
+            pending[count] = (self.column(j), scale);
+            count += 1;
+            if count == 4 {
+                // Four columns at a time: `out` is read and written once for all of them.
+                let [(a, s), (b, t), (c, u), (d, v)] = pending;
+                for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                    *out += s * a + t * b + (u * c + v * d);
+                }
+                count = 0;
+            }
+        }
+        for (column, scale) in &pending[..count] {
+            for (out, x) in out.iter_mut().zip(*column) {
+                *out += scale * x;
+            }
+        }
+    }
 }
 
 impl Design for DenseDesign<'_> {
@@ -202,11 +226,7 @@ impl Design for DenseDesign<'_> {
 
     fn multiply(&self, theta: &[f64], out: &mut [f64]) {
         out.fill(0.0);
-        for (j, &t) in theta.iter().enumerate().filter(|(_, t)| **t != 0.0) {
-            for (out, x) in out.iter_mut().zip(self.column(j)) {
-                *out += t * x;
-            }
-        }
+        self.add(theta.iter().copied().enumerate(), out);
     }
 
     #[inline]
@@ -221,26 +241,9 @@ impl Design for DenseDesign<'_> {
         }
     }
 
+    #[inline]
     fn add_columns(&self, columns: &[usize], scales: &[f64], out: &mut [f64]) {
-        let mut pending: [(&[f64], f64); 4] = [(&[], 0.0); 4];
-        let mut count = 0;
-        for (&j, &scale) in columns.iter().zip(scales).filter(|(_, s)| **s != 0.0) {
-            pending[count] = (self.column(j), scale);
-            count += 1;
-            if count == 4 {
-                // Four columns at a time: `out` is read and written once for all of them.
-                let [(a, s), (b, t), (c, u), (d, v)] = pending;
-                for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                    *out += s * a + t * b + (u * c + v * d);
-                }
-                count = 0;
-            }
-        }
-        for (column, scale) in &pending[..count] {
-            for (out, x) in out.iter_mut().zip(*column) {
-                *out += scale * x;
-            }
-        }
+        self.add(columns.iter().copied().zip(scales.iter().copied()), out);
     }
 
     fn dot_columns(&self, columns: &[usize], v: &[f64], out: &mut [f64]) {

@@ -4,19 +4,52 @@
 use super::{Design, cholesky};
 
 /// The system of one step; the vectors are allocated once a run.
+///
+/// Inner products are kept until [`SupportStep::forget`]: the support changes little from one step to the next.
 #[derive(Debug, Default)]
 pub(super) struct SupportStep {
-    /// Lower triangle, row by row in a square.
+    /// Columns whose inner products are known.
+    known: Vec<usize>,
+    /// Where a column stands in `known`, plus one; 0 for others.
+    places: Vec<usize>,
+    /// The inner products: row a of the lower triangle starts at a(a + 1)/2.
+    products: Vec<f64>,
+    /// Lower triangle of the system, row by row in a square.
     pub gram: Vec<f64>,
-    /// The gradient; after [`SupportStep::solve`] the direction.
+    scale: Vec<f64>,
+    newton: Vec<f64>,
+    /// Entries that have stopped since G was factorised.
+    fixed: Vec<usize>,
+    /// Their columns of G^-1, one after another.
+    inverse: Vec<f64>,
+    border: Vec<f64>,
+    multipliers: Vec<f64>,
     pub direction: Vec<f64>,
     column: Vec<f64>,
-    columns: Vec<usize>,
+    kept: Vec<bool>,
     breakpoints: Vec<(f64, f64)>,
 }
 
+/// Where row a of a packed lower triangle starts.
+fn row_start(a: usize) -> usize {
+    a * (a + 1) / 2
+}
+
 impl SupportStep {
-    /// Builds the Gram matrix sum_i h_i (x_ia - m_a)(x_ib - m_b) + ridge*[a = b] of the columns `support`.
+    /// How many of `columns` have unknown inner products.
+    pub fn n_unknown(&self, columns: impl Iterator<Item = usize>) -> usize {
+        columns
+            .filter(|&j| self.places.get(j).is_none_or(|&place| place == 0))
+            .count()
+    }
+
+    /// For another h.
+    pub fn forget(&mut self) {
+        self.keep_known(|_| false);
+    }
+
+    /// Builds the Gram matrix sum_i h_i (x_ia - m_a)(x_ib - m_b) + ridge*[a = b] of the columns `support`;
+    /// h is the same as in the last call or follows [`SupportStep::forget`].
     pub fn build<D: Design + ?Sized>(
         &mut self,
         design: &D,
@@ -25,32 +58,130 @@ impl SupportStep {
         ridge: f64,
     ) {
         let size = support.len();
-        self.gram.clear();
-        self.gram.resize(size * size, 0.0);
+        self.places.resize(design.n_columns(), 0);
+        let unknown = self.n_unknown(support.clone().map(|(j, _)| j));
+        if self.known.len() + unknown > size + size / 2 {
+            self.kept.clear();
+            self.kept.resize(self.known.len(), false);
+            for (j, _) in support.clone() {
+                if self.places[j] > 0 {
+                    self.kept[self.places[j] - 1] = true;
+                }
+            }
+            let kept = std::mem::take(&mut self.kept);
+            self.keep_known(|place| kept[place]);
+            self.kept = kept;
+        }
         self.column.resize(h.len(), 0.0);
-        self.columns.clear();
-        (self.columns).extend(support.clone().map(|(column, _)| column));
-        for (a, (column, mean)) in support.enumerate() {
+        for (column, mean) in support.clone() {
+            if self.places[column] > 0 {
+                continue;
+            }
+            self.known.push(column);
+            let count = self.known.len();
+            self.places[column] = count;
             for (out, h) in self.column.iter_mut().zip(h) {
                 *out = -mean * h;
             }
             design.add_scaled(column, 1.0, h, &mut self.column);
             // The entries of h*(x_a - m_a) sum to 0, so the other column needs no centring.
-            let row = &mut self.gram[a * size..=a * size + a];
-            design.dot_columns(&self.columns[..=a], &self.column, row);
-            self.gram[a * size + a] += ridge;
+            self.products.resize(row_start(count), 0.0);
+            let row = &mut self.products[row_start(count - 1)..];
+            design.dot_columns(&self.known, &self.column, row);
+        }
+        self.gram.clear();
+        self.gram.resize(size * size, 0.0);
+        for ((a, _), row) in support.clone().zip(self.gram.chunks_exact_mut(size.max(1))) {
+            let a = self.places[a] - 1;
+            for ((b, _), out) in support.clone().zip(row) {
+                let b = self.places[b] - 1;
+                *out = self.products[row_start(a.max(b)) + a.min(b)];
+                if a == b {
+                    *out += ridge;
+                    break;
+                }
+            }
         }
     }
 
-    /// direction = -G^-1 gradient; false where rounding makes G indefinite.
-    pub fn solve(&mut self) -> bool {
-        self.direction.iter_mut().for_each(|g| *g = -*g);
-        cholesky::solve(&mut self.gram, &mut self.direction)
+    /// Forgets all known columns but those at the places that `keep` names.
+    fn keep_known(&mut self, keep: impl Fn(usize) -> bool) {
+        let mut rows = 0;
+        for a in 0..self.known.len() {
+            let column = self.known[a];
+            if !keep(a) {
+                self.places[column] = 0;
+                continue;
+            }
+            for (to, b) in (row_start(rows)..).zip((0..=a).filter(|&b| keep(b))) {
+                self.products[to] = self.products[row_start(a) + b];
+            }
+            self.known[rows] = column;
+            rows += 1;
+            self.places[column] = rows;
+        }
+        self.known.truncate(rows);
+        self.products.truncate(row_start(rows));
+    }
+
+    /// Newton's step for `gradient`; false where rounding makes G indefinite.
+    pub fn solve(&mut self, gradient: &[f64]) -> bool {
+        self.fixed.clear();
+        self.inverse.clear();
+        if !cholesky::factorise(&mut self.gram, gradient.len(), &mut self.scale) {
+            return false;
+        }
+        self.newton.clear();
+        self.newton.extend(gradient.iter().map(|g| -g));
+        cholesky::substitute(&self.gram, &self.scale, &mut self.newton);
+        true
+    }
+
+    /// Entry k of the support stays where it is from now on.
+    pub fn fix(&mut self, k: usize) {
+        let size = self.newton.len();
+        let start = self.inverse.len();
+        self.inverse.resize(start + size, 0.0);
+        let column = &mut self.inverse[start..];
+        column[k] = 1.0;
+        cholesky::substitute(&self.gram, &self.scale, column);
+        self.fixed.push(k);
+    }
+
+    pub fn n_fixed(&self) -> usize {
+        self.fixed.len()
+    }
+
+    /// direction = from the present point, `moved` away from that of the gradient, to the minimiser among the points
+    /// with the present fixed entries; false where rounding does not allow it.
+    pub fn aim(&mut self, moved: &[f64]) -> bool {
+        let size = self.newton.len();
+        // The minimiser is the Newton step plus the combination of columns of G^-1 that keeps the fixed entries.
+        self.multipliers.clear();
+        (self.multipliers).extend(self.fixed.iter().map(|&k| moved[k] - self.newton[k]));
+        self.border.clear();
+        for column in self.inverse.chunks_exact(size.max(1)) {
+            self.border.extend(self.fixed.iter().map(|&k| column[k]));
+        }
+        if !cholesky::solve(&mut self.border, &mut self.multipliers) {
+            return false;
+        }
+        self.direction.clear();
+        (self.direction).extend(self.newton.iter().zip(moved).map(|(to, from)| to - from));
+        for (column, multiplier) in (self.inverse.chunks_exact(size.max(1))).zip(&self.multipliers)
+        {
+            for (d, x) in self.direction.iter_mut().zip(column) {
+                *d += multiplier * x;
+            }
+        }
+        for &k in &self.fixed {
+            self.direction[k] = 0.0;
+        }
+        true
     }
 
     /// Minimises phi(t) = slope*t + curvature*t^2/2 + alpha*sum_j (|theta_j + t D_j| - |theta_j| - t D_j sign
-    /// theta_j) over t >= 0 for the direction D; returns t, phi(t) and whether no coordinate changed its
-    /// sign.
+    /// theta_j) over t >= 0 for the direction D; returns t and phi(t).
     ///
     /// phi' grows by 2 alpha |D_j| where coordinate j changes its sign, and is linear in between.
     pub fn line_search(
@@ -59,7 +190,7 @@ impl SupportStep {
         slope: f64,
         curvature: f64,
         alpha: f64,
-    ) -> (f64, f64, bool) {
+    ) -> (f64, f64) {
         let mut t = -slope / curvature;
         self.breakpoints.clear();
         for (theta, step) in theta.zip(&self.direction) {
@@ -79,6 +210,6 @@ impl SupportStep {
             t = (-(slope + jumps) / curvature).max(at);
         }
         let change = slope * t + 0.5 * curvature * t * t + jumps * t - paid;
-        (t, change, self.breakpoints.is_empty())
+        (t, change)
     }
 }

@@ -64,8 +64,11 @@ impl Hessian {
         self.scale = None;
         if p <= MOST_FACTORISED {
             let columns = self.means.iter().copied().enumerate();
+            self.system.forget();
             self.system.build(design, columns, &self.h, ridge);
-            self.scale = cholesky::factor(&mut self.system.gram, p);
+            let mut scale = Vec::new();
+            let factorised = cholesky::factorise(&mut self.system.gram, p, &mut scale);
+            self.scale = factorised.then_some(scale);
         }
         if self.scale.is_none() {
             self.diagonal.clear();
