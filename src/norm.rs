@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::lovasz;
-use crate::polytope::{base, norm_ball, symmetric};
+use crate::polytope::{base, norm_ball, singletons, symmetric};
 use crate::prox::{self, Scratch};
 use crate::set_function::SetFunction;
 
@@ -55,13 +55,12 @@ impl SetFunctionNorm {
     /// that is not monotone and has F(V) != 0. Else only where a user's oracle fails.
     pub fn new(function: Arc<dyn SetFunction>) -> Result<Self> {
         if function.is_monotone() {
-            for j in 0..function.n_features() {
-                if function.value(&[j])? <= 0.0 {
-                    return Err(Error::invalid(
-                        "function",
-                        format!("is not a norm: F({{{j}}}) = 0, so feature {j} costs nothing"),
-                    ));
-                }
+            let singletons = singletons(&*function)?;
+            if let Some(j) = singletons.iter().position(|&value| value <= 0.0) {
+                return Err(Error::invalid(
+                    "function",
+                    format!("is not a norm: F({{{j}}}) = 0, so feature {j} costs nothing"),
+                ));
             }
         } else {
             base::check_total(&*function)?;

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from dpsparse._core import InvalidArgumentError
-from dpsparse._inputs import number
+
+
+def number(name: str, value: Any) -> float:
+    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise InvalidArgumentError(f"{name} must be finite") from error
+    raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}")
 
 
 def optional_number(name: str, value: Any) -> float | None:

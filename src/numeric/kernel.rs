@@ -1,7 +1,7 @@
 //! Integer kernels over plain slices, with run-time dispatch to wider instructions.
 //!
 //! **The one file with `unsafe`.** Audit: every `unsafe` block is a call of a `target_feature` function where
-//! [`width`] has detected its features, an unaligned vector load or store whose bounds are those of the chunk it
+//! `width` has detected its features, an unaligned vector load or store whose bounds are those of the chunk it
 //! touches, a prefetch (which touches nothing), or the advice on pages in [`zeros`]. Integer arithmetic is
 //! exact and floats are never contracted or reassociated, so every path returns the same bits.
 //!

@@ -21,6 +21,7 @@ mod width;
 
 pub use group_ball::GroupBall;
 pub use linf_ball::LinfBall;
+pub(crate) use radius::singletons;
 pub use radius::{NormOrder, Radius};
 pub use signed_coordinates::SignedCoordinates;
 pub use vertex_list::VertexList;

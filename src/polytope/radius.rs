@@ -106,18 +106,43 @@ fn total(f: &dyn SetFunction) -> Result<f64> {
     f.value(&all)
 }
 
-fn singletons(f: &dyn SetFunction) -> Result<Vec<f64>> {
-    (0..f.n_features()).map(|j| f.value(&[j])).collect()
+/// F({j}) of every feature, without p general evaluations where the structure tells them.
+pub(crate) fn singletons(f: &dyn SetFunction) -> Result<Vec<f64>> {
+    let p = f.n_features();
+    let of_groups = |groups: &Groups| {
+        let weight = |&g: &u32| groups.weights()[g as usize];
+        let of = |j| groups.of_feature(j).iter().map(weight).sum();
+        (0..p).map(of).collect()
+    };
+    Ok(match f.structure() {
+        Structure::Modular(weights) => weights.to_vec(),
+        Structure::Blocks(blocks) => {
+            let mut values = vec![0.0; p];
+            for block in blocks {
+                block
+                    .members
+                    .iter()
+                    .for_each(|&j| values[j] = block.gains[0]);
+            }
+            values
+        }
+        Structure::Laminar(groups) | Structure::Cover(groups) => of_groups(groups),
+        Structure::Cut(graph) => {
+            let weight = |&(_, edge): &(u32, u32)| graph.weights()[edge as usize];
+            let degree = |j| graph.incident(j).iter().map(weight).sum();
+            (0..p).map(degree).collect()
+        }
+        Structure::ContiguousRange => vec![p as f64; p],
+        Structure::Scaled(scale, f) => singletons(f)?.into_iter().map(|x| scale * x).collect(),
+        Structure::General => (0..p).map(|j| f.value(&[j])).collect::<Result<_>>()?,
+    })
 }
 
 /// max |s_j| over B(F).
 fn reach(f: &dyn SetFunction) -> Result<Vec<f64>> {
-    if let Structure::Cut(graph) = f.structure() {
-        let degree = |j| {
-            let edges = graph.incident(j).iter();
-            edges.map(|&(_, edge)| graph.weights()[edge as usize]).sum()
-        };
-        return Ok((0..f.n_features()).map(degree).collect());
+    if let Structure::Cut(_) = f.structure() {
+        // F(V \ j) = F({j}).
+        return singletons(f);
     }
     let total = total(f)?;
     (0..f.n_features())

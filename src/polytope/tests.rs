@@ -93,6 +93,9 @@ proptest! {
     fn radius_is_that_of_the_farthest_vertex(f in (1..6usize).prop_flat_map(|p| prop_oneof![3 => monotone(p).boxed(), 1 => cut(p).boxed()])) {
         for ord in [NormOrder::One, NormOrder::Two, NormOrder::Inf] {
             let farthest = vertices(&f).iter().map(|s| length(s, ord)).fold(0.0, f64::max);
+            for (j, value) in singletons(&f).unwrap().into_iter().enumerate() {
+                prop_assert!((value - f.value(&[j]).unwrap()).abs() < 1e-12);
+            }
             let base = base::radius(&f, ord).unwrap();
             prop_assert!(base.exact && (base.value - farthest).abs() < 1e-9, "{ord:?} {base:?} {farthest}");
             if f.is_monotone() {

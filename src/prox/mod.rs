@@ -5,7 +5,7 @@
 //! | modular | soft threshold | O(p) |
 //! | blocks | sorted l1; l-infinity by projection onto the l1 ball | O(p log p); O(p) |
 //! | laminar | groups one after another, children first | O(sum of group sizes) |
-//! | cut on a chain | dynamic programming | O(p) |
+//! | cut on a chain | taut string, dynamic programming where that is slow | O(p) |
 //! | cover, other cuts | decomposition by minimum cuts | near O(size log p) where cuts are local |
 //! | contiguous range | Dinkelbach's method, then two nests of groups | O(p log p) |
 //! | general | minimum-norm point, with a certified gap | p greedy vertices and more |

@@ -6,6 +6,7 @@ use crate::lovasz::{extension, norm};
 use crate::minimise::tests::{Double, cut, monotone, subsets, vector};
 use crate::set_function::Graph;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 
 /// x is the prox of step*Omega at v exactly where u = v - x is in step*K and <u, x> = step*Omega(x).
 fn check(f: &Double, v: &[f64], step: f64) -> std::result::Result<(), TestCaseError> {
@@ -80,5 +81,53 @@ proptest! {
         for j in 0..p {
             prop_assert!((a[j] - b[j]).abs() < 1e-11, "{a:?} {b:?}");
         }
+    }
+}
+
+/// What is tied is tied to the bit: the number of distinct values is that of the level sets, which the data decide clearly.
+#[test]
+fn ties_and_zeros_are_exact() {
+    let p = 60;
+    let v: Vec<f64> = (0..p)
+        .map(|j| f64::from(j / 20 % 2) * 0.7 - 0.3 + 0.01 * f64::from(j * 37 % 11))
+        .collect();
+    let edges: Vec<_> = (0..p as usize - 1).map(|j| (j, j + 1)).collect();
+    let chain = Double::Cut(Graph::new(&edges, None, p as usize).unwrap());
+    let windows: Vec<Vec<usize>> = (0..11).map(|k| (5 * k..5 * k + 10).collect()).collect();
+    let cover =
+        Double::Cover(crate::set_function::Groups::new(&windows, None, p as usize).unwrap());
+    let distinct = |x: &[f64]| {
+        x.iter()
+            .map(|x| x.to_bits())
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
+    };
+    for f in [&chain, &Double::Hidden(Box::new(chain.clone()))] {
+        let mut x = vec![0.0; p as usize];
+        prox(f, &v, 1.0, &mut x, &mut Scratch::default()).unwrap();
+        assert_eq!(distinct(&x), 3, "{x:?}");
+        prox(f, &v, 100.0, &mut x, &mut Scratch::default()).unwrap();
+        assert_eq!(distinct(&x), 1, "{x:?}");
+    }
+    for f in [&cover, &Double::Hidden(Box::new(cover.clone()))] {
+        let mut x = vec![0.0; p as usize];
+        prox(f, &v, 100.0, &mut x, &mut Scratch::default()).unwrap();
+        assert!(x.iter().all(|&x| x == 0.0), "{x:?}");
+    }
+}
+
+/// A scratch that has seen other problems changes nothing.
+#[test]
+fn scratch_is_forgotten() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut scratch = Scratch::default();
+    for k in 0..300 {
+        let p = 1 + k % 8;
+        let strategy = (prop_oneof![monotone(p).boxed(), cut(p).boxed()], vector(p));
+        let (f, v) = strategy.new_tree(&mut runner).unwrap().current();
+        let (mut a, mut b) = (vec![0.0; p], vec![7.0; p]);
+        let used = prox(&f, &v, 0.5, &mut a, &mut scratch).unwrap();
+        let fresh = prox(&f, &v, 0.5, &mut b, &mut Scratch::default()).unwrap();
+        assert_eq!((used, a), (fresh, b), "{f:?}");
     }
 }

@@ -12,9 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, InvalidDataError, Plan
-from dpsparse._inputs import number
 from dpsparse._progress import progress
-from dpsparse._validation import flag, optional_number, pair, positive_integer
+from dpsparse._validation import flag, number, optional_number, pair, positive_integer
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.estimators._validation import bound_arrays, records, seed, without_values
 from dpsparse.mechanisms import resolve, specification
