@@ -2,10 +2,10 @@
 
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
 :class:`SparseClassifier`, :class:`SparseRegressor`. Structured norms: :mod:`dpsparse.set_functions`. Accounting and
-noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
+noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`. Data: :mod:`dpsparse.datasets`.
 """
 
-from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions
+from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions, theory
 from dpsparse._core import (
     BudgetExceededError,
     Certificate,
@@ -66,4 +66,5 @@ __all__ = [
     "polytopes",
     "privacy",
     "set_functions",
+    "theory",
 ]

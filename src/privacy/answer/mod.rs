@@ -11,5 +11,5 @@ pub use chosen_vertex::{SelectionNoise, SelectionPlan, VertexSelector};
 pub use early_stopped::{DescentFacts, DescentPlan};
 pub use lattice::OutputNoise;
 pub use noisy_gradient::{GradientPlan, NoisyGradient};
-pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation};
+pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation, TiltNoise};
 pub use permuted_descent::{PermutedFacts, PermutedPlan};
