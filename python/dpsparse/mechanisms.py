@@ -84,7 +84,7 @@ class NoisyGradientFrankWolfe:
     radius : float, optional
         Size of the ball in scaled units; the intercept shares it. None: the estimator's, or the public default.
     average_gradients : bool, default True
-        Whether a step uses a running mean of the noisy gradients: less noise, some delay. False: as the paper prints it.
+        Whether a step uses a running mean of the noisy gradients: less noise, some delay. False: as in the paper.
     """
 
     n_iter: int | None = None
@@ -97,8 +97,9 @@ class NoisyGradientFrankWolfe:
 class NoisyProximalGradient:
     """Private proximal gradient descent with noisy gradients (Bassily et al. 2014; Wang et al. 2017; MECHANISMS M4).
 
-    Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2``; the mean of the last half of the iterates is
-    released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n``.
+    Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2`` with momentum; the mean of the last half
+    of the iterates is released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss:
+    ``2 L R2 / n``.
 
     Parameters
     ----------
@@ -153,7 +154,7 @@ class OutputPerturbation:
 
 @dataclass(frozen=True)
 class ObjectivePerturbation:
-    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Kifer et al. 2012; Redberg et al. 2023; MECHANISMS M8).
+    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Kifer et al. 2012; Redberg et al. 2023; M8).
 
     The minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2 + <b, theta> / n``, b random, with a little
     noise on the output for the float error of the minimiser. Neighbours: replace-one or add-remove. Needs a catalogued

@@ -1,8 +1,8 @@
-"""What the papers' theorems predict, with explicit constants: penalties, iteration counts, excess risks. All of it is public.
+"""What the papers' theorems predict, with explicit constants: penalties, iterations, excess risks. All of it is public.
 
-Papers: Talwar, Thakurta & Zhang 2015 (TTZ), Jain & Thakurta 2014 (JT), Kumar & Deisenroth 2019 (KD). They state orders of
-magnitude, and some of their noise scales are not proved; the excess risks here are those of the mended mechanisms, and
-``plan()`` reports them by the same formulas.
+Papers: Talwar, Thakurta & Zhang 2015 (TTZ), Jain & Thakurta 2014 (JT), Kumar & Deisenroth 2019 (KD). They state orders
+of magnitude, and some of their noise scales are not proved; the excess risks here are those of the mended mechanisms,
+and ``plan()`` reports them by the same formulas.
 
 Excess risks are of the mean training loss in scaled units.
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def gaussian_width(function: SetFunction, n_samples: int = 10_000, random_state: int | None = None) -> Estimate:
-    """Return the Gaussian width of |P|(F), the unit ball of the dual norm: ``E f(|b|)`` for standard normal b (KD, Theorem 1).
+    """Return ``E f(|b|)`` for standard normal b: the Gaussian width of |P|(F), the dual norm's ball (KD, Theorem 1).
 
     ``p * sqrt(2 / pi)`` for F = |A|, which KD states as O(p); about ``sqrt(2 ln 2p)`` for min(|A|, 1). See
     :meth:`dpsparse.set_functions.SetFunction.gaussian_width`, which this is.
@@ -44,9 +44,10 @@ def gaussian_width(function: SetFunction, n_samples: int = 10_000, random_state:
 def suggested_alpha(width: SetFunction | float, *, n_samples: int, row_norm: float, lipschitz: float = 1.0) -> float:
     """Return the penalty ``alpha = lipschitz * row_norm / (sqrt(n) * width)`` of KD, Theorem 1.
 
-    The paper's lambda is ``n * alpha``. It depends on public facts alone, so it costs no privacy. Only the choice of the
-    penalty is the theorem's: its output perturbation without a ridge is **not private** as printed, because a norm is not
-    strongly convex; :class:`dpsparse.OutputPerturbation` refuses it and keeps the promise by a ridge or by early stopping.
+    The paper's lambda is ``n * alpha``. It depends on public facts alone, so it costs no privacy. Only the choice of
+    the penalty is the theorem's: its output perturbation without a ridge is **not private** as printed, because a norm
+    is not strongly convex; :class:`dpsparse.OutputPerturbation` refuses it and keeps the promise by a ridge or by early
+    stopping.
 
     Parameters
     ----------
@@ -72,8 +73,9 @@ def suggested_alpha(width: SetFunction | float, *, n_samples: int, row_norm: flo
 def polytope_iterations(curvature: float, scale: float, *, n_samples: int, epsilon: float) -> float:
     """Return T of TTZ, Theorem 2.5: ``(curvature * n * epsilon / (L1 |C|_1)) ** (2 / 3)``.
 
-    What ``plan()`` of "frank-wolfe" takes instead minimises :func:`selection_excess_risk`: the same rate with the constants
-    of the exact exponential mechanism. The Laplace scale that the theorem goes with is not proved under replace-one.
+    What ``plan()`` of "frank-wolfe" takes instead minimises :func:`selection_excess_risk`: the same rate with the
+    constants of the exact exponential mechanism. The Laplace scale that the theorem goes with is not proved under
+    replace-one.
 
     Parameters
     ----------
@@ -102,9 +104,10 @@ def width_iterations(curvature: float, scale: float, *, n_samples: int, epsilon:
 def dual_iterations(diameter: float, scale: float, *, n_samples: int, epsilon: float) -> float:
     """Return T of KD, Theorem 4: ``diameter ** (4 / 3) * (n * epsilon / (L G_K)) ** (2 / 3)``.
 
-    It is :func:`polytope_iterations` on the dual over K = alpha |P|(F), with the squared diameter of K for the curvature
-    (which holds for a loss that is 1-strongly convex) and the Gaussian width of K for |C|_1. The theorem's privacy does not
-    hold as printed: the primal point is computed from the dual one by reading the data again (KD, equation 13).
+    It is :func:`polytope_iterations` on the dual over K = alpha |P|(F), with the squared diameter of K for the
+    curvature (which holds for a loss that is 1-strongly convex) and the Gaussian width of K for |C|_1. The theorem's
+    privacy does not hold as printed: the primal point is computed from the dual one by reading the data again (KD,
+    equation 13).
     """
     size = number("diameter", diameter)
     return _iterations(size * size, scale, n_samples, epsilon)
@@ -113,7 +116,7 @@ def dual_iterations(diameter: float, scale: float, *, n_samples: int, epsilon: f
 def selection_excess_risk(
     curvature: float, n_iter: int, log_candidates: float, sensitivity: float, rho: float
 ) -> float:
-    """Return ``2 curvature / (T + 2) + 2 D ln|S| sqrt(T / (8 rho))``: TTZ, Theorem 2.5, with the constants of exact selection.
+    """Return ``2 curvature / (T + 2) + 2 D ln|S| sqrt(T / (8 rho))``: TTZ, Theorem 2.5, for exact selection.
 
     Parameters
     ----------
@@ -168,10 +171,10 @@ def ridge_excess_risk(
 ) -> float:
     """Return what a ridge and noise cost a quadratic risk: JT, Theorems 1 and 2, with constants.
 
-    ``(ridge * distance**2 + p * tilt**2 / (floor + ridge) + (trace + p * ridge) * output**2) / 2``. The data's part of the
-    output noise, ``trace * output**2 / 2``, is free of p, because the trace is at most beta R2^2: that is JT's point about
-    Gaussian noise. Gamma noise has an ``output`` that grows like ``sqrt(p)``. Early-stopped descent is a ridge of one over
-    its total length.
+    ``(ridge * distance**2 + p * tilt**2 / (floor + ridge) + (trace + p * ridge) * output**2) / 2``. The data's part of
+    the output noise, ``trace * output**2 / 2``, is free of p, because the trace is at most beta R2^2: that is JT's
+    point about Gaussian noise. Gamma noise has an ``output`` that grows like ``sqrt(p)``. Early-stopped descent is a
+    ridge of one over its total length.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ impl Problem {
 
     /// What the public rules of mechanisms with Euclidean noise take the mean loss to look like.
     pub fn landscape(&self) -> Landscape {
-        let (flatness, distance) = match self.schema.target() {
+        let (flatness, least) = match self.schema.target() {
             Target::Classes => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE),
             Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE),
         };
@@ -145,7 +145,7 @@ impl Problem {
             columns: self.schema.n_columns() as f64,
             trace: self.curvature() * bound,
             floor: flatness * bound / self.schema.n_columns() as f64,
-            distance,
+            distance: least.max((self.schema.n_columns() as f64).sqrt() / self.row_bound()),
         }
     }
 
