@@ -1,8 +1,8 @@
 """Accuracy floors of private fits with default settings.
 
 Claims: logistic, X uniform in [-1, 1], n = 20 000, p = 1000, ten true coefficients of +-2, radius 10, delta 1e-6: mean
-test accuracy at least 0.84 at epsilon 1 and 0.80 at epsilon 0.5. a9a, delta 1/n^2, at epsilon 1: every mechanism at least
-0.005 above the majority class, frank-wolfe at least 0.830, the best at least 0.843. The peer is the best possible
+test accuracy at least 0.84 at epsilon 1 and 0.80 at epsilon 0.5. a9a, delta 1/n^2, at epsilon 1: every mechanism at
+least 0.005 above the majority class, frank-wolfe at least 0.830, the best at least 0.843. The peer is the best possible
 prediction (the true coefficients) and, on a9a, scikit-learn without privacy.
 
 Run: ``python benches/accuracy.py [--quick]``.

@@ -67,7 +67,7 @@ impl Mechanism for NoisyProximalGradient {
         Ok(USER_LOSS_MARGIN)
     }
 
-    /// The total length eta T/(1 - momentum) of the descent is [`Landscape::best_length`], whatever T; then T is as large as
+    /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T; then T is as large as
     /// keeps the step short enough.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         problem.validate()?;
