@@ -88,13 +88,13 @@ class NoisyGradientFrankWolfe:
         Number of steps T. None: a public rule that balances curvature and noise.
     radius : float, optional
         Size of the ball in scaled units; the intercept shares it. None: the estimator's, or the public default.
-    average_gradients : bool, default False
-        Whether a step uses a running mean of the noisy gradients: less noise, some delay.
+    average_gradients : bool, default True
+        Whether a step uses a running mean of the noisy gradients: less noise, some delay. False: as in the paper.
     """
 
     n_iter: int | None = None
     radius: float | None = None
-    average_gradients: bool = False
+    average_gradients: bool = True
     name: ClassVar[str] = "noisy-gradient-frank-wolfe"
 
 
@@ -102,8 +102,9 @@ class NoisyGradientFrankWolfe:
 class NoisyProximalGradient:
     """Private proximal gradient descent with noisy gradients (Bassily et al. 2014; Wang et al. 2017; MECHANISMS M4).
 
-    Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2``; the mean of the last half of the iterates
-    is released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n``.
+    Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2`` with momentum; the mean of the last half
+    of the iterates is released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss:
+    ``2 L R2 / n``.
 
     Parameters
     ----------
@@ -113,12 +114,15 @@ class NoisyProximalGradient:
         Penalties in scaled units. None: the estimator's, or 0. The intercept is not penalised.
     step : float, optional
         Length of a step. None: a public rule.
+    momentum : float, optional
+        Share of the last move that a step repeats, at least 0 and below 1. None: 0.95.
     """
 
     n_iter: int | None = None
     alpha: float | None = None
     ridge: float | None = None
     step: float | None = None
+    momentum: float | None = None
     name: ClassVar[str] = "noisy-proximal-gradient"
 
 
@@ -162,14 +166,16 @@ class OutputPerturbation:
 
 @dataclass(frozen=True)
 class ObjectivePerturbation:
-    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Redberg et al. 2023; MECHANISMS M8).
+    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Kifer et al. 2012; Redberg et al. 2023; M8).
 
-    The minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2 + <b, theta> / n``, b normal, with a little
+    The minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2 + <b, theta> / n``, b random, with a little
     noise on the output for the float error of the minimiser. Neighbours: replace-one or add-remove. Needs a catalogued
     Lipschitz loss and a norm with a closed-form prox.
 
     Parameters
     ----------
+    noise : {"gaussian", "gamma"}, default "gaussian"
+        Law of b: (epsilon, delta), or pure epsilon.
     ridge : float, optional
         In scaled units; the intercept is under it too. None: the estimator's, or a public rule.
     alpha : float, optional
@@ -178,6 +184,7 @@ class ObjectivePerturbation:
         Size of a prox of Omega that follows the release, in scaled units. None: 0.
     """
 
+    noise: str = "gaussian"
     ridge: float | None = None
     alpha: float | None = None
     threshold: float | None = None

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::minimiser::{assumptions, check_reviewed};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
-    LEAST_RIDGE, OBJECTIVE_CURVATURE_SHARE, OBJECTIVE_RIDGE_FACTOR, SELECT_SHARE, SELECT_SIZE,
+    LEAST_RIDGE, SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR, SELECT_SHARE, SELECT_SIZE,
     SELECT_STEP,
 };
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
@@ -151,8 +151,8 @@ impl Mechanism for SelectRefit {
         let ridge = match self.ridge {
             Some(ridge) => ridge,
             None => {
-                let kappa = (OBJECTIVE_CURVATURE_SHARE * problem.epsilon).exp_m1();
-                let rule = OBJECTIVE_RIDGE_FACTOR / (problem.n_samples as f64 * kappa);
+                let kappa = (SELECT_CURVATURE_SHARE * problem.epsilon).exp_m1();
+                let rule = SELECT_RIDGE_FACTOR / (problem.n_samples as f64 * kappa);
                 rule.max(LEAST_RIDGE) * smoothness * rows * rows
             }
         };

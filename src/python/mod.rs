@@ -12,6 +12,7 @@ mod records;
 mod selection;
 mod set_function;
 mod statement;
+mod theory;
 mod threads;
 
 use pyo3::prelude::*;
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     selection::register(module)?;
     set_function::register(module)?;
     noise::register(module)?;
+    theory::register(module)?;
     private::register(module)?;
     online::register(module)
 }

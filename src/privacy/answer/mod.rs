@@ -18,7 +18,7 @@ pub use early_stopped::{DescentFacts, DescentPlan};
 pub use feature_ranges::{RangePlan, Ranges};
 pub use lattice::OutputNoise;
 pub use noisy_gradient::{GradientPlan, NoisyGradient};
-pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation};
+pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation, TiltNoise};
 pub use permuted_descent::{PermutedFacts, PermutedPlan};
 pub use running_softmax::{RunningPlan, RunningSoftmax};
 pub use softmax_sample::{SmoothLoss, SoftmaxPlan, SoftmaxSampler, stability};
