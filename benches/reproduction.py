@@ -19,7 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from _timing import QUICK, headline, shared
-from dpsparse import ObjectivePerturbation, OutputPerturbation, PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse import (
+    InvalidArgumentError,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    PrivateSparseClassifier,
+    PrivateSparseRegressor,
+)
 
 try:
     import matplotlib
@@ -133,7 +139,12 @@ def accuracies(data, method, epsilon: float, *, runs: int, dimension: int = 8) -
             bounds=(lower, upper),
             row_norm=ROW_NORM,
             random_state=seed,
-        ).fit(X[train], data.y[train])
+        )
+        try:
+            model.fit(X[train], data.y[train])
+        except InvalidArgumentError as refusal:
+            print(f"  epsilon {epsilon:g}, {method.name}: {refusal}")
+            return []
         scores.append(model.score(X[test], data.y[test]))
     return scores
 
@@ -186,7 +197,10 @@ def show(title: str, axis: str, points, table) -> None:
     print(f"  {title}")
     print(f"    {axis:>16s}" + "".join(f"{point:>15g}" for point in points))
     for name, rows in table.items():
-        cells = [f"{np.mean(row):.3f} ({np.std(row, ddof=1) / math.sqrt(len(row)):.3f})" for row in rows]
+        cells = [
+            f"{np.mean(row):.3f} ({np.std(row, ddof=1) / math.sqrt(len(row)):.3f})" if row else "refused"
+            for row in rows
+        ]
         print(f"    {name:>16s}" + "".join(f"{cell:>15s}" for cell in cells), flush=True)
 
 
@@ -196,7 +210,7 @@ def figure(path: str, axis: str, points, table, log: bool = False) -> None:
         return
     figure, axes = pyplot.subplots()
     for name, rows in table.items():
-        axes.plot(points, [np.mean(row) for row in rows], marker="o", label=name)
+        axes.plot(points, [np.mean(row) if row else math.nan for row in rows], marker="o", label=name)
     axes.set(xlabel=axis, ylabel="excess risk" if log else "accuracy", xscale="log", yscale="log" if log else "linear")
     axes.legend()
     saved = Path(tempfile.gettempdir()) / path
