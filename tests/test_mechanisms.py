@@ -18,6 +18,7 @@ from dpsparse import (
     DisjointGroups,
     FrankWolfe,
     InvalidArgumentError,
+    InvalidDataError,
     NoisyGradientFrankWolfe,
     NoisyProximalGradient,
     ObjectivePerturbation,
@@ -203,7 +204,8 @@ def test_add_remove(name):
         assert certificate.verify()
     assert estimator.plan(N + 7, P).events == certificate.events
     replace = classifier(name, delta=1e-6)
-    assert estimator.plan(N, P).noise_scales[0] < 0.9 * replace.plan(N, P).noise_scales[0]
+    # A default ridge may fall instead of the noise: then add-remove has less bias.
+    assert estimator.plan(N, P).noise_scales[0] <= (1 + 1e-6) * replace.plan(N, P).noise_scales[0]
 
 
 @pytest.mark.parametrize("name", ["output-ridge-gaussian", "objective", "select-refit"])
@@ -211,11 +213,11 @@ def test_many_more_records_than_the_public_number_are_refused_where_the_solver_n
     """The mean divides by n_public, so curvature and the solver's error grow with the true count."""
     X, y, _ = records(650)
     facts = {"adjacency": "add-remove", "delta": 1e-6}
-    estimator = classifier(name, n_public=20, **facts).fit(X, y)
-    assert any("64th" in line for line in estimator.certificate_.assumptions)
-    with pytest.raises(InvalidArgumentError, match="n_public"):
+    estimator = classifier(name, n_public=60, **facts).fit(X, y)
+    assert any("16 times" in line for line in estimator.certificate_.assumptions)
+    with pytest.raises(InvalidDataError, match="n_public"):
         classifier(name, n_public=10, **facts).fit(X, y)
-    assert not any("64th" in line for line in classifier(name).fit(X, y).certificate_.assumptions)
+    assert not any("16 times" in line for line in classifier(name).fit(X, y).certificate_.assumptions)
 
 
 @every_mechanism
