@@ -43,8 +43,9 @@ def test_printed_iterations_balance_the_two_terms_of_their_bounds():
     steps = theory.polytope_iterations(curvature, scale, n_samples=n, epsilon=epsilon)
     assert curvature / steps == pytest.approx(scale * math.sqrt(steps) / (n * epsilon))
     assert theory.width_iterations(curvature, scale, n_samples=n, epsilon=epsilon) == steps
-    dual = theory.dual_iterations(math.sqrt(curvature), scale, n_samples=n, epsilon=epsilon)
-    assert dual == pytest.approx(steps)
+    diameter = math.sqrt(curvature)
+    dual = theory.theorem_4_iterations(n, epsilon, lipschitz=1.0, diameter=diameter, width=scale)
+    assert dual == round(steps)
 
 
 def test_the_least_excess_falls_like_n_to_the_two_thirds():
@@ -144,7 +145,7 @@ def test_ridge_excess_is_that_of_a_quadratic():
         (lambda: theory.suggested_alpha(1.0, n_samples=10, row_norm=-1.0), "row_norm"),
         (lambda: theory.polytope_iterations(math.nan, 1.0, n_samples=10, epsilon=1.0), "curvature"),
         (lambda: theory.width_iterations(1.0, math.inf, n_samples=10, epsilon=1.0), "scale"),
-        (lambda: theory.dual_iterations("1", 1.0, n_samples=10, epsilon=1.0), "diameter"),
+        (lambda: theory.polytope_iterations("1", 1.0, n_samples=10, epsilon=1.0), "curvature"),
         (lambda: theory.selection_excess_risk(1.0, 1, -1.0, 1.0, 1.0), "log_candidates"),
         (lambda: theory.noisy_gradient_excess_risk(1.0, 2.5, 1.0, 1.0), "n_iter"),
         (lambda: theory.ridge_excess_risk(n_columns=1, trace=1.0, distance=1.0, ridge=0.0), "ridge"),

@@ -269,7 +269,7 @@ def theorem_4_iterations(n_samples: int, epsilon: float, *, lipschitz: float, di
 
     ``(diameter**4 * (n_samples * epsilon)**2 / (lipschitz * width)**2)**(1/3)``, at least 1, for Frank-Wolfe on the
     dual over K. It counts neither the ridge nor constants of the noise; the public rule of :class:`DualFrankWolfe`
-    does.
+    does. The theorem's privacy does not hold as printed: its equation (13) reads the data again.
 
     Parameters
     ----------

@@ -18,16 +18,17 @@ from __future__ import annotations
 from dpsparse import _core
 from dpsparse._inputs import count
 from dpsparse._validation import number
+from dpsparse.mechanisms import theorem_4_iterations
 from dpsparse.set_functions import Estimate, SetFunction
 
 __all__ = [
-    "dual_iterations",
     "gaussian_width",
     "noisy_gradient_excess_risk",
     "polytope_iterations",
     "ridge_excess_risk",
     "selection_excess_risk",
     "suggested_alpha",
+    "theorem_4_iterations",
     "width_iterations",
 ]
 
@@ -99,18 +100,6 @@ def width_iterations(curvature: float, scale: float, *, n_samples: int, epsilon:
     ``sigma**2 = 32 L2 T log(T / delta)**2 / (n epsilon)**2`` should have ``L2**2``.
     """
     return _iterations(curvature, scale, n_samples, epsilon)
-
-
-def dual_iterations(diameter: float, scale: float, *, n_samples: int, epsilon: float) -> float:
-    """Return T of KD, Theorem 4: ``diameter ** (4 / 3) * (n * epsilon / (L G_K)) ** (2 / 3)``.
-
-    It is :func:`polytope_iterations` on the dual over K = alpha |P|(F), with the squared diameter of K for the
-    curvature (which holds for a loss that is 1-strongly convex) and the Gaussian width of K for |C|_1. The theorem's
-    privacy does not hold as printed: the primal point is computed from the dual one by reading the data again (KD,
-    equation 13).
-    """
-    size = number("diameter", diameter)
-    return _iterations(size * size, scale, n_samples, epsilon)
 
 
 def selection_excess_risk(

@@ -17,6 +17,7 @@ use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::prox::Scratch;
+use crate::theory::{frank_wolfe_excess, least, printed_iterations};
 
 /// How a step of the dual is made private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -79,8 +80,10 @@ pub fn theorem_4_iterations(
     diameter: f64,
     width: f64,
 ) -> usize {
-    let t = (diameter.powi(4) * (n_samples as f64 * epsilon / (lipschitz * width)).powi(2)).cbrt();
-    t.round().max(1.0) as usize
+    let scale = lipschitz * width;
+    printed_iterations(diameter * diameter, n_samples as f64, epsilon, scale)
+        .round()
+        .max(1.0) as usize
 }
 
 #[derive(Debug)]
@@ -173,14 +176,10 @@ impl Mechanism for DualFrankWolfe {
         let epsilon = problem.epsilon;
         let one = DualPlan::noisy_iterates(facts, reach, 1, epsilon, delta)?.output_scale();
         let curvature = DUAL_CURVATURE * (2.0 * reach).powi(2) / ridge;
-        let excess = |t: usize| {
-            let t = t as f64;
-            2.0 * curvature / (t + 2.0) + one * t.sqrt() * width
-        };
-        let n_iter = self.n_iter.unwrap_or_else(|| {
-            (DUAL_STEPS.0..=DUAL_STEPS.1)
-                .min_by(|&a, &b| excess(a).total_cmp(&excess(b)))
-                .unwrap_or(DUAL_STEPS.0)
+        // A greedy vertex moves the score by the noise times the width once: it is not the best of noisy scores.
+        let excess = |t: f64| frank_wolfe_excess(curvature, t, one * t.sqrt() * width);
+        let n_iter = (self.n_iter).unwrap_or_else(|| {
+            least((DUAL_STEPS.0..=DUAL_STEPS.1).map(|t| t as f64), excess) as usize
         });
         let dual = match self.variant {
             Variant::NoisyIterates => {
@@ -205,7 +204,7 @@ impl Mechanism for DualFrankWolfe {
         let trace = facts.smoothness * facts.rows * facts.rows * problem.curvature()
             + facts.columns as f64 * ridge;
         Ok(Box::new(DualFrankWolfePlan {
-            predicted_excess_risk: excess(n_iter) + 0.5 * trace * noise,
+            predicted_excess_risk: excess(n_iter as f64) + 0.5 * trace * noise,
             problem,
             norm,
             dual,
