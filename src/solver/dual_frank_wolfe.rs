@@ -457,7 +457,9 @@ mod tests {
                             break;
                         }
                     }
-                    assert!((-1e-14..1e-9).contains(&bound), "{bound} {corrective}");
+                    // Pairwise steps end where rounding hides their gain, which is of second order in the bound.
+                    let least = if corrective { 1e-9 } else { 1e-7 };
+                    assert!((-1e-14..least).contains(&bound), "{bound} {corrective}");
                 }
             }
         }
