@@ -3,8 +3,8 @@
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
 :class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
 ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Structured norms:
-:mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`. Data:
-:mod:`dpsparse.datasets`.
+:mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
+Checks for your own parts: :mod:`dpsparse.testing`. Data: :mod:`dpsparse.datasets`.
 """
 
 from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions, theory

@@ -90,8 +90,8 @@ impl SphericalGamma {
     /// all (3p/2 + 13)u, and (2p + 32)u with the higher orders, as p u <= 2^-21. Absolute errors move the radius by p a,
     /// the direction by at most 2 sqrt(p) a/|g|; doubled for the higher orders. So
     /// |b' - b| <= scale (R ((2p + 32)u + 4 sqrt(p) a/|g|) + 2 p a). With t = ln(2/delta), R > p + sqrt(2 p t) + t has
-    /// probability at most delta/2 (Boucheron, Lugosi & Massart 2013, section 2.4), and so has |g| < delta/2, as the
-    /// density of |g_1| is below 1.
+    /// probability at most delta/2 (Boucheron, Lugosi & Massart 2013, section 2.4), and so has |g| < (delta/2)^(1/p), as
+    /// the |g_i| are independent and their densities below 1.
     ///
     /// # Errors
     /// `delta` outside [1e-30, 1).
@@ -103,7 +103,8 @@ impl SphericalGamma {
         let p = self.dimension as f64;
         let t = (2.0 / delta).ln();
         let radius = p + (2.0 * p * t).sqrt() + t;
-        let relative = (2.0 * p + 32.0) * u + 8.0 * p.sqrt() * a / delta;
+        let smallest = (delta / 2.0).powf(1.0 / p) * (1.0 - 1e-13);
+        let relative = (2.0 * p + 32.0) * u + 4.0 * p.sqrt() * a / smallest;
         // The slack covers the roundings of this very formula.
         Ok(up(self.scale * (radius * relative + 2.0 * p * a), 1e-12))
     }
@@ -174,7 +175,8 @@ mod tests {
         let error = |p, scale, delta| SphericalGamma::new(p, scale).unwrap().error(delta).unwrap();
         assert!(error(1, 1.0, 1e-9) < 1e-12);
         assert!(error(1000, 1.0, 1e-12) < 1000.0 * 1e-12);
-        assert!(error(1000, 1.0, 1e-30) < 1000.0 * 1e-6);
+        assert!(error(1000, 1.0, 1e-30) < 1000.0 * 1e-12);
+        assert!(error(1 << 16, 1.0, 1e-30) < 65536.0 * 1e-10);
         assert_eq!(error(10, 4.0, 1e-9), 4.0 * error(10, 1.0, 1e-9));
         assert!(error(10, 1.0, 1e-12) > error(10, 1.0, 1e-9));
         for bad in [0.0, 1.0, -1.0, f64::NAN, 1e-31] {
