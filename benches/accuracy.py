@@ -1,8 +1,9 @@
 """Accuracy floors of private fits with default settings.
 
 Claims: logistic, X uniform in [-1, 1], n = 20 000, p = 1000, ten true coefficients of +-2, radius 10, delta 1e-6: mean
-test accuracy at least 0.84 at epsilon 1 and 0.80 at epsilon 0.5; a9a at epsilon 1: at least 0.830. The peer is the best
-possible prediction (the true coefficients) and, on a9a, scikit-learn without privacy.
+test accuracy at least 0.84 at epsilon 1 and 0.80 at epsilon 0.5. a9a, delta 1/n^2, at epsilon 1: every mechanism at
+least 0.005 above the majority class, frank-wolfe at least 0.830, the best at least 0.843. The peer is the best possible
+prediction (the true coefficients) and, on a9a, scikit-learn without privacy.
 
 Run: ``python benches/accuracy.py [--quick]``.
 """
@@ -13,9 +14,21 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from _timing import QUICK, headline, shared
-from dpsparse import PrivateSparseClassifier
+from dpsparse import ObjectivePerturbation, OutputPerturbation, PrivateSparseClassifier
 
 SEEDS = 2 if QUICK else 10
+EPSILONS = (1.0,) if QUICK else (0.1, 0.5, 1.0, 4.0)
+A9A = {
+    "frank-wolfe": "frank-wolfe",
+    "noisy-gradient-frank-wolfe": "noisy-gradient-frank-wolfe",
+    "noisy-proximal-gradient": "noisy-proximal-gradient",
+    "output-perturbation": "output-perturbation",
+    "output-perturbation, early-stopping": OutputPerturbation(mode="early-stopping"),
+    "output-perturbation, gamma": OutputPerturbation(noise="gamma"),
+    "objective-perturbation": "objective-perturbation",
+    "objective-perturbation, gamma": ObjectivePerturbation(noise="gamma"),
+    "sgd-output": "sgd-output",
+}
 
 
 def synthetic(seed):
@@ -27,6 +40,20 @@ def synthetic(seed):
     y = np.where(generator.uniform(size=2 * n) < 1 / (1 + np.exp(-X @ theta)), 1, -1)
     best = np.mean(np.sign(X[n:] @ theta) == y[n:])
     return X[:n], y[:n], X[n:], y[n:], best
+
+
+def a9a(data, mechanism, epsilon, seed):
+    # The attributes are 14 one-hot blocks: at most 14 ones a row.
+    rows = {} if mechanism == "frank-wolfe" else {"row_norm": 14**0.5}
+    model = PrivateSparseClassifier(
+        epsilon=epsilon,
+        delta=len(data.y) ** -2.0,
+        mechanism=mechanism,
+        bounds=data.bounds,
+        random_state=seed,
+        **rows,
+    )
+    return model.fit(data.X, data.y).score(data.X_test, data.y_test)
 
 
 def verdict(scores, floor):
@@ -58,11 +85,17 @@ def main() -> None:
     from load import load
 
     data = load("a9a")
-    runs = []
-    for seed in range(SEEDS):
-        model = PrivateSparseClassifier(epsilon=1.0, bounds=data.bounds, random_state=seed).fit(data.X, data.y)
-        runs.append(model.score(data.X_test, data.y_test))
-    print(f"  a9a, epsilon 1, T = {model.n_iter_}: {verdict(runs, 0.830)}")
+    majority = max(np.mean(data.y_test == label) for label in (-1, 1))
+    floors = {"frank-wolfe": 0.830}
+    best = []
+    for name, mechanism in A9A.items():
+        for epsilon in EPSILONS:
+            runs = [a9a(data, mechanism, epsilon, seed) for seed in range(SEEDS)]
+            floor = floors.get(name, majority + 0.005)
+            judged = verdict(runs, floor) if epsilon == 1.0 else f"mean {np.mean(runs):.4f} (least {min(runs):.4f})"
+            print(f"  a9a, {name}, epsilon {epsilon:g}: {judged}", flush=True)
+            best += [runs] if epsilon == 1.0 else []
+    print(f"  a9a, the best of them at epsilon 1: {verdict(max(best, key=np.mean), 0.843)}; majority {majority:.4f}")
     peer = LogisticRegression(max_iter=1000).fit(data.X, data.y).score(data.X_test, data.y_test)
     print(f"  a9a, scikit-learn without privacy: {peer:.4f}")
 

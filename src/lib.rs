@@ -67,6 +67,7 @@ mod python;
 pub mod release;
 pub mod set_function;
 pub mod solver;
+pub mod theory;
 
 pub use error::{Error, Result};
 pub use release::{Certificate, Release};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::mechanism::{Plan, Problem};
+use crate::mechanism::{OnlineSimplex, Plan, Problem};
 use crate::privacy::accountant::Accountant;
 use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::noise::source::Source;
@@ -91,7 +91,9 @@ pub struct Certificate {
     n_samples: usize,
     bounds: Bounds,
     row_norm: Option<f64>,
-    target: Target,
+    // None for a stream of costs; the field itself must be there.
+    #[serde(deserialize_with = "Option::deserialize")]
+    target: Option<Target>,
     assumptions: Vec<String>,
     secure: bool,
     certified: bool,
@@ -145,10 +147,60 @@ impl Certificate {
             n_samples: problem.n_samples,
             bounds: schema.bounds().clone(),
             row_norm: schema.row_norm(),
-            target: schema.target(),
+            target: Some(schema.target()),
             assumptions,
             secure,
             certified: plan.certified(),
+        }
+    }
+
+    /// What an online learner cost so far: one event per round that it saw.
+    pub fn of_stream(learner: &OnlineSimplex) -> Self {
+        let plan = learner.plan();
+        let unit = match plan.adjacency() {
+            Adjacency::ReplaceOne => "the cost vector of one round, replaced by another",
+            Adjacency::AddRemove => {
+                "the cost vector of one round, present or replaced by zeros (rounds stay public)"
+            }
+        };
+        let mut assumptions = vec![
+            "the bound, the number of features, the horizon and the times of the updates are public".into(),
+            "costs may depend on released weights and on other costs of the stream, but each person stands behind one \
+             round only"
+                .into(),
+            "running time is outside the guarantee".into(),
+        ];
+        if learner.restorations() > 0 {
+            assumptions.push(
+                "of every saved state only one copy was continued: rounds of other copies cost as much again".into(),
+            );
+        }
+        let spent = (learner.round() > 0).then(|| SpentEvent {
+            event: *plan.event(),
+            count: learner.round(),
+        });
+        Self {
+            format: FORMAT.into(),
+            mechanism: format!(
+                "online-ftrl over the simplex, round {} of {}",
+                learner.round(),
+                plan.horizon()
+            ),
+            claimed_epsilon: plan.epsilon(),
+            claimed_delta: plan.delta(),
+            events: spent.into_iter().collect(),
+            adjacency: plan.adjacency(),
+            unit: unit.into(),
+            n_samples: plan.horizon() as usize,
+            bounds: Bounds {
+                lower: vec![-plan.bound()],
+                upper: vec![plan.bound()],
+            },
+            row_norm: None,
+            target: None,
+            assumptions,
+            secure: learner.is_secure(),
+            certified: true,
         }
     }
 

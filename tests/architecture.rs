@@ -37,8 +37,9 @@ fn room(file: &Path) -> String {
 
 /// Data flows one way: each room may name the listed ones (and itself).
 fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let layers: [(&str, &[&str]); 15] = [
+    let layers: [(&str, &[&str]); 16] = [
         ("error", &[]),
+        ("theory", &[]),
         ("numeric", &["error"]),
         ("loss", &["error", "numeric"]),
         ("set_function", &["error", "numeric"]),
@@ -68,6 +69,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
             "mechanism",
             &[
                 "error",
+                "theory",
                 "numeric",
                 "loss",
                 "set_function",
@@ -82,6 +84,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
             "python",
             &[
                 "error",
+                "theory",
                 "numeric",
                 "loss",
                 "set_function",

@@ -21,7 +21,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dpsparse import DpsparseError, InvalidArgumentError, SparseClassifier, SparseRegressor
+from dpsparse import DpsparseError, InvalidArgumentError, SparseClassifier, SparseRegressor, path
+from dpsparse.set_functions import (
+    Cardinality,
+    ConcaveCardinality,
+    FromOracle,
+    GraphCut,
+    GroupCover,
+    LogDet,
+    Modular,
+    PartitionRank,
+    Tree,
+)
 
 REGRESSION = ("squared", "huber", "absolute")
 CLASSIFICATION = ("logistic", "hinge")
@@ -397,3 +408,242 @@ def test_interrupt_stops_a_fit():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, previous)
+
+
+def set_functions(p):
+    """One norm of every family, and a seminorm."""
+    pairs = [[j, j + 1] for j in range(p - 1)]
+    return {
+        "cardinality": Cardinality(p),
+        "modular": Modular(np.linspace(0.5, 2.0, p)),
+        "slope": ConcaveCardinality(np.cumsum(np.linspace(2.0, 0.5, p))),
+        "groups": GroupCover([list(range(p // 2)), list(range(p // 2, p))]),
+        "windows": GroupCover([list(range(j, j + 3)) for j in range(p - 2)]),
+        "tree": Tree([[j] for j in range(p)] + [list(range(p // 2)), list(range(p))], n_features=p),
+        "rank": PartitionRank([list(range(p // 2)), list(range(p // 2, p))], [2, 1], n_features=p),
+        "log det": LogDet(np.eye(p) + 0.5, 1.0),
+        "oracle": FromOracle(lambda A: float(np.sqrt(len(A))) if A else 0.0, p),
+        "total variation": GraphCut(pairs, n_features=p),
+    }
+
+
+FAMILIES = tuple(set_functions(6))
+
+
+def omega(F, theta):
+    return F.norm(theta) if F.is_monotone else F.lovasz(theta)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    family=st.sampled_from(FAMILIES),
+    loss=st.sampled_from(LOSSES),
+    form=st.sampled_from(["alpha", "radius"]),
+    size=st.sampled_from([0.02, 0.1, 1.0]),
+    ridge=st.sampled_from([0.0, 0.05]),
+    intercept=st.booleans(),
+    max_iter=st.integers(1, 30),
+    seed=st.integers(0, 10_000),
+)
+def test_gap_bounds_the_suboptimality_of_every_norm(family, loss, form, size, ridge, intercept, max_iter, seed):
+    F = set_functions(6)[family]
+    if not F.is_monotone:
+        form = "alpha"
+    X, y = data(loss, 25, 6, seed)
+    y[:2] = [-1, 1]
+    options = {form: size, "ridge": ridge, "fit_intercept": intercept, "norm": F}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        rough = make(loss, max_iter=max_iter, tol=1e-2, **options).fit(X, y)
+    precise = make(loss, tol=1e-6, **options).fit(X, y)
+
+    def objective(model):
+        theta, b = fitted(model)
+        return risk(loss, theta, b, X, y, ridge=ridge) + (size * omega(F, theta) if form == "alpha" else 0.0)
+
+    assert objective(rough) - objective(precise) <= rough.duality_gap_ + 1e-12
+    # Neither is any point around the precise solution better by more than its gap.
+    moves = np.random.default_rng(seed).standard_normal((20, 6)) * 10.0 ** -np.arange(20)[:, None]
+    theta, b = fitted(precise)
+    for move in moves:
+        other = clone(precise)
+        other.coef_, other.intercept_ = theta + move, b
+        if form == "radius":
+            other.coef_ *= min(1.0, size * (1 - 1e-12) / omega(F, other.coef_))
+        assert objective(precise) - objective(other) <= precise.duality_gap_ + 1e-12
+    if form == "radius":
+        assert omega(F, np.ravel(rough.coef_)) <= size * (1 + 1e-12)
+
+
+def test_norms_that_coincide():
+    X, y = data("squared", 80, 20)
+    p = X.shape[1]
+
+    def solve(norm, **options):
+        return SparseRegressor(norm=norm, tol=1e-11, **{"alpha": 0.1, **options}).fit(X, y).coef_
+
+    l1 = Lasso(alpha=0.1, tol=1e-12, max_iter=100_000).fit(X, y).coef_
+    for norm in (Cardinality(p), Modular(np.ones(p)), "l1"):
+        np.testing.assert_allclose(solve(norm, solver="proximal-gradient"), l1, atol=1e-5)
+    linf = solve("linf")
+    np.testing.assert_allclose(solve(GroupCover([list(range(p))])), linf, atol=1e-5)
+    np.testing.assert_allclose(solve(ConcaveCardinality(np.ones(p))), linf, atol=1e-5)
+    sizes = np.abs(solve("linf", alpha=1.0))
+    assert np.sum(sizes == sizes.max()) > 1  # ties are exact
+
+
+def test_total_variation_finds_steps():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 30))
+    theta = np.repeat([1.0, -1.0, 0.5], 10)
+    F = GraphCut([[j, j + 1] for j in range(29)], n_features=30)
+    model = SparseRegressor(norm=F, alpha=0.2).fit(X, X @ theta + 0.1 * rng.standard_normal(200))
+    assert np.array_equal(np.flatnonzero(np.diff(model.coef_)), [9, 19])
+    with pytest.raises(InvalidArgumentError, match="seminorm"):
+        SparseRegressor(norm=F, radius=1.0).fit(X, X @ theta)
+    with pytest.raises(InvalidArgumentError, match="seminorm"):
+        path(X, X @ theta, estimator=SparseRegressor(norm=F))
+
+
+def test_norms_are_checked():
+    X, y = data("squared")
+    with pytest.raises(InvalidArgumentError, match="features"):
+        SparseRegressor(norm=Cardinality(5), alpha=0.1).fit(X, y)
+    with pytest.raises(InvalidArgumentError, match="l1"):
+        SparseRegressor(norm=Cardinality(12), alpha=0.1, solver="coordinate-descent").fit(X, y)
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf", GroupCover([list(range(6)), list(range(6, 12))])])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_path(norm, loss):
+    X, y = data(loss)
+    estimator = make(loss, norm=norm, radius=3.0)
+    alphas, coefs, intercepts, gaps = path(X, y, estimator=estimator, n_alphas=5, ratio=0.01)
+    assert np.all(coefs[0] == 0)
+    assert np.any(coefs[1] != 0)
+    np.testing.assert_allclose(alphas[1:] / alphas[:-1], 0.01**0.25)
+    assert estimator.radius == 3.0
+    # alpha_max is tight: a slightly smaller penalty lets something in.
+    assert np.any(path(X, y, [0.999 * alphas[0]], estimator=clone(estimator).set_params(tol=1e-10)).coefs != 0)
+    for alpha, coef, intercept, gap in zip(alphas, coefs, intercepts, gaps, strict=True):
+        alone = make(loss, norm=norm, alpha=alpha).fit(X, y)
+        theta, b = fitted(alone)
+        named = {"l1": Cardinality(12), "linf": GroupCover([list(range(12))])}
+        F = named[norm] if isinstance(norm, str) else norm
+        ours = risk(loss, coef, intercept, X, y) + alpha * F.norm(coef)
+        assert ours - risk(loss, theta, b, X, y) - alpha * F.norm(theta) <= gap + 1e-12
+
+
+def test_path_checks_its_arguments():
+    X, y = data("squared")
+    for options, match in (
+        ({"alphas": [0.1, -1.0]}, "alphas"),
+        ({"n_alphas": 0}, "n_alphas"),
+        ({"ratio": 1.0}, "ratio"),
+        ({"estimator": SparseRegressor(norm="l3")}, "norm"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=match):
+            path(X, y, **options)
+    with pytest.warns(ConvergenceWarning, match="gaps"):
+        path(X, y, [1e-4], estimator=SparseRegressor(max_iter=1, tol=1e-12))
+
+
+DUAL_NORMS = {
+    "l1": "l1",
+    "tree": Tree([[j] for j in range(8)] + [[0, 1, 2, 3], list(range(8))], n_features=8),
+    "windows": GroupCover([list(range(j, j + 3)) for j in range(6)]),
+    "slope": ConcaveCardinality(np.cumsum(np.linspace(2.0, 0.5, 8))),
+    "total variation": GraphCut([[j, j + 1] for j in range(7)], n_features=8),
+}
+
+
+def penalised(loss, model, X, y, w, alpha, ridge):
+    theta, b = fitted(model)
+    F = Cardinality(X.shape[1]) if model.norm == "l1" else model.norm
+    return risk(loss, theta, b, X, y, w, ridge) + alpha * omega(F, theta)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("norm", DUAL_NORMS)
+@pytest.mark.parametrize("loss", ["logistic", "squared", "huber", "hinge"])
+def test_dual_frank_wolfe_agrees_with_proximal_gradients(loss, norm, intercept, weighted):
+    X, y = data(loss, 60, 8)
+    X[np.abs(X) < 0.5] = 0.0
+    w = np.random.default_rng(1).uniform(0.0, 2.0, len(y)) if weighted else None
+    options = {"norm": DUAL_NORMS[norm], "ridge": 0.1, "fit_intercept": intercept, "tol": 1e-11}
+    for alpha in (0.02, 0.2, 2.0):
+        theirs = make(loss, alpha=alpha, solver="proximal-gradient", **options).fit(X, y, w)
+        for matrix in (X, scipy.sparse.csr_array(X)):
+            ours = make(loss, alpha=alpha, solver="dual-frank-wolfe", **options).fit(matrix, y, w)
+            np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+            np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+            values = [penalised(loss, model, X, y, w, alpha, 0.1) for model in (ours, theirs)]
+            assert values[0] - values[1] <= ours.duality_gap_ + 1e-14
+            assert values[1] - values[0] <= theirs.duality_gap_ + 1e-14
+            # Zeros are exact.
+            np.testing.assert_array_equal(ours.support_, theirs.support_)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    loss=st.sampled_from(LOSSES),
+    norm=st.sampled_from(tuple(DUAL_NORMS)),
+    alpha=st.sampled_from([0.0, 0.01, 0.1, 1.0]),
+    ridge=st.sampled_from([1e-3, 0.1]),
+    intercept=st.booleans(),
+    max_iter=st.integers(1, 12),
+    seed=st.integers(0, 10_000),
+)
+def test_dual_frank_wolfe_gap_bounds_the_suboptimality(loss, norm, alpha, ridge, intercept, max_iter, seed):
+    X, y = data(loss, 25, 8, seed)
+    y[:2] = [-1, 1]
+    options = {"norm": DUAL_NORMS[norm], "alpha": alpha, "ridge": ridge, "fit_intercept": intercept}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        rough = make(loss, solver="dual-frank-wolfe", tol=1e-9, max_iter=max_iter, **options).fit(X, y)
+        precise = make(loss, solver="proximal-gradient", tol=1e-11, **options).fit(X, y)
+    assert rough.n_iter_ <= max_iter
+    excess = penalised(loss, rough, X, y, None, alpha, ridge) - penalised(loss, precise, X, y, None, alpha, ridge)
+    assert excess <= rough.duality_gap_ + 1e-13
+
+
+def test_dual_frank_wolfe_warns_where_it_stops_early():
+    X, y = data("logistic", 60, 8)
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        SparseClassifier(alpha=0.05, ridge=1e-3, tol=1e-12, max_iter=1, solver="dual-frank-wolfe").fit(X, y)
+
+
+def test_dual_frank_wolfe_of_many_features():
+    X, y = data("logistic", 100, 1200)
+    for alpha in (0.3, 0.1):
+        options = {"alpha": alpha, "ridge": 1.0, "norm": "linf", "tol": 1e-6}
+        theirs = SparseClassifier(**options).fit(X, y)
+        ours = SparseClassifier(solver="dual-frank-wolfe", **options).fit(X, y)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
+
+
+def test_dual_frank_wolfe_path_and_warm_start():
+    X, y = data("squared", 60, 8)
+    estimator = SparseRegressor(ridge=0.1, solver="dual-frank-wolfe", tol=1e-10, norm=DUAL_NORMS["windows"])
+    ours = path(X, y, estimator=estimator, n_alphas=6, ratio=0.01)
+    theirs = path(X, y, estimator=estimator.set_params(solver="proximal-gradient"), n_alphas=6, ratio=0.01)
+    np.testing.assert_allclose(ours.coefs, theirs.coefs, atol=1e-4)
+    model = SparseRegressor(alpha=0.1, ridge=0.1, solver="dual-frank-wolfe", tol=1e-10, warm_start=True).fit(X, y)
+    first = model.coef_
+    np.testing.assert_allclose(model.fit(X, y).coef_, first, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"alpha": 0.1}, "ridge"),
+        ({"alpha": 0.1, "ridge": 0.0, "norm": Cardinality(12)}, "ridge"),
+        ({"radius": 1.0, "ridge": 0.1}, "radius"),
+        ({"ridge": 0.1}, "radius"),
+    ],
+)
+def test_dual_frank_wolfe_refuses_what_it_cannot_solve(options, match):
+    X, y = data("squared")
+    with pytest.raises(InvalidArgumentError, match=f"^{match} "):
+        SparseRegressor(solver="dual-frank-wolfe", **options).fit(X, y)

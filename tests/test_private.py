@@ -23,6 +23,9 @@ from dpsparse import (
     DisjointGroups,
     FrankWolfe,
     Huber,
+    InvalidArgumentError,
+    NoisyProximalGradient,
+    ObjectivePerturbation,
     PenalisedFrankWolfe,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
@@ -50,6 +53,53 @@ def regression():
     X = rng.uniform(0, 10, (6000, 8))
     y = 5 + 3 * X[:, 1] - 2 * X[:, 4] + rng.normal(size=6000)
     return X, y
+
+
+def test_gamma_noise_keeps_objective_perturbation_pure(classification):
+    X, y = classification
+    mechanism = ObjectivePerturbation(noise="gamma")
+    for adjacency in ("replace-one", "add-remove"):
+        public = {"n_public": 4000} if adjacency == "add-remove" else {}
+        model = PrivateSparseClassifier(
+            epsilon=1.0,
+            delta=1e-6,
+            mechanism=mechanism,
+            classes=("no", "yes"),
+            adjacency=adjacency,
+            random_state=0,
+            **public,
+        )
+        events = model.plan(4000, 12).events
+        assert 0.98 <= sum(count * event.renyi(np.inf) for event, count in events) <= 1.0
+        model.fit(X, y)
+        assert model.certificate_.verify()
+        assert model.score(X, y) > 0.75
+    with pytest.raises(InvalidArgumentError, match=r"^ridge is too small"):
+        PrivateSparseClassifier(mechanism=ObjectivePerturbation(noise="gamma", ridge=1e-6)).plan(4000, 12)
+
+
+def test_gamma_noise_on_the_objective_has_the_scale_of_the_theorem():
+    """Rows of zeros leave <b, theta>/n and the ridge alone: theta* = -b/(n ridge)."""
+    n, p, epsilon, ridge = 2000, 3, 1.0, 1.0
+    X = np.zeros((n, p))
+    y = np.resize([-1, 1], n)
+    mechanism = ObjectivePerturbation(noise="gamma", ridge=ridge)
+    sizes = []
+    for seed in range(300):
+        model = PrivateSparseClassifier(
+            epsilon=epsilon, delta=1e-6, mechanism=mechanism, row_norm=1.0, fit_intercept=False, random_state=seed
+        ).fit(X, y)
+        sizes.append(np.linalg.norm(model.coef_) * n * ridge)
+    # |b| ~ Gamma(p, 2 L R2/eps'), eps' = 0.99 epsilon - ln(1 + beta R2^2/(n ridge)).
+    scale = 2.0 / (0.99 * epsilon - np.log1p(0.25 / (n * ridge)))
+    assert np.mean(sizes) == pytest.approx(p * scale, rel=4 / np.sqrt(300 * p))
+    assert np.var(sizes) == pytest.approx(p * scale**2, rel=0.4)
+
+
+def test_momentum_is_checked():
+    for momentum in (-0.1, 1.0):
+        with pytest.raises(InvalidArgumentError, match=r"^momentum "):
+            PrivateSparseClassifier(mechanism=NoisyProximalGradient(momentum=momentum)).plan(1000, 5)
 
 
 def test_classifier_finds_the_signal(classification):

@@ -1,11 +1,13 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
-Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`. Exact ones, without privacy:
-:class:`SparseClassifier`, :class:`SparseRegressor`. Structured norms: :mod:`dpsparse.set_functions`. Accounting and
-noise: :mod:`dpsparse.privacy`. Data: :mod:`dpsparse.datasets`.
+Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
+:class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
+ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Structured norms:
+:mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
+Checks for your own parts: :mod:`dpsparse.testing`. Data: :mod:`dpsparse.datasets`.
 """
 
-from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions
+from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions, theory
 from dpsparse._core import (
     BudgetExceededError,
     Certificate,
@@ -18,7 +20,15 @@ from dpsparse._core import (
     UnsoundMechanismError,
     UserLossError,
 )
-from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
+from dpsparse.estimators import (
+    PrivateSimplexClassifier,
+    PrivateSimplexRegressor,
+    PrivateSparseClassifier,
+    PrivateSparseRegressor,
+    SparseClassifier,
+    SparseRegressor,
+    path,
+)
 from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
 from dpsparse.mechanisms import (
     DualFrankWolfe,
@@ -28,8 +38,10 @@ from dpsparse.mechanisms import (
     ObjectivePerturbation,
     OutputPerturbation,
     PenalisedFrankWolfe,
+    SelectRefit,
     SgdOutput,
 )
+from dpsparse.online import PrivateOnlineSimplex
 from dpsparse.polytopes import DisjointGroups, Vertices
 
 __all__ = [
@@ -52,9 +64,13 @@ __all__ = [
     "OutputPerturbation",
     "PenalisedFrankWolfe",
     "Plan",
+    "PrivateOnlineSimplex",
+    "PrivateSimplexClassifier",
+    "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
     "PrivateSparseRegressor",
     "RandomnessError",
+    "SelectRefit",
     "SgdOutput",
     "SparseClassifier",
     "SparseRegressor",
@@ -65,7 +81,9 @@ __all__ = [
     "datasets",
     "losses",
     "mechanisms",
+    "path",
     "polytopes",
     "privacy",
     "set_functions",
+    "theory",
 ]

@@ -1,7 +1,7 @@
 """Types of the compiled module; its docstrings live in the Rust sources."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self, TypeAlias, final
+from typing import Any, Literal, Self, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ __all__ = [
     "LaplaceEvent",
     "NotSubmodularError",
     "ObjectivePerturbationEvent",
+    "OnlineSimplex",
     "Plan",
     "PureEvent",
     "RandomnessError",
@@ -38,6 +39,9 @@ __all__ = [
     "gaussian_sigma",
     "loss_names",
     "non_private_gradient",
+    "non_private_release",
+    "non_private_simplex_scores",
+    "path_exact",
     "plan_private",
     "rho_from_epsilon",
     "rounded_gaussian",
@@ -244,6 +248,39 @@ class Plan:
     def noise_scales(self) -> list[float]: ...
     @property
     def predicted_excess_risk(self) -> float: ...
+    @property
+    def parameters(self) -> dict[str, float]: ...
+
+@final
+class OnlineSimplex:
+    @property
+    def vertex(self) -> int: ...
+    @property
+    def round(self) -> int: ...
+    @property
+    def horizon(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def regularisation(self) -> float: ...
+    @property
+    def certificate(self) -> Certificate: ...
+    def __new__(
+        cls,
+        epsilon: float,
+        delta: float,
+        *,
+        horizon: int,
+        n_features: int,
+        bound: float,
+        adjacency: str,
+        seed: int | None,
+    ) -> Self: ...
+    def update(self, costs: NDArray[np.float64]) -> None: ...
+    def regret_bound(self) -> float: ...
+    def to_secret_json(self) -> str: ...
+    @classmethod
+    def from_secret_json(cls, text: str) -> Self: ...
 
 @final
 class CoreSetFunction:
@@ -292,8 +329,17 @@ def loss_names() -> list[str]: ...
 def evaluate_loss(
     loss: tuple[str, float | None], z: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float | None, float]: ...
-def plan_private(statement: dict[str, Any], mechanism: str, options: str) -> Plan: ...
+def plan_private(statement: dict[str, Any], mechanism: str, options: str, private_scale: bool = False) -> Plan: ...
 def theorem_4_iterations(n_samples: int, epsilon: float, lipschitz: float, diameter: float, width: float) -> int: ...
+def theory_suggested_alpha(lipschitz: float, row_norm: float, n_samples: float, width: float) -> float: ...
+def theory_iterations(curvature: float, n_samples: float, epsilon: float, scale: float) -> float: ...
+def theory_selection_excess(
+    curvature: float, n_iter: float, log_candidates: float, sensitivity: float, rho: float
+) -> float: ...
+def theory_gradient_excess(curvature: float, n_iter: float, width: float, noise: float) -> float: ...
+def theory_ridge_excess(
+    n_columns: float, trace: float, floor: float, distance: float, ridge: float, tilt: float, output: float
+) -> float: ...
 def fit_private(
     plan: Plan,
     x: Any,
@@ -311,6 +357,12 @@ def non_private_gradient(
     theta: list[int],
     unit: float,
 ) -> tuple[NDArray[np.int64], int, float]: ...
+def non_private_simplex_scores(
+    statement: dict[str, Any], options: str, x: Any, y: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], int]: ...
+def non_private_release(
+    plan: Plan, x: Any, y: NDArray[np.float64], *, seed: int
+) -> tuple[NDArray[np.float64], float] | None: ...
 def exponential_mechanism(
     scores: NDArray[np.int64], sensitivity: int, epsilon: float, size: int = 1, seed: int | None = None
 ) -> NDArray[np.int64]: ...
@@ -318,19 +370,33 @@ def bernoulli_exp(gamma: float, size: int, seed: int | None = None) -> NDArray[n
 def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 def discrete_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 def rounded_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
+
+# coefficients, intercept, objective, duality gap, passes, whether it converged
+_Fitted: TypeAlias = tuple[NDArray[np.float64], float, float, float, int, bool]
+
+@type_check_only
+class _ExactRequest(TypedDict):
+    # a matrix, or n_rows, indptr, indices, data of compressed columns; entries are finite
+    x: NDArray[np.float64] | tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+    y: NDArray[np.float64]
+    sample_weight: NDArray[np.float64] | None
+    loss: tuple[str, float | None]
+    classification: bool
+    norm: CoreSetFunction | None
+    solver: str
+    ridge: float
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    progress: Callable[[int, float], object] | None
+
 def fit_exact(
-    x: NDArray[np.float64] | tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
-    y: NDArray[np.float64],
-    sample_weight: NDArray[np.float64] | None,
+    request: _ExactRequest,
     *,
-    loss: tuple[str, float | None],
-    classification: bool,
     alpha: float | None,
     radius: float | None,
-    ridge: float,
-    fit_intercept: bool,
-    tol: float,
-    max_iter: int,
     start: tuple[NDArray[np.float64], float] | None,
-    progress: Callable[[int, float], object] | None,
-) -> tuple[NDArray[np.float64], float, float, float, int, bool]: ...
+) -> _Fitted: ...
+def path_exact(
+    request: _ExactRequest, *, alphas: list[float] | None, n_alphas: int, ratio: float
+) -> tuple[list[float], list[_Fitted]]: ...

@@ -3,9 +3,10 @@
 use serde::de::DeserializeOwned;
 
 use super::frank_wolfe;
+use super::simplex_sampling::SimplexSampling;
 use super::{
     Domain, DualFrankWolfe, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation,
-    OutputPerturbation, Plan, Problem, SgdOutput,
+    OutputPerturbation, Plan, Problem, SelectRefit, SgdOutput,
 };
 use crate::error::{Error, Result};
 use crate::privacy::{Geometry, Target};
@@ -68,6 +69,8 @@ pub const CATALOGUE: &[Entry] = &[
     entry::<OutputPerturbation>("output-perturbation"),
     entry::<ObjectivePerturbation>("objective-perturbation"),
     entry::<SgdOutput>("sgd-output"),
+    entry::<SelectRefit>("select-refit"),
+    entry::<SimplexSampling>("simplex-sampling"),
     entry::<DualFrankWolfe>("dual-frank-wolfe"),
 ];
 

@@ -4,7 +4,6 @@ use serde::Deserialize;
 
 use super::minimiser::check_loss;
 use super::minkowski::summands;
-use super::noisy_gradient::row_bound;
 use super::output_perturbation::default_ridge;
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
@@ -13,7 +12,7 @@ use crate::mechanism::defaults::{
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::polytope::{NormOrder, Simulation, base, symmetric};
-use crate::privacy::answer::{DualIterates, DualPlan, MinimiserFacts};
+use crate::privacy::answer::{DualIterates, DualPlan, MinimiserFacts, OutputNoise};
 use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
@@ -155,14 +154,15 @@ impl Mechanism for DualFrankWolfe {
         let norm = domain.norm(problem.schema.n_features())?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,
-            None => DUAL_RIDGE_FACTOR * default_ridge(&problem, delta)?,
+            None => DUAL_RIDGE_FACTOR * default_ridge(&problem, OutputNoise::Gaussian, delta),
         };
         let (radius, width) = dual_ball(&norm)?;
         let (reach, width) = (alpha * radius * (1.0 + 1e-9), alpha * width);
         let facts = MinimiserFacts {
+            prox_error: 0.0,
             lipschitz: lipschitz(&problem, ridge, reach)?,
             smoothness: problem.loss.smoothness(),
-            rows: row_bound(&problem),
+            rows: problem.row_bound(),
             ridge,
             alpha,
             n_samples: problem.n_samples,
@@ -235,7 +235,7 @@ fn lipschitz(problem: &Problem, ridge: f64, reach: f64) -> Result<f64> {
         ));
     }
     let size = (reach + (reach * reach + ridge).sqrt()) / (2.0 * ridge);
-    Ok((row_bound(problem) * size + 1.0) * (1.0 + 1e-12))
+    Ok((problem.row_bound() * size + 1.0) * (1.0 + 1e-12))
 }
 
 impl Plan for DualFrankWolfePlan {

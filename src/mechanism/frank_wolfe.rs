@@ -13,6 +13,7 @@ use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::noise::source::Source;
 use crate::privacy::sensitivity::Contribution;
 use crate::privacy::{BoundedData, Geometry, Target};
+use crate::theory::{frank_wolfe_excess, least, selection_error};
 
 /// How the noise of Frank-Wolfe is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -215,24 +216,16 @@ impl FrankWolfe {
         };
         let loss_range = sensitivity as f64 * score_unit;
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
-        let smoothness = problem.loss.smoothness();
-        let smoothness = if smoothness.is_finite() {
-            smoothness
-        } else {
-            problem.lipschitz()
-        };
-        let gamma = problem.curvature() * smoothness * polytope.reach() * polytope.reach();
-        let excess = |t: usize| {
-            let t = t as f64;
-            2.0 * gamma / (t + 2.0)
-                + polytope.log_vertices() * 2.0 * loss_range * (t / (8.0 * rho)).sqrt()
+        let gamma =
+            problem.curvature() * problem.smoothness() * polytope.reach() * polytope.reach();
+        let excess = |t: f64| {
+            let error = selection_error(polytope.log_vertices(), loss_range, t, rho);
+            frank_wolfe_excess(gamma, t, error)
         };
         let n_iter = match self.n_iter {
             Some(0) => return Err(Error::invalid("n_iter", "must be at least 1")),
             Some(t) => t,
-            None => (1..=MAX_ITER)
-                .min_by(|&a, &b| excess(a).total_cmp(&excess(b)))
-                .unwrap_or(1),
+            None => least((1..=MAX_ITER).map(|t| t as f64), excess) as usize,
         };
         // |margin| <= sum_t (t + 1) |s_t|_1 16383, kept below 2^60 (three such terms stay in an i64 for sparse columns).
         let steps = n_iter as u128 * (n_iter as u128 + 1) / 2;
@@ -286,7 +279,7 @@ impl FrankWolfe {
                 selection.with_origin(polytope.as_ref(), alpha * polytope.unit() / score_unit)?;
         }
         Ok(FrankWolfePlan {
-            predicted_excess_risk: excess(n_iter),
+            predicted_excess_risk: excess(n_iter as f64),
             certified: self.calibration == Calibration::Tight,
             penalty: self.penalty,
             problem,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::noisy_gradient::row_bound;
 use crate::error::{Error, Result};
 use crate::mechanism::{Domain, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
@@ -61,24 +60,22 @@ impl Minimisation {
         let facts = MinimiserFacts {
             lipschitz: lipschitz(&problem, perturbation, ridge)?,
             smoothness,
-            rows: row_bound(&problem),
+            rows: problem.row_bound(),
             ridge,
             alpha,
+            prox_error: norm.prox_error(),
             n_samples: problem.n_samples,
             columns,
             adjacency: problem.adjacency,
             records_per_person: problem.records_per_person,
         };
         let plan = MinimiserPlan::new(perturbation, facts, problem.epsilon, delta)?;
-        // Noise v on the minimiser costs (1/2) v' H v, H the Hessian, whose trace is at most beta R2^2 + p ridge.
-        let trace =
-            smoothness * facts.rows * facts.rows * problem.curvature() + columns as f64 * ridge;
-        let output = 0.5 * trace * plan.output_scale().powi(2);
-        let tilt = 0.5 * columns as f64 * plan.tilt_scale().powi(2) / (trace / columns as f64);
+        let landscape = problem.landscape();
+        let excess = landscape.ridge_excess(ridge, plan.tilt_scale(), plan.output_scale());
         Ok(Self {
             name,
             norm,
-            predicted_excess_risk: output + tilt,
+            predicted_excess_risk: excess,
             plan,
             problem,
             ridge,
@@ -128,10 +125,10 @@ pub(super) fn assumptions(adjacency: Adjacency) -> Vec<String> {
 /// L. The squared loss has none, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y - z) <= 1/4, as targets
 /// fill [-1, 1]: around theta* the residual is at most 1 + R2/(2 sqrt(ridge)). Beyond that the derivative is clamped, which
 /// changes no minimiser (MECHANISMS M7).
-fn lipschitz(problem: &Problem, perturbation: Perturbation, ridge: f64) -> Result<f64> {
+pub(super) fn lipschitz(problem: &Problem, perturbation: Perturbation, ridge: f64) -> Result<f64> {
     match (problem.loss.lipschitz(), perturbation) {
         (Some(lipschitz), _) => Ok(lipschitz),
-        (None, Perturbation::Objective) => Err(Error::UnsoundMechanism(
+        (None, Perturbation::Objective(_)) => Err(Error::UnsoundMechanism(
             "the squared loss has no Lipschitz constant once the objective is perturbed (MECHANISMS M8); use loss=\"huber\""
                 .into(),
         )),
@@ -142,7 +139,7 @@ fn lipschitz(problem: &Problem, perturbation: Perturbation, ridge: f64) -> Resul
                     "is not used by output-perturbation, which derives the bound from the ridge; leave it at None",
                 ));
             }
-            Ok((0.5 * row_bound(problem) / ridge.sqrt() + 1.0) * (1.0 + 1e-12))
+            Ok((0.5 * problem.row_bound() / ridge.sqrt() + 1.0) * (1.0 + 1e-12))
         }
     }
 }
@@ -191,6 +188,15 @@ impl Plan for Minimisation {
         self.predicted_excess_risk
     }
 
+    fn non_private_release(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let loss = self.problem.loss.as_ref();
+        (self.plan).non_private_point(data, loss, Some(self.norm.as_ref()), source)
+    }
+
     fn execute(
         &self,
         data: &BoundedData,
@@ -198,9 +204,11 @@ impl Plan for Minimisation {
         progress: &mut dyn FnMut(usize, usize) -> Result<()>,
     ) -> Result<Outcome> {
         let loss = self.problem.loss.as_ref();
-        let mut scaled = self
-            .plan
-            .release(data, loss, Some(self.norm.as_ref()), source)?;
+        let mut scaled =
+            self.plan
+                .release(data, loss, Some(self.norm.as_ref()), source, &mut || {
+                    progress(0, 1)
+                })?;
         if self.threshold > 0.0 {
             let p = self.norm.n_features();
             let released = scaled[..p].to_vec();

@@ -12,10 +12,14 @@ mod noisy_frank_wolfe;
 mod noisy_gradient;
 mod noisy_proximal_gradient;
 mod objective_perturbation;
+mod online_ftrl;
 mod output_perturbation;
+mod private_scale;
 mod problem;
 mod public_width;
+mod select_refit;
 mod sgd_output;
+mod simplex_sampling;
 
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use domain::Domain;
@@ -24,9 +28,13 @@ pub use frank_wolfe::{Calibration, FrankWolfe, FrankWolfePlan};
 pub use noisy_frank_wolfe::NoisyFrankWolfe;
 pub use noisy_proximal_gradient::NoisyProximalGradient;
 pub use objective_perturbation::ObjectivePerturbation;
+pub use online_ftrl::{OnlineFtrl, OnlineSimplex};
 pub use output_perturbation::{Mode, OutputPerturbation};
+pub use private_scale::PrivateScale;
 pub use problem::Problem;
+pub use select_refit::SelectRefit;
 pub use sgd_output::SgdOutput;
+pub use simplex_sampling::{SimplexSampling, SimplexSamplingPlan};
 
 use crate::error::Result;
 use crate::privacy::BoundedData;
@@ -63,6 +71,27 @@ pub trait Plan: std::fmt::Debug + Send + Sync {
 
     /// Predicted excess of the mean training loss over the best model of the constraint set.
     fn predicted_excess_risk(&self) -> f64;
+
+    /// Further public numbers that the plan fixed, by name: what a rule chose where the user left it open.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// The point that noise is added to and the bound on its L2 sensitivity, both in scaled units, where the mechanism has
+    /// such a point.
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the sensitivity (MECHANISMS M13).
+    ///
+    /// # Errors
+    /// As [`Plan::execute`].
+    fn non_private_release(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let _ = (data, source);
+        Ok(None)
+    }
 
     /// Runs the plan. `progress(done, total)` is called after every iteration (public numbers) and may stop
     /// the run. Users call [`crate::release::run`].

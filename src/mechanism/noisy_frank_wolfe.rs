@@ -12,19 +12,20 @@ use crate::privacy::answer::NoisyGradient;
 use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
+use crate::theory::{frank_wolfe_excess, least, noisy_vertex_error};
 
 /// Private Frank-Wolfe over the ball {Omega(theta) + |b| <= radius} of any norm with noisy gradients (TTZ Algorithm 3,
 /// Theorem 2.6; MECHANISMS M4).
 ///
-/// theta <- (1 - mu_t) theta + mu_t v_t with mu_t = 2/(t + 2), v_t the vertex of the ball that minimises the inner product
-/// with the noisy gradient: argmin over the ball of the norm, not the greedy vertex of |P|(F). The gradient may be averaged
-/// over the steps, d_t = (1 - nu_t) d_{t-1} + nu_t g_t with nu_t = 4/(t + 8)^(2/3) (Mokhtari, Hassani & Karbasi 2020): less
-/// noise, some delay.
+/// theta <- (1 - mu_t) theta + mu_t v_t, v_t the vertex of the ball that minimises the inner product with the noisy gradient:
+/// argmin over the ball of the norm, not the greedy vertex of |P|(F). The gradient is averaged over the steps, d_t = (1 - nu_t)
+/// d_{t-1} + nu_t g_t with nu_t = 4/(t + 8)^(2/3) (Mokhtari, Hassani & Karbasi 2020): less noise, some delay, and mu_t = 2/(t +
+/// 8), which does not start with a jump to a vertex. Without the mean mu_t = 2/(t + 2), as in the paper.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: 2 d_max |x|_2 on the integer gradient
 /// ([`crate::privacy::sensitivity`]). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve. Vertices are public,
 /// so privacy does not depend on the norm or its oracle being right.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyFrankWolfe {
     /// T; None: 2 Gamma/(T + 2) + width(T) at its least, as for [`crate::mechanism::FrankWolfe`].
@@ -41,11 +42,35 @@ struct NoisyFrankWolfePlan {
     norm: Arc<SetFunctionNorm>,
     gradients: Gradients,
     radius: f64,
-    average_gradients: bool,
+    options: NoisyFrankWolfe,
     predicted_excess_risk: f64,
 }
 
+impl Default for NoisyFrankWolfe {
+    fn default() -> Self {
+        Self {
+            n_iter: None,
+            radius: None,
+            average_gradients: true,
+        }
+    }
+}
+
 impl NoisyFrankWolfe {
+    /// nu_t, the weight of a gradient in the running mean.
+    fn weight(&self, t: f64) -> f64 {
+        if self.average_gradients {
+            (4.0 / (t + 8.0).powf(2.0 / 3.0)).min(1.0)
+        } else {
+            1.0
+        }
+    }
+
+    /// mu_t.
+    fn step(&self, t: f64) -> f64 {
+        2.0 / (t + if self.average_gradients { 8.0 } else { 2.0 })
+    }
+
     fn size(&self, target: Target) -> Result<f64> {
         let radius = self.radius.unwrap_or(Problem::default_radius(target));
         if !(1e-100..=1e100).contains(&radius) {
@@ -76,28 +101,30 @@ impl Mechanism for NoisyFrankWolfe {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let radius = self.size(problem.schema.target())?;
         let norm = domain.norm(problem.schema.n_features())?;
+        if !norm.function().is_monotone() {
+            return Err(Error::invalid(
+                "norm",
+                "is a seminorm, whose ball is unbounded; use noisy-proximal-gradient or output-perturbation",
+            ));
+        }
         let one = noise_of_one(&problem)?;
         let width = radius * public_width::dual_width(norm.as_ref())?;
         let reach = radius * public_width::reach(norm.as_ref())?.max(1.0);
-        let smoothness = problem.loss.smoothness();
-        let smoothness = if smoothness.is_finite() {
-            smoothness
-        } else {
-            problem.lipschitz()
+        let gamma = problem.curvature() * problem.smoothness() * reach * reach;
+        let excess = |t: f64| {
+            // Of a running mean of weight nu: nu/(2 - nu) of the variance.
+            let nu = self.weight(t);
+            let noise = one * (t * nu / (2.0 - nu)).sqrt();
+            frank_wolfe_excess(gamma, t, noisy_vertex_error(width, noise))
         };
-        let gamma = problem.curvature() * smoothness * reach * reach;
-        let excess =
-            |t: usize| 2.0 * gamma / (t as f64 + 2.0) + 2.0 * width * one * (t as f64).sqrt();
         let n_iter = match self.n_iter {
             Some(t) => t,
-            None => (1..=MAX_ITER)
-                .min_by(|&a, &b| excess(a).total_cmp(&excess(b)))
-                .unwrap_or(1),
+            None => least((1..=MAX_ITER).map(|t| t as f64), excess) as usize,
         };
         Ok(Box::new(NoisyFrankWolfePlan {
             gradients: Gradients::calibrated(&problem, n_iter)?,
-            predicted_excess_risk: excess(n_iter),
-            average_gradients: self.average_gradients,
+            predicted_excess_risk: excess(n_iter as f64),
+            options: self.clone(),
             problem,
             norm,
             radius,
@@ -157,16 +184,12 @@ impl Plan for NoisyFrankWolfePlan {
         let (mut mean, mut vertex) = (vec![0.0; columns], vec![0.0; columns]);
         for t in 0..n_iter {
             answer.release(&theta, &mut gradient)?;
-            let nu = if self.average_gradients {
-                (4.0 / (t as f64 + 8.0).powf(2.0 / 3.0)).min(1.0)
-            } else {
-                1.0
-            };
+            let nu = self.options.weight(t as f64);
             for (mean, g) in mean.iter_mut().zip(&gradient) {
                 *mean += if t == 0 { *g } else { nu * (g - *mean) };
             }
             self.vertex(&mean, p, &mut vertex)?;
-            let mu = 2.0 / (t as f64 + 2.0);
+            let mu = self.options.step(t as f64);
             for (theta, v) in theta.iter_mut().zip(&vertex) {
                 *theta += mu * (v - *theta);
             }

@@ -64,12 +64,3 @@ impl Gradients {
 pub(super) fn noise_of_one(problem: &Problem) -> Result<f64> {
     Ok(Gradients::calibrated(problem, 1)?.noise_scale)
 }
-
-/// R2: the Euclidean bound of a scaled row, the intercept included.
-pub(super) fn row_bound(problem: &Problem) -> f64 {
-    let schema = &problem.schema;
-    let features = schema
-        .row_norm()
-        .unwrap_or((schema.n_features() as f64).sqrt());
-    features.hypot(f64::from(u8::from(schema.has_intercept())))
-}

@@ -2,10 +2,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::noisy_gradient::{Gradients, noise_of_one, row_bound};
+use super::noisy_gradient::{Gradients, noise_of_one};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
-    DESCENT_DISTANCE, DESCENT_STEP_SIZE, DESCENT_STEPS, USER_LOSS_MARGIN,
+    CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, REGRESSOR_STEP, USER_LOSS_MARGIN,
 };
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
@@ -18,8 +18,8 @@ use crate::prox::Scratch;
 /// Private proximal gradient descent on mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 with noisy gradients, the mean
 /// of the last half of the iterates released (Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017; MECHANISMS M4).
 ///
-/// theta <- prox(theta - step (g_t + ridge theta)) with the prox of step alpha Omega; the intercept is neither penalised nor
-/// part of the ridge. The mean of iterates is dense, so a last prox, with a public threshold of the size of its noise,
+/// theta <- prox(theta - step (g_t + ridge theta) + momentum (theta - theta of before)) with the prox of step alpha Omega
+/// (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. The mean of iterates is dense, so a last prox, with a public threshold of the size of its noise,
 /// makes it sparse again: post-processing.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: 2 d_max |x|_2 on the integer gradient
@@ -36,6 +36,8 @@ pub struct NoisyProximalGradient {
     pub ridge: Option<f64>,
     /// Length of a step; None: a public rule.
     pub step: Option<f64>,
+    /// Share of the last move that a step repeats, in [0, 1); None: [`DESCENT_MOMENTUM`].
+    pub momentum: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -46,6 +48,7 @@ struct NoisyProximalGradientPlan {
     alpha: f64,
     ridge: f64,
     step: f64,
+    momentum: f64,
     predicted_excess_risk: f64,
 }
 
@@ -64,9 +67,8 @@ impl Mechanism for NoisyProximalGradient {
         Ok(USER_LOSS_MARGIN)
     }
 
-    /// The total length eta T = tau of the descent balances |theta*|^2/(2 tau), what is left to go, against tau d s^2/2,
-    /// what noise of standard deviation s sqrt(T) on each of d coordinates adds: tau = |theta*|/(s sqrt(d)), whatever T.
-    /// Then T is as large as keeps the step short enough.
+    /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T; then T is as large as
+    /// keeps the step short enough.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         problem.validate()?;
         let norm = domain.norm(problem.schema.n_features())?;
@@ -74,18 +76,19 @@ impl Mechanism for NoisyProximalGradient {
             non_negative("alpha", self.alpha)?,
             non_negative("ridge", self.ridge)?,
         );
-        let columns = problem.schema.n_columns() as f64;
+        let momentum = self.momentum.unwrap_or(DESCENT_MOMENTUM);
+        if !(0.0..1.0).contains(&momentum) {
+            return Err(Error::invalid("momentum", "must be at least 0 and below 1"));
+        }
         let one = noise_of_one(&problem)?;
-        let smoothness = problem.loss.smoothness();
-        let smoothness = if smoothness.is_finite() {
-            smoothness
-        } else {
-            problem.lipschitz()
+        let rows = problem.row_bound();
+        let size = match problem.schema.target() {
+            Target::Classes => CLASSIFIER_STEP,
+            Target::Interval { .. } => REGRESSOR_STEP,
         };
-        let rows = row_bound(&problem);
-        let longest = DESCENT_STEP_SIZE / (smoothness * rows * rows + ridge);
-        let distance = DESCENT_DISTANCE;
-        let total = distance / (one * columns.sqrt());
+        let longest = size / (problem.smoothness() * rows * rows + ridge);
+        let landscape = problem.landscape();
+        let total = (1.0 - momentum) * landscape.best_length(one);
         let n_iter = match self.n_iter {
             Some(t) => t,
             None => ((total / longest).ceil() as usize).clamp(DESCENT_STEPS.0, DESCENT_STEPS.1),
@@ -96,16 +99,16 @@ impl Mechanism for NoisyProximalGradient {
             Some(_) => return Err(Error::invalid("step", "must be positive and finite")),
         };
         let gradients = Gradients::calibrated(&problem, n_iter)?;
-        let tau = step * n_iter as f64;
+        let length = step * n_iter as f64 / (1.0 - momentum);
         Ok(Box::new(NoisyProximalGradientPlan {
-            predicted_excess_risk: distance * distance / (2.0 * tau)
-                + 0.5 * tau * columns * one * one,
+            predicted_excess_risk: landscape.ridge_excess(ridge + 1.0 / length, one, 0.0),
             gradients,
             problem,
             norm,
             alpha,
             ridge,
             step,
+            momentum,
         }))
     }
 }
@@ -159,6 +162,7 @@ impl Plan for NoisyProximalGradientPlan {
         let (p, columns) = (self.problem.schema.n_features(), data.n_columns());
         let normaliser = 1.0 / self.problem.n_samples as f64;
         let (mut theta, mut gradient) = (vec![0.0; columns], vec![0.0; columns]);
+        let mut before = vec![0.0; columns];
         let (mut mean, mut moved) = (vec![0.0; columns], vec![0.0; p]);
         let mut scratch = Scratch::default();
         let first_of_mean = n_iter / 2;
@@ -166,7 +170,10 @@ impl Plan for NoisyProximalGradientPlan {
             answer.release(&theta, &mut gradient)?;
             for (j, (theta, g)) in theta.iter_mut().zip(&gradient).enumerate() {
                 let ridge = if j < p { self.ridge } else { 0.0 };
-                *theta -= self.step * (g * normaliser + ridge * *theta);
+                let here = *theta;
+                *theta += self.momentum * (here - before[j])
+                    - self.step * (g * normaliser + ridge * here);
+                before[j] = here;
             }
             if self.alpha > 0.0 {
                 moved.copy_from_slice(&theta[..p]);

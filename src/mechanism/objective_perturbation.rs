@@ -1,12 +1,14 @@
 use serde::Deserialize;
 
-use super::minimiser::{Minimisation, Options};
-use super::noisy_gradient::row_bound;
+use super::minimiser::{Minimisation, Options, check_reviewed};
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{OBJECTIVE_CURVATURE_SHARE, OBJECTIVE_RIDGE_FACTOR};
+use crate::mechanism::defaults::LEAST_RIDGE;
 use crate::mechanism::{Domain, Mechanism, Plan, Problem};
 use crate::privacy::Target;
-use crate::privacy::answer::Perturbation;
+use crate::privacy::answer::{Perturbation, TiltNoise};
+use crate::privacy::calibrate::gaussian_sigma;
+use crate::privacy::event::Adjacency;
+use crate::theory::least;
 
 /// The minimiser of mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 + <b, theta>/n with a random b (Chaudhuri, Monteleoni
 /// & Sarwate 2011; Kifer, Smith & Thakurta 2012; Jain & Thakurta 2014, Theorem 2; Redberg, Koskela & Wang 2023; MECHANISMS
@@ -15,11 +17,14 @@ use crate::privacy::answer::Perturbation;
 /// **Neighbours**: replace-one or add-remove. **Privacy**: the event of
 /// [`crate::privacy::event::Event::objective_perturbation`] with L R2, s and ln(1 + beta R2^2/(n ridge)), whose curves are
 /// those of M8; and a small Gaussian event that covers the float error of the minimiser ([`crate::privacy::answer::MinimiserPlan`]).
+/// With Gamma noise pure epsilon: c L R2/scale + ln(1 + beta R2^2/(n ridge)), and lattice Laplace noise for the float error.
 /// **Needs** a catalogued Lipschitz loss (squared is refused: use huber), a catalogued norm, ridge > 0.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObjectivePerturbation {
-    /// Ridge in scaled units; None: the public rule of [`crate::mechanism::defaults::OBJECTIVE_CURVATURE_SHARE`].
+    /// Law of b.
+    pub noise: TiltNoise,
+    /// Ridge in scaled units; None: where [`crate::theory::Landscape::ridge_excess`] is least.
     pub ridge: Option<f64>,
     /// alpha in scaled units; None: 0.
     pub alpha: Option<f64>,
@@ -33,16 +38,17 @@ impl Mechanism for ObjectivePerturbation {
     }
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        check_reviewed(&problem, domain)?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,
-            None => default_ridge(&problem)?,
+            None => default_ridge(&problem, self.noise)?,
         };
         let options = Options {
             ridge,
             alpha: self.alpha.unwrap_or(0.0),
             threshold: self.threshold.unwrap_or(0.0),
         };
-        let perturbation = Perturbation::Objective;
+        let perturbation = Perturbation::Objective(self.noise);
         Ok(Box::new(Minimisation::plan(
             "objective-perturbation",
             perturbation,
@@ -53,13 +59,30 @@ impl Mechanism for ObjectivePerturbation {
     }
 }
 
-/// The ridge at which ln(1 + kappa) takes a given share of epsilon, times a factor: both tuned on the open sets.
-fn default_ridge(problem: &Problem) -> Result<f64> {
-    problem.validate()?;
-    let rows = row_bound(problem);
-    let share = (OBJECTIVE_CURVATURE_SHARE * problem.epsilon).exp_m1();
-    let least = problem.loss.smoothness() * rows * rows / (problem.n_samples as f64 * share);
-    let ridge = OBJECTIVE_RIDGE_FACTOR * least;
+/// The ridge at which the predicted excess is least, by the share of epsilon that ln(1 + kappa) takes there: more ridge means
+/// more bias, but a larger part of epsilon for b and less effect of b.
+fn default_ridge(problem: &Problem, noise: TiltNoise) -> Result<f64> {
+    let delta = problem.validate()?;
+    let landscape = problem.landscape();
+    let (rows, n) = (problem.row_bound(), problem.n_samples as f64);
+    let moved = match problem.adjacency {
+        Adjacency::ReplaceOne => 2.0,
+        Adjacency::AddRemove => 1.0,
+    } * problem.lipschitz()
+        * rows;
+    let ridge =
+        |share: f64| problem.smoothness() * rows * rows / (n * (share * problem.epsilon).exp_m1());
+    let excess = |share: f64| -> Result<f64> {
+        let left = (1.0 - share) * problem.epsilon;
+        let tilt = match noise {
+            TiltNoise::Gaussian => gaussian_sigma(moved, left, delta)?,
+            TiltNoise::Gamma => moved / left * (landscape.columns + 1.0).sqrt(),
+        };
+        Ok(landscape.ridge_excess(ridge(share), tilt / n, 0.0))
+    };
+    let shares = (1..=36).map(|k| 0.5 * 2f64.powf(-0.25 * f64::from(36 - k)));
+    let share = least(shares, |share| excess(share).unwrap_or(f64::NAN));
+    let ridge = ridge(share).max(LEAST_RIDGE * problem.smoothness() * rows * rows);
     if ridge.is_finite() {
         Ok(ridge)
     } else {

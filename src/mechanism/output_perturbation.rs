@@ -2,17 +2,19 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::{Minimisation, Options, check_reviewed};
-use super::noisy_gradient::row_bound;
+use super::minimiser::{Minimisation, Options, check_reviewed, lipschitz};
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{DESCENT_STEPS, OUTPUT_DISTANCE, OUTPUT_RIDGE};
+use crate::mechanism::defaults::{DESCENT_STEPS, LEAST_RIDGE};
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
-use crate::privacy::answer::{DescentFacts, DescentPlan, OutputNoise, Perturbation};
+use crate::privacy::answer::{
+    DescentFacts, DescentPlan, MinimiserFacts, MinimiserPlan, OutputNoise, Perturbation,
+};
 use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::prox::Scratch;
+use crate::theory::least;
 
 /// What makes the released point insensitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -82,7 +84,7 @@ impl OutputPerturbation {
         let delta = problem.validate()?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,
-            None => default_ridge(&problem, delta)?,
+            None => default_ridge(&problem, self.noise, delta),
         };
         let options = Options {
             ridge,
@@ -98,8 +100,8 @@ impl OutputPerturbation {
         )?))
     }
 
-    /// T steps of the longest length that does not expand without a ridge; T balances what is left to go, D^2/(2 eta T),
-    /// against the noise, whose size grows with eta T.
+    /// T steps of the longest length that does not expand; T minimises the predicted excess, where what is left to go falls
+    /// with T and the noise grows with it.
     fn plan_early_stopping(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let delta = problem.validate()?;
         check_reviewed(&problem, domain)?;
@@ -111,8 +113,9 @@ impl OutputPerturbation {
                 return Err(Error::invalid(name, "must be non-negative and finite"));
             }
         }
+        let norm = domain.norm(problem.schema.n_features())?;
         let columns = problem.schema.n_columns();
-        let rows = row_bound(&problem);
+        let rows = problem.row_bound();
         let smoothness = problem.loss.smoothness();
         let curvature = smoothness * rows * rows;
         let step = 2.0 / ((curvature + 2.0 * ridge) * (1.0 + 1e-9));
@@ -123,6 +126,7 @@ impl OutputPerturbation {
             rows,
             ridge,
             alpha,
+            prox_error: norm.prox_error(),
             n_iter,
             step,
             n_samples: problem.n_samples,
@@ -140,22 +144,16 @@ impl OutputPerturbation {
         };
         // Noise of one step; the sensitivity is proportional to T.
         let one = plan(1)?.output_scale();
-        let mean_curvature = curvature * problem.curvature();
-        let excess = |t: usize| {
-            let t = t as f64;
-            OUTPUT_DISTANCE * OUTPUT_DISTANCE / (2.0 * step * t)
-                + 0.5 * mean_curvature * (one * t).powi(2)
-        };
+        let landscape = problem.landscape();
+        let excess = |t: f64| landscape.ridge_excess(ridge + 1.0 / (step * t), 0.0, one * t);
         let n_iter = match self.n_iter {
             Some(t) => t,
-            None => (1..=DESCENT_STEPS.1)
-                .min_by(|&a, &b| excess(a).total_cmp(&excess(b)))
-                .unwrap_or(1),
+            None => least((1..=DESCENT_STEPS.1).map(|t| t as f64), excess) as usize,
         };
         let descent = plan(n_iter)?;
         Ok(Box::new(EarlyStopping {
-            norm: domain.norm(problem.schema.n_features())?,
-            predicted_excess_risk: excess(n_iter),
+            norm,
+            predicted_excess_risk: excess(n_iter as f64),
             descent,
             problem,
             n_iter,
@@ -167,15 +165,32 @@ impl OutputPerturbation {
     }
 }
 
-/// The ridge at which its bias, ridge D^2/2, balances the noise (1/2) sum of curvatures times variance.
-pub(super) fn default_ridge(problem: &Problem, delta: f64) -> Result<f64> {
-    let rows = row_bound(problem);
-    let rho = crate::privacy::calibrate::rho_from_epsilon(problem.epsilon, delta)?;
-    let lipschitz = problem.loss.lipschitz().unwrap_or(2.0);
-    // Noise of standard deviation 2 L R2/(n ridge sqrt(2 rho)) on an entry.
-    let noise = 2.0 * lipschitz * rows / (problem.n_samples as f64 * (2.0 * rho).sqrt());
-    let curvature = problem.loss.smoothness() * rows * rows * problem.curvature();
-    Ok((OUTPUT_RIDGE * curvature * noise * noise).cbrt())
+/// The ridge, in steps of a quarter of an octave, at which the predicted excess is least: more ridge means more bias and less
+/// noise, for the squared loss by a smaller Lipschitz constant too.
+pub(super) fn default_ridge(problem: &Problem, noise: OutputNoise, delta: f64) -> f64 {
+    let landscape = problem.landscape();
+    let rows = problem.row_bound();
+    let smoothness = problem.smoothness() * rows * rows;
+    let excess = |ridge: f64| -> Result<f64> {
+        let facts = MinimiserFacts {
+            lipschitz: lipschitz(problem, Perturbation::Output(noise), ridge)?,
+            smoothness: problem.smoothness(),
+            rows,
+            ridge,
+            alpha: 0.0,
+            prox_error: 0.0,
+            n_samples: problem.n_samples,
+            columns: problem.schema.n_columns(),
+            adjacency: problem.adjacency,
+            records_per_person: problem.records_per_person,
+        };
+        let perturbation = Perturbation::Output(noise);
+        let plan = MinimiserPlan::new(perturbation, facts, problem.epsilon, delta)?;
+        Ok(landscape.ridge_excess(ridge, 0.0, plan.output_scale()))
+    };
+    let candidates = (-72..=16).map(|k| smoothness * 2f64.powf(0.25 * f64::from(k)));
+    let candidates = candidates.filter(|ridge| *ridge >= LEAST_RIDGE * smoothness);
+    least(candidates, |ridge| excess(ridge).unwrap_or(f64::NAN))
 }
 
 #[derive(Debug)]
@@ -225,6 +240,17 @@ impl Plan for EarlyStopping {
 
     fn predicted_excess_risk(&self) -> f64 {
         self.predicted_excess_risk
+    }
+
+    fn non_private_release(
+        &self,
+        data: &BoundedData,
+        _: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let loss = self.problem.loss.as_ref();
+        (self.descent)
+            .non_private_point(data, loss, self.norm.as_ref())
+            .map(Some)
     }
 
     fn execute(

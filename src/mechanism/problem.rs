@@ -4,11 +4,13 @@ use crate::error::{Error, Result};
 use crate::loss::{Loss, Task};
 use crate::mechanism::Domain;
 use crate::mechanism::defaults::{
-    CLASSIFIER_CURVATURE, CLASSIFIER_RADIUS, REGRESSOR_CURVATURE, REGRESSOR_RADIUS, RESIDUAL_BOUND,
+    CLASSIFIER_CURVATURE, CLASSIFIER_DISTANCE, CLASSIFIER_FLATNESS, CLASSIFIER_RADIUS,
+    REGRESSOR_CURVATURE, REGRESSOR_DISTANCE, REGRESSOR_FLATNESS, REGRESSOR_RADIUS, RESIDUAL_BOUND,
 };
 use crate::polytope::Polytope;
 use crate::privacy::event::Adjacency;
 use crate::privacy::{DerivativeLattice, Schema, Target};
+use crate::theory::Landscape;
 
 /// The public statement of a private fit: everything that a plan may depend on.
 #[derive(Debug, Clone)]
@@ -112,6 +114,39 @@ impl Problem {
         match self.schema.target() {
             Target::Classes => CLASSIFIER_CURVATURE,
             Target::Interval { .. } => REGRESSOR_CURVATURE,
+        }
+    }
+
+    /// beta, or L for a user's own loss, whose second derivative nothing bounds.
+    pub fn smoothness(&self) -> f64 {
+        let smoothness = self.loss.smoothness();
+        if smoothness.is_finite() {
+            smoothness
+        } else {
+            self.lipschitz()
+        }
+    }
+
+    /// R2: the Euclidean bound of a scaled row, the intercept included.
+    pub fn row_bound(&self) -> f64 {
+        let schema = &self.schema;
+        let features = (schema.row_norm()).unwrap_or((schema.n_features() as f64).sqrt());
+        // Rounded up: roots and hypot err by an ulp.
+        features.hypot(f64::from(u8::from(schema.has_intercept()))) * (1.0 + 1e-15)
+    }
+
+    /// What the public rules of mechanisms with Euclidean noise take the mean loss to look like.
+    pub fn landscape(&self) -> Landscape {
+        let (flatness, least) = match self.schema.target() {
+            Target::Classes => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE),
+            Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE),
+        };
+        let bound = self.smoothness() * self.row_bound().powi(2);
+        Landscape {
+            columns: self.schema.n_columns() as f64,
+            trace: self.curvature() * bound,
+            floor: flatness * bound / self.schema.n_columns() as f64,
+            distance: least.max((self.schema.n_columns() as f64).sqrt() / self.row_bound()),
         }
     }
 

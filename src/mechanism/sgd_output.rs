@@ -1,14 +1,14 @@
 use serde::Deserialize;
 
 use super::minimiser::check_reviewed;
-use super::noisy_gradient::row_bound;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{OUTPUT_DISTANCE, SGD_PASSES};
+use crate::mechanism::defaults::SGD_PASSES;
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::privacy::answer::{OutputNoise, PermutedFacts, PermutedPlan};
 use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
+use crate::theory::least;
 
 /// Stochastic gradient descent over data-independent permutations, then noise: "bolt-on" privacy (Wu et al. 2017, Theorems 2
 /// and 3; MECHANISMS M7).
@@ -46,8 +46,8 @@ impl Mechanism for SgdOutput {
         Ok(1.0) // users' own losses are refused by the plan
     }
 
-    /// Without a ridge the total length u n = k eta n/b of the descent balances D^2/(2 u n) against the noise, which is
-    /// proportional to u; eta is then 1/(beta R2^2) at most, and b what gives u.
+    /// Without a ridge the total length u n = k eta n/b of the descent minimises the predicted excess, whose noise is proportional
+    /// to u; eta is then 1/(beta R2^2) at most, and b what gives u.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let delta = problem.validate()?;
         check_reviewed(&problem, domain)?;
@@ -55,7 +55,13 @@ impl Mechanism for SgdOutput {
         if !(ridge.is_finite() && ridge >= 0.0) {
             return Err(Error::invalid("ridge", "must be non-negative and finite"));
         }
-        let rows = row_bound(&problem);
+        if ridge > 0.0 && self.step.is_some() {
+            return Err(Error::invalid(
+                "step",
+                "is not used with a ridge, which sets the steps; leave it at None",
+            ));
+        }
+        let rows = problem.row_bound();
         let smoothness = problem.loss.smoothness();
         let curvature = smoothness * rows * rows;
         let passes = self.n_passes.unwrap_or(SGD_PASSES);
@@ -74,7 +80,7 @@ impl Mechanism for SgdOutput {
         };
         let plan =
             |facts| PermutedPlan::new(facts, self.noise, problem.adjacency, problem.epsilon, delta);
-        let mean_curvature = curvature * problem.curvature();
+        let landscape = problem.landscape();
         // Noise per unit of u, from one pass of single records.
         let probe = 1.0 / curvature;
         let unit = plan(PermutedFacts {
@@ -84,9 +90,9 @@ impl Mechanism for SgdOutput {
         })?
         .output_scale()
             / probe;
-        let distance = OUTPUT_DISTANCE;
-        let length = (distance * distance / (2.0 * n * mean_curvature * unit * unit)).cbrt();
         let longest = 1.0 / curvature;
+        let lengths = (-120..=40).map(|k| longest * 2f64.powf(0.125 * f64::from(k)));
+        let length = least(lengths, |u| landscape.descent_excess(n * u, 0.0, unit * u));
         let batch = match self.batch_size {
             Some(batch) => batch,
             None if ridge > 0.0 => 32.min(problem.n_samples),
@@ -97,17 +103,17 @@ impl Mechanism for SgdOutput {
             .unwrap_or((length * batch as f64 / passes.max(1) as f64).min(longest));
         let facts = facts(batch, step);
         let descent = plan(facts)?;
-        let noise = 0.5 * mean_curvature * descent.output_scale().powi(2);
-        let left = if ridge > 0.0 {
-            0.5 * ridge * distance * distance
+        let output = descent.output_scale();
+        let excess = if ridge > 0.0 {
+            landscape.ridge_excess(ridge, 0.0, output)
         } else {
-            distance * distance * batch as f64 / (2.0 * step * passes as f64 * n)
+            landscape.descent_excess(step * passes as f64 * n / batch as f64, 0.0, output)
         };
         Ok(Box::new(SgdOutputPlan {
             facts,
             descent,
             delta,
-            predicted_excess_risk: noise + left,
+            predicted_excess_risk: excess,
             problem,
         }))
     }
@@ -150,6 +156,17 @@ impl Plan for SgdOutputPlan {
 
     fn predicted_excess_risk(&self) -> f64 {
         self.predicted_excess_risk
+    }
+
+    fn non_private_release(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let loss = self.problem.loss.as_ref();
+        (self.descent)
+            .non_private_point(data, loss, source)
+            .map(Some)
     }
 
     fn execute(

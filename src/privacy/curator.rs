@@ -1,5 +1,6 @@
 //! Diagnostics for the curator of the data: **not private**, and named so.
 
+use super::answer::SoftmaxPlan;
 use super::bounded_data::BoundedData;
 use super::derivative_lattice::DerivativeLattice;
 use crate::error::{Error, Result};
@@ -45,4 +46,14 @@ pub fn non_private_integer_gradient(
     let mut gradient = vec![0; data.n_columns()];
     data.gradient(&derivatives, &mut gradient);
     Ok(gradient)
+}
+
+/// The integer scores q that softmax sampling draws from: P(a) is proportional to exp(-q_a 2^-bits).
+///
+/// **Not private**: for a curator's own checks, and for tests of the KKT residual and of the law (MECHANISMS M9).
+///
+/// # Errors
+/// Records of another schema or number than the plan is for.
+pub fn non_private_softmax_scores(data: &BoundedData, plan: &SoftmaxPlan) -> Result<Vec<i64>> {
+    plan.scores(data, &mut || Ok(()))
 }

@@ -168,3 +168,121 @@ impl<'a> FineGradient<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{Huber, Logistic, SmoothedHinge};
+    use crate::privacy::schema::{Bounds, Geometry, Schema, Target};
+    use crate::privacy::sparse_records::{Compressed, Orientation};
+    use ndarray::Array2;
+
+    /// Numbers in [0, 1).
+    fn uniform(state: &mut u64) -> f64 {
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 11) as f64 * 2f64.powi(-53)
+    }
+
+    fn schema(p: usize) -> Schema {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        Schema::new(p, bounds, Geometry::Uncentred, Target::Classes, true, None).unwrap()
+    }
+
+    /// The same records densely and sparsely.
+    fn records(n: usize, p: usize, state: &mut u64) -> (BoundedData, BoundedData) {
+        let x = Array2::from_shape_fn((n, p), |_| {
+            let value = 2.4 * uniform(state) - 1.2;
+            if value.abs() < 0.4 { 0.0 } else { value }
+        });
+        let y: Vec<f64> = (0..n).map(|i| [1.0, -1.0][i % 2]).collect();
+        let (mut data, mut indices, mut starts) = (Vec::new(), Vec::new(), vec![0usize]);
+        for row in x.rows() {
+            for (j, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                data.push(value);
+                indices.push(j);
+            }
+            starts.push(data.len());
+        }
+        let sparse = Compressed {
+            values: &data,
+            indices: &indices,
+            starts: &starts,
+        };
+        (
+            BoundedData::from_dense(x.view(), &y, schema(p)).unwrap(),
+            BoundedData::from_sparse(sparse, Orientation::Rows, (n, p), &y, schema(p)).unwrap(),
+        )
+    }
+
+    fn losses() -> Vec<(Box<dyn Loss>, f64)> {
+        vec![
+            (Box::new(Logistic), 1.0),
+            (Box::new(SmoothedHinge::new(0.5).unwrap()), 1.0),
+            (Box::new(SmoothedHinge::new(1e-3).unwrap()), 1.0),
+            (Box::new(Huber::new(0.1).unwrap()), 0.1),
+            (Box::new(Huber::new(30.0).unwrap()), 30.0),
+        ]
+    }
+
+    /// Scores in 128-bit integers, sums in compensated floats: the error is within its bound at thetas of any size, and
+    /// storages agree bit for bit.
+    #[test]
+    fn the_error_is_within_its_bound_and_storages_agree() {
+        let mut state = 1;
+        for (n, p) in [(3, 1), (CHUNK + 37, 7), (300, 40)] {
+            let (dense, sparse) = records(n, p, &mut state);
+            let columns = p + 1;
+            for (loss, lipschitz) in losses() {
+                for exponent in [-40, -12, -3, 0, 4, 12] {
+                    let theta: Vec<f64> = (0..columns)
+                        .map(|_| (uniform(&mut state) - 0.5) * 2f64.powi(exponent))
+                        .collect();
+                    let gradients = [&dense, &sparse].map(|data| {
+                        let mut gradient = FineGradient::new(data, loss.as_ref(), lipschitz, n);
+                        let mut out = vec![0.0; columns];
+                        gradient.set_scores(&theta);
+                        gradient.evaluate(&mut out);
+                        out
+                    });
+                    assert_eq!(gradients[0], gradients[1]);
+                    let unit = f64::from(MAX_FEATURE);
+                    // Multiples of 2^-90 hold every theta here, up to less than 2^-90.
+                    let fixed = |t: f64| (t * 2f64.powi(90)) as i128;
+                    let (mut sums, mut rest) = (vec![0.0; columns], vec![0.0; columns]);
+                    let mut row = vec![0.0; columns];
+                    for i in 0..n {
+                        dense.fill_row(i, &mut row);
+                        let score: i128 = (row.iter().zip(&theta))
+                            .map(|(x, &t)| (x * unit).round() as i128 * fixed(t))
+                            .sum();
+                        let z = score as f64 * 2f64.powi(-90) / unit;
+                        let d = loss.derivative(z, dense.targets[i]);
+                        for ((sum, rest), x) in sums.iter_mut().zip(&mut rest).zip(&row) {
+                            let term = d * ((x * unit).round() / unit) - *rest;
+                            let next = *sum + term;
+                            *rest = (next - *sum) - term;
+                            *sum = next;
+                        }
+                    }
+                    let error = (sums.iter().zip(&gradients[0]))
+                        .map(|(sum, g)| (sum / n as f64 - g).powi(2))
+                        .sum::<f64>()
+                        .sqrt();
+                    let beta = loss.smoothness();
+                    let rows = (columns as f64).sqrt();
+                    let bound = FineGradient::error_bound(lipschitz, beta, rows, columns);
+                    assert!(
+                        error <= bound,
+                        "{error} {bound} {} {n} {exponent}",
+                        loss.name()
+                    );
+                }
+            }
+        }
+    }
+}

@@ -35,6 +35,33 @@ impl BoundedData {
         }
     }
 
+    /// The same records with some of the features alone, stored densely.
+    pub(in crate::privacy) fn restricted(&self, features: &[u32]) -> Self {
+        let n = self.n_records();
+        let mut columns = Vec::with_capacity(n * features.len());
+        for &j in features {
+            let j = j as usize;
+            match &self.features {
+                Features::Dense(all) => columns.extend_from_slice(&all[j * n..(j + 1) * n]),
+                Features::Sparse {
+                    columns: all, base, ..
+                } => {
+                    let start = columns.len();
+                    columns.resize(start + n, base[j]);
+                    for (i, value) in all.line(j) {
+                        // base + value is the lattice value, in [-16383, 16383].
+                        columns[start + i] = (i64::from(base[j]) + value) as i16;
+                    }
+                }
+            }
+        }
+        Self {
+            schema: self.schema.restricted(features),
+            targets: self.targets.clone(),
+            features: Features::Dense(columns),
+        }
+    }
+
     /// The scaled features of record i, the intercept last.
     pub(in crate::privacy) fn fill_row(&self, i: usize, row: &mut [f64]) {
         let (n, p) = (self.n_records(), self.schema.n_features());

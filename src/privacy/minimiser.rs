@@ -19,6 +19,8 @@ pub(in crate::privacy) struct Objective<'a> {
     pub ridge: f64,
     /// Omega with its factor; None or 0: no penalty.
     pub penalty: Option<(&'a dyn Norm, f64)>,
+    /// Float error of the prox per unit of size; 0 without a penalty.
+    pub prox_error: f64,
     /// A bound on |tilt|_2.
     pub tilt_bound: f64,
     /// Records per record of the normaliser: 1 under replace-one, private under add-remove.
@@ -52,21 +54,35 @@ impl Objective<'_> {
         (self.lipschitz * self.rows * load + self.tilt_bound) / self.ridge
     }
 
-    /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt, ridge and prox terms,
-    /// whose sizes are at most |tilt| and (beta R2^2 load + ridge) 2 |theta*|. Public: at the largest load.
+    /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt and ridge terms, whose
+    /// sizes are at most |tilt| and (beta R2^2 load + ridge) 2 |theta*|. A prox that is off by e at a point of size at most
+    /// 7 size bounds (3 of the point, 4 of a gradient step) makes the residual that of a point e away: it is off by
+    /// twice (beta R2^2 load + ridge) e, and the point by e. Public: at the largest load.
     fn float_error(&self, columns: usize) -> f64 {
         let load = self.most_load;
         let gradient =
             FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, columns) * load;
-        let terms = self.tilt_bound + 4.0 * self.total_smoothness(load) * self.size_bound(load);
-        2.0 * gradient + 2f64.powi(-49) * terms
+        let sizes = self.total_smoothness(load) * self.size_bound(load);
+        let terms = self.tilt_bound + 4.0 * sizes;
+        2.0 * gradient + 2f64.powi(-49) * terms + 24.0 * sizes * self.prox_error
     }
 
     /// e: [`minimise`] ends within this distance of the minimiser, whatever the records are.
     pub fn distance(&self, columns: usize) -> f64 {
         5.0 * self.float_error(columns) / self.ridge * (1.0 + 1e-12)
     }
+
+    /// The number of plain proximal gradient steps that are proved to get there: kappa ln(2 size ridge/error).
+    pub fn steps(&self, columns: usize) -> f64 {
+        let condition = self.total_smoothness(self.load) / self.ridge;
+        let start = 2.0 * self.size_bound(self.load) * self.ridge;
+        let steps = condition * (start / self.float_error(columns)).ln().max(1.0);
+        steps.ceil()
+    }
 }
+
+/// Called before every pass over the records; may stop the work (Ctrl-C). It learns nothing but that time passes.
+pub(in crate::privacy) type Watch<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 /// A point within [`Objective::distance`] of the minimiser of F. Omega is a catalogued one, whose prox does not fail.
 ///
@@ -80,6 +96,7 @@ pub(in crate::privacy) fn minimise(
     gradient: &mut FineGradient<'_>,
     tilt: &[f64],
     start: &mut Start,
+    watch: Watch<'_>,
 ) -> Result<()> {
     let columns = tilt.len();
     let mut search = Search {
@@ -88,9 +105,10 @@ pub(in crate::privacy) fn minimise(
         gradient,
         tilt,
         scratch: Scratch::default(),
+        watch,
     };
     let done = if objective.penalty.is_none() && columns <= NEWTON_COLUMNS {
-        search.newton(start)
+        search.newton(start)?
     } else {
         search.accelerate(&mut start.theta)?
     };
@@ -122,16 +140,19 @@ struct Search<'a, 'b> {
     tilt: &'a [f64],
     tolerance: f64,
     scratch: Scratch,
+    watch: Watch<'a>,
 }
 
 impl Search<'_, '_> {
     /// Gradient of the smooth part of F.
-    fn slope(&mut self, theta: &[f64], out: &mut [f64]) {
+    fn slope(&mut self, theta: &[f64], out: &mut [f64]) -> Result<()> {
+        (self.watch)()?;
         self.gradient.set_scores(theta);
         self.gradient.evaluate(out);
         for ((out, theta), tilt) in out.iter_mut().zip(theta).zip(self.tilt) {
             *out += self.objective.ridge * theta + tilt;
         }
+        Ok(())
     }
 
     /// out = prox of step*alpha*Omega at theta - step*slope; the intercept only moves.
@@ -154,16 +175,16 @@ impl Search<'_, '_> {
     }
 
     /// Damped Newton steps; whether they got there.
-    fn newton(&mut self, start: &mut Start) -> bool {
+    fn newton(&mut self, start: &mut Start) -> Result<bool> {
         let Start { theta, factor } = start;
         let columns = theta.len();
         let mut slope = vec![0.0; columns];
         let (mut trial, mut trial_slope) = (vec![0.0; columns], vec![0.0; columns]);
         let mut direction = vec![0.0; columns];
-        self.slope(theta, &mut slope);
+        self.slope(theta, &mut slope)?;
         for _ in 0..NEWTON_STEPS {
             if self.accepts(theta, norm2(&slope)) {
-                return true;
+                return Ok(true);
             }
             let fresh = factor.is_none();
             if fresh {
@@ -172,17 +193,22 @@ impl Search<'_, '_> {
                 *factor = Cholesky::new(hessian, columns);
             }
             let Some(solver) = &*factor else {
-                return false;
+                return Ok(false);
             };
             direction.copy_from_slice(&slope);
             solver.solve(&mut direction);
+            // In floats a direction may be anything; one longer than any step needs to be is none.
+            let longest = 8.0 * self.objective.size_bound(self.objective.load);
+            if norm2(&direction).is_nan() || norm2(&direction) > longest {
+                return Ok(false);
+            }
             // The size of the slope decides: it falls to 0 at the minimiser and nowhere else.
             let mut length = 1.0;
             let found = loop {
                 for ((trial, theta), direction) in trial.iter_mut().zip(&*theta).zip(&direction) {
                     *trial = theta - length * direction;
                 }
-                self.slope(&trial, &mut trial_slope);
+                self.slope(&trial, &mut trial_slope)?;
                 if norm2(&trial_slope) < norm2(&slope) * (1.0 - 0.1 * length) {
                     break true;
                 }
@@ -199,13 +225,13 @@ impl Search<'_, '_> {
                 std::mem::swap(&mut slope, &mut trial_slope);
             } else {
                 // Back to the scores of theta, which the Hessian is taken at.
-                self.slope(theta, &mut slope);
+                self.slope(theta, &mut slope)?;
                 if fresh {
-                    return self.accepts(theta, norm2(&slope));
+                    return Ok(self.accepts(theta, norm2(&slope)));
                 }
             }
         }
-        self.accepts(theta, norm2(&slope))
+        Ok(self.accepts(theta, norm2(&slope)))
     }
 
     /// Nesterov's method for strongly convex objectives; whether it got there.
@@ -218,10 +244,10 @@ impl Search<'_, '_> {
         let (mut slope, mut next_slope) = (vec![0.0; columns], vec![0.0; columns]);
         let mut next = vec![0.0; columns];
         for t in 1..=ACCELERATED_STEPS {
-            self.slope(&ahead, &mut slope);
+            self.slope(&ahead, &mut slope)?;
             let step = self.step(&ahead, &slope, &mut next)?;
             if t % 20 == 0 {
-                self.slope(&next, &mut next_slope);
+                self.slope(&next, &mut next_slope)?;
                 let residual: f64 = (ahead.iter().zip(&next))
                     .zip(slope.iter().zip(&next_slope))
                     .map(|((ahead, next), (slope, next_slope))| {
@@ -229,7 +255,7 @@ impl Search<'_, '_> {
                         r * r
                     })
                     .sum();
-                if self.accepts(&next, residual.sqrt()) {
+                if self.accepts(&next, residual.sqrt()) && self.accepts(&ahead, 0.0) {
                     std::mem::swap(theta, &mut next);
                     return Ok(true);
                 }
@@ -245,23 +271,158 @@ impl Search<'_, '_> {
     /// The proved number of plain proximal gradient steps, from 0 where theta is farther than theta* can be.
     fn contract(&mut self, theta: &mut Vec<f64>) -> Result<()> {
         let objective = self.objective;
-        let (smoothness, size) = (
-            objective.total_smoothness(objective.load),
-            objective.size_bound(objective.load),
-        );
-        if norm2(theta).is_nan() || norm2(theta) > size {
+        if norm2(theta).is_nan() || norm2(theta) > objective.size_bound(objective.load) {
             theta.fill(0.0);
         }
-        let condition = smoothness / objective.ridge;
-        let start = 2.0 * size * objective.ridge;
-        let steps = (condition * (start * 4.0 / self.tolerance).ln().max(1.0)).ceil() as u64;
+        let steps = objective.steps(theta.len()) as u64;
         let mut slope = vec![0.0; theta.len()];
         let mut next = vec![0.0; theta.len()];
         for _ in 0..steps {
-            self.slope(theta, &mut slope);
+            self.slope(theta, &mut slope)?;
             self.step(theta, &slope, &mut next)?;
             std::mem::swap(theta, &mut next);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{Huber, Logistic, Loss};
+    use crate::norm::SetFunctionNorm;
+    use crate::numeric::linear::dot;
+    use crate::privacy::bounded_data::BoundedData;
+    use crate::privacy::schema::{Bounds, Geometry, Schema, Target};
+    use crate::set_function::{Cardinality, ConcaveCardinality, GraphCut};
+    use ndarray::Array2;
+    use std::sync::Arc;
+
+    const P: usize = 4;
+    const N: usize = 40;
+
+    fn data() -> BoundedData {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema =
+            Schema::new(P, bounds, Geometry::Uncentred, Target::Classes, true, None).unwrap();
+        let x = Array2::from_shape_fn((N, P), |(i, j)| {
+            ((i * 37 + j * 61) % 101) as f64 / 50.0 - 1.0
+        });
+        let y: Vec<f64> = x
+            .rows()
+            .into_iter()
+            .map(|x| if x[0] + 0.3 * x[1] > 0.1 { 1.0 } else { -1.0 })
+            .collect();
+        BoundedData::from_dense(x.view(), &y, schema).unwrap()
+    }
+
+    /// The minimiser by plain proximal gradient steps in floats, far beyond the accuracy claimed.
+    fn reference(
+        objective: &Objective<'_>,
+        data: &BoundedData,
+        loss: &dyn Loss,
+        tilt: &[f64],
+    ) -> Vec<f64> {
+        let step = 1.0 / objective.total_smoothness(1.0);
+        let mut theta = vec![0.0; P + 1];
+        let mut row = vec![0.0; P + 1];
+        let mut scratch = Scratch::default();
+        for _ in 0..(60.0 / (step * objective.ridge)) as usize {
+            let mut slope: Vec<f64> = theta
+                .iter()
+                .zip(tilt)
+                .map(|(t, b)| objective.ridge * t + b)
+                .collect();
+            for i in 0..N {
+                data.fill_row(i, &mut row);
+                let d = loss.derivative(dot(&row, &theta), data.targets[i]) / N as f64;
+                slope.iter_mut().zip(&row).for_each(|(s, x)| *s += d * x);
+            }
+            theta
+                .iter_mut()
+                .zip(&slope)
+                .for_each(|(t, s)| *t -= step * s);
+            if let Some((norm, alpha)) = objective.penalty {
+                let moved = theta[..P].to_vec();
+                norm.prox(&moved, step * alpha, &mut theta[..P], &mut scratch)
+                    .unwrap();
+            }
+        }
+        theta
+    }
+
+    /// Both ways, and the proved one alone, end within the stated distance, with and without penalty and tilt.
+    #[test]
+    fn the_distance_is_kept() {
+        let data = data();
+        let norms: [Option<SetFunctionNorm>; 4] = [
+            None,
+            Some(SetFunctionNorm::new(Arc::new(Cardinality::new(P).unwrap())).unwrap()),
+            Some(
+                SetFunctionNorm::new(Arc::new(
+                    ConcaveCardinality::new(vec![1.0, 1.5, 1.8, 1.8]).unwrap(),
+                ))
+                .unwrap(),
+            ),
+            Some(
+                SetFunctionNorm::new(Arc::new(
+                    GraphCut::new(&[(0, 1), (1, 2), (2, 3)], None, P).unwrap(),
+                ))
+                .unwrap(),
+            ),
+        ];
+        let losses: [(Box<dyn Loss>, f64); 2] = [
+            (Box::new(Logistic), 1.0),
+            (Box::new(Huber::new(0.2).unwrap()), 0.2),
+        ];
+        for (loss, lipschitz) in &losses {
+            for norm in &norms {
+                for (ridge, tilt) in [(0.05, 0.0), (0.3, 0.02)] {
+                    let tilt = vec![tilt; P + 1];
+                    let objective = Objective {
+                        lipschitz: *lipschitz,
+                        smoothness: loss.smoothness(),
+                        rows: (P as f64 + 1.0).sqrt(),
+                        ridge,
+                        penalty: norm.as_ref().map(|norm| (norm as &dyn Norm, 0.03)),
+                        prox_error: norm.as_ref().map_or(0.0, SetFunctionNorm::prox_error),
+                        tilt_bound: norm2(&tilt),
+                        load: 1.0,
+                        most_load: 1.0,
+                    };
+                    let exact = reference(&objective, &data, loss.as_ref(), &tilt);
+                    let mut gradient = FineGradient::new(&data, loss.as_ref(), *lipschitz, N);
+                    let mut start = Start::new(P + 1);
+                    minimise(&objective, &mut gradient, &tilt, &mut start, &mut || Ok(())).unwrap();
+                    let fast = start.theta;
+                    let mut proved = vec![f64::NAN; P + 1];
+                    let tolerance = 4.0 * objective.float_error(P + 1);
+                    let mut search = Search {
+                        objective: &objective,
+                        gradient: &mut gradient,
+                        tilt: &tilt,
+                        tolerance,
+                        scratch: Scratch::default(),
+                        watch: &mut || Ok(()),
+                    };
+                    search.contract(&mut proved).unwrap();
+                    for theta in [&fast, &proved] {
+                        let distance: Vec<f64> =
+                            theta.iter().zip(&exact).map(|(a, b)| a - b).collect();
+                        let (distance, bound) = (norm2(&distance), objective.distance(P + 1));
+                        assert!(distance <= bound, "{distance} {bound}");
+                        assert!(bound < 1e-7 && norm2(theta) <= objective.size_bound(1.0));
+                    }
+                    if norm.is_none() {
+                        let mut slope = vec![0.0; P + 1];
+                        search.slope(&fast, &mut slope).unwrap();
+                        assert!(norm2(&slope) <= tolerance);
+                    }
+                }
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! 2. [`bounded_data`](BoundedData), with `dense_records`, `sparse_records`, `lines` and `row_norm`: records are clipped,
 //!    rounded and shortened on entry. Fields are visible in here only.
 //! 3. [`derivative_lattice`](DerivativeLattice): d_i is a clamped integer function of record i and of public state.
+//!    `float_products`: products with floats and their errors, for answers that rounded derivatives would break.
 //! 4. [`sensitivity`]: every bound with its proof. [`event`], [`accountant`], [`calibrate`]: what an answer costs.
 //! 5. [`noise`]: one generator, exact laws. [`selection`]: the exact exponential mechanism.
 //! 6. [`answer`]: the only exits. Each takes its event off the budget (`ledger`), then draws.
@@ -31,6 +32,7 @@ mod dense_records;
 mod derivative_lattice;
 pub mod event;
 mod fine_gradient;
+mod float_products;
 mod float_records;
 mod ledger;
 mod lines;
@@ -43,7 +45,7 @@ pub mod sensitivity;
 mod sparse_records;
 
 pub use bounded_data::BoundedData;
-pub use curator::non_private_integer_gradient;
+pub use curator::{non_private_integer_gradient, non_private_softmax_scores};
 pub use derivative_lattice::DerivativeLattice;
 pub use schema::{Bounds, Geometry, Schema, Target};
 pub use sparse_records::{Compressed, Orientation};

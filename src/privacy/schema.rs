@@ -203,6 +203,33 @@ impl Schema {
         self.row_norm.map(norm)
     }
 
+    /// The facts of some of the features alone, without a row norm.
+    pub(crate) fn restricted(&self, features: &[u32]) -> Self {
+        let pick = |values: &[f64]| features.iter().map(|&j| values[j as usize]).collect();
+        let side = |values: &[f64]| {
+            if values.len() == 1 {
+                values.to_vec()
+            } else {
+                pick(values)
+            }
+        };
+        Self {
+            n_features: features.len(),
+            bounds: Bounds {
+                lower: side(&self.bounds.lower),
+                upper: side(&self.bounds.upper),
+            },
+            geometry: self.geometry,
+            target: self.target,
+            intercept: self.intercept,
+            row_norm: None,
+            scale: pick(&self.scale),
+            offset: pick(&self.offset),
+            low: pick(&self.low),
+            high: pick(&self.high),
+        }
+    }
+
     /// The maps of all features.
     pub(crate) fn maps(&self) -> LatticeMaps<'_> {
         LatticeMaps {

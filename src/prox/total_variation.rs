@@ -22,9 +22,12 @@ pub(super) fn total_variation(
     let mut bounds = std::mem::take(&mut scratch.values);
     bounds.clear();
     bounds.resize(v.len(), 0.0);
+    // |u_k| <= |v - x|_1 <= 2 |v|_1 whatever the bounds: larger ones change nothing but the rounding.
+    let most = 2.0 * v.iter().map(|v| v.abs()).sum::<f64>() * (1.0 + 1e-9);
     for (&(i, j), weight) in graph.edges().iter().zip(graph.weights()) {
         bounds[i.min(j) as usize] += step * weight;
     }
+    bounds.iter_mut().for_each(|bound| *bound = bound.min(most));
     if !taut_string(v, &bounds, out) {
         dynamic_programme(v, &bounds, out, scratch);
     }

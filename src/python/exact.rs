@@ -1,13 +1,15 @@
+use super::set_function::CoreSetFunction;
+use super::threads::Watch;
 use crate::error::{Error, Result};
-use crate::loss::{self, Task};
+use crate::loss;
+use crate::norm::SetFunctionNorm;
 use crate::solver::{
-    CscDesign, DenseDesign, Design, Problem, Regularisation, Solution, Stopping, minimise,
+    CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser, Solution,
+    Stopping, alpha_max, minimise, path,
 };
 use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-
-use super::threads::Watch;
 
 /// X as Python hands it over.
 #[derive(FromPyObject)]
@@ -22,14 +24,15 @@ enum Matrix<'py> {
     ),
 }
 
-fn dense(x: ArrayView2<'_, f64>) -> Result<DenseDesign> {
+/// The caller has made sure that entries are finite. Fortran order is borrowed, anything else copied once.
+fn dense(x: ArrayView2<'_, f64>) -> Result<DenseDesign<'_>> {
     let n_rows = x.nrows();
-    if let Some(columns) = x.t().as_slice() {
-        DenseDesign::from_columns(n_rows, columns.to_vec())
+    if let Some(columns) = x.reversed_axes().to_slice() {
+        DenseDesign::from_finite_columns(n_rows, columns)
     } else if let Some(rows) = x.as_slice() {
         DenseDesign::from_rows(n_rows, rows)
     } else {
-        DenseDesign::from_columns(n_rows, x.t().iter().copied().collect())
+        DenseDesign::from_finite_columns(n_rows, x.t().iter().copied().collect::<Vec<_>>())
     }
 }
 
@@ -40,8 +43,7 @@ fn indices(values: &PyReadonlyArray1<'_, i64>) -> Result<Vec<usize>> {
 }
 
 impl Matrix<'_> {
-    /// The one copy of X that a fit makes.
-    fn design(&self) -> Result<Box<dyn Design>> {
+    fn design(&self) -> Result<Box<dyn Design + '_>> {
         Ok(match self {
             Matrix::Dense(x) => Box::new(dense(x.as_array())?),
             Matrix::Sparse(n_rows, starts, rows, values) => Box::new(CscDesign::new(
@@ -58,68 +60,161 @@ impl Matrix<'_> {
 /// converged.
 type Fitted<'py> = (Bound<'py, PyArray1<f64>>, f64, f64, f64, usize, bool);
 
-/// Fits a linear model exactly; `_core.pyi` describes the arguments.
-#[pyfunction]
-#[pyo3(signature = (x, y, sample_weight, *, loss, classification, alpha, radius, ridge, fit_intercept, tol, max_iter, start, progress))]
-#[allow(clippy::too_many_arguments)]
-fn fit_exact<'py>(
-    py: Python<'py>,
+/// What a fit and a path have in common; a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Request<'py> {
     x: Matrix<'py>,
     y: PyReadonlyArray1<'py, f64>,
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     loss: (String, Option<f64>),
     classification: bool,
-    alpha: Option<f64>,
-    radius: Option<f64>,
+    /// None is the l1 norm.
+    norm: Option<Py<CoreSetFunction>>,
+    solver: String,
     ridge: f64,
     fit_intercept: bool,
     tol: f64,
     max_iter: usize,
-    start: Option<(PyReadonlyArray1<'py, f64>, f64)>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Fitted<'py>> {
-    let regularisation = match (alpha, radius) {
-        (Some(alpha), None) => Regularisation::Penalty(alpha),
-        (None, Some(radius)) => Regularisation::Ball(radius),
-        _ => return Err(Error::invalid("alpha", "or radius must be given, not both").into()),
-    };
-    let loss = loss::by_name(&loss.0, loss.1)?;
-    if loss.task() == Task::Classification && !classification {
-        let problem = format!("{:?} is for two classes, not for regression", loss.name());
-        return Err(Error::invalid("loss", problem).into());
-    }
-    let design = x.design()?;
-    let y = y.as_array().to_vec();
-    let weights = sample_weight.map(|w| w.as_array().to_vec());
-    let start = start.map(|(theta, intercept)| (theta.as_array().to_vec(), intercept));
-    let stopping = Stopping { tol, max_iter };
+}
 
-    let mut watch = Watch::new();
-    let mut report =
-        |iteration: usize, gap: f64| watch.look(false, progress.as_ref(), (iteration, gap));
-    let solved: Result<Solution> = py.detach(|| {
-        let problem = Problem::new(
-            design.as_ref(),
-            &y,
-            weights.as_deref(),
-            loss.as_ref(),
-            ridge,
-            fit_intercept,
-        )?;
-        let start = start.as_ref().map(|(theta, b)| (theta.as_slice(), *b));
-        minimise(&problem, regularisation, stopping, start, &mut report)
-    });
-    let solution = watch.finish(solved)??;
-    Ok((
+/// What a request asks to solve, apart from the strength of the norm.
+struct Task<'t> {
+    problem: Problem<'t, dyn Design + 't>,
+    regulariser: Regulariser<'t>,
+    method: Method,
+    stopping: Stopping,
+}
+
+impl Request<'_> {
+    /// Runs `solve` without the interpreter; Ctrl-C and lines of progress are looked after from time to time.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        solve: impl FnOnce(&Task<'_>, &mut Progress<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let loss = loss::by_name(&self.loss.0, self.loss.1)?;
+        if loss.task() == loss::Task::Classification && !self.classification {
+            let problem = format!("{:?} is for two classes, not for regression", loss.name());
+            return Err(Error::invalid("loss", problem).into());
+        }
+        let method = match self.solver.as_str() {
+            "coordinate-descent" => Method::CoordinateDescent,
+            "proximal-gradient" => Method::ProximalGradient,
+            "dual-frank-wolfe" => Method::DualFrankWolfe,
+            _ => Method::Auto,
+        };
+        let design = self.x.design()?;
+        let y = self.y.as_array().to_vec();
+        let weights = self.sample_weight.as_ref().map(|w| w.as_array().to_vec());
+        let (tol, max_iter) = (self.tol, self.max_iter);
+        let (ridge, fit_intercept) = (self.ridge, self.fit_intercept);
+        let function = self.norm.as_ref().map(|norm| norm.get().function());
+        let progress = self.progress.as_ref();
+
+        let mut watch = Watch::new();
+        let mut report = |iteration: usize, gap: f64| watch.look(false, progress, (iteration, gap));
+        let solved = py.detach(|| {
+            let norm = function.map(SetFunctionNorm::new).transpose()?;
+            let (loss, weights) = (loss.as_ref(), weights.as_deref());
+            let task = Task {
+                problem: Problem::new(design.as_ref(), &y, weights, loss, ridge, fit_intercept)?,
+                regulariser: norm
+                    .as_ref()
+                    .map_or(Regulariser::L1, |norm| Regulariser::Norm(norm)),
+                method,
+                stopping: Stopping { tol, max_iter },
+            };
+            solve(&task, &mut report)
+        });
+        Ok(watch.finish(solved)??)
+    }
+}
+
+fn fitted(py: Python<'_>, solution: Solution) -> Fitted<'_> {
+    (
         solution.coefficients.into_pyarray(py),
         solution.intercept,
         solution.objective,
         solution.duality_gap,
         solution.n_iter,
         solution.converged,
-    ))
+    )
+}
+
+/// Fits a linear model exactly; `_core.pyi` describes the arguments.
+#[pyfunction]
+#[pyo3(signature = (request, *, alpha, radius, start))]
+fn fit_exact<'py>(
+    py: Python<'py>,
+    request: Request<'py>,
+    alpha: Option<f64>,
+    radius: Option<f64>,
+    start: Option<(PyReadonlyArray1<'py, f64>, f64)>,
+) -> PyResult<Fitted<'py>> {
+    let form = match (alpha, radius) {
+        (Some(alpha), None) => Form::Penalty(alpha),
+        (None, Some(radius)) => Form::Ball(radius),
+        _ => return Err(Error::invalid("alpha", "or radius must be given, not both").into()),
+    };
+    let start = start.map(|(theta, intercept)| (theta.as_array().to_vec(), intercept));
+    let solution = request.run(py, |task, report| {
+        let start = start.as_ref().map(|(theta, b)| (theta.as_slice(), *b));
+        let Task {
+            problem,
+            regulariser,
+            method,
+            stopping,
+        } = task;
+        minimise(
+            problem,
+            *regulariser,
+            form,
+            *method,
+            *stopping,
+            start,
+            report,
+        )
+    })?;
+    Ok(fitted(py, solution))
+}
+
+/// Fits a sequence of penalties, each from the last; without `alphas` there are `n_alphas`, from the least that makes theta 0
+/// down to `ratio` times it. Returns the alphas and one fit each.
+#[pyfunction]
+#[pyo3(signature = (request, *, alphas, n_alphas, ratio))]
+fn path_exact<'py>(
+    py: Python<'py>,
+    request: Request<'py>,
+    alphas: Option<Vec<f64>>,
+    n_alphas: usize,
+    ratio: f64,
+) -> PyResult<(Vec<f64>, Vec<Fitted<'py>>)> {
+    let (alphas, solutions) = request.run(py, |task, report| {
+        let alphas = match alphas {
+            Some(alphas) => alphas,
+            None => {
+                let largest = alpha_max(&task.problem, task.regulariser)?;
+                let last = n_alphas.saturating_sub(1).max(1) as f64;
+                let share = |k: usize| ratio.powf(k as f64 / last);
+                (0..n_alphas).map(|k| largest * share(k)).collect()
+            }
+        };
+        let Task {
+            problem,
+            regulariser,
+            method,
+            stopping,
+        } = task;
+        let solutions = path(problem, *regulariser, &alphas, *method, *stopping, report)?;
+        Ok((alphas, solutions))
+    })?;
+    let fits = solutions.into_iter().map(|solution| fitted(py, solution));
+    Ok((alphas, fits.collect()))
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(fit_exact, module)?)
+    module.add_function(wrap_pyfunction!(fit_exact, module)?)?;
+    module.add_function(wrap_pyfunction!(path_exact, module)?)
 }

@@ -6,11 +6,13 @@ pub(crate) mod error;
 mod exact;
 mod loss;
 mod noise;
+mod online;
 mod private;
 mod records;
 mod selection;
 mod set_function;
 mod statement;
+mod theory;
 mod threads;
 
 use pyo3::prelude::*;
@@ -26,5 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     selection::register(module)?;
     set_function::register(module)?;
     noise::register(module)?;
-    private::register(module)
+    theory::register(module)?;
+    private::register(module)?;
+    online::register(module)
 }

@@ -1,5 +1,6 @@
 //! Plans and private fits for Python.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -11,8 +12,9 @@ use super::selection::source;
 use super::statement::Statement;
 use super::threads;
 
-use crate::mechanism::{Plan, by_name};
-use crate::privacy::non_private_integer_gradient;
+use crate::error::Error;
+use crate::mechanism::{Plan, PrivateScale, SimplexSampling, by_name};
+use crate::privacy::{non_private_integer_gradient, non_private_softmax_scores};
 use crate::release::run;
 
 /// What a fit will do and cost, before any data.
@@ -78,6 +80,12 @@ impl PyPlan {
         self.plan.predicted_excess_risk()
     }
 
+    /// Further public numbers that the plan fixed, by name.
+    #[getter]
+    fn parameters(&self) -> BTreeMap<&'static str, f64> {
+        self.plan.parameters().into_iter().collect()
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "Plan({}; epsilon={}, delta={:.3e}; noise scale {:.3e}, predicted excess risk {:.3e}, both in units of the mean loss)",
@@ -92,13 +100,18 @@ impl PyPlan {
 
 /// Plans a fit by the mechanism of a name, its options as a JSON object.
 #[pyfunction]
+#[pyo3(signature = (statement, mechanism, options, private_scale=false))]
 fn plan_private(
     py: Python<'_>,
     statement: Statement,
     mechanism: &str,
     options: &str,
+    private_scale: bool,
 ) -> PyResult<PyPlan> {
-    let mechanism = by_name(mechanism, options)?;
+    let mut mechanism = by_name(mechanism, options)?;
+    if private_scale {
+        mechanism = Box::new(PrivateScale::new(mechanism));
+    }
     let (problem, domain) = statement.build(py, mechanism.as_ref())?;
     let plan = py.detach(|| mechanism.plan(problem, &domain))?;
     Ok(PyPlan {
@@ -136,6 +149,28 @@ fn fit_private<'py>(
         release.n_iter,
         PyCertificate(release.certificate),
     ))
+}
+
+/// The point that a plan adds noise to and the bound on its L2 sensitivity, in scaled units: for a curator's own checks and for
+/// tests, never for release. None: the mechanism has no such point.
+#[pyfunction]
+#[pyo3(signature = (plan, x, y, *, seed))]
+fn non_private_release<'py>(
+    py: Python<'py>,
+    plan: PyRef<'py, PyPlan>,
+    x: Records<'py>,
+    y: PyReadonlyArray1<'py, f64>,
+    seed: u64,
+) -> PyResult<Option<(Bound<'py, PyArray1<f64>>, f64)>> {
+    let inner = Arc::clone(&plan.plan);
+    let (x, y) = (x.plain()?, to_vec(&y)?);
+    let x = x.views()?;
+    let point = threads::run(py, None, |_| {
+        let data = x.ingest(&y, &inner.problem().schema)?;
+        data.check_count(inner.problem().n_samples, inner.problem().adjacency)?;
+        inner.non_private_release(&data, &mut source(Some(seed))?)
+    })??;
+    Ok(point.map(|(theta, bound)| (theta.into_pyarray(py), bound)))
 }
 
 /// T of Kumar & Deisenroth 2019, Theorem 4.
@@ -176,11 +211,36 @@ fn non_private_gradient<'py>(
     Ok((gradient.into_pyarray(py), lattice.bound(), lattice.scale()))
 }
 
+/// The integer scores q of softmax sampling, P(a) proportional to exp(-q_a 2^-bits), and bits: for a curator's own checks
+/// and for tests, never for release.
+#[pyfunction]
+fn non_private_simplex_scores<'py>(
+    py: Python<'py>,
+    statement: Statement,
+    options: &str,
+    x: Records<'py>,
+    y: PyReadonlyArray1<'py, f64>,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, u32)> {
+    let mechanism: SimplexSampling = serde_json::from_str(options)
+        .map_err(|_| Error::invalid("options", "must be those of simplex-sampling"))?;
+    let (problem, _) = statement.build(py, &mechanism)?;
+    let plan = mechanism.plan(problem.clone())?;
+    let (x, y) = (x.plain()?, to_vec(&y)?);
+    let x = x.views()?;
+    let scores = threads::run(py, None, |_| {
+        let data = x.ingest(&y, &problem.schema)?;
+        non_private_softmax_scores(&data, plan.softmax())
+    })??;
+    Ok((scores.into_pyarray(py), plan.softmax().bits()))
+}
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyCertificate>()?;
     module.add_class::<PyPlan>()?;
     module.add_function(wrap_pyfunction!(theorem_4_iterations, module)?)?;
     module.add_function(wrap_pyfunction!(plan_private, module)?)?;
     module.add_function(wrap_pyfunction!(fit_private, module)?)?;
-    module.add_function(wrap_pyfunction!(non_private_gradient, module)?)
+    module.add_function(wrap_pyfunction!(non_private_release, module)?)?;
+    module.add_function(wrap_pyfunction!(non_private_gradient, module)?)?;
+    module.add_function(wrap_pyfunction!(non_private_simplex_scores, module)?)
 }

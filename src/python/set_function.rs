@@ -19,7 +19,14 @@ use crate::set_function::{
 
 /// A set function of the crate; the classes of `dpsparse.set_functions` hold one each.
 #[pyclass(module = "dpsparse._core", frozen)]
-pub(super) struct CoreSetFunction(pub(super) Arc<dyn SetFunction>);
+pub(super) struct CoreSetFunction(Arc<dyn SetFunction>);
+
+impl CoreSetFunction {
+    /// The function itself.
+    pub(super) fn function(&self) -> Arc<dyn SetFunction> {
+        self.0.clone()
+    }
+}
 
 /// Builds without the interpreter; a Python callable inside attaches itself.
 fn build<F: SetFunction + 'static>(

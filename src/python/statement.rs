@@ -90,7 +90,7 @@ struct NormSpec {
 impl NormSpec {
     fn domain(&self) -> Result<Domain> {
         if let Some(function) = &self.function {
-            return Ok(Domain::SetFunction(Arc::clone(&function.get().0)));
+            return Ok(Domain::SetFunction(function.get().function()));
         }
         match (self.name.as_str(), &self.groups, &self.vertices) {
             ("l1", ..) => Ok(Domain::L1),

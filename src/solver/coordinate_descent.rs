@@ -13,20 +13,27 @@
 //! g_j = <x_j, r> + ridge theta_j,     c_j = sum_i h_i (x_ij - m_j)^2 + ridge
 //! ```
 
-use super::Design;
+use super::point::Point;
+use super::run::Run;
 use super::support_step::SupportStep;
+use super::{Design, Problem};
+use crate::error::Result;
 use crate::prox::soft_threshold;
 
 /// Relative curvature below which a centred column is constant up to rounding.
 const CONSTANT: f64 = 1e-20;
 /// Size up to which a Cholesky factorisation costs next to nothing.
 const FREE_FACTORISATION: f64 = 64.0;
+/// Violators that enter the working set at a time; as many as there are non-zeros where those are more.
+const FEWEST_NEW: usize = 64;
+/// Rounds of passes and steps on the support that one model is worth.
+const MOST_ROUNDS: usize = 5;
 
 /// The model and its working set; the vectors are allocated once a run.
 #[derive(Debug)]
-pub(super) struct QuadraticModel {
+pub(super) struct CoordinateDescent {
     /// Coordinates in the working set.
-    pub working: Vec<usize>,
+    working: Vec<usize>,
     /// h.
     pub curvatures: Vec<f64>,
     total: f64,
@@ -41,9 +48,11 @@ pub(super) struct QuadraticModel {
     gradients: Vec<f64>,
     image: Vec<f64>,
     support_step: SupportStep,
+    /// Dot products that steps on the support may still spend.
+    support_budget: f64,
 }
 
-impl QuadraticModel {
+impl CoordinateDescent {
     pub fn new(n_rows: usize, ridge: f64) -> Self {
         Self {
             working: Vec::new(),
@@ -59,17 +68,37 @@ impl QuadraticModel {
             gradients: Vec::new(),
             image: vec![0.0; n_rows],
             support_step: SupportStep::default(),
+            support_budget: 0.0,
         }
+    }
+
+    /// The non-zeros, and of the coordinates that violate optimality at 0, |v_j| > alpha, the worst.
+    pub fn choose_working_set(&mut self, point: &Point, alpha: f64) {
+        let (theta, correlations) = (&point.theta, &point.correlations);
+        let working = &mut self.working;
+        working.clear();
+        working.extend((0..theta.len()).filter(|&j| theta[j] != 0.0));
+        let kept = working.len();
+        working
+            .extend((0..theta.len()).filter(|&j| theta[j] == 0.0 && correlations[j].abs() > alpha));
+        let most = FEWEST_NEW.max(kept);
+        let violators = &mut working[kept..];
+        if violators.len() > most {
+            let size = |j: usize| correlations[j].abs();
+            violators.select_nth_unstable_by(most, |&i, &j| size(j).total_cmp(&size(i)));
+            working.truncate(kept + most);
+        }
+        working[kept..].sort_unstable();
     }
 
     /// Starts from r = `slopes`, with the present `curvatures` and `working`.
     pub fn reset<D: Design + ?Sized>(
         &mut self,
-        design: &D,
+        problem: &Problem<'_, D>,
         slopes: &[f64],
         alpha: f64,
-        centred: bool,
     ) {
+        let (design, centred) = (problem.design(), problem.fit_intercept());
         self.alpha = alpha;
         self.offset = 0.0;
         self.residual.copy_from_slice(slopes);
@@ -89,8 +118,49 @@ impl QuadraticModel {
         }
     }
 
+    /// Passes over the working set until they bring little; returns the change of model plus penalty.
+    ///
+    /// Passes may cost as much as the full gradient that follows them, and at least twenty are allowed. Where
+    /// those do not suffice, steps on the support follow, which may cost as much as the passes so far. Where
+    /// such a step ends at a change of sign, that coordinate leaves the support and the smaller system is
+    /// next.
+    pub fn minimise<D: Design + ?Sized>(
+        &mut self,
+        design: &D,
+        theta: &mut [f64],
+        run: &mut Run<'_>,
+    ) -> Result<f64> {
+        let most = (design.n_columns() / self.working.len().max(1)).max(20);
+        let pass_cost = self.pass_cost();
+        let (mut total, mut largest) = (0.0, 0.0f64);
+        for _ in 0..MOST_ROUNDS {
+            for _ in 0..most {
+                let decrease = -self.pass(design, theta);
+                self.support_budget += pass_cost;
+                run.count()?;
+                total -= decrease;
+                largest = largest.max(decrease);
+                if decrease <= run.accuracy * largest.min(run.gap) || run.is_over() {
+                    return Ok(total);
+                }
+            }
+            let mut complete = false;
+            while !complete {
+                let cost = self.support_step_cost(design, theta);
+                if cost > self.support_budget {
+                    return Ok(total);
+                }
+                self.support_budget -= cost;
+                let change;
+                (change, complete) = self.support_step(design, theta);
+                total += change;
+            }
+        }
+        Ok(total)
+    }
+
     /// One pass over the working set: the exact change of model plus penalty, never positive.
-    pub fn pass<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+    fn pass<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
         let mut change = 0.0;
         for (k, &j) in self.working.iter().enumerate() {
             let (mean, curvature, old) = (self.means[k], self.steps[k], theta[j]);
@@ -125,16 +195,16 @@ impl QuadraticModel {
             + self.ridge * theta
     }
 
-    /// Cost of one [`QuadraticModel::pass`] in dot products with a column.
-    pub fn pass_cost(&self) -> f64 {
+    /// Cost of one `pass` in dot products with a column.
+    fn pass_cost(&self) -> f64 {
         2.0 * self.working.len() as f64
     }
 
-    /// Cost of one [`QuadraticModel::support_step`] in dot products with a column, roughly.
+    /// Cost of one `support_step` in dot products with a column, roughly.
     ///
     /// Small factorisations count as free. So small dense problems take the same path whether rows are
     /// weighted or repeated, and end in the same point far below the tolerance.
-    pub fn support_step_cost<D: Design + ?Sized>(&self, design: &D, theta: &[f64]) -> f64 {
+    fn support_step_cost<D: Design + ?Sized>(&self, design: &D, theta: &[f64]) -> f64 {
         let per_column = design.n_stored().max(1) as f64 / design.n_columns() as f64;
         let size = self.working.iter().filter(|&&j| theta[j] != 0.0).count() as f64;
         let gram = size * (design.n_rows() as f64 / per_column + 0.5 * size);
@@ -147,11 +217,7 @@ impl QuadraticModel {
 
     /// Newton's step on the support with a line search past changes of sign: the change of model plus
     /// penalty, never positive, and whether no coordinate changed its sign.
-    pub fn support_step<D: Design + ?Sized>(
-        &mut self,
-        design: &D,
-        theta: &mut [f64],
-    ) -> (f64, bool) {
+    fn support_step<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> (f64, bool) {
         let (working, steps) = (&self.working, &self.steps);
         self.support.clear();
         (self.support)

@@ -1,5 +1,6 @@
 use crate::error::{Error, Result};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// The matrix X of a linear model, as the solvers see it: n rows (records) and p columns (features).
 ///
@@ -31,6 +32,16 @@ pub trait Design: Sync {
 
     /// out_i += scale * h_i * x_ij.
     fn add_scaled(&self, j: usize, scale: f64, h: &[f64], out: &mut [f64]);
+
+    /// out += sum_k scales_k x_j for the columns j = columns_k; those with scale 0 cost nothing.
+    fn add_columns(&self, columns: &[usize], scales: &[f64], out: &mut [f64]);
+
+    /// out_k = <x_j, v> for the columns j = columns_k.
+    fn dot_columns(&self, columns: &[usize], v: &[f64], out: &mut [f64]) {
+        for (out, &j) in out.iter_mut().zip(columns) {
+            *out = self.dot(j, v);
+        }
+    }
 
     /// m = sum_i h_i x_ij / total and sum_i h_i (x_ij - m)^2, in two passes: no cancellation where a mean is
     /// far from 0. `total` is sum_i h_i > 0.
@@ -65,6 +76,28 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + tail
 }
 
+/// <a_k, b> for four a: b is read once.
+#[inline]
+pub(super) fn dot4(a: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
+    let n = b.len();
+    let a = a.map(|a| &a[..n]);
+    let mut sums = [[0.0; 4]; 4];
+    let whole = n / 4 * 4;
+    for i in (0..whole).step_by(4) {
+        for (sums, a) in sums.iter_mut().zip(a) {
+            for lane in 0..4 {
+                sums[lane] += a[i + lane] * b[i + lane];
+            }
+        }
+    }
+    let mut out = [0.0; 4];
+    for ((out, sums), a) in out.iter_mut().zip(sums).zip(a) {
+        let tail: f64 = (whole..n).map(|i| a[i] * b[i]).sum();
+        *out = sums.iter().sum::<f64>() + tail;
+    }
+    out
+}
+
 fn check_finite(values: &[f64]) -> Result<()> {
     if values.iter().all(|v| v.is_finite()) {
         Ok(())
@@ -73,27 +106,46 @@ fn check_finite(values: &[f64]) -> Result<()> {
     }
 }
 
-/// A dense matrix, columns contiguous.
+/// A dense matrix, columns contiguous, owned or borrowed.
 #[derive(Debug, Clone)]
-pub struct DenseDesign {
+pub struct DenseDesign<'a> {
     n_rows: usize,
     n_columns: usize,
-    data: Vec<f64>,
+    data: Cow<'a, [f64]>,
 }
 
-impl DenseDesign {
+impl<'a> DenseDesign<'a> {
     /// From the columns one after another (Fortran order), without a copy.
     ///
     /// # Errors
     /// No rows, no columns, a length that is no multiple of `n_rows`, or an entry that is not finite.
-    pub fn from_columns(n_rows: usize, data: Vec<f64>) -> Result<Self> {
+    ///
+    /// ```
+    /// use dpsparse::solver::{DenseDesign, Design};
+    /// let columns = [1.0, 2.0, 3.0, 4.0];
+    /// let x = DenseDesign::from_columns(2, &columns)?;
+    /// assert_eq!(x.dot(1, &[1.0, 1.0]), 7.0);
+    /// # Ok::<(), dpsparse::Error>(())
+    /// ```
+    pub fn from_columns(n_rows: usize, data: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
+        let data = data.into();
+        check_finite(&data)?;
+        Self::from_finite_columns(n_rows, data)
+    }
+
+    /// As [`DenseDesign::from_columns`] for entries that are known to be finite: a solver that meets others ends without a
+    /// result that means anything.
+    ///
+    /// # Errors
+    /// No rows, no columns, or a length that is no multiple of `n_rows`.
+    pub fn from_finite_columns(n_rows: usize, data: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
+        let data = data.into();
         if n_rows == 0 || data.is_empty() || !data.len().is_multiple_of(n_rows) {
             return Err(Error::InvalidData(format!(
                 "X needs at least one row and one column; got {} entries for {n_rows} rows",
                 data.len()
             )));
         }
-        check_finite(&data)?;
         Ok(Self {
             n_rows,
             n_columns: data.len() / n_rows,
@@ -135,7 +187,7 @@ impl DenseDesign {
     }
 }
 
-impl Design for DenseDesign {
+impl Design for DenseDesign<'_> {
     fn n_rows(&self) -> usize {
         self.n_rows
     }
@@ -166,6 +218,39 @@ impl Design for DenseDesign {
     fn add_scaled(&self, j: usize, scale: f64, h: &[f64], out: &mut [f64]) {
         for ((out, h), x) in out.iter_mut().zip(h).zip(self.column(j)) {
             *out += scale * h * x;
+        }
+    }
+
+    fn add_columns(&self, columns: &[usize], scales: &[f64], out: &mut [f64]) {
+        let mut pending: [(&[f64], f64); 4] = [(&[], 0.0); 4];
+        let mut count = 0;
+        for (&j, &scale) in columns.iter().zip(scales).filter(|(_, s)| **s != 0.0) {
+            pending[count] = (self.column(j), scale);
+            count += 1;
+            if count == 4 {
+                // Four columns at a time: `out` is read and written once for all of them.
+                let [(a, s), (b, t), (c, u), (d, v)] = pending;
+                for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                    *out += s * a + t * b + (u * c + v * d);
+                }
+                count = 0;
+            }
+        }
+        for (column, scale) in &pending[..count] {
+            for (out, x) in out.iter_mut().zip(*column) {
+                *out += scale * x;
+            }
+        }
+    }
+
+    fn dot_columns(&self, columns: &[usize], v: &[f64], out: &mut [f64]) {
+        let (fours, rest) = columns.as_chunks::<4>();
+        let (out_fours, out_rest) = out.as_chunks_mut::<4>();
+        for (out, columns) in out_fours.iter_mut().zip(fours) {
+            *out = dot4(columns.map(|j| self.column(j)), v);
+        }
+        for (out, &j) in out_rest.iter_mut().zip(rest) {
+            *out = self.dot(j, v);
         }
     }
 
@@ -275,6 +360,14 @@ impl Design for CscDesign {
     fn add_scaled(&self, j: usize, scale: f64, h: &[f64], out: &mut [f64]) {
         for (i, x) in self.column(j) {
             out[i] += scale * h[i] * x;
+        }
+    }
+
+    fn add_columns(&self, columns: &[usize], scales: &[f64], out: &mut [f64]) {
+        for (&j, &scale) in columns.iter().zip(scales).filter(|(_, s)| **s != 0.0) {
+            for (i, x) in self.column(j) {
+                out[i] += scale * x;
+            }
         }
     }
 

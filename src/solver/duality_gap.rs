@@ -4,35 +4,35 @@
 //! l(z) >= a z - l*(a) gives, whatever theta and b are,
 //!
 //! ```text
-//! risk + alpha|theta|_1 >= -sum_i w_i l*(a_i; y_i) + <v, theta> + alpha|theta|_1 + (ridge/2)|theta|^2
-//!                       >= -sum_i w_i l*(a_i; y_i) - sum_j (|v_j| - alpha)_+^2 / (2 ridge)          =: D_alpha(a)
+//! risk + alpha Omega(theta) >= -sum_i w_i l*(a_i; y_i) + min_t <v, t> + alpha Omega(t) + (ridge/2)|t|^2  =: D_alpha(a)
 //! ```
 //!
-//! (Rockafellar 1970, theorem 31.1; the second line minimises over each theta_j). Without a ridge the last
-//! sum is 0 where
-//! |v|_inf <= alpha and infinite elsewhere, so a is scaled by alpha/|v|_inf (El Ghaoui, Viallon & Rabbani 2012); 0 is in
-//! the domain of every conjugate and domains are convex, so the scaled point is feasible. Over the ball, any
-//! t >= 0 gives risk >= risk + t(|theta|_1 - radius), hence
+//! (Rockafellar 1970, theorem 31.1). Without a ridge the minimum is 0 where -v lies in alpha K, that is where the dual norm of
+//! -v is at most alpha, and minus infinity elsewhere; so a is scaled by alpha over that dual norm (El Ghaoui, Viallon & Rabbani
+//! 2012). 0 is in the domain of every conjugate and domains are convex, so the scaled point is feasible. With a ridge the
+//! minimiser is a prox; for the l1 norm the minimum is -sum_j (|v_j| - alpha)_+^2 / (2 ridge). Over the ball, any t >= 0 gives
+//! risk >= risk + t(Omega(theta) - radius), hence
 //!
 //! ```text
-//! min over the ball >= D_t(a) - t radius      for every t >= 0,
+//! min over the ball >= D_t(a) - t radius      for every t >= 0.
 //! ```
 //!
-//! and at a fixed a the best t solves sum_j (|v_j| - t)_+ = ridge*radius: the level of a projection onto an
-//! l1 ball. At ridge 0 it is
-//! |v|_inf and the gap at a = l' is Frank and Wolfe's, <v, theta> + radius |v|_inf (Jaggi 2013).
+//! At a fixed a the best t is where Omega of the minimiser is the radius: for the l1 norm the level of a projection onto an l1
+//! ball. At ridge 0 it is the dual norm, and the gap at a = l' is Frank and Wolfe's (Jaggi 2013).
 
 use super::point::Point;
+use super::regulariser::Omega;
 use super::{Design, Problem, Solution};
-use crate::prox::l1_ball_threshold;
+use crate::error::Result;
 
 /// D_alpha(scale * a) with the a of `point`.
 fn dual_value<D: Design + ?Sized>(
     problem: &Problem<'_, D>,
+    omega: &mut Omega<'_>,
     point: &Point,
     scale: f64,
     alpha: f64,
-) -> f64 {
+) -> Result<f64> {
     let loss = problem.loss();
     let mut value = 0.0;
     for ((a, y), w) in (point.slopes.iter())
@@ -42,30 +42,33 @@ fn dual_value<D: Design + ?Sized>(
         value -= w * loss.conjugate(scale * a, *y);
     }
     if problem.ridge() > 0.0 {
-        let excess: f64 = (point.correlations.iter())
-            .map(|v| (scale * v.abs() - alpha).max(0.0).powi(2))
-            .sum();
-        value -= excess / (2.0 * problem.ridge());
+        value += omega.ridge_minimum(&point.correlations, scale, alpha, problem.ridge())?;
     }
-    value
+    Ok(value)
 }
 
 /// Lower bound on the minimum of the penalised objective, from the slopes of `point`.
 pub(super) fn penalty_dual<D: Design + ?Sized>(
     problem: &Problem<'_, D>,
+    omega: &mut Omega<'_>,
     point: &Point,
     alpha: f64,
-) -> f64 {
-    let largest = point
-        .correlations
-        .iter()
-        .fold(0.0f64, |m, v| m.max(v.abs()));
-    let scaled = dual_value(problem, point, (alpha / largest).min(1.0), alpha);
-    if problem.ridge() > 0.0 && largest > alpha {
-        scaled.max(dual_value(problem, point, 1.0, alpha))
-    } else {
-        scaled
+) -> Result<f64> {
+    let largest = omega.dual(&point.correlations)?;
+    let mut scale = (alpha / largest).min(1.0);
+    let mut scaled = dual_value(problem, omega, point, scale, alpha)?;
+    // Balancing over a kernel may leave the domain of the conjugate by a little; 0 is inside.
+    let mut shrink = 1e-12;
+    while scaled == f64::NEG_INFINITY && shrink < 1.0 {
+        scale *= 1.0 - shrink;
+        scaled = dual_value(problem, omega, point, scale, alpha)?;
+        shrink *= 8.0;
     }
+    if problem.ridge() > 0.0 && largest > alpha {
+        let whole = dual_value(problem, omega, point, 1.0, alpha)?;
+        scaled = scaled.max(whole);
+    }
+    Ok(scaled)
 }
 
 /// Best known point and best lower bound over {|theta|_1 <= radius}, from all points shown to it.
@@ -76,7 +79,6 @@ pub(super) struct BallBound {
     dual: f64,
     multiplier: f64,
     best: Solution,
-    scratch: Vec<f64>,
 }
 
 impl BallBound {
@@ -96,7 +98,6 @@ impl BallBound {
                 n_iter: 0,
                 converged: false,
             },
-            scratch: Vec::new(),
         }
     }
 
@@ -129,18 +130,24 @@ impl BallBound {
 
     /// Takes the lower bound of `point`, and the point itself where it lies in the ball and is the best so
     /// far.
-    pub fn observe<D: Design + ?Sized>(&mut self, problem: &Problem<'_, D>, point: &Point) {
-        let budget = problem.ridge() * self.radius;
-        let level = l1_ball_threshold(&point.correlations, budget, &mut self.scratch);
+    pub fn observe<D: Design + ?Sized>(
+        &mut self,
+        problem: &Problem<'_, D>,
+        omega: &mut Omega<'_>,
+        point: &Point,
+    ) -> Result<()> {
+        let level = omega.ball_level(&point.correlations, self.radius, problem.ridge())?;
         self.multiplier = level;
-        self.dual = (self.dual).max(dual_value(problem, point, 1.0, level) - level * self.radius);
-        if point.l1_norm() <= self.radius && point.risk < self.best.objective {
+        let dual = dual_value(problem, omega, point, 1.0, level)?;
+        self.dual = self.dual.max(dual - level * self.radius);
+        if point.norm <= self.radius && point.risk < self.best.objective {
             self.best.coefficients.clone_from(&point.theta);
             self.best.intercept = point.intercept;
             self.best.objective = point.risk;
         }
         self.best.duality_gap = self.gap().max(0.0) + point.rounding;
         self.best.converged = self.gap() <= self.target.max(point.rounding);
+        Ok(())
     }
 
     pub fn into_solution(self, n_iter: usize) -> Solution {

@@ -1,48 +1,89 @@
-//! Exact, non-private minimisation of the empirical risk with an l1 penalty or over an l1 ball, with a certificate.
+//! Exact, non-private minimisation of the empirical risk with a norm as penalty or as constraint, with a certificate.
 //!
 //! With weights w normalised to sum 1 and z = X theta + b the two problems are
 //!
 //! ```text
-//! penalised     min  sum_i w_i l(z_i; y_i) + (ridge/2)|theta|_2^2 + alpha |theta|_1
-//! constrained   min  sum_i w_i l(z_i; y_i) + (ridge/2)|theta|_2^2     over |theta|_1 <= radius
+//! penalised     min  sum_i w_i l(z_i; y_i) + (ridge/2)|theta|_2^2 + alpha Omega(theta)
+//! constrained   min  sum_i w_i l(z_i; y_i) + (ridge/2)|theta|_2^2     over Omega(theta) <= radius
 //! ```
 //!
-//! where the intercept b is neither penalised nor constrained. Reading order:
+//! where the intercept b is neither penalised nor constrained and Omega is any [`crate::norm::Norm`], a seminorm in the
+//! penalised form only. Reading order:
 //!
 //! - [`Design`]: what is asked of a matrix; [`DenseDesign`] and [`CscDesign`] implement it.
+//! - [`Regulariser`]: Omega as the solver uses it; `kernel`: the directions that a seminorm leaves free.
 //! - `point`: theta with all that is derived from it; the intercept is exact at every point.
 //! - `duality_gap`: the certificates. Nothing else decides when to stop.
-//! - `coordinate_descent`: the quadratic model on the working set, with `support_step` for nearly dependent columns;
-//!   `proximal_newton`: the loop around it.
+//! - `proximal_newton`: the loop over quadratic models; `model`: the two ways to minimise one.
+//! - `coordinate_descent`, with `support_step` for nearly dependent columns: the l1 norm.
+//! - `accelerated_gradient`, with `cluster_step` and `line_search`: any norm.
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.
+//! - `dual_frank_wolfe`, with `tilted_risk`: a positive ridge; the dual problem over the polytope of the norm.
+//! - `path`: sequences of penalties.
 
+mod accelerated_gradient;
+mod cholesky;
+mod cluster_step;
 mod coordinate_descent;
 mod design;
+mod dual_frank_wolfe;
 mod duality_gap;
+mod kernel;
+mod line_search;
+mod model;
 mod multiplier;
+mod path;
 mod point;
 mod problem;
 mod proximal_newton;
+mod regulariser;
+mod run;
 mod support_step;
+#[cfg(test)]
+mod test_norms;
+mod tilted_risk;
 
 pub use design::{CscDesign, DenseDesign, Design};
+pub use path::{alpha_max, path};
 pub use problem::Problem;
+pub use regulariser::Regulariser;
 
 use crate::error::{Error, Result};
+use accelerated_gradient::AcceleratedGradient;
+use coordinate_descent::CoordinateDescent;
+use dual_frank_wolfe::DualFrankWolfe;
 use duality_gap::BallBound;
+use model::Model;
 use proximal_newton::ProximalNewton;
+use regulariser::Omega;
+use run::Run;
 
 /// Called after every pass with the number of passes so far and the latest duality gap (infinite before the first one is
 /// known); an error stops the run and is returned. [`Error::Interrupted`] is the one to use for Ctrl-C.
 pub type Progress<'c> = dyn FnMut(usize, f64) -> Result<()> + 'c;
 
-/// How the l1 norm enters.
+/// How the norm enters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Regularisation {
-    /// alpha |theta|_1 is added; alpha >= 0, and alpha = 0 needs a positive ridge.
+pub enum Form {
+    /// alpha Omega(theta) is added; alpha >= 0, and alpha = 0 needs a positive ridge.
     Penalty(f64),
-    /// |theta|_1 <= radius, radius > 0.
+    /// Omega(theta) <= radius, radius > 0; for norms only, not for seminorms.
     Ball(f64),
+}
+
+/// Which algorithm minimises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// Coordinate descent for the l1 norm, accelerated proximal gradients for others.
+    #[default]
+    Auto,
+    /// For the l1 norm only.
+    CoordinateDescent,
+    /// For every norm.
+    ProximalGradient,
+    /// For every norm: Frank and Wolfe's method on the dual, which asks for greedy vertices instead of proxes (Kumar &
+    /// Deisenroth 2019, algorithm 1). Penalised form and a positive ridge only.
+    DualFrankWolfe,
 }
 
 /// When to stop.
@@ -76,28 +117,104 @@ pub struct Solution {
 /// Running out of iterations is no error: `converged` says so.
 ///
 /// # Errors
-/// Negative or infinite options, alpha = 0 without a ridge (no dual certificate exists), a start of the wrong length or
-/// with entries that are not finite, and whatever `progress` returns.
+/// Negative or infinite options, alpha = 0 without a ridge (no dual certificate exists), a norm on another number of
+/// features, a ball of a seminorm, coordinate descent for another norm than l1, the dual method for a ball or without a
+/// ridge, a start of the wrong length or with entries
+/// that are not finite, and whatever `progress` or an oracle returns.
 ///
 /// ```
 /// use dpsparse::loss::Squared;
-/// use dpsparse::solver::{DenseDesign, Problem, Regularisation, Stopping, minimise};
+/// use dpsparse::solver::{DenseDesign, Form, Method, Problem, Regulariser, Stopping, minimise};
 /// // One feature, (1/2)(theta - 3)^2 + |theta|: theta = 2.
-/// let x = DenseDesign::from_columns(1, vec![1.0]).unwrap();
-/// let problem = Problem::new(&x, &[3.0], None, &Squared, 0.0, false).unwrap();
+/// let x = DenseDesign::from_columns(1, vec![1.0])?;
+/// let problem = Problem::new(&x, &[3.0], None, &Squared, 0.0, false)?;
 /// let stopping = Stopping { tol: 1e-9, max_iter: 100 };
-/// let solution =
-///     minimise(&problem, Regularisation::Penalty(1.0), stopping, None, &mut |_, _| Ok(())).unwrap();
+/// let solution = minimise(
+///     &problem, Regulariser::L1, Form::Penalty(1.0), Method::Auto, stopping, None, &mut |_, _| Ok(()),
+/// )?;
 /// assert_eq!(solution.coefficients, [2.0]);
 /// assert!(solution.converged && solution.duality_gap < 1e-9 * 4.5);
+/// # Ok::<(), dpsparse::Error>(())
 /// ```
 pub fn minimise<D: Design + ?Sized>(
     problem: &Problem<'_, D>,
-    regularisation: Regularisation,
+    regulariser: Regulariser<'_>,
+    form: Form,
+    method: Method,
     stopping: Stopping,
     start: Option<(&[f64], f64)>,
     progress: &mut Progress<'_>,
 ) -> Result<Solution> {
+    check_options(problem.ridge(), form, stopping)?;
+    let run = Run::new(stopping.max_iter, progress);
+    if method == Method::DualFrankWolfe {
+        let Form::Penalty(alpha) = form else {
+            return Err(Error::invalid(
+                "radius",
+                "is not for solver \"dual-frank-wolfe\", which needs alpha",
+            ));
+        };
+        let mut dual = DualFrankWolfe::new(problem, regulariser, run)?;
+        let target = stopping.tol * dual.point().risk;
+        dual.start_at(start)?;
+        return dual.penalised(alpha, target);
+    }
+    let mut newton = prepare(problem, regulariser, method, run)?;
+    if matches!(form, Form::Ball(_)) && !newton.omega.kernel.is_empty() {
+        return Err(Error::invalid(
+            "radius",
+            "needs a norm: the ball of a seminorm is not bounded; use alpha",
+        ));
+    }
+    let target = stopping.tol * newton.point().risk;
+    match form {
+        Form::Penalty(alpha) => {
+            newton.start_at(start)?;
+            newton.penalised(alpha, target)
+        }
+        Form::Ball(radius) => {
+            let mut bound = BallBound::new(radius, target);
+            newton.show(&mut bound)?;
+            let alpha_at_zero = bound.multiplier();
+            newton.start_at(start)?;
+            multiplier::search(&mut newton, &mut bound, alpha_at_zero)?;
+            Ok(bound.into_solution(newton.run.n_iter()))
+        }
+    }
+}
+
+/// At theta = 0.
+fn prepare<'r, 'a, D: Design + ?Sized>(
+    problem: &'r Problem<'a, D>,
+    regulariser: Regulariser<'r>,
+    method: Method,
+    run: Run<'r>,
+) -> Result<ProximalNewton<'r, 'a, D>> {
+    let mut omega = Omega::new(regulariser, problem)?;
+    if problem.ridge() == 0.0 {
+        omega.kernel.prepare(problem);
+    }
+    let model = match (method, regulariser) {
+        // The dual method has its own loop.
+        (Method::ProximalGradient | Method::DualFrankWolfe, _)
+        | (Method::Auto, Regulariser::Norm(_)) => {
+            Model::Gradient(Box::new(AcceleratedGradient::new(problem)))
+        }
+        (_, Regulariser::L1) => Model::Coordinates(Box::new(CoordinateDescent::new(
+            problem.design().n_rows(),
+            problem.ridge(),
+        ))),
+        (Method::CoordinateDescent, Regulariser::Norm(_)) => {
+            return Err(Error::invalid(
+                "solver",
+                "\"coordinate-descent\" is for the l1 norm only",
+            ));
+        }
+    };
+    ProximalNewton::new(problem, omega, model, run)
+}
+
+fn check_options(ridge: f64, form: Form, stopping: Stopping) -> Result<()> {
     let Stopping { tol, max_iter } = stopping;
     if !(tol.is_finite() && tol >= 0.0) {
         return Err(Error::invalid("tol", "must be non-negative and finite"));
@@ -105,57 +222,37 @@ pub fn minimise<D: Design + ?Sized>(
     if max_iter == 0 {
         return Err(Error::invalid("max_iter", "must be at least 1"));
     }
-    match regularisation {
-        Regularisation::Penalty(alpha) if !(alpha.is_finite() && alpha >= 0.0) => {
-            return Err(Error::invalid("alpha", "must be non-negative and finite"));
+    match form {
+        Form::Penalty(alpha) if !(alpha.is_finite() && alpha >= 0.0) => {
+            Err(Error::invalid("alpha", "must be non-negative and finite"))
         }
-        Regularisation::Penalty(0.0) if problem.ridge() == 0.0 => {
-            return Err(Error::invalid(
-                "alpha",
-                "must be positive, or come with a positive ridge: without either there is no certificate of optimality",
-            ));
+        Form::Penalty(0.0) if ridge == 0.0 => Err(Error::invalid(
+            "alpha",
+            "must be positive, or come with a positive ridge: without either there is no certificate of optimality",
+        )),
+        Form::Ball(radius) if !(radius.is_finite() && radius > 0.0) => {
+            Err(Error::invalid("radius", "must be positive and finite"))
         }
-        Regularisation::Ball(radius) if !(radius.is_finite() && radius > 0.0) => {
-            return Err(Error::invalid("radius", "must be positive and finite"));
-        }
-        _ => {}
-    }
-    let mut newton = ProximalNewton::new(problem, max_iter, progress);
-    let at_zero = newton.point().risk;
-    let target = tol * at_zero;
-    match regularisation {
-        Regularisation::Penalty(alpha) => {
-            newton.start_at(start)?;
-            let outcome = newton.minimise(alpha, target, None)?;
-            let point = newton.point();
-            Ok(Solution {
-                coefficients: point.theta.clone(),
-                intercept: point.intercept,
-                objective: point.risk + alpha * point.l1_norm(),
-                duality_gap: outcome.gap.max(0.0) + point.rounding,
-                n_iter: newton.n_iter(),
-                converged: outcome.converged,
-            })
-        }
-        Regularisation::Ball(radius) => {
-            let mut bound = BallBound::new(radius, target);
-            bound.observe(problem, newton.point());
-            let alpha_at_zero = bound.multiplier();
-            newton.start_at(start)?;
-            multiplier::search(&mut newton, &mut bound, alpha_at_zero)?;
-            Ok(bound.into_solution(newton.n_iter()))
-        }
+        _ => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::test_norms::Blocks;
     use super::*;
     use crate::loss::{self, Task};
     use proptest::prelude::*;
 
-    /// Columns of very different scales, the second far from centred, the third nearly the first.
-    fn instance(seed: u64, n: usize, p: usize, task: Task) -> (DenseDesign, Vec<f64>) {
+    /// The third column nearly the first, the second far from centred and, where `hard`, of another scale: condition number
+    /// 1e9, where gradients alone get nowhere.
+    fn instance(
+        seed: u64,
+        n: usize,
+        p: usize,
+        task: Task,
+        hard: bool,
+    ) -> (DenseDesign<'static>, Vec<f64>) {
         let mut state = seed.wrapping_mul(2).wrapping_add(1);
         let mut draw = move || {
             state = state
@@ -167,8 +264,10 @@ mod tests {
         let scores: Vec<f64> = (0..n)
             .map(|i| columns[0][i] - columns[1][i] + 0.5 * draw())
             .collect();
-        columns[2] = columns[0].iter().map(|x| x + 1e-4 * draw()).collect();
-        columns[1].iter_mut().for_each(|x| *x = 100.0 * *x + 300.0);
+        let apart = if hard { 1e-4 } else { 0.1 };
+        columns[2] = columns[0].iter().map(|x| x + apart * draw()).collect();
+        let (scale, shift) = if hard { (100.0, 300.0) } else { (3.0, 9.0) };
+        columns[1].iter_mut().for_each(|x| *x = scale * *x + shift);
         let mut targets: Vec<f64> = match task {
             Task::Regression => scores,
             Task::Classification => scores.iter().map(|z| 1f64.copysign(*z)).collect(),
@@ -180,9 +279,23 @@ mod tests {
         )
     }
 
+    /// l-infinity, l-infinity of groups, sorted l1.
+    fn norms() -> [Blocks; 3] {
+        let of = |lambda: &[f64]| Blocks {
+            n_features: 6,
+            lambda: lambda.to_vec(),
+        };
+        [
+            of(&[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+            of(&[1.0, 0.0, 0.0]),
+            of(&[2.0, 1.5, 1.2, 1.0, 0.7, 0.5]),
+        ]
+    }
+
     fn objective(
-        problem: &Problem<'_, DenseDesign>,
-        regularisation: Regularisation,
+        problem: &Problem<'_, DenseDesign<'_>>,
+        regulariser: Regulariser<'_>,
+        form: Form,
         theta: &[f64],
         intercept: f64,
     ) -> f64 {
@@ -192,10 +305,13 @@ mod tests {
             .map(|((z, y), w)| w * problem.loss().value(z + intercept, *y))
             .sum();
         let square: f64 = theta.iter().map(|t| t * t).sum();
-        let norm: f64 = theta.iter().map(|t| t.abs()).sum();
-        let penalty = match regularisation {
-            Regularisation::Penalty(alpha) => alpha * norm,
-            Regularisation::Ball(_) => 0.0,
+        let norm = |theta: &[f64]| match regulariser {
+            Regulariser::L1 => theta.iter().map(|t| t.abs()).sum(),
+            Regulariser::Norm(norm) => norm.value(theta).unwrap(),
+        };
+        let penalty = match form {
+            Form::Penalty(alpha) => alpha * norm(theta),
+            Form::Ball(_) => 0.0,
         };
         risk + 0.5 * problem.ridge() * square + penalty
     }
@@ -209,7 +325,9 @@ mod tests {
         fn gap_bounds_the_suboptimality(
             seed in 0..1000u64,
             which in 0..loss::CATALOGUE.len(),
+            which_norm in 0..5usize,
             ball in any::<bool>(),
+            hard in any::<bool>(),
             size in prop_oneof![Just(0.003), Just(0.05), Just(1.0), Just(4.0)],
             ridge in prop_oneof![Just(0.0), Just(0.1)],
             fit_intercept in any::<bool>(),
@@ -217,16 +335,23 @@ mod tests {
             moves in prop::collection::vec(-0.1..0.1f64, 7),
         ) {
             let loss = loss::by_name(loss::CATALOGUE[which].name, None).unwrap();
-            let (x, y) = instance(seed, 30, 6, loss.task());
+            let (x, y) = instance(seed, 30, 6, loss.task(), hard);
             let problem = Problem::new(&x, &y, None, loss.as_ref(), ridge, fit_intercept).unwrap();
-            let form = if ball { Regularisation::Ball(size) } else { Regularisation::Penalty(size) };
+            let norms = norms();
+            let (regulariser, method) = match which_norm {
+                0 => (Regulariser::L1, Method::CoordinateDescent),
+                1 => (Regulariser::L1, Method::ProximalGradient),
+                k => (Regulariser::Norm(&norms[k - 2]), Method::Auto),
+            };
+            let form = if ball { Form::Ball(size) } else { Form::Penalty(size) };
             let run = |tol, max_iter| {
-                minimise(&problem, form, Stopping { tol, max_iter }, None, &mut |_, _| Ok(())).unwrap()
+                minimise(&problem, regulariser, form, method, Stopping { tol, max_iter }, None, &mut |_, _| Ok(())).unwrap()
             };
             let (rough, precise) = (run(0.0, max_iter), run(1e-9, 10_000));
             prop_assert!(rough.n_iter <= max_iter);
-            prop_assert!(run(1e-6, 10_000).converged);
-            let value = objective(&problem, form, &rough.coefficients, rough.intercept);
+            let coordinates = which_norm == 0;
+            prop_assert!(run(1e-6, 10_000).converged || (hard && !coordinates));
+            let value = objective(&problem, regulariser, form, &rough.coefficients, rough.intercept);
             prop_assert!((value - rough.objective).abs() <= 1e-12 * (1.0 + value));
             let mut others = vec![(precise.coefficients.clone(), precise.intercept)];
             let theta: Vec<f64> = precise.coefficients.iter().zip(&moves).map(|(t, m)| t + m).collect();
@@ -234,9 +359,11 @@ mod tests {
             others.push((theta, b));
             for (mut theta, b) in others {
                 if ball {
-                    crate::prox::project_l1_ball(&mut theta, size);
+                    let norm = objective(&problem, regulariser, Form::Penalty(1.0), &theta, b)
+                        - objective(&problem, regulariser, Form::Ball(1.0), &theta, b);
+                    theta.iter_mut().for_each(|t| *t *= (size / norm * (1.0 - 1e-12)).min(1.0));
                 }
-                let other = objective(&problem, form, &theta, b);
+                let other = objective(&problem, regulariser, form, &theta, b);
                 prop_assert!(value - other <= rough.duality_gap + 1e-12 * (1.0 + other));
                 prop_assert!(precise.objective - other <= precise.duality_gap + 1e-12 * (1.0 + other));
             }
@@ -245,7 +372,7 @@ mod tests {
 
     #[test]
     fn progress_may_stop_a_run() {
-        let (x, y) = instance(1, 30, 6, Task::Regression);
+        let (x, y) = instance(1, 30, 6, Task::Regression, true);
         let problem = Problem::new(&x, &y, None, &loss::Squared, 0.0, true).unwrap();
         let stopping = Stopping {
             tol: 1e-9,
@@ -260,7 +387,9 @@ mod tests {
         };
         let outcome = minimise(
             &problem,
-            Regularisation::Penalty(0.01),
+            Regulariser::L1,
+            Form::Penalty(0.01),
+            Method::Auto,
             stopping,
             None,
             &mut stop,
@@ -270,29 +399,26 @@ mod tests {
 
     #[test]
     fn bad_options_are_refused() {
-        let (x, y) = instance(1, 30, 6, Task::Regression);
+        let (x, y) = instance(1, 30, 6, Task::Regression, true);
         let problem = Problem::new(&x, &y, None, &loss::Squared, 0.0, true).unwrap();
         let run = |form, tol, max_iter, start: Option<(&[f64], f64)>| {
             minimise(
                 &problem,
+                Regulariser::L1,
                 form,
+                Method::Auto,
                 Stopping { tol, max_iter },
                 start,
                 &mut |_, _| Ok(()),
             )
             .is_err()
         };
-        assert!(run(Regularisation::Penalty(-1.0), 1e-6, 10, None));
-        assert!(run(Regularisation::Penalty(0.0), 1e-6, 10, None));
-        assert!(run(Regularisation::Ball(0.0), 1e-6, 10, None));
-        assert!(run(Regularisation::Ball(1.0), f64::NAN, 10, None));
-        assert!(run(Regularisation::Ball(1.0), 1e-6, 0, None));
-        assert!(run(
-            Regularisation::Ball(1.0),
-            1e-6,
-            10,
-            Some((&[0.0], 0.0))
-        ));
+        assert!(run(Form::Penalty(-1.0), 1e-6, 10, None));
+        assert!(run(Form::Penalty(0.0), 1e-6, 10, None));
+        assert!(run(Form::Ball(0.0), 1e-6, 10, None));
+        assert!(run(Form::Ball(1.0), f64::NAN, 10, None));
+        assert!(run(Form::Ball(1.0), 1e-6, 0, None));
+        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&[0.0], 0.0))));
         assert!(Problem::new(&x, &y[1..], None, &loss::Squared, 0.0, true).is_err());
         assert!(Problem::new(&x, &y, Some(&vec![0.0; 30]), &loss::Squared, 0.0, true).is_err());
         assert!(Problem::new(&x, &y, None, &loss::Logistic, 0.0, true).is_err());

@@ -21,7 +21,7 @@ struct End {
 /// minimum there is no outer end: a penalty of target/(2 radius) then costs at most half the target.
 ///
 /// The next penalty is that of the secant (norms are piecewise linear in the penalty for piecewise quadratic
-/// losses), or the midpoint where three secants did not halve the bracket.
+/// losses), or the midpoint where two steps did not halve the bracket.
 pub(super) fn search<D: Design + ?Sized>(
     newton: &mut ProximalNewton<'_, '_, D>,
     bound: &mut BallBound,
@@ -35,19 +35,19 @@ pub(super) fn search<D: Design + ?Sized>(
     let mut inner_theta = vec![0.0; newton.point().theta.len()];
     let mut outer: Option<End> = None;
     let least = 0.5 * bound.target() / radius;
-    let warm = newton.point().l1_norm() > 0.0;
-    bound.observe(newton.problem(), newton.point());
+    let warm = newton.point().norm > 0.0;
+    newton.show(bound)?;
     let mut alpha = if warm {
         bound.multiplier().min(alpha_at_zero)
     } else {
         0.25 * alpha_at_zero
     };
     let (mut secants, mut last_width) = (0, alpha_at_zero);
-    while !bound.converged() && !newton.out_of_iterations() {
+    while !bound.converged() && !newton.run.is_over() {
         newton.minimise(alpha, 0.1 * bound.target(), Some(bound))?;
         let reached = End {
             alpha,
-            norm: newton.point().l1_norm(),
+            norm: newton.point().norm,
         };
         if bound.converged() {
             break;
@@ -55,8 +55,7 @@ pub(super) fn search<D: Design + ?Sized>(
         let slope_end = inner;
         if reached.norm > radius {
             let s = (radius - inner.norm) / (reached.norm - inner.norm);
-            let problem = newton.problem();
-            bound.observe(problem, newton.mix(&inner_theta, s, radius));
+            newton.show_mixture(&inner_theta, s, bound)?;
             outer = Some(reached);
         } else {
             inner_theta.copy_from_slice(&newton.point().theta);
@@ -78,8 +77,8 @@ pub(super) fn search<D: Design + ?Sized>(
             Some(outer) => {
                 let width = inner.alpha - outer.alpha;
                 secants += 1;
-                let slow = secants >= 3 && width > 0.5 * last_width;
-                if secants >= 3 {
+                let slow = secants >= 2 && width > 0.5 * last_width;
+                if secants >= 2 {
                     (secants, last_width) = (0, width);
                 }
                 let share = (radius - inner.norm) / (outer.norm - inner.norm);

@@ -1,4 +1,6 @@
+use super::regulariser::Omega;
 use super::{Design, Problem};
+use crate::error::{Error, Result};
 
 /// theta with what is derived from it. The intercept is the best one for theta, so sum_i w_i l'_i = 0.
 #[derive(Debug, Clone)]
@@ -9,40 +11,75 @@ pub(super) struct Point {
     pub z: Vec<f64>,
     /// sum_i w_i l(z_i; y_i) + (ridge/2)|theta|^2.
     pub risk: f64,
+    /// Omega(theta).
+    pub norm: f64,
     /// Bound on the rounding error of `risk` and of the dual values made from `slopes`.
     pub rounding: f64,
     /// The dual point a_i = l'(z_i; y_i), balanced such that sum_i w_i a_i = 0 where there is an intercept.
     pub slopes: Vec<f64>,
-    /// w_i a_i.
+    /// w_i a_i; for a seminorm w_i l'(z_i; y_i).
     pub weighted_slopes: Vec<f64>,
-    /// X' (w a).
+    /// X' (w a) for the dual point a.
     pub correlations: Vec<f64>,
 }
 
 impl Point {
     /// theta = 0, with everything derived from it.
-    pub fn zero<D: Design + ?Sized>(problem: &Problem<'_, D>) -> Self {
+    pub fn zero<D: Design + ?Sized>(
+        problem: &Problem<'_, D>,
+        omega: &mut Omega<'_>,
+    ) -> Result<Self> {
         let (n, p) = (problem.design().n_rows(), problem.design().n_columns());
         let mut point = Self {
             theta: vec![0.0; p],
             intercept: 0.0,
             z: vec![0.0; n],
             risk: 0.0,
+            norm: 0.0,
             rounding: 0.0,
             slopes: vec![0.0; n],
             weighted_slopes: vec![0.0; n],
             correlations: vec![0.0; p],
         };
-        point.update_risk(problem);
-        point.update_dual(problem);
-        point
+        point.update_primal(problem, omega)?;
+        point.update_dual(problem, omega);
+        Ok(point)
     }
 
-    pub fn l1_norm(&self) -> f64 {
-        self.theta.iter().map(|t| t.abs()).sum()
+    /// To theta, with `intercept` as a guess.
+    pub fn move_to<D: Design + ?Sized>(
+        &mut self,
+        theta: &[f64],
+        intercept: f64,
+        problem: &Problem<'_, D>,
+        omega: &mut Omega<'_>,
+    ) -> Result<()> {
+        if theta.len() != self.theta.len()
+            || !theta.iter().chain([&intercept]).all(|t| t.is_finite())
+        {
+            return Err(Error::InvalidData(
+                "the start must hold one finite coefficient per column of X".into(),
+            ));
+        }
+        self.theta.copy_from_slice(theta);
+        self.intercept = intercept;
+        self.update_primal(problem, omega)?;
+        self.update_dual(problem, omega);
+        Ok(())
     }
 
-    /// Recomputes z, the intercept and the risk from `theta` (`intercept` is only a guess).
+    /// Recomputes z, the intercept, the risk and the norm from `theta` (`intercept` is only a guess).
+    pub fn update_primal<D: Design + ?Sized>(
+        &mut self,
+        problem: &Problem<'_, D>,
+        omega: &Omega<'_>,
+    ) -> Result<()> {
+        self.norm = omega.value(&self.theta)?;
+        self.update_risk(problem);
+        Ok(())
+    }
+
+    /// As [`Point::update_primal`] without the norm.
     pub fn update_risk<D: Design + ?Sized>(&mut self, problem: &Problem<'_, D>) {
         problem.design().multiply(&self.theta, &mut self.z);
         self.intercept = if problem.fit_intercept() {
@@ -64,10 +101,15 @@ impl Point {
     }
 
     /// Recomputes slopes and correlations from z.
-    pub fn update_dual<D: Design + ?Sized>(&mut self, problem: &Problem<'_, D>) {
+    pub fn update_dual<D: Design + ?Sized>(
+        &mut self,
+        problem: &Problem<'_, D>,
+        omega: &mut Omega<'_>,
+    ) {
         let weights = problem.weights();
         (problem.loss()).derivatives(&self.z, problem.targets(), &mut self.slopes);
-        if problem.fit_intercept() {
+        let seminorm = omega.kernel.balances();
+        if problem.fit_intercept() && !seminorm {
             balance(&mut self.slopes, weights);
         }
         let mut slope_scale = 0.0;
@@ -76,7 +118,16 @@ impl Point {
             slope_scale += d.abs() * (self.z[i].abs() + problem.targets()[i].abs());
         }
         self.rounding = 4.0 * f64::EPSILON * (self.risk + slope_scale);
-        (problem.design()).transpose_multiply(&self.weighted_slopes, &mut self.correlations);
+        if seminorm {
+            // The models need the slopes themselves, the dual point needs them orthogonal to the kernel.
+            omega.kernel.balance(problem, &self.z, &mut self.slopes);
+            let balanced: Vec<f64> = (self.slopes.iter().zip(weights))
+                .map(|(a, w)| a * w)
+                .collect();
+            (problem.design()).transpose_multiply(&balanced, &mut self.correlations);
+        } else {
+            (problem.design()).transpose_multiply(&self.weighted_slopes, &mut self.correlations);
+        }
     }
 }
 

@@ -1,17 +1,15 @@
-use super::coordinate_descent::QuadraticModel;
 use super::duality_gap::{BallBound, penalty_dual};
+use super::model::Model;
 use super::point::Point;
-use super::{Design, Problem, Progress};
-use crate::error::{Error, Result};
+use super::regulariser::Omega;
+use super::run::Run;
+use super::{Design, Problem, Solution};
+use crate::error::Result;
 
 /// Least and first share of the smoothness constant that every record's curvature keeps in the model.
 const LEAST_DAMPING: f64 = 1e-8;
 const FIRST_DAMPING: f64 = 1e-3;
-/// Violators that enter the working set at a time; as many as there are non-zeros where those are more.
-const FEWEST_NEW: usize = 64;
-/// Rounds of passes and steps on the support that one model is worth.
-const MOST_ROUNDS: usize = 5;
-/// First and least [`ProximalNewton::accuracy`].
+/// First and least accuracy of the models.
 const FIRST_ACCURACY: f64 = 1e-3;
 const LEAST_ACCURACY: f64 = 1e-12;
 
@@ -31,56 +29,55 @@ pub(super) struct Outcome {
 /// piecewise quadratic ones included, and for the squared loss, whose model is exact, it is plain coordinate
 /// descent.
 pub(super) struct ProximalNewton<'r, 'a, D: ?Sized> {
-    problem: &'r Problem<'a, D>,
-    progress: &'r mut Progress<'r>,
+    pub problem: &'r Problem<'a, D>,
+    pub omega: Omega<'r>,
+    pub run: Run<'r>,
     point: Point,
     trial: Point,
-    model: QuadraticModel,
+    model: Model,
     damping: f64,
-    n_iter: usize,
-    max_iter: usize,
-    /// Dot products that steps on the support may still spend.
-    support_budget: f64,
-    /// A model is left once a pass brings this share of the first ones, or of the gap.
-    accuracy: f64,
 }
 
 impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
     /// At theta = 0.
     pub fn new(
         problem: &'r Problem<'a, D>,
-        max_iter: usize,
-        progress: &'r mut Progress<'r>,
-    ) -> Self {
-        let point = Point::zero(problem);
-        Self {
+        mut omega: Omega<'r>,
+        model: Model,
+        run: Run<'r>,
+    ) -> Result<Self> {
+        let point = Point::zero(problem, &mut omega)?;
+        Ok(Self {
             problem,
-            progress,
+            omega,
+            run,
             trial: point.clone(),
             point,
-            model: QuadraticModel::new(problem.design().n_rows(), problem.ridge()),
+            model,
             damping: FIRST_DAMPING,
-            n_iter: 0,
-            max_iter,
-            support_budget: 0.0,
-            accuracy: FIRST_ACCURACY,
-        }
-    }
-
-    pub fn problem(&self) -> &'r Problem<'a, D> {
-        self.problem
+        })
     }
 
     pub fn point(&self) -> &Point {
         &self.point
     }
 
-    pub fn n_iter(&self) -> usize {
-        self.n_iter
+    /// The minimiser of risk + alpha Omega, from the present point, up to `target`.
+    pub fn penalised(&mut self, alpha: f64, target: f64) -> Result<Solution> {
+        let outcome = self.minimise(alpha, target, None)?;
+        Ok(Solution {
+            coefficients: self.point.theta.clone(),
+            intercept: self.point.intercept,
+            objective: self.point.risk + alpha * self.point.norm,
+            duality_gap: outcome.gap.max(0.0) + self.point.rounding,
+            n_iter: self.run.n_iter(),
+            converged: outcome.converged,
+        })
     }
 
-    pub fn out_of_iterations(&self) -> bool {
-        self.n_iter >= self.max_iter
+    /// Shows the present point to `bound`.
+    pub fn show(&mut self, bound: &mut BallBound) -> Result<()> {
+        bound.observe(self.problem, &mut self.omega, &self.point)
     }
 
     /// Moves to `start` where given.
@@ -88,34 +85,27 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
         let Some((theta, intercept)) = start else {
             return Ok(());
         };
-        if theta.len() != self.point.theta.len()
-            || !theta.iter().chain([&intercept]).all(|t| t.is_finite())
-        {
-            return Err(Error::InvalidData(
-                "the start must hold one finite coefficient per column of X".into(),
-            ));
-        }
-        self.point.theta.copy_from_slice(theta);
-        self.point.intercept = intercept;
-        self.point.update_risk(self.problem);
-        self.point.update_dual(self.problem);
-        Ok(())
+        (self.point).move_to(theta, intercept, self.problem, &mut self.omega)
     }
 
-    /// The point s*theta + (1 - s)*other, shrunk into the ball of `radius` where rounding left it outside.
-    pub fn mix(&mut self, other: &[f64], s: f64, radius: f64) -> &Point {
+    /// Shows the point s*theta + (1 - s)*other to `bound`, shrunk into its ball where rounding left it outside.
+    pub fn show_mixture(&mut self, other: &[f64], s: f64, bound: &mut BallBound) -> Result<()> {
         let trial = &mut self.trial;
         for ((out, theta), other) in trial.theta.iter_mut().zip(&self.point.theta).zip(other) {
             *out = s * theta + (1.0 - s) * other;
         }
-        while trial.l1_norm() > radius {
-            let shrink = radius / trial.l1_norm() * (1.0 - f64::EPSILON);
+        loop {
+            let norm = self.omega.value(&trial.theta)?;
+            if norm <= bound.radius() {
+                break;
+            }
+            let shrink = bound.radius() / norm * (1.0 - f64::EPSILON);
             trial.theta.iter_mut().for_each(|t| *t *= shrink);
         }
         trial.intercept = self.point.intercept;
-        trial.update_risk(self.problem);
-        trial.update_dual(self.problem);
-        trial
+        trial.update_primal(self.problem, &self.omega)?;
+        trial.update_dual(self.problem, &mut self.omega);
+        bound.observe(self.problem, &mut self.omega, trial)
     }
 
     /// Minimises risk + alpha |theta|_1 until the gap is at most `target`. `ball` sees every point and may
@@ -128,87 +118,66 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
     ) -> Result<Outcome> {
         let mut dual = f64::NEG_INFINITY;
         let mut last_gap = f64::INFINITY;
-        self.accuracy = FIRST_ACCURACY;
+        self.run.accuracy = FIRST_ACCURACY;
         loop {
-            let objective = self.point.risk + alpha * self.point.l1_norm();
-            dual = dual.max(penalty_dual(self.problem, &self.point, alpha));
+            let objective = self.point.risk + alpha * self.point.norm;
+            let here = penalty_dual(self.problem, &mut self.omega, &self.point, alpha)?;
+            dual = dual.max(here);
             let gap = objective - dual;
             let mut outcome = Outcome {
                 gap,
                 converged: gap <= target.max(self.point.rounding),
             };
-            let mut reported = gap;
+            (self.run.gap, self.run.reported) = (gap, gap);
             if let Some(ball) = ball.as_deref_mut() {
                 ball.observe_penalty_dual(dual, alpha);
-                ball.observe(self.problem, &self.point);
-                reported = ball.gap();
+                ball.observe(self.problem, &mut self.omega, &self.point)?;
+                self.run.reported = ball.gap();
                 outcome.converged |= ball.converged();
             }
-            (self.progress)(self.n_iter, reported)?;
-            if outcome.converged || self.out_of_iterations() {
+            self.run.report()?;
+            if outcome.converged || self.run.is_over() {
                 return Ok(outcome);
             }
             // Passes that bring little while the gap stays are slow, not done.
             if gap > 0.5 * last_gap {
-                self.accuracy = (0.1 * self.accuracy).max(LEAST_ACCURACY);
+                self.run.accuracy = (0.1 * self.run.accuracy).max(LEAST_ACCURACY);
             }
             last_gap = gap;
-            self.choose_working_set(alpha);
-            if !self.step(alpha, gap, reported)? {
+            (self.model).choose_working_set(self.problem, &mut self.omega, &self.point, alpha)?;
+            if !self.step(alpha)? {
                 return Ok(outcome);
             }
         }
     }
 
-    /// The non-zeros, and of the coordinates that violate optimality at 0, |v_j| > alpha, the worst.
-    fn choose_working_set(&mut self, alpha: f64) {
-        let (theta, correlations) = (&self.point.theta, &self.point.correlations);
-        let working = &mut self.model.working;
-        working.clear();
-        working.extend((0..theta.len()).filter(|&j| theta[j] != 0.0));
-        let kept = working.len();
-        working
-            .extend((0..theta.len()).filter(|&j| theta[j] == 0.0 && correlations[j].abs() > alpha));
-        let most = FEWEST_NEW.max(kept);
-        let violators = &mut working[kept..];
-        if violators.len() > most {
-            let size = |j: usize| correlations[j].abs();
-            violators.select_nth_unstable_by(most, |&i, &j| size(j).total_cmp(&size(i)));
-            working.truncate(kept + most);
-        }
-        working[kept..].sort_unstable();
-    }
-
     /// One Newton step; false where rounding leaves nothing to gain.
-    fn step(&mut self, alpha: f64, gap: f64, reported: f64) -> Result<bool> {
+    fn step(&mut self, alpha: f64) -> Result<bool> {
         let problem = self.problem;
-        let old_objective = self.point.risk + alpha * self.point.l1_norm();
+        let old_objective = self.point.risk + alpha * self.point.norm;
         loop {
             self.set_curvatures();
-            self.model.reset(
-                problem.design(),
-                &self.point.weighted_slopes,
-                alpha,
-                problem.fit_intercept(),
-            );
+            (self.model).reset(problem, &self.point.weighted_slopes, alpha);
             self.trial.theta.clone_from(&self.point.theta);
-            let promised = self.minimise_model(gap, reported)?;
+            let theta = &mut self.trial.theta;
+            let promised = (self.model).minimise(problem, &mut self.omega, theta, &mut self.run)?;
             if promised >= 0.0 {
                 return Ok(false);
             }
             self.trial.intercept = self.point.intercept;
-            self.trial.update_risk(problem);
-            let change = self.trial.risk + alpha * self.trial.l1_norm() - old_objective;
+            self.trial.update_primal(problem, &self.omega)?;
+            let change = self.trial.risk + alpha * self.trial.norm - old_objective;
             if -promised <= 16.0 * self.point.rounding {
                 // Rounding hides such a change of the objective, but not its effect on the gap, which is of
                 // first order.
-                self.trial.update_dual(problem);
-                let kept =
-                    self.own_gap(&self.trial, alpha) < 0.9 * self.own_gap(&self.point, alpha);
-                if kept {
+                self.trial.update_dual(problem, &mut self.omega);
+                let new = own_gap(problem, &mut self.omega, &self.trial, alpha)?;
+                let old = own_gap(problem, &mut self.omega, &self.point, alpha)?;
+                if new < 0.9 * old {
                     std::mem::swap(&mut self.point, &mut self.trial);
+                    return Ok(true);
                 }
-                return Ok(kept);
+                return Ok(false);
             }
             let kept = change <= 0.05 * promised;
             if change > 0.5 * promised {
@@ -220,66 +189,33 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
                 self.damping = (self.damping / 10.0).max(LEAST_DAMPING);
             }
             if kept {
-                self.trial.update_dual(problem);
+                self.trial.update_dual(problem, &mut self.omega);
                 std::mem::swap(&mut self.point, &mut self.trial);
                 return Ok(true);
             }
-            if self.out_of_iterations() {
+            if self.run.is_over() {
                 return Ok(false);
             }
         }
-    }
-
-    /// The gap between a point and the dual point made from it.
-    fn own_gap(&self, point: &Point, alpha: f64) -> f64 {
-        point.risk + alpha * point.l1_norm() - penalty_dual(self.problem, point, alpha)
     }
 
     fn set_curvatures(&mut self) {
         let problem = self.problem;
         let loss = problem.loss();
         let least = self.damping * loss.smoothness();
-        for (i, h) in self.model.curvatures.iter_mut().enumerate() {
+        for (i, h) in self.model.curvatures().iter_mut().enumerate() {
             let curvature = loss.curvature(self.point.z[i], problem.targets()[i]);
             *h = problem.weights()[i] * curvature.max(least);
         }
     }
+}
 
-    /// Passes over the working set until they bring little; returns the change of model plus penalty.
-    ///
-    /// Passes may cost as much as the full gradient that follows them, and at least twenty are allowed. Where
-    /// those do not suffice, steps on the support follow, which may cost as much as the passes so far. Where
-    /// such a step ends at a change of sign, that coordinate leaves the support and the smaller system is
-    /// next.
-    fn minimise_model(&mut self, gap: f64, reported: f64) -> Result<f64> {
-        let design = self.problem.design();
-        let most = (design.n_columns() / self.model.working.len().max(1)).max(20);
-        let pass_cost = self.model.pass_cost();
-        let (mut total, mut largest) = (0.0, 0.0f64);
-        for _ in 0..MOST_ROUNDS {
-            for _ in 0..most {
-                let decrease = -self.model.pass(design, &mut self.trial.theta);
-                self.n_iter += 1;
-                self.support_budget += pass_cost;
-                (self.progress)(self.n_iter, reported)?;
-                total -= decrease;
-                largest = largest.max(decrease);
-                if decrease <= self.accuracy * largest.min(gap) || self.out_of_iterations() {
-                    return Ok(total);
-                }
-            }
-            let mut complete = false;
-            while !complete {
-                let cost = self.model.support_step_cost(design, &self.trial.theta);
-                if cost > self.support_budget {
-                    return Ok(total);
-                }
-                self.support_budget -= cost;
-                let change;
-                (change, complete) = self.model.support_step(design, &mut self.trial.theta);
-                total += change;
-            }
-        }
-        Ok(total)
-    }
+/// The gap between a point and the dual point made from it.
+fn own_gap<D: Design + ?Sized>(
+    problem: &Problem<'_, D>,
+    omega: &mut Omega<'_>,
+    point: &Point,
+    alpha: f64,
+) -> Result<f64> {
+    Ok(point.risk + alpha * point.norm - penalty_dual(problem, omega, point, alpha)?)
 }

@@ -1,24 +1,27 @@
-"""Exact, non-private estimators: the l1 penalty or the l1 ball, with a certificate of optimality."""
+"""Exact, non-private estimators: a norm as penalty or as constraint, with a certificate of optimality."""
 
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from dpsparse._core import InvalidArgumentError, fit_exact
+from dpsparse._core import CoreSetFunction, InvalidArgumentError, fit_exact, path_exact
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.losses import catalogued
+from dpsparse.set_functions import SetFunction
 
-__all__ = ["SparseClassifier", "SparseRegressor"]
+__all__ = ["SparseClassifier", "SparseRegressor", "path"]
 
 _DEFAULT_RADIUS = 10.0
-_SOLVERS = ("auto", "coordinate-descent")
+_SOLVERS = ("auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe")
+_NORMS = ("l1", "linf")
 
 
 def _number(name: str, value: Any, *, positive: bool = False) -> float:
@@ -44,7 +47,7 @@ class _ExactLinearModel(BaseEstimator):
         self,
         *,
         loss: str,
-        norm: str,
+        norm: str | SetFunction,
         alpha: float | None,
         radius: float | None,
         ridge: float,
@@ -69,8 +72,8 @@ class _ExactLinearModel(BaseEstimator):
 
     def _options(self) -> dict[str, Any]:
         """Check the parameters before any data is read, and return the core's."""
-        if not (isinstance(self.norm, str) and self.norm == "l1"):
-            raise InvalidArgumentError(f"norm must be 'l1'; got {self.norm!r}")
+        if not (isinstance(self.norm, SetFunction) or (isinstance(self.norm, str) and self.norm in _NORMS)):
+            raise InvalidArgumentError(f"norm must be one of {', '.join(_NORMS)} or a set function; got {self.norm!r}")
         if self.solver not in _SOLVERS:
             raise InvalidArgumentError(f"solver must be one of {', '.join(_SOLVERS)}; got {self.solver!r}")
         if self.alpha is not None and self.radius is not None:
@@ -89,28 +92,41 @@ class _ExactLinearModel(BaseEstimator):
                     "alpha must be positive, or come with a positive ridge: without either nothing certifies optimality"
                 )
         return {
-            "loss": catalogued(self.loss),
-            "classification": self._classification,
             "alpha": alpha,
             "radius": radius,
+            "loss": catalogued(self.loss),
+            "classification": self._classification,
+            "solver": self.solver,
             "ridge": ridge,
             "fit_intercept": bool(self.fit_intercept),
             "tol": _number("tol", self.tol),
             "max_iter": int(self.max_iter),
+            "progress": _print_progress if self.verbose else None,
         }
+
+    def _request(self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any) -> Any:
+        """Return what the core takes besides alpha and radius, from validated data."""
+        weights = None
+        if sample_weight is not None:
+            weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+        request = {name: value for name, value in options.items() if name not in ("alpha", "radius")}
+        norm = _core_norm(self.norm, X.shape[1])
+        return {**request, "x": _core_matrix(X), "y": y, "sample_weight": weights, "norm": norm}
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
+        """Check the data and set what describes them; returns X and the targets of the loss."""
+        raise NotImplementedError
 
     def _solve(
         self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any
     ) -> tuple[NDArray[np.float64], float]:
         """Fit on validated data; sets n_iter_ and duality_gap_, returns coefficients and intercept."""
-        weights = None
-        if sample_weight is not None:
-            weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+        request = self._request(options, X, y, sample_weight)
         start = None
         if self.warm_start and getattr(self, "coef_", None) is not None and self.coef_.size == X.shape[1]:
             start = (np.ascontiguousarray(self.coef_.ravel()), float(np.ravel(self.intercept_)[0]))
         coefficients, intercept, objective, gap, n_iter, converged = fit_exact(
-            _core_matrix(X), y, weights, start=start, progress=_print_progress if self.verbose else None, **options
+            request, alpha=options["alpha"], radius=options["radius"], start=start
         )
         self.n_iter_ = n_iter
         self.duality_gap_ = gap
@@ -140,18 +156,113 @@ def _core_matrix(X: Any) -> Any:
     )
 
 
+def _core_norm(norm: str | SetFunction, n_features: int) -> CoreSetFunction | None:
+    """Return the core's set function; None means the l1 norm."""
+    if isinstance(norm, SetFunction):
+        return norm._core
+    return CoreSetFunction.group_cover([list(range(n_features))], None, n_features) if norm == "linf" else None
+
+
+class Path(NamedTuple):
+    """Solutions for a sequence of penalties."""
+
+    alphas: NDArray[np.float64]
+    """The penalties, of shape (n_alphas,)."""
+    coefs: NDArray[np.float64]
+    """theta, of shape (n_alphas, n_features)."""
+    intercepts: NDArray[np.float64]
+    """b, of shape (n_alphas,)."""
+    gaps: NDArray[np.float64]
+    """Upper bounds on objective minus minimum, of shape (n_alphas,)."""
+
+
+def path(
+    X: Any,
+    y: Any,
+    alphas: Sequence[float] | NDArray[np.float64] | None = None,
+    *,
+    n_alphas: int = 100,
+    ratio: float = 1e-3,
+    estimator: "SparseClassifier | SparseRegressor | None" = None,
+    sample_weight: Any = None,
+) -> Path:
+    """Fit a sequence of penalties, each from the last solution.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        Samples, finite.
+    y : array-like of shape (n_samples,)
+        Targets or labels.
+    alphas : sequence of float or None, default=None
+        Penalties; falling ones are the fast order. None means ``n_alphas`` of them, equally spaced in logarithm, from
+        the least one at which theta = 0 is a solution (the dual norm of the gradient there) down to ``ratio`` times it.
+    n_alphas : int, default=100
+        Number of penalties where ``alphas`` is None.
+    ratio : float, default=1e-3
+        Last penalty over the first where ``alphas`` is None.
+    estimator : SparseClassifier or SparseRegressor or None, default=None
+        Loss, norm, ridge, intercept, tolerance and solver; its ``alpha`` and ``radius`` do not matter, and it is not
+        changed. None means ``SparseRegressor()``.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Non-negative weights; None means equal weights.
+
+    Returns
+    -------
+    Path
+        Named tuple ``(alphas, coefs, intercepts, gaps)``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        A parameter is outside its domain, or ``alphas`` is None for a seminorm, whose kernel no penalty makes zero.
+    InvalidDataError
+        Data that the estimator's ``fit`` refuses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import path
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
+    >>> alphas, coefs, intercepts, gaps = path(X, [0.0, 1.0, 2.0, 3.0], n_alphas=3, ratio=0.01)
+    >>> alphas, coefs.shape
+    (array([1.25  , 0.125 , 0.0125]), (3, 2))
+    """
+    model: SparseClassifier | SparseRegressor = clone(SparseRegressor() if estimator is None else estimator)
+    options = model.set_params(alpha=1.0, radius=None)._options()
+    if not isinstance(n_alphas, Integral) or n_alphas < 1:
+        raise InvalidArgumentError(f"n_alphas must be an integer of at least 1; got {n_alphas!r}")
+    if _number("ratio", ratio, positive=True) >= 1.0:
+        raise InvalidArgumentError(f"ratio must be below 1; got {ratio!r}")
+    given = None if alphas is None else [_number("alphas", alpha) for alpha in alphas]
+    X, targets = model._validated(X, y)
+    request = model._request(options, X, targets, sample_weight)
+    used, fits = path_exact(request, alphas=given, n_alphas=int(n_alphas), ratio=float(ratio))
+    missed = sum(not fit[5] for fit in fits)
+    if missed:
+        warnings.warn(
+            f"{missed} of {len(fits)} duality gaps are above the tolerance: "
+            "raise max_iter or tol, or scale the features",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    columns = [np.array([fit[k] for fit in fits], dtype=np.float64) for k in (0, 1, 3)]
+    return Path(np.array(used), columns[0].reshape(len(fits), X.shape[1]), columns[1], columns[2])
+
+
 def _print_progress(iteration: int, gap: float) -> None:
     print(f"[dpsparse] {iteration} passes, duality gap {gap:.3g}")
 
 
 class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel):
-    """Linear classifier of two classes with an l1 penalty or constraint, fitted exactly and without privacy.
+    """Linear classifier of two classes with a sparsity-inducing norm as penalty or constraint, fitted exactly
+    and without privacy.
 
     With z = X theta + b, labels y in {-1, +1} and weights w it minimises::
 
-        sum_i w_i l(z_i; y_i) / sum_i w_i + (ridge/2) |theta|_2^2 + alpha |theta|_1
+        sum_i w_i l(z_i; y_i) / sum_i w_i + (ridge/2) |theta|_2^2 + alpha Omega(theta)
 
-    or, with ``radius``, the first two terms over ``|theta|_1 <= radius``. The intercept b is neither penalised nor
+    or, with ``radius``, the first two terms over ``Omega(theta) <= radius``. The intercept b is neither penalised nor
     constrained. Data are never clipped or scaled.
 
     Parameters
@@ -160,8 +271,10 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         "logistic", ln(1 + exp(-y z)); "hinge", smoothed quadratically over a width of 0.5 below its kink; "squared",
         "huber", "absolute" of z - y; or an object of :mod:`dpsparse.losses`. Logistic with ``alpha`` is
         scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``.
-    norm : {"l1"}, default="l1"
-        The norm that is penalised or bounded.
+    norm : {"l1", "linf"} or set function, default="l1"
+        The norm Omega that is penalised or bounded: an object of :mod:`dpsparse.set_functions` means f(|theta|), with
+        its Lovasz extension f. One that is not monotone but gives all features together 0, as a graph cut
+        does, means the seminorm f(theta), which can be penalised but not bounded.
     alpha : float or None, default=None
         Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``.
     radius : float or None, default=None
@@ -173,9 +286,15 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
     max_iter : int, default=10000
-        Most passes over the coordinates of the working set; beyond it a ``ConvergenceWarning`` tells the gap.
-    solver : {"auto", "coordinate-descent"}, default="auto"
-        Both names mean coordinate descent on the working set of a proximal Newton method.
+        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
+        ``ConvergenceWarning`` tells the gap.
+    solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
+        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
+        norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
+        the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
+        Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
+        Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
+        compute (its steps need greedy vertices only, its certificate still a prox now and then).
     warm_start : bool, default=False
         Start from the previous fit's coefficients, where their number fits.
     verbose : int, default=0
@@ -215,7 +334,7 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         self,
         *,
         loss: str = "logistic",
-        norm: str = "l1",
+        norm: str | SetFunction = "l1",
         alpha: float | None = None,
         radius: float | None = None,
         ridge: float = 0.0,
@@ -273,23 +392,27 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
             X or y fails scikit-learn's own validation (shape, NaN, infinity); the errors above derive from it.
         """
         options = self._options()
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64)
-        classes, signs = encode_labels(y)
+        X, signs = self._validated(X, y)
         coefficients, intercept = self._solve(options, X, signs, sample_weight)
-        self.classes_ = classes
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         return self
 
+    def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
+        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64)
+        self.classes_, signs = encode_labels(y)
+        return X, signs
+
 
 class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
-    """Linear regression with an l1 penalty or constraint, fitted exactly and without privacy.
+    """Linear regression with a sparsity-inducing norm as penalty or constraint, fitted exactly
+    and without privacy.
 
     With z = X theta + b and weights w it minimises::
 
-        sum_i w_i l(z_i; y_i) / sum_i w_i + (ridge/2) |theta|_2^2 + alpha |theta|_1
+        sum_i w_i l(z_i; y_i) / sum_i w_i + (ridge/2) |theta|_2^2 + alpha Omega(theta)
 
-    or, with ``radius``, the first two terms over ``|theta|_1 <= radius``. The intercept b is neither penalised nor
+    or, with ``radius``, the first two terms over ``Omega(theta) <= radius``. The intercept b is neither penalised nor
     constrained. Data are never clipped or scaled.
 
     Parameters
@@ -298,8 +421,10 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         "squared", (z - y)^2 / 2; "huber" of threshold 1; "absolute", huber of threshold 0.1; or an object of
         :mod:`dpsparse.losses`. Squared with ``alpha`` is scikit-learn's
         ``Lasso(alpha=alpha)``.
-    norm : {"l1"}, default="l1"
-        The norm that is penalised or bounded.
+    norm : {"l1", "linf"} or set function, default="l1"
+        The norm Omega that is penalised or bounded: an object of :mod:`dpsparse.set_functions` means f(|theta|), with
+        its Lovasz extension f. One that is not monotone but gives all features together 0, as a graph cut
+        does, means the seminorm f(theta), which can be penalised but not bounded.
     alpha : float or None, default=None
         Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``.
     radius : float or None, default=None
@@ -311,9 +436,15 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
     max_iter : int, default=10000
-        Most passes over the coordinates of the working set; beyond it a ``ConvergenceWarning`` tells the gap.
-    solver : {"auto", "coordinate-descent"}, default="auto"
-        Both names mean coordinate descent on the working set of a proximal Newton method.
+        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
+        ``ConvergenceWarning`` tells the gap.
+    solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
+        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
+        norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
+        the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
+        Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
+        Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
+        compute (its steps need greedy vertices only, its certificate still a prox now and then).
     warm_start : bool, default=False
         Start from the previous fit's coefficients, where their number fits.
     verbose : int, default=0
@@ -351,7 +482,7 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         self,
         *,
         loss: str = "squared",
-        norm: str = "l1",
+        norm: str | SetFunction = "l1",
         alpha: float | None = None,
         radius: float | None = None,
         ridge: float = 0.0,
@@ -408,7 +539,10 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
             X or y fails scikit-learn's own validation (shape, NaN, infinity); the errors above derive from it.
         """
         options = self._options()
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
-        targets = np.asarray(y, dtype=np.float64)
+        X, targets = self._validated(X, y)
         self.coef_, self.intercept_ = self._solve(options, X, targets, sample_weight)
         return self
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
+        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
+        return X, np.asarray(y, dtype=np.float64)

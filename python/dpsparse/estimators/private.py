@@ -30,6 +30,11 @@ class _PrivateSparse(BaseEstimator):
     def _target_statement(self) -> dict[str, Any]:
         """Public facts about y."""
 
+    def _private_scale(self) -> bool:
+        if self.scale not in (None, "private"):
+            raise InvalidArgumentError("scale must be None or 'private'")
+        return self.scale is not None
+
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = bound_arrays(self.bounds)
         if self.adjacency == "add-remove":
@@ -83,7 +88,7 @@ class _PrivateSparse(BaseEstimator):
         statement = self._statement(
             positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
-        return _core.plan_private(statement, mechanism, options)
+        return _core.plan_private(statement, mechanism, options, self._private_scale())
 
     def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
         # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
@@ -127,29 +132,34 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     loss : str, loss object or callable, default "logistic"
         "logistic", "hinge", "squared", "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that
         maps arrays ``(z, y)`` to derivatives (clamped to [-1, 1]; see :class:`dpsparse.losses.CustomLoss`).
-    norm : {"l1", "linf", "simplex"}, DisjointGroups or Vertices, default "l1"
-        Shape of the set of models.
+    norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices or SetFunction, default "l1"
+        Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
         Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 10.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`,
-        :class:`dpsparse.PenalisedFrankWolfe`. "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
+        "auto" (Frank-Wolfe, penalised where ``alpha`` is set), "frank-wolfe", "penalised-frank-wolfe",
+        "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe", "output-perturbation",
+        "objective-perturbation", "sgd-output", "select-refit", or an object of :mod:`dpsparse.mechanisms` with its own
+        options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the features: two numbers, or two arrays with one entry per feature. Values outside are
         clipped.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups); longer rows are
         shortened. None: sqrt(n_features).
+    scale : {None, "private"}, default None
+        "private": part of the budget first finds a range for each feature (two quantiles by the exponential mechanism),
+        to which the features are then scaled: for public bounds that are much wider than the data. X must be dense.
     classes : pair of labels, optional
         The two public labels; the second is the positive one. None: read from y, recorded as an assumption.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features are scaled but not centred.
     n_iter : int, optional
         Iterations. None: a public rule.
-    ridge : None
-        Not used by Frank-Wolfe.
+    ridge : float, optional
+        Factor of the squared Euclidean norm, halved, in scaled units, for mechanisms that use it.
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional
@@ -208,6 +218,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         mechanism: Any = "auto",
         bounds: Any = (-1.0, 1.0),
         row_norm: float | None = None,
+        scale: str | None = None,
         classes: Any = None,
         fit_intercept: bool = True,
         n_iter: int | None = None,
@@ -227,6 +238,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         self.mechanism = mechanism
         self.bounds = bounds
         self.row_norm = row_norm
+        self.scale = scale
         self.classes = classes
         self.fit_intercept = fit_intercept
         self.n_iter = n_iter
@@ -291,15 +303,17 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     loss : str, loss object or callable, default "squared"
         "squared" (always ``(1/2)(z - y)**2``), "huber", "absolute", an object of :mod:`dpsparse.losses`, or a
         callable that maps arrays ``(z, y)`` to derivatives. Thresholds are in scaled units of y.
-    norm : {"l1", "linf", "simplex"}, DisjointGroups or Vertices, default "l1"
-        Shape of the set of models.
+    norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices or SetFunction, default "l1"
+        Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
         Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 4.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto", "frank-wolfe", "penalised-frank-wolfe", or :class:`dpsparse.FrankWolfe`,
-        :class:`dpsparse.PenalisedFrankWolfe`. "auto" means Frank-Wolfe, penalised where ``alpha`` is set.
+        "auto" (Frank-Wolfe, penalised where ``alpha`` is set), "frank-wolfe", "penalised-frank-wolfe",
+        "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe", "output-perturbation",
+        "objective-perturbation", "sgd-output", "select-refit", or an object of :mod:`dpsparse.mechanisms` with its own
+        options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the features. Values outside are clipped.
     y_bounds : pair (lower, upper), default (-1.0, 1.0)
@@ -308,12 +322,14 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Clamp of the residual of the squared loss, in scaled units. None: 2. Other losses take none.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups).
+    scale : {None, "private"}, default None
+        "private": part of the budget first finds a range for each feature; see :class:`PrivateSparseClassifier`.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.
     n_iter : int, optional
         Iterations. None: a public rule.
-    ridge : None
-        Not used by Frank-Wolfe.
+    ridge : float, optional
+        Factor of the squared Euclidean norm, halved, in scaled units, for mechanisms that use it.
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional
@@ -361,6 +377,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         y_bounds: Any = (-1.0, 1.0),
         residual_bound: float | None = None,
         row_norm: float | None = None,
+        scale: str | None = None,
         fit_intercept: bool = True,
         n_iter: int | None = None,
         ridge: float | None = None,
@@ -381,6 +398,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         self.y_bounds = y_bounds
         self.residual_bound = residual_bound
         self.row_norm = row_norm
+        self.scale = scale
         self.fit_intercept = fit_intercept
         self.n_iter = n_iter
         self.ridge = ridge

@@ -2,21 +2,26 @@
 
 A check returns nothing where all holds and raises :class:`AssertionError`, with the counterexample in its text, where
 something does not. Every check looks from outside: definitions are evaluated by brute force over the subsets of a few
-features or at random points, never with the algorithm that is checked.
+features or at random points, never with the algorithm that is checked. :func:`audit` bounds the epsilon of a release
+from below by running it.
 
 The strategies need hypothesis (``pip install "dpsparse[test]"``); the checks do not.
 """
 
 from typing import Any
 
+from dpsparse.testing._audit import audit
 from dpsparse.testing._duality import PenalisedProblem, check_duality
 from dpsparse.testing._loss import check_loss
+from dpsparse.testing._mechanism import check_mechanism
 from dpsparse.testing._set_function import check_set_function
 
 __all__ = [
     "PenalisedProblem",
+    "audit",
     "check_duality",
     "check_loss",
+    "check_mechanism",
     "check_set_function",
     "neighbouring_datasets",
     "set_functions",

@@ -110,7 +110,9 @@ def check_duality(
     own = dual(problem.X @ theta + b)
     assert own <= optimum + slack, f"the dual value {own} of the solution is above its objective {optimum}"
     reference = primal(np.zeros(p), 0.0)
-    assert optimum - own <= 100.0 * tol * max(reference, optimum) + gap + slack, (
+    assert gap <= 2.0 * tol * reference + slack, f"duality_gap_ is {gap}, not 0"
+    # A seminorm leaves directions free, in which float slopes never balance to the last digit: no dual point then.
+    assert not np.isfinite(own) or optimum - own <= 100.0 * tol * max(reference, optimum) + gap + slack, (
         f"the gap at the solution is {optimum - own}, not 0"
     )
 

@@ -177,6 +177,8 @@ pub struct VertexSelector<'a> {
     gradient: Vec<i64>,
     scores: Vec<i64>,
     classes: Vec<u8>,
+    /// Listed candidates (coordinates, vertices or groups) that may still be chosen; none: all of them.
+    remaining: Option<Vec<u32>>,
 }
 
 impl<'a> VertexSelector<'a> {
@@ -215,6 +217,7 @@ impl<'a> VertexSelector<'a> {
             gradient: vec![0; data.n_columns()],
             scores: Vec::new(),
             classes: Vec::new(),
+            remaining: None,
         })
     }
 
@@ -263,8 +266,17 @@ impl<'a> VertexSelector<'a> {
                 .map(|j| sign(j, &self.gradient, self.source))
                 .collect()),
             Structure::Groups(groups) => {
-                let members = groups.iter().map(Vec::as_slice);
-                let choice = draw_group(members, &self.gradient, temperature, self.source);
+                let choice = match &self.remaining {
+                    None => {
+                        let members = groups.iter().map(Vec::as_slice);
+                        draw_group(members, &self.gradient, temperature, self.source)
+                    }
+                    Some(remaining) => {
+                        let members = remaining.iter().map(|&g| groups[g as usize].as_slice());
+                        let place = draw_group(members, &self.gradient, temperature, self.source);
+                        remaining[place] as usize
+                    }
+                };
                 Ok(groups[choice]
                     .iter()
                     .map(|&j| sign(j, &self.gradient, self.source))
@@ -291,10 +303,14 @@ impl<'a> VertexSelector<'a> {
         self.scores.clear();
         match self.structure {
             Structure::Coordinates(list) => {
-                self.scores.extend(
-                    list.iter()
-                        .map(|&(j, sign)| sign * self.gradient[j as usize]),
-                );
+                let score = |&(j, sign): &(u32, i64)| sign * self.gradient[j as usize];
+                match &self.remaining {
+                    None => self.scores.extend(list.iter().map(score)),
+                    Some(remaining) => {
+                        let left = remaining.iter().map(|&k| &list[k as usize]);
+                        self.scores.extend(left.map(score));
+                    }
+                }
             }
             Structure::Vertices(list) => {
                 // |<v, g>| < l1 2^59 in i128; floored to multiples of 2^shift it fits an i64.
@@ -313,10 +329,48 @@ impl<'a> VertexSelector<'a> {
     fn candidate(&self, choice: usize) -> Vec<(u32, i64)> {
         match self.structure {
             // One beyond the list is the origin.
-            Structure::Coordinates(list) => list.get(choice).copied().into_iter().collect(),
+            Structure::Coordinates(list) => {
+                let place = match &self.remaining {
+                    None => Some(choice),
+                    Some(remaining) => remaining.get(choice).map(|&k| k as usize),
+                };
+                let vertex = place.and_then(|place| list.get(place));
+                vertex.copied().into_iter().collect()
+            }
             Structure::Vertices(list) => list[choice].clone(),
             Structure::Signs { .. } | Structure::Groups(_) => Vec::new(),
         }
+    }
+
+    /// Takes every candidate that holds one of `columns` out of the later choices: selection without replacement. The choice
+    /// among what is left is still an exponential mechanism of the same sensitivity (peeling; MECHANISMS M10). `columns` is
+    /// public. At least one candidate must stay; explicit vertices are not retired.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] where no candidate would be left.
+    pub fn retire(&mut self, columns: &[u32]) -> Result<()> {
+        let holds = |candidate: u32| match self.structure {
+            Structure::Coordinates(list) => columns.contains(&list[candidate as usize].0),
+            Structure::Groups(groups) => groups[candidate as usize]
+                .iter()
+                .any(|j| columns.contains(j)),
+            Structure::Signs { .. } | Structure::Vertices(_) => false,
+        };
+        let all = match self.structure {
+            Structure::Coordinates(list) => list.len(),
+            Structure::Groups(groups) => groups.len(),
+            Structure::Signs { .. } | Structure::Vertices(_) => return Ok(()),
+        };
+        let mut remaining = (self.remaining.take()).unwrap_or_else(|| (0..all as u32).collect());
+        remaining.retain(|&candidate| !holds(candidate));
+        if remaining.is_empty() {
+            return Err(Error::invalid(
+                "n_selected",
+                "must be smaller than the number of candidates",
+            ));
+        }
+        self.remaining = Some(remaining);
+        Ok(())
     }
 
     /// u += weight * vertex: moves the margins along. `vertex` is public, as everything outside the room is.

@@ -245,7 +245,14 @@ impl<'a> DualIterates<'a> {
     }
 
     fn minimise(&mut self, s: &[f64]) -> Result<()> {
-        minimise(&self.objective, &mut self.gradient, s, &mut self.held)
+        // One of many: the callers look after Ctrl-C between two of them.
+        minimise(
+            &self.objective,
+            &mut self.gradient,
+            s,
+            &mut self.held,
+            &mut || Ok(()),
+        )
     }
 
     /// The events spent, once all are, and whether the randomness was secure.

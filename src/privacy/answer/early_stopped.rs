@@ -24,6 +24,8 @@ pub struct DescentFacts {
     pub ridge: f64,
     /// alpha, the factor of Omega; 0: no penalty.
     pub alpha: f64,
+    /// Float error of the prox of Omega per unit of size ([`crate::norm::SetFunctionNorm::prox_error`]).
+    pub prox_error: f64,
     /// T.
     pub n_iter: usize,
     /// eta; at most 2/(2 ridge + beta R2^2).
@@ -118,6 +120,33 @@ impl DescentPlan {
         progress: &mut dyn FnMut(usize, usize) -> Result<()>,
     ) -> Result<Vec<f64>> {
         Budget::new(self.events()).spend_all(self.events())?;
+        let theta = self.point(data, loss, norm, progress)?;
+        self.noise.release(&theta, source)
+    }
+
+    /// The last iterate before its noise, and D2, in scaled units.
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the sensitivity.
+    ///
+    /// # Errors
+    /// As [`DescentPlan::release`].
+    pub fn non_private_point(
+        &self,
+        data: &BoundedData,
+        loss: &dyn Loss,
+        norm: &dyn Norm,
+    ) -> Result<(Vec<f64>, f64)> {
+        let theta = self.point(data, loss, norm, &mut |_, _| Ok(()))?;
+        Ok((theta, self.facts.sensitivity()))
+    }
+
+    fn point(
+        &self,
+        data: &BoundedData,
+        loss: &dyn Loss,
+        norm: &dyn Norm,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Vec<f64>> {
         let facts = &self.facts;
         let p = norm.n_features();
         let mut gradient = FineGradient::new(data, loss, facts.lipschitz, facts.n_samples);
@@ -141,7 +170,7 @@ impl DescentPlan {
             }
             progress(t + 1, facts.n_iter)?;
         }
-        self.noise.release(&theta, source)
+        Ok(theta)
     }
 }
 
@@ -162,7 +191,11 @@ impl DescentFacts {
             FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, self.columns);
         let update =
             2f64.powi(-50) * (size + self.step * (self.lipschitz * self.rows + self.ridge * size));
-        let prox = prox_error(self.columns, size);
+        let prox = if self.alpha > 0.0 {
+            self.prox_error * size
+        } else {
+            0.0
+        };
         let errors = 2.0 * (gradient + (update + prox) / self.step) * (1.0 + 1e-12);
         // sum_{t < T} (1 - eta mu)^t <= min(T, 1/(eta mu)).
         let contraction = self.step * self.ridge * (1.0 - 1e-12);
@@ -173,11 +206,4 @@ impl DescentFacts {
         };
         mul_up(mul_up(self.step, add_up(replaced, errors)), sum)
     }
-}
-
-/// Bound on the Euclidean float error of a closed-form prox at a point of size at most `size`: thresholds and levels are
-/// sums of at most p terms whose sizes sum to at most sqrt(p) size, an error of at most p sqrt(p) 2^-52 size in each entry.
-pub(in crate::privacy) fn prox_error(columns: usize, size: f64) -> f64 {
-    let p = columns as f64;
-    (p + 16.0) * p * 2f64.powi(-52) * size
 }

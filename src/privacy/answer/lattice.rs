@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
 use crate::privacy::calibrate::calibrate;
 use crate::privacy::event::Event;
@@ -32,8 +32,8 @@ pub enum OutputNoise {
 ///
 /// **Gamma**: theta + b with exact b is epsilon-DP. Floats give b' within e_b of b but with probability 1e-30
 /// ([`SphericalGamma::error`]), so theta + b' is a function of theta + b plus an error of at most e_b, which lattice Laplace
-/// noise for sqrt(p) 2 e_b/h + p covers with 1 % of epsilon. The 1e-30 is less than the last digit of delta: the callers
-/// calibrate to the float below delta.
+/// noise for sqrt(p) 2 e_b/h + p covers with 1 % of epsilon. The sum is rounded exactly, but for 2^-53 of a unit. The 1e-30
+/// costs a delta of 1e-30 (1 + e^epsilon), which must not exceed the delta of the release.
 #[derive(Debug, Clone)]
 pub(super) struct LatticeNoise {
     lattice: f64,
@@ -89,11 +89,19 @@ impl LatticeNoise {
                 })
             }
             OutputNoise::Gamma => {
+                if GAMMA_FAILURE * (1.0 + epsilon.exp()) > delta {
+                    return Err(Error::invalid(
+                        "delta",
+                        "must be at least 1e-30 (1 + exp(epsilon)) for gamma noise, whose floats are off with probability \
+                         1e-30",
+                    ));
+                }
                 let pure = GAMMA_SHARES.0 * epsilon;
                 let size = div_up(sensitivity, pure);
                 let error = SphericalGamma::new(columns, size)?.error(GAMMA_FAILURE)?;
                 let lattice = power_of_two_below(sensitivity / p / 1e6);
-                let units = l1(mul_up(2.0, error), lattice);
+                // Rounding theta + b: half a unit and 2^-53 on either side.
+                let units = add_up(l1(mul_up(2.0, error), lattice), p * 2f64.powi(-52));
                 let scale = div_up(units, GAMMA_SHARES.1 * epsilon);
                 DiscreteLaplace::new(scale)?;
                 Ok(Self {
@@ -151,7 +159,9 @@ impl LatticeNoise {
             }
             Law::Gamma(size, scale) => {
                 let b = SphericalGamma::new(theta.len(), size)?.draw(source)?;
-                let units = units(&mut theta.iter().zip(&b).map(|(t, b)| t + b));
+                let units: Vec<i64> = (theta.iter().zip(&b))
+                    .map(|(t, b)| round_sum(t / self.lattice, b / self.lattice))
+                    .collect();
                 integer_law::add(&DiscreteLaplace::new(scale)?, source, &units)?
             }
         };
@@ -162,7 +172,88 @@ impl LatticeNoise {
     }
 }
 
+/// a + b rounded to an integer: within 1/2 + 2^-53 of the exact sum, however large its parts are. The fractions are exact.
+fn round_sum(a: f64, b: f64) -> i64 {
+    let (whole_a, whole_b) = (a.round(), b.round());
+    let rest = ((a - whole_a) + (b - whole_b)).round();
+    (whole_a as i64)
+        .saturating_add(whole_b as i64)
+        .saturating_add(rest as i64)
+}
+
 /// The largest power of two at most x: products with it are exact.
 pub(super) fn power_of_two_below(x: f64) -> f64 {
     2f64.powi(x.log2().floor() as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_costs_one_unit_an_entry() {
+        for columns in [1, 9, 400] {
+            let p = columns as f64;
+            let noise = LatticeNoise::new(OutputNoise::Gaussian, 0.3, columns, 1.0, 1e-6).unwrap();
+            let (Event::Gaussian { sensitivity, sigma }, 1) = noise.events()[0] else {
+                panic!("one Gaussian event");
+            };
+            assert!(sensitivity >= 0.3 / noise.lattice + p.sqrt());
+            assert!(sensitivity <= 0.3 / noise.lattice * 1.002);
+            assert_eq!(noise.scale(columns), sigma * noise.lattice);
+            let noise = LatticeNoise::new(OutputNoise::Laplace, 0.3, columns, 1.0, 1e-6).unwrap();
+            let (Event::Laplace { sensitivity, .. }, 1) = noise.events()[0] else {
+                panic!("one Laplace event");
+            };
+            assert!(sensitivity >= p.sqrt() * 0.3 / noise.lattice + p);
+        }
+    }
+
+    /// theta plus noise of the stated standard deviation, in the units of theta, on multiples of the lattice.
+    #[test]
+    fn releases_are_in_the_units_of_theta() {
+        let theta = [1.25, -300.0, 1e-3, 0.0];
+        for law in [
+            OutputNoise::Gaussian,
+            OutputNoise::Laplace,
+            OutputNoise::Gamma,
+        ] {
+            let noise = LatticeNoise::new(law, 0.02, 4, 0.7, 1e-6).unwrap();
+            let mut source = Source::seeded(7);
+            let (draws, scale) = (4000, noise.scale(4));
+            let (mut mean, mut square) = ([0.0; 4], 0.0);
+            for _ in 0..draws {
+                let released = noise.release(&theta, &mut source).unwrap();
+                for ((mean, released), theta) in mean.iter_mut().zip(&released).zip(&theta) {
+                    assert_eq!((released / noise.lattice).fract(), 0.0);
+                    *mean += (released - theta) / f64::from(draws);
+                    square += (released - theta).powi(2) / f64::from(4 * draws);
+                }
+            }
+            assert!(
+                mean.iter()
+                    .all(|m| m.abs() < 5.0 * scale / f64::from(draws).sqrt()),
+                "{law:?}"
+            );
+            assert!(
+                (square.sqrt() / scale - 1.0).abs() < 0.1,
+                "{law:?} {} {scale}",
+                square.sqrt()
+            );
+        }
+    }
+
+    #[test]
+    fn sums_are_rounded_exactly() {
+        assert_eq!(
+            round_sum(9_007_199_254_740_992.0, 0.75),
+            9_007_199_254_740_993
+        );
+        assert_eq!(
+            round_sum(2_251_799_813_685_248.5, 0.25),
+            2_251_799_813_685_249
+        );
+        assert_eq!(round_sum(-2.6, 0.9), -2);
+        assert_eq!(round_sum(1e300, -3.0), i64::MAX - 3);
+    }
 }

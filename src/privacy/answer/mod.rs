@@ -3,15 +3,22 @@
 mod chosen_vertex;
 mod dual_iterates;
 mod early_stopped;
+mod entropic_minimum;
+mod feature_ranges;
 mod lattice;
 mod noisy_gradient;
 mod noisy_minimiser;
 mod permuted_descent;
+mod running_softmax;
+mod softmax_sample;
 
 pub use chosen_vertex::{SelectionNoise, SelectionPlan, VertexSelector};
 pub use dual_iterates::{DualIterates, DualPlan};
 pub use early_stopped::{DescentFacts, DescentPlan};
+pub use feature_ranges::{RangePlan, Ranges};
 pub use lattice::OutputNoise;
 pub use noisy_gradient::{GradientPlan, NoisyGradient};
-pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation};
+pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation, TiltNoise};
 pub use permuted_descent::{PermutedFacts, PermutedPlan};
+pub use running_softmax::{RunningPlan, RunningSoftmax};
+pub use softmax_sample::{SmoothLoss, SoftmaxPlan, SoftmaxSampler, stability};

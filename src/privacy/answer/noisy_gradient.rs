@@ -186,3 +186,44 @@ impl<'a> NoisyGradient<'a> {
         (vec![(self.plan.event, self.spent)], self.source.is_secure())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::event::Adjacency;
+    use crate::privacy::schema::{Bounds, Geometry, Target};
+
+    /// Where the noise is so large that entries are floored to a coarser lattice, the sensitivity pays sqrt(p) units for it.
+    #[test]
+    fn flooring_costs_the_root_of_the_columns() {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema =
+            Schema::new(99, bounds, Geometry::Uncentred, Target::Classes, true, None).unwrap();
+        let lattice = DerivativeLattice::new(1.0).unwrap();
+        let contribution = Contribution {
+            derivative: lattice.bound(),
+            adjacency: Adjacency::ReplaceOne,
+            records_per_person: 1,
+        };
+        let exact = contribution.euclidean(99, None, true).unwrap() as f64;
+        for multiplier in [0.01, 1.0, 1e3, 1e6, 1e9] {
+            let plan = GradientPlan::new(&schema, contribution, lattice, multiplier).unwrap();
+            let unit = 2f64.powi(plan.shift as i32);
+            let floored = if plan.shift > 0 { 10.0 } else { 0.0 };
+            assert!(plan.sensitivity() >= exact / unit + floored);
+            assert!(plan.sigma() >= multiplier * plan.sensitivity());
+            let scale = plan.sigma() * plan.unit();
+            let ideal = multiplier * exact / (lattice.scale() * f64::from(MAX_FEATURE));
+            assert!((1.0..1.1).contains(&(scale / ideal)), "{multiplier}");
+        }
+        assert!(
+            GradientPlan::new(&schema, contribution, lattice, 1e9)
+                .unwrap()
+                .shift
+                > 0
+        );
+    }
+}

@@ -117,6 +117,33 @@ impl PermutedPlan {
         progress: &mut dyn FnMut(usize, usize) -> Result<()>,
     ) -> Result<Vec<f64>> {
         Budget::new(self.events()).spend_all(self.events())?;
+        let theta = self.point(data, loss, source, progress)?;
+        self.noise.release(&theta, source)
+    }
+
+    /// The last iterate before its noise under the permutations of `source`, and D2, in scaled units.
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the sensitivity.
+    ///
+    /// # Errors
+    /// As [`PermutedPlan::release`].
+    pub fn non_private_point(
+        &self,
+        data: &BoundedData,
+        loss: &dyn Loss,
+        source: &mut Source,
+    ) -> Result<(Vec<f64>, f64)> {
+        let theta = self.point(data, loss, source, &mut |_, _| Ok(()))?;
+        Ok((theta, self.facts.sensitivity()))
+    }
+
+    fn point(
+        &self,
+        data: &BoundedData,
+        loss: &dyn Loss,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Vec<f64>> {
         source.renew_after_fork()?;
         let facts = &self.facts;
         let n = data.n_records();
@@ -147,7 +174,7 @@ impl PermutedPlan {
             }
             progress(pass + 1, facts.passes)?;
         }
-        self.noise.release(&theta, source)
+        Ok(theta)
     }
 }
 
@@ -166,7 +193,7 @@ impl PermutedFacts {
 
     /// T.
     fn steps(&self) -> f64 {
-        (self.passes * self.n_samples.div_ceil(self.batch)) as f64
+        self.passes as f64 * self.n_samples.div_ceil(self.batch) as f64
     }
 
     /// D2, rounded up, the float errors of T steps on both sides included.

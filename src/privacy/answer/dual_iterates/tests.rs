@@ -15,6 +15,7 @@ fn facts(n: usize, p: usize, ridge: f64, adjacency: Adjacency) -> MinimiserFacts
         rows: (p as f64).sqrt(),
         ridge,
         alpha: 0.0,
+        prox_error: 0.0,
         n_samples: n,
         columns: p,
         adjacency,

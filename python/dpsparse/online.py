@@ -1,0 +1,199 @@
+"""Private online learning over the probability simplex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsparse import _core
+from dpsparse._core import Certificate, InvalidArgumentError, InvalidDataError
+from dpsparse._validation import number, positive_integer
+from dpsparse.estimators._validation import seed
+
+__all__ = ["PrivateOnlineSimplex"]
+
+
+class PrivateOnlineSimplex:
+    """Follow the regularised leader over the simplex, with differential privacy for every round's costs.
+
+    Each round: play :attr:`weights`, see a vector of costs, call :meth:`update`. The next weights are a vertex of the
+    simplex, drawn with probability proportional to exp(-(summed costs)/lambda), exactly. Costs are minimised.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter of all rounds together, positive.
+    delta : float
+        Privacy parameter of all rounds together, in (0, 1).
+    horizon : int
+        Number of updates that the budget holds (public). One more raises ``BudgetExceededError``.
+    n_features : int
+        Number of features.
+    bound : float
+        Public bound on the absolute value of a cost. Larger costs are clipped, silently: an error would tell.
+    adjacency : {"replace-one", "add-remove"}, default "replace-one"
+        What is protected: the costs of one round against any others, or (at half the noise) against zeros.
+    random_state : None, int, RandomState or Generator, default None
+        None: randomness from the operating system. Anything else makes the stream reproducible and **not private**.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If a parameter is out of its domain.
+
+    Notes
+    -----
+    Every draw has a privacy loss of range 4 bound/lambda (2 bound/lambda under add-remove); lambda is the least for
+    which the accountant admits ``horizon`` of them. Costs are rounded to 2**-30 of the bound, so that sums are exact.
+
+    **Copies.** The running sum of the costs is private data. It is part of pickles and of :meth:`to_secret_json`: keep
+    both as you keep the costs. Copies go on with the rounds counted so far, and :attr:`certificate_` of each counts its
+    own rounds only: continue one copy. Rounds that two copies see cost twice.
+
+    References
+    ----------
+    Jain & Thakurta (2014), section 5.2; MECHANISMS M2, M9.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateOnlineSimplex
+    >>> learner = PrivateOnlineSimplex(2.0, 1e-6, horizon=500, n_features=3, bound=1.0, random_state=0)
+    >>> for _ in range(500):
+    ...     learner.update([0.9, -0.9, 0.5])
+    >>> learner.weights.tolist(), learner.round, learner.certificate_.verify()
+    ([0.0, 1.0, 0.0], 500, True)
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        horizon: int,
+        n_features: int,
+        bound: float,
+        adjacency: str = "replace-one",
+        random_state: Any = None,
+    ) -> None:
+        if not isinstance(adjacency, str):
+            raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
+        self._stream = _core.OnlineSimplex(
+            number("epsilon", epsilon),
+            number("delta", delta),
+            horizon=positive_integer("horizon", horizon),
+            n_features=positive_integer("n_features", n_features),
+            bound=number("bound", bound),
+            adjacency=adjacency,
+            seed=seed(random_state),
+        )
+
+    @property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """The current vertex, an array of shape (n_features,) with a single 1; unchanged until the next update."""
+        weights = np.zeros(self._stream.n_features)
+        weights[self._stream.vertex] = 1.0
+        return weights
+
+    @property
+    def round(self) -> int:
+        """Updates so far."""
+        return self._stream.round
+
+    @property
+    def horizon(self) -> int:
+        """Updates that the budget holds."""
+        return self._stream.horizon
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self._stream.n_features
+
+    @property
+    def regularisation(self) -> float:
+        """Temperature lambda of the softmax, in the units of the costs."""
+        return self._stream.regularisation
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What the rounds so far cost and assumed: one event per update."""
+        return self._stream.certificate
+
+    def update(self, cost_vector: npt.ArrayLike) -> None:
+        """Take the costs of one round, and draw the weights of the next.
+
+        Parameters
+        ----------
+        cost_vector : array-like of shape (n_features,)
+            Costs of the round; entries beyond ``bound`` are clipped.
+
+        Raises
+        ------
+        BudgetExceededError
+            Past the horizon. Nothing changes.
+        InvalidDataError
+            For a vector of another shape, or entries that are not finite numbers. Nothing is spent.
+        """
+        try:
+            costs = np.asarray(cost_vector)
+        except (TypeError, ValueError, OverflowError):
+            costs = np.empty((0, 0))
+        if costs.ndim != 1 or costs.dtype.kind not in "fiu":  # outside the except clause: nothing is chained
+            raise InvalidDataError("cost_vector must be a one-dimensional array of real numbers")
+        self._stream.update(np.ascontiguousarray(costs, dtype=np.float64))
+
+    def regret_bound(self) -> float:
+        """Bound the expected regret of the whole horizon, before any cost.
+
+        Returns
+        -------
+        float
+            lambda ln(n_features) + horizon bound**2/(2 lambda), and horizon bound/2**29 for the rounding of costs:
+            bound (12) of the paper with its constants. It holds for costs that do not see the current weights
+            beforehand, counted as clipped.
+        """
+        return self._stream.regret_bound()
+
+    def to_secret_json(self) -> str:
+        """Save the whole state, private data included: **not a release**, never publish it.
+
+        Returns
+        -------
+        str
+            JSON for :meth:`from_secret_json`. It holds the running sum of the costs.
+        """
+        return self._stream.to_secret_json()
+
+    @classmethod
+    def from_secret_json(cls, text: str) -> Self:
+        """Go on from a saved state, its rounds counted.
+
+        Parameters
+        ----------
+        text : str
+            What :meth:`to_secret_json` returned.
+
+        Returns
+        -------
+        PrivateOnlineSimplex
+            A learner whose certificate records that it was restored. A seeded one goes on as the original would.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For anything else.
+        """
+        if not isinstance(text, str):
+            raise InvalidArgumentError("text must be what to_secret_json returned")
+        learner = cls.__new__(cls)
+        learner._stream = _core.OnlineSimplex.from_secret_json(text)
+        return learner
+
+    def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]:
+        return type(self).from_secret_json, (self.to_secret_json(),)
+
+    def __repr__(self) -> str:
+        return f"PrivateOnlineSimplex(round {self.round} of {self.horizon}, {self.n_features} features)"

@@ -1,0 +1,304 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::minimiser::{assumptions, check_reviewed};
+use crate::error::{Error, Result};
+use crate::mechanism::defaults::{
+    LEAST_RIDGE, SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR, SELECT_SHARE, SELECT_SIZE,
+    SELECT_STEP,
+};
+use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::numeric::directed::sqrt_up;
+use crate::numeric::kernel::MAX_FEATURE;
+use crate::polytope::{Polytope, Structure};
+use crate::privacy::answer::{
+    MinimiserFacts, MinimiserPlan, SelectionNoise, SelectionPlan, VertexSelector,
+};
+use crate::privacy::calibrate::rho_from_epsilon;
+use crate::privacy::event::Event;
+use crate::privacy::noise::source::Source;
+use crate::privacy::sensitivity::Contribution;
+use crate::privacy::{BoundedData, Geometry, Target};
+
+/// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation on them
+/// alone (MECHANISMS M10).
+///
+/// Each selection is an exponential mechanism on the integer gradient at the present coefficients, which then move a fixed
+/// step along what was selected (private forward stagewise selection: re-scoring matters, since features overlap in what
+/// they explain). The refit is in k dimensions, where its noise no longer grows with p. The intercept is a candidate that is
+/// never used up: a step may go to it, so that unbalanced classes do not make every feature look useful; it is always
+/// refitted.
+///
+/// **Neighbours**: replace-one or add-remove. **Privacy**: k bounded-range events, one objective perturbation and one small
+/// Gaussian event, composed adaptively by Renyi divergence: which features the refit uses is public once they are selected.
+/// **Needs** a catalogued Lipschitz loss. Norms: "l1" (features) and disjoint groups.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SelectRefit {
+    /// k: features, or groups; None: a public rule.
+    pub n_selected: Option<usize>,
+    /// Share of the zCDP budget that selection spends; None: a public constant.
+    pub share: Option<f64>,
+    /// Ridge of the refit in scaled units; None: the public rule of objective perturbation.
+    pub ridge: Option<f64>,
+}
+
+#[derive(Debug)]
+struct SelectRefitPlan {
+    problem: Problem,
+    polytope: Arc<dyn Polytope>,
+    /// None where everything is selected anyway.
+    selection: Option<SelectionPlan>,
+    refit: MinimiserPlan,
+    n_selected: usize,
+    ridge: f64,
+    delta: f64,
+    noise_scale: f64,
+}
+
+impl Mechanism for SelectRefit {
+    fn geometry(
+        &self,
+        domain: &Domain,
+        intercept: bool,
+        row_norm: Option<f64>,
+    ) -> Result<Geometry> {
+        if row_norm.is_some() {
+            return Err(Error::invalid(
+                "row_norm",
+                "is not used by select-refit; leave it at None",
+            ));
+        }
+        if !matches!(domain, Domain::L1 | Domain::Groups(_)) {
+            return Err(Error::invalid(
+                "norm",
+                "must be \"l1\" or DisjointGroups(...) for select-refit",
+            ));
+        }
+        Ok(if intercept {
+            Geometry::Centred
+        } else {
+            Geometry::Uncentred
+        })
+    }
+
+    fn margin_bound(&self, _: &Domain, _: usize, _: bool, _: Target) -> Result<f64> {
+        Ok(1.0) // users' own losses are refused by the plan
+    }
+
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        let delta = problem.validate()?;
+        check_reviewed(&problem, domain)?;
+        let Some(lipschitz) = problem.loss.lipschitz() else {
+            return Err(Error::UnsoundMechanism(
+                "select-refit refits by objective perturbation, for which the squared loss has no Lipschitz constant \
+                 (MECHANISMS M8); use loss=\"huber\""
+                    .into(),
+            ));
+        };
+        let n_features = problem.schema.n_features();
+        let polytope =
+            domain.polytope(n_features, problem.schema.has_intercept(), Some(1.0), 1.0)?;
+        let candidates = match polytope.structure() {
+            Structure::Groups(groups) => groups.len() - usize::from(problem.schema.has_intercept()),
+            _ => n_features,
+        };
+        let largest = match polytope.structure() {
+            Structure::Groups(groups) => groups.iter().map(Vec::len).max().unwrap_or(1),
+            _ => 1,
+        };
+        let rho = rho_from_epsilon(problem.epsilon, delta)?;
+        let share = self.share.unwrap_or(SELECT_SHARE);
+        if !(share > 0.0 && share < 1.0) {
+            return Err(Error::invalid("share", "must lie strictly between 0 and 1"));
+        }
+        let strength = problem.n_samples as f64 * rho.sqrt() / largest as f64;
+        let n_selected = match self.n_selected {
+            Some(k) if k == 0 || k > candidates => {
+                return Err(Error::invalid(
+                    "n_selected",
+                    format!("must be between 1 and the number of candidates, {candidates}"),
+                ));
+            }
+            Some(k) => k,
+            None => ((SELECT_SIZE * strength.sqrt()).round() as usize).clamp(1, candidates),
+        };
+        let lattice = problem.derivative_lattice()?;
+        let contribution = Contribution {
+            derivative: lattice.bound(),
+            adjacency: problem.adjacency,
+            records_per_person: problem.records_per_person as u64,
+        };
+        // k selections of epsilon0^2/8 each take the share.
+        let epsilon0 = (8.0 * share * rho / n_selected as f64).sqrt();
+        let selection = if n_selected < candidates {
+            Some(SelectionPlan::new(
+                polytope.as_ref(),
+                &problem.schema,
+                contribution,
+                lattice,
+                SelectionNoise::Exponential { epsilon0 },
+            )?)
+        } else {
+            None
+        };
+        let refitted = (n_selected * largest).min(n_features);
+        let intercept = usize::from(problem.schema.has_intercept());
+        let rows = sqrt_up((refitted + intercept) as f64);
+        let smoothness = problem.loss.smoothness();
+        let ridge = match self.ridge {
+            Some(ridge) => ridge,
+            None => {
+                let kappa = (SELECT_CURVATURE_SHARE * problem.epsilon).exp_m1();
+                let rule = SELECT_RIDGE_FACTOR / (problem.n_samples as f64 * kappa);
+                rule.max(LEAST_RIDGE) * smoothness * rows * rows
+            }
+        };
+        if !(ridge.is_finite() && ridge > 0.0) {
+            return Err(Error::invalid("ridge", "must be positive and finite"));
+        }
+        let facts = MinimiserFacts {
+            lipschitz,
+            smoothness,
+            rows,
+            ridge,
+            alpha: 0.0,
+            prox_error: 0.0,
+            n_samples: problem.n_samples,
+            columns: refitted + intercept,
+            adjacency: problem.adjacency,
+            records_per_person: problem.records_per_person,
+        };
+        let companions: Vec<(Event, u64)> = (selection.iter())
+            .map(|selection| (*selection.event(), n_selected as u64))
+            .collect();
+        let refit = MinimiserPlan::objective_beside(facts, &companions, problem.epsilon, delta)?;
+        Ok(Box::new(SelectRefitPlan {
+            noise_scale: refit.tilt_scale().max(refit.output_scale()),
+            problem,
+            polytope,
+            selection,
+            refit,
+            n_selected,
+            ridge,
+            delta,
+        }))
+    }
+}
+
+impl Plan for SelectRefitPlan {
+    fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    fn describe(&self) -> String {
+        let what = match self.polytope.structure() {
+            Structure::Groups(_) => "groups",
+            _ => "features",
+        };
+        format!(
+            "select-refit: {} {what} by exact selection, then objective-perturbation with ridge {:.6}",
+            self.n_selected, self.ridge
+        )
+    }
+
+    fn certified(&self) -> bool {
+        true
+    }
+
+    fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    fn n_iter(&self) -> usize {
+        self.n_selected + 1
+    }
+
+    fn events(&self) -> Vec<(Event, u64)> {
+        let selection = self.selection.iter();
+        let selections = selection.map(|selection| (*selection.event(), self.n_selected as u64));
+        selections
+            .chain(self.refit.events().iter().copied())
+            .collect()
+    }
+
+    fn noise_scale(&self) -> f64 {
+        self.noise_scale
+    }
+
+    fn predicted_excess_risk(&self) -> f64 {
+        // The refit's own, k dimensions of tilt noise against the ridge and the curvature of the loss.
+        let columns = self.n_selected as f64 + 1.0;
+        let curvature = self.problem.loss.smoothness() * self.problem.curvature() + self.ridge;
+        0.5 * columns * self.noise_scale.powi(2) / curvature
+    }
+
+    fn assumptions(&self) -> Vec<String> {
+        assumptions(self.problem.adjacency)
+    }
+
+    fn execute(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Outcome> {
+        let loss = self.problem.loss.as_ref();
+        let p = self.problem.schema.n_features();
+        let features: Vec<u32> = match &self.selection {
+            None => (0..p as u32).collect(),
+            Some(selection) => self.select(selection, data, source, progress)?,
+        };
+        let refitted = self
+            .refit
+            .release_restricted(data, &features, loss, source, &mut || {
+                progress(self.n_selected, self.n_selected + 1)
+            })?;
+        progress(self.n_selected + 1, self.n_selected + 1)?;
+        let mut scaled = vec![0.0; data.n_columns()];
+        for (&j, &theta) in features.iter().zip(&refitted) {
+            scaled[j as usize] = theta;
+        }
+        if self.problem.schema.has_intercept() {
+            scaled[self.problem.schema.n_features()] = refitted[features.len()];
+        }
+        Ok(Outcome {
+            scaled,
+            events: self.events(),
+            secure: source.is_secure(),
+        })
+    }
+}
+
+impl SelectRefitPlan {
+    /// The selected features, ascending.
+    fn select(
+        &self,
+        selection: &SelectionPlan,
+        data: &BoundedData,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Vec<u32>> {
+        let loss = self.problem.loss.as_ref();
+        let (count, p) = (self.n_selected as u64, self.problem.schema.n_features());
+        let polytope = self.polytope.as_ref();
+        let mut selector = VertexSelector::new(data, loss, polytope, selection, count, source)?;
+        let mut selected = BTreeSet::new();
+        // Margins are integers; one unit of a coefficient is SELECT_STEP.
+        let unit = SELECT_STEP / f64::from(MAX_FEATURE);
+        for k in 0..self.n_selected {
+            let vertex = selector.choose(unit)?;
+            let features = vertex.iter().map(|&(j, _)| j);
+            let features: Vec<u32> = features.filter(|&j| (j as usize) < p).collect();
+            selected.extend(features.iter().copied());
+            if k + 1 < self.n_selected {
+                selector.retire(&features)?;
+                selector.advance(&vertex, 1);
+            }
+            progress(k + 1, self.n_selected + 1)?;
+        }
+        Ok(selected.into_iter().collect())
+    }
+}
