@@ -63,7 +63,9 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ),
         (
             "privacy",
-            &["error", "numeric", "loss", "polytope", "prox", "solver"],
+            &[
+                "error", "numeric", "loss", "polytope", "prox", "norm", "solver",
+            ],
         ),
         (
             "mechanism",

@@ -102,7 +102,7 @@ def test_every_norm_reaches_the_minimum(name, variant):
     else:
         output = OutputPerturbation(alpha=alpha, ridge=ridge)
         best = objective(classifier(output, epsilon=SURE, norm=NORMS[name]).fit(X, Y).coef_.ravel())
-    assert -1e-4 < reached - best < 4e-3 * best  # the references have noise too
+    assert -1e-4 < reached - best < 2e-3 * best  # the references have noise too
 
 
 def test_the_intercept_is_a_column_under_the_ridge_and_not_in_the_ball():
@@ -183,21 +183,11 @@ def test_the_mean_of_the_iterates_is_free():
 
 
 def test_the_selection_pays_for_its_release():
-    """Eq. (13) reads the data: a Gaussian event stands beside the choices, with more noise than a mean has."""
+    """Eq. (13) reads the data: the certificate holds a Gaussian event beside those of the choices."""
     plans = {v: classifier(DualFrankWolfe(v, n_iter=5, alpha=0.05, ridge=0.2)).plan(400, 6) for v in VARIANTS}
     kinds = {v: [type(event) for event, _ in plan.events] for v, plan in plans.items()}
     assert kinds["selection"] == [ZeroConcentratedEvent, GaussianEvent]
     assert kinds["noisy-iterates"] == [GaussianEvent]
-
-
-def test_a_cut_pays_its_own_cost():
-    """One edge of weight w costs (eta w)^2 |d|_2^2, twice what a group of two costs: eta is smaller by sqrt(2)."""
-    # Planned rho is the same; what tells them apart is the law, enumerated in the crate's tests of `minkowski`.
-    edge = sf.GraphCut([(0, 1)], n_features=2)
-    group = sf.GroupCover([[0, 1]], n_features=2)
-    mechanism = DualFrankWolfe("selection", n_iter=5, alpha=0.05, ridge=0.2)
-    rhos = [classifier(mechanism, norm=f).plan(400, 2).events[0][0].rho for f in (edge, group)]
-    assert abs(rhos[0] / rhos[1] - 1) < 1e-6
 
 
 def test_the_squared_loss_takes_its_bound_from_the_ridge_and_the_ball():

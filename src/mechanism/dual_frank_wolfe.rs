@@ -7,7 +7,7 @@ use super::minkowski::summands;
 use super::output_perturbation::default_ridge;
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
-    DUAL_CURVATURE, DUAL_RELEASE_SHARE, DUAL_STEPS, DUAL_WIDTH_SAMPLES,
+    DUAL_RELEASE_SHARE, DUAL_RIDGE_FACTOR, DUAL_STEPS, DUAL_WIDTH_SAMPLES,
 };
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
@@ -56,7 +56,7 @@ pub struct DualFrankWolfe {
     pub n_iter: Option<usize>,
     /// alpha in scaled units; must be given.
     pub alpha: Option<f64>,
-    /// Ridge in scaled units; None: the public rule of output perturbation.
+    /// Ridge in scaled units; None: a public rule.
     pub ridge: Option<f64>,
     /// tau of a prox that follows the release (post-processing), in scaled units; None: 0.
     pub threshold: Option<f64>,
@@ -127,9 +127,9 @@ impl Mechanism for DualFrankWolfe {
         Ok(1.0) // users' own losses are refused by the plan
     }
 
-    /// T minimises what Frank-Wolfe leaves after T steps, 2 C/(T + 2) with C = c (2 |K|)^2/ridge (KD Theorem 2; c tuned, the
-    /// worst case is 1), plus the noise in a step, sigma sqrt(T) width(K), sigma the noise of one release with the whole
-    /// budget.
+    /// T minimises what Frank-Wolfe leaves after T steps, 2 C/(T + 2) with C = (2 |K|)^2/ridge (KD Theorem 2), plus the noise in
+    /// a step, sigma sqrt(T) width(K), sigma the noise of one release with the whole budget. On a9a (l1 and groups, epsilon 1
+    /// and 4) the T that it gives are within a factor of 3 of the best of 2, 5, 15, 50 and 150, and the objective is flat there.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let delta = problem.validate()?;
         let alpha = match self.alpha {
@@ -157,7 +157,7 @@ impl Mechanism for DualFrankWolfe {
         let norm = domain.norm(problem.schema.n_features())?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,
-            None => default_ridge(&problem, OutputNoise::Gaussian, delta),
+            None => DUAL_RIDGE_FACTOR * default_ridge(&problem, OutputNoise::Gaussian, delta),
         };
         let (radius, width) = dual_ball(&norm)?;
         let (reach, width) = (alpha * radius * (1.0 + 1e-9), alpha * width);
@@ -175,7 +175,7 @@ impl Mechanism for DualFrankWolfe {
         };
         let epsilon = problem.epsilon;
         let one = DualPlan::noisy_iterates(facts, reach, 1, epsilon, delta)?.output_scale();
-        let curvature = DUAL_CURVATURE * (2.0 * reach).powi(2) / ridge;
+        let curvature = (2.0 * reach).powi(2) / ridge;
         // A greedy vertex moves the score by the noise times the width once: it is not the best of noisy scores.
         let excess = |t: f64| frank_wolfe_excess(curvature, t, one * t.sqrt() * width);
         let n_iter = (self.n_iter).unwrap_or_else(|| {

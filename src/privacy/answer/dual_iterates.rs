@@ -115,7 +115,7 @@ impl DualPlan {
                 (Event::gaussian(1.0, div_up(1.0, ratio(rho)))?, 1),
             ])
         };
-        let rho = calibrate_events(events, epsilon, delta, (1e-12, 1e5))?;
+        let rho = calibrate_events(events, epsilon, delta, (1e-12, 1e9))?;
         let noise = Self::noise(&facts, sensitivity, div_up(1.0, ratio(rho)))?;
         let root = sqrt_up(n_features as f64);
         let lattice = power_of_two_below(sensitivity / root / FINENESS);
