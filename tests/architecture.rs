@@ -64,7 +64,14 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         (
             "privacy",
             &[
-                "error", "numeric", "loss", "polytope", "prox", "norm", "solver",
+                "error",
+                "numeric",
+                "loss",
+                "set_function",
+                "polytope",
+                "prox",
+                "norm",
+                "solver",
             ],
         ),
         (
