@@ -46,6 +46,11 @@ __all__ = [
     "rho_from_epsilon",
     "rounded_gaussian",
     "theorem_4_iterations",
+    "theory_gradient_excess",
+    "theory_iterations",
+    "theory_ridge_excess",
+    "theory_selection_excess",
+    "theory_suggested_alpha",
 ]
 
 class DpsparseError(ValueError): ...
