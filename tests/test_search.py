@@ -462,7 +462,7 @@ BAD = {
     "epsilon": [0, -1.0, np.nan, np.inf, "1", True, None, [1.0], 10**400],
     "delta": [0, 1.0, -1e-6, np.nan, "a", True],
     "n_candidates": [0, -1, 1.5, "2", True, 3],
-    "held_out": [0, 0.04, 0.51, 1.0, np.nan, "a", None, True],
+    "held_out": [0, 0.04, 0.46, 1.0, np.nan, "a", None, True],
     "selection_share": [0, 1.0, 0.5, -0.1, np.nan, "a", None],
     "refit_share": [-0.1, 1.0, 0.9, np.nan, "a", None],
     "random_state": ["a", -1, 1.5, object()],
@@ -518,8 +518,17 @@ def test_budgets_too_small_and_data_too_few():
     for n in (99, 801):
         with pytest.raises(InvalidDataError, match="add-remove"):
             PrivateSearchCV(far, GRID, delta=1e-6).fit(*data(n))
+    with pytest.raises(InvalidArgumentError, match="delta"):
+        PrivateSearchCV(far, GRID, delta=1e-25, held_out=0.45).plan(100, 3)
     for n in (100, 800):
         assert PrivateSearchCV(far, GRID, delta=1e-6).fit(*data(n)).certificate_.verify()
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 30.0, 1e3, 1e5])
+def test_budgets_of_every_size_are_kept(epsilon):
+    search = PrivateSearchCV(classifier(), GRID, epsilon=epsilon, random_state=0).fit(*data())
+    assert search.certificate_.verify()
+    assert search.certificate_.epsilon(1e-6) <= epsilon
 
 
 def test_sparse_records_that_a_later_candidate_refuses_cost_nothing(monkeypatch):

@@ -46,10 +46,12 @@ _NOT_SEARCHED = {
     "n_public": "it is a public fact",
     "records_per_person": "it is a public fact",
 }
-# Add-remove: a part of a random split is empty with probability below 2^-99; see PrivateSearchCV.
+# Add-remove: the training part of a random split is empty with probability below 2^-99; see PrivateSearchCV.
 _LEAST_RECORDS = 100
 _MOST_RECORDS = 8
 _EMPTY_PART = 1e-12
+# A choice of larger range is as good as certain.
+_MOST_CHOICE = 64.0
 # Steps of the search for a budget, and the share of it that is used at least where they do.
 _LEAST_STEPS, _MOST_STEPS, _CLOSE = 6, 20, 0.98
 
@@ -145,7 +147,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         How many settings to draw from ``param_grid``, without looking at the data and the same at each fit. None: the
         whole grid.
     held_out : float, default 0.2
-        Share of the records that are held out, between 0.05 and 0.5.
+        Share of the records that are held out, between 0.05 and 0.45.
     selection_share : float, default 0.1
         Share of the zero-concentrated budget for the choice.
     refit_share : float, default 0.5
@@ -197,9 +199,10 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
        refit: the largest zCDP parameter of any, and, where a refit perturbs its objective, an objective-perturbation
        event of the largest ratio M and the largest ln(1 + kappa) of any (both its curves rise in both). Given any
        choice the refit keeps these, so composition with them is adaptive.
-    4. Under add-remove a fit needs a record: the training part of n records is empty with probability at most
-       ``held_out**n``, below 2**-99 for the 100 records that the certificate assumes; the budget is met with a
-       relative 1e-12 of delta to spare.
+    4. Under add-remove a fit needs a record. A training part is empty with probability ``held_out**n``, at most
+       ``0.45**99`` for neighbours of the 100 records that the certificate assumes; times ``1 + exp(epsilon)`` that is
+       what it adds to delta, and a relative 1e-12 of delta is left for it. With at most 8 times ``n_public`` records
+       no training part can exceed the 16 times its own public number that some mechanisms take.
 
     No parallel composition of the two parts is used: it would save the choice's share only, and fail for people with
     records in both.
@@ -279,9 +282,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if n_train < 2:
             raise InvalidArgumentError(f"X has n_samples={n_samples}: a search needs at least 3 records")
         epsilon, delta = number("epsilon", self.epsilon), self._delta(n_samples)
-        target = delta if self.estimator.adjacency == "replace-one" else delta * (1.0 - _EMPTY_PART)
+        target = delta if self.estimator.adjacency == "replace-one" else _without_empty_parts(epsilon, delta, share)
         rho = rho_from_epsilon(epsilon, target)
-        choice = math.sqrt(8.0 * shares.selection * rho)
+        choice = min(math.sqrt(8.0 * shares.selection * rho), _MOST_CHOICE)
 
         # Candidates get equal shares of the Renyi divergence at the order at which such a zCDP budget is converted; a
         # rule only: what holds is the accountant's word on all events together.
@@ -464,8 +467,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _held_out_share(self) -> float:
         share = number("held_out", self.held_out)
-        if not 0.05 <= share <= 0.5:
-            raise InvalidArgumentError("held_out must lie between 0.05 and 0.5")
+        if not 0.05 <= share <= 0.45:
+            raise InvalidArgumentError("held_out must lie between 0.05 and 0.45")
         return share
 
     def _shares(self) -> _Shares:
@@ -638,6 +641,14 @@ def _dominating(options: Sequence[Events]) -> Events:
     if count:
         events.append((ObjectivePerturbationEvent(ratio, 1.0, curvature, adjacency), count))
     return events
+
+
+def _without_empty_parts(epsilon: float, delta: float, share: float) -> float:
+    """Return what is left of delta under add-remove, where a training part may be empty: see note 4."""
+    left = delta * (1.0 - _EMPTY_PART)
+    if delta - left < share ** (_LEAST_RECORDS - 1) * (1.0 + math.exp(min(epsilon, 700.0))):
+        raise InvalidArgumentError("delta is too small for a search under add-remove: take 1e-15 or more")
+    return left
 
 
 def _tuned(
