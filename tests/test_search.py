@@ -37,7 +37,9 @@ from dpsparse import (
     UnsoundMechanismError,
     _core,
 )
-from dpsparse.estimators import search as module
+from dpsparse.estimators._search_plan import accountant_of, dominating
+from dpsparse.estimators._search_split import Randomness
+from dpsparse.estimators._validation import records as parts
 from dpsparse.privacy import (
     Accountant,
     ExponentialEvent,
@@ -135,7 +137,7 @@ def test_storage_and_order_change_no_score():
     bounds = {"lower": np.array([-1.0]), "upper": np.array([2.0]), "y_bounds": None}
     reference = _core.HeldOut(x, y, **bounds).non_private_scores(models)
     for stored in (np.asfortranarray(x), sp.csr_matrix(x), sp.csc_matrix(x)):
-        again = _core.HeldOut(module.records(stored), y, **bounds).non_private_scores(models)
+        again = _core.HeldOut(parts(stored), y, **bounds).non_private_scores(models)
         np.testing.assert_array_equal(again, reference)
     order = rng.permutation(500)
     np.testing.assert_array_equal(_core.HeldOut(x[order], y[order], **bounds).non_private_scores(models), reference)
@@ -147,7 +149,7 @@ def test_storage_and_order_change_no_score():
 def test_replace_one_splits_have_a_fixed_size_and_cover_all_positions():
     held = np.zeros(40)
     for key in range(200):
-        train, out = module._Randomness(key).split(40, 8, 0.2, "replace-one")
+        train, out = Randomness(key).split(40, 8, 0.2, "replace-one")
         assert (len(train), len(out)) == (32, 8)
         assert sorted([*train, *out]) == list(range(40))
         held[out] += 1
@@ -159,7 +161,7 @@ def test_add_remove_splits_flip_one_coin_a_record():
     n, share = 400, 0.2
     sizes, pairs = [], 0
     for key in range(1000):
-        train, out = module._Randomness(key).split(n, 80, share, "add-remove")
+        train, out = Randomness(key).split(n, 80, share, "add-remove")
         assert sorted([*train, *out]) == list(range(n))
         sizes.append(len(out))
         pairs += 0 in out and 1 in out
@@ -272,14 +274,14 @@ def test_dominating_events_lie_above_every_option():
         adjacency = str(rng.choice(["replace-one", "add-remove"]))
         options = [option() for _ in range(3)]
         company = [(ExponentialEvent(0.2), 5)]
-        above = module._accountant([*company, *module._dominating(options)])
+        above = accountant_of([*company, *dominating(options)])
         for each in options:
-            below = module._accountant([*company, *each])
+            below = accountant_of([*company, *each])
             for delta in (1e-9, 1e-5, 1e-2):
                 assert above.epsilon(delta) >= below.epsilon(delta) * (1 - 1e-9)
-        same = module._dominating([options[0], list(options[0])])
+        same = dominating([options[0], list(options[0])])
         assert same == options[0]  # nothing adaptive: nothing is lost
-    assert module._dominating([]) == []
+    assert dominating([]) == []
 
 
 def test_an_unbounded_curve_of_objective_perturbation_rises_with_its_parameters():
@@ -291,9 +293,9 @@ def test_an_unbounded_curve_of_objective_perturbation_rises_with_its_parameters(
                 deltas = np.array(
                     [
                         [
-                            module._accountant(
-                                [*company, (ObjectivePerturbationEvent(m, 1.0, kl, adjacency), 1)]
-                            ).delta(epsilon)
+                            accountant_of([*company, (ObjectivePerturbationEvent(m, 1.0, kl, adjacency), 1)]).delta(
+                                epsilon
+                            )
                             for m, kl in row
                         ]
                         for row in grid

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,19 +15,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import _core
-from dpsparse._core import BudgetExceededError, InvalidArgumentError, InvalidDataError, Plan, UnsoundMechanismError
+from dpsparse._core import BudgetExceededError, InvalidArgumentError, InvalidDataError, Plan
 from dpsparse._validation import number, optional_number, pair, positive_integer
 from dpsparse.estimators._linear import encode_labels
+from dpsparse.estimators._search_plan import (
+    LEAST_RECORDS,
+    Events,
+    SearchPlan,
+    Shares,
+    dominating,
+    plan_search,
+    without_empty_parts,
+)
+from dpsparse.estimators._search_split import Randomness
 from dpsparse.estimators._validation import bound_arrays, records, seed, without_values
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
-from dpsparse.privacy import (
-    Accountant,
-    ExponentialEvent,
-    ObjectivePerturbationEvent,
-    ZeroConcentratedEvent,
-    epsilon_from_rho,
-    rho_from_epsilon,
-)
+from dpsparse.privacy import ExponentialEvent
 
 __all__ = ["PrivateSearchCV", "SearchPlan"]
 
@@ -46,67 +47,8 @@ _NOT_SEARCHED = {
     "n_public": "it is a public fact",
     "records_per_person": "it is a public fact",
 }
-# Add-remove: the training part of a random split is empty with probability below 2^-99; see PrivateSearchCV.
-_LEAST_RECORDS = 100
+# Add-remove: so many records per n_public at most; see note 4.
 _MOST_RECORDS = 8
-_EMPTY_PART = 1e-12
-# A choice of larger range is as good as certain.
-_MOST_CHOICE = 64.0
-# Steps of the search for a budget, and the share of it that is used at least where they do.
-_LEAST_STEPS, _MOST_STEPS, _CLOSE = 6, 20, 0.98
-
-Planned = TypeVar("Planned")
-Events: TypeAlias = list[tuple[Any, int]]
-
-
-@dataclass(frozen=True)
-class SearchPlan:
-    """What a search will do and cost, from public facts alone.
-
-    Parameters
-    ----------
-    candidates : tuple of dict
-        The parameters that are tried.
-    fits : tuple of Plan
-        How each candidate is fitted, on the training part.
-    refits : tuple of Plan
-        How each candidate would be fitted on all records if chosen; empty without a refit.
-    n_train, n_held_out : int
-        Sizes of the two parts (under add-remove: the expected ones, from ``n_public``).
-    selection_epsilon : float
-        Bounded range of the exponential mechanism that chooses.
-    events : tuple of (event, count)
-        Everything that the search spends: all fits, the choice, and events that dominate every possible refit.
-    epsilon, delta : float
-        The budget, which ``events`` keep.
-    """
-
-    candidates: tuple[dict[str, Any], ...]
-    fits: tuple[Plan, ...]
-    refits: tuple[Plan, ...]
-    n_train: int
-    n_held_out: int
-    selection_epsilon: float
-    events: tuple[tuple[Any, int], ...]
-    epsilon: float
-    delta: float
-
-    @property
-    def mechanism(self) -> str:
-        """The search in words."""
-        last = "a refit of the winner on all records" if self.refits else "no refit"
-        return (
-            f"search among {len(self.candidates)} candidates, chosen by held-out loss (exponential mechanism), {last}; "
-            f"candidates: {'; '.join(sorted({plan.mechanism for plan in self.fits}))}"
-        )
-
-
-class _Shares(NamedTuple):
-    """Shares of the zCDP budget, of sum 1."""
-
-    fits: float
-    selection: float
-    refit: float
 
 
 def _best_has(name: str) -> Callable[[Any], bool]:
@@ -282,55 +224,16 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if n_train < 2:
             raise InvalidArgumentError(f"X has n_samples={n_samples}: a search needs at least 3 records")
         epsilon, delta = number("epsilon", self.epsilon), self._delta(n_samples)
-        target = delta if self.estimator.adjacency == "replace-one" else _without_empty_parts(epsilon, delta, share)
-        rho = rho_from_epsilon(epsilon, target)
-        choice = min(math.sqrt(8.0 * shares.selection * rho), _MOST_CHOICE)
-
-        # Candidates get equal shares of the Renyi divergence at the order at which such a zCDP budget is converted; a
-        # rule only: what holds is the accountant's word on all events together.
-        order = 1.0 + math.sqrt(-math.log(delta) / rho)
-        levels: dict[tuple[int, int], float] = {}
-
-        def tuned(k: int, n: int, budget: float) -> Plan:
-            """Plan candidate k so that it costs its budget."""
-            start = levels.get((k, n), epsilon_from_rho(budget, delta) / math.sqrt(budget)) * math.sqrt(budget)
-            plan = _tuned(
-                lambda level: self._plan_of(settings[k], n, level, delta, n_features),
-                lambda plan: sum(count * event.renyi(order) for event, count in plan.events) / order,
-                start,
-                budget,
-                power=0.5,
-            )
-            levels[k, n] = plan.epsilon / math.sqrt(budget)  # where the next scale starts
-            return plan
-
-        def plans(scale: float) -> tuple[list[Plan], list[Plan]]:
-            each, last = scale * shares.fits * rho / len(settings), scale * shares.refit * rho
-            fits = [tuned(k, n_train, each) for k in range(len(settings))]
-            return fits, [tuned(k, n_samples, last) for k in range(len(settings))] if last > 0.0 else []
-
-        def events(fits: list[Plan], refits: list[Plan]) -> Events:
-            spent = [spent for plan in fits for spent in plan.events]
-            return [*spent, (ExponentialEvent(choice), 1), *_dominating([plan.events for plan in refits])]
-
-        def cost(both: tuple[list[Plan], list[Plan]]) -> float:
-            accountant = _accountant(events(*both))
-            least = accountant.epsilon(target)
-            return least if accountant.delta(epsilon) <= target else max(least, 1.02 * epsilon)
-
-        fits, refits = _tuned(plans, cost, 1.0, epsilon, power=2.0)
-        if not all(plan.certified for plan in fits):
-            raise UnsoundMechanismError("a search takes proved mechanisms only: leave out calibration='paper'")
-        return SearchPlan(
-            candidates=tuple(settings),
-            fits=tuple(fits),
-            refits=tuple(refits),
+        target = delta if self.estimator.adjacency == "replace-one" else without_empty_parts(epsilon, delta, share)
+        return plan_search(
+            settings,
+            lambda params, n, level: self._plan_of(params, n, level, delta, n_features),
             n_train=n_train,
             n_held_out=n_held_out,
-            selection_epsilon=choice,
-            events=tuple(_accountant(events(fits, refits)).events),
+            shares=shares,
             epsilon=epsilon,
             delta=delta,
+            target=target,
         )
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -359,9 +262,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         adjacency = reader.adjacency
         plan = self.plan(n_samples, n_features)
         most = _MOST_RECORDS * (plan.n_train + plan.n_held_out)
-        if adjacency == "add-remove" and not _LEAST_RECORDS <= n_samples <= most:
+        if adjacency == "add-remove" and not LEAST_RECORDS <= n_samples <= most:
             raise InvalidDataError(
-                f"a search under add-remove needs at least {_LEAST_RECORDS} records and at most {_MOST_RECORDS} times "
+                f"a search under add-remove needs at least {LEAST_RECORDS} records and at most {_MOST_RECORDS} times "
                 "n_public"
             )
         labels, targets = None, None
@@ -370,7 +273,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         else:
             targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         _check_storage(plan, reader, X)
-        randomness = _Randomness(seed(self.random_state))
+        randomness = Randomness(seed(self.random_state))
         train, held = randomness.split(n_samples, plan.n_held_out, self._held_out_share(), adjacency)
         lower, upper = bound_arrays(reader.bounds)
         y_bounds = None if labels is not None else pair("y_bounds", reader.y_bounds)
@@ -395,7 +298,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if plan.refits:
             winner = self._from_plan(params, plan.refits[best], randomness.next())
             coefficients, intercept = _fitted(winner, plan.refits[best], X, targets)
-            spent += _dominating([refit.events for refit in plan.refits])
+            spent += dominating([refit.events for refit in plan.refits])
         else:
             winner = self._from_plan(params, plan.fits[best], None)
             winner.n_iter_ = plan.fits[best].n_iter
@@ -471,13 +374,13 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise InvalidArgumentError("held_out must lie between 0.05 and 0.45")
         return share
 
-    def _shares(self) -> _Shares:
+    def _shares(self) -> Shares:
         selection, refit = number("selection_share", self.selection_share), number("refit_share", self.refit_share)
         if not 0.0 < selection < 1.0:
             raise InvalidArgumentError("selection_share must lie strictly between 0 and 1")
         if not (0.0 <= refit < 1.0 and selection + refit < 1.0):
             raise InvalidArgumentError("refit_share must be at least 0, and less than 1 together with selection_share")
-        return _Shares(1.0 - selection - refit, selection, refit)
+        return Shares(1.0 - selection - refit, selection, refit)
 
     def _delta(self, n_samples: int) -> float:
         delta = optional_number("delta", self.delta)
@@ -493,7 +396,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         texts = ["the candidates of the search were chosen without looking at the data"]
         if adjacency == "add-remove":
             texts.append(
-                f"there are at least {_LEAST_RECORDS} records, and at most {_MOST_RECORDS} times the public number"
+                f"there are at least {LEAST_RECORDS} records, and at most {_MOST_RECORDS} times the public number"
             )
         return texts
 
@@ -609,69 +512,6 @@ def _fitted(candidate: Any, plan: Plan, X: Any, targets: Any) -> tuple[npt.NDArr
     return coefficients, intercept
 
 
-def _accountant(events: Sequence[tuple[Any, int]]) -> Accountant:
-    accountant = Accountant()
-    for event, count in events:
-        accountant.add(event, count)
-    return accountant
-
-
-def _dominating(options: Sequence[Events]) -> Events:
-    """Events whose curves lie above those of each option, for a choice between them that depends on the data.
-
-    The same events whatever is chosen are themselves. Else the largest summed zCDP parameter stands for all events that
-    have one, and the largest ratio and curvature for an objective perturbation: its Renyi curve, kl + 2 a M**2 + ln(2
-    Phi(2 (a - 1) M))/(a - 1) or its half under add-remove, rises in both, and so does its tail curve, 2 H(epsilon - kl)
-    with H a Gaussian curve, where it claims anything; the region where it does shrinks in both (MECHANISMS M8).
-    """
-    if all(option == options[0] for option in options):
-        return list(options[0]) if options else []
-    rho, ratio, curvature, count = 0.0, 0.0, 0.0, 0
-    adjacency: Literal["replace-one", "add-remove"] = "replace-one"
-    for option in options:
-        objectives = [(e, n) for e, n in option if isinstance(e, ObjectivePerturbationEvent)]
-        others = _accountant([(e, n) for e, n in option if not isinstance(e, ObjectivePerturbationEvent)])
-        rho = max(rho, others.rho() or 0.0)  # None only for objective perturbations
-        count = max(count, sum(n for _, n in objectives))
-        for event, _ in objectives:
-            ratio = max(ratio, math.nextafter(event.lipschitz_norm / event.sigma, math.inf))
-            curvature = max(curvature, event.curvature_log)
-            adjacency = event.adjacency
-    events: Events = [(ZeroConcentratedEvent(rho), 1)] if rho > 0.0 else []
-    if count:
-        events.append((ObjectivePerturbationEvent(ratio, 1.0, curvature, adjacency), count))
-    return events
-
-
-def _without_empty_parts(epsilon: float, delta: float, share: float) -> float:
-    """Return what is left of delta under add-remove, where a training part may be empty: see note 4."""
-    left = delta * (1.0 - _EMPTY_PART)
-    if delta - left < share ** (_LEAST_RECORDS - 1) * (1.0 + math.exp(min(epsilon, 700.0))):
-        raise InvalidArgumentError("delta is too small for a search under add-remove: take 1e-15 or more")
-    return left
-
-
-def _tuned(
-    plan_of: Callable[[float], Planned], cost: Callable[[Planned], float], level: float, budget: float, power: float
-) -> Planned:
-    """Return a plan that costs about the budget, and not above it, where cost**power is about linear in the level."""
-    best: tuple[float, Planned] | None = None
-    over = math.inf  # least level seen to cost too much
-    for step in range(_MOST_STEPS):
-        planned = plan_of(level)
-        spent = cost(planned)
-        if spent > budget:
-            over = min(over, level)
-        elif best is None or level > best[0]:
-            best = level, planned
-        if best is not None and (step >= _LEAST_STEPS or _CLOSE * budget <= spent <= budget):
-            return best[1]
-        level *= ((1.0 + _CLOSE) / 2.0 * budget / spent) ** power
-        if best is not None and not best[0] < level < over:
-            level = math.sqrt(best[0] * over)
-    raise InvalidArgumentError("epsilon is too small for so many candidates: search fewer, or spend more")
-
-
 def _check_storage(plan: SearchPlan, reader: Any, X: Any) -> None:
     """Refuse what a later candidate would refuse, before the first one spends: it depends on how X is stored alone."""
     if not sp.issparse(X):
@@ -682,24 +522,3 @@ def _check_storage(plan: SearchPlan, reader: Any, X: Any) -> None:
         if params.get("scale", reader.scale) is not None:
             raise InvalidArgumentError("scale='private' needs dense X: scaling would fill the zeros of a sparse one")
         _core.check_storage(fitted, empty, target)
-
-
-class _Randomness:
-    """Keys for all random parts: None for the operating system's, or derived from a seed."""
-
-    def __init__(self, key: int | None) -> None:
-        self._draws = None if key is None else np.random.default_rng(key)
-
-    def next(self) -> int | None:
-        return None if self._draws is None else int(self._draws.integers(2**31 - 1))
-
-    def split(
-        self, n: int, n_held_out: int, share: float, adjacency: str
-    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Return positions for training and held out; see the notes of PrivateSearchCV for why this is private."""
-        if adjacency == "add-remove":
-            held = _core.bernoulli_exp(-math.log(share), n, self.next()).astype(bool)
-        else:
-            held = np.zeros(n, dtype=bool)
-            held[np.random.default_rng(self.next()).choice(n, n_held_out, replace=False)] = True
-        return np.flatnonzero(~held), np.flatnonzero(held)
