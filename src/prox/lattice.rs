@@ -4,13 +4,13 @@
 //! since it adds, subtracts and compares integers alone: levels are fractions and enter multiplied by the size of their
 //! piece. It ends whatever the numbers are, every cut making pieces smaller.
 //!
-//! **Error**, u = 2^-53, h the lattice, m the number of groups or edges. A prox does not expand, so rounding v costs
+//! **Error** ([`error`]), u = 2^-53, h the lattice, m the number of groups or edges. A prox does not expand, so rounding v costs
 //! sqrt(p) h/2. With x = prox(v), v - x is a sum of parts s_g of the groups or f_e (e_i - e_j) of the edges, none longer than
 //! its weight w, and other weights w' scale each part by w'/w at most: x is also the prox, with w', of a point that is within
-//! sum |s_g| |w' - w|/w of v. Parts of one feature have one sign: sum |s_g|_1 = |v - x|_1. Flows without cycles (of what is tied)
-//! have |f_e| <= |v - x|_1/2, and |v - x|_1 <= sqrt(p) |v - x|_2 <= sqrt(p) |v|_2. With |w' - w| <= u w + h/2 covers lose
-//! u sqrt(p) |v| + m h/2, cuts sqrt(2) m (u sqrt(p) |v| + h)/2. By the same bounds, parts never reach a weight above
-//! sqrt(p) |v|_2 <= p max |v| where it is cut off, so this changes nothing. Values are rounded twice at the end: 2 u |v|.
+//! sum |s_g| |w' - w|/w of v. With |w' - w| <= h covers lose m h, cuts sqrt(2) m h. The parts of one feature have one sign, so
+//! sum |s_g|_1 = |v - x|_1, and flows without cycles (of what is tied) have |f_e| <= |v - x|_1: with |v - x|_2 <= |v|_2, no part
+//! reaches a weight above sqrt(p) |v|_2 <= p max |v|, where weights are cut off, so that this changes nothing. Values are rounded
+//! twice at the end, a factor of all weights once before: 3 u |v|.
 
 use crate::minimise::max_flow::Network;
 use crate::set_function::{Graph, Groups};
@@ -27,21 +27,10 @@ fn bits(p: usize, m: usize) -> u32 {
     MOST_BITS.min(124 - (2 * log(p) + log(m + 1) + log(2 * (p + m))))
 }
 
-/// Bound on |out - prox(v)|_2 per unit of |v|_2 for p features and m groups.
-pub(super) fn cover_error(p: usize, m: usize) -> f64 {
-    error(p, m, 1.0)
-}
-
-/// The same for m edges.
-pub(super) fn cut_error(p: usize, m: usize) -> f64 {
-    error(p, m, m as f64)
-}
-
-/// `parts` sqrt(p) |v|_2 bounds the sum of all parts. Twice the bounds above, and more.
-fn error(p: usize, m: usize, parts: f64) -> f64 {
+/// Bound on |out - prox(v)|_2 per unit of |v|_2 for p features and m groups or edges.
+pub(super) fn error(p: usize, m: usize) -> f64 {
     let lattice = 2f64.powi(1 - bits(p, m) as i32);
-    let root = (p as f64).sqrt();
-    2f64.powi(-51) + (root + 1.5 * m as f64) * lattice + parts * root * 2f64.powi(-51)
+    2f64.powi(-51) + ((p as f64).sqrt() + 1.5 * m as f64) * lattice
 }
 
 /// Working memory.
@@ -108,9 +97,17 @@ impl Exact {
             .extend(targets.map(|t| (t / unit).round() as i128));
         let most = p as i128 * ((largest / unit) as i128 + 1);
         self.weights.clear();
-        // A cast saturates, and an infinite quotient is cut off too.
-        (self.weights)
-            .extend((weights.iter()).map(|w| ((step * w / unit).round() as i128).min(most)));
+        let weight = |&w: &f64| {
+            let product = step * w;
+            if product / unit >= most as f64 {
+                return most;
+            }
+            // The product in two floats: to one unit, whatever its size.
+            let rest = step.mul_add(w, -product);
+            let units = (product / unit).round() as i128 + (rest / unit).round() as i128;
+            units.clamp(0, most)
+        };
+        self.weights.extend(weights.iter().map(weight));
         Some(unit)
     }
 

@@ -182,9 +182,9 @@ pub fn proved_error(f: &dyn SetFunction) -> Option<f64> {
             (largest + 16.0) * 2f64.powi(-50) * depth.max().unwrap_or(1).max(1) as f64
         }
         Structure::Cut(graph) if graph.is_chain() => (p + 16.0) * p * 2f64.powi(-49),
-        Structure::Cut(graph) => lattice::cut_error(features, graph.edges().len()),
-        Structure::Cover(groups) => lattice::cover_error(features, groups.len()),
-        Structure::ContiguousRange => lattice::cover_error(features, 2 * features),
+        Structure::Cut(graph) => lattice::error(features, graph.edges().len()),
+        Structure::Cover(groups) => lattice::error(features, groups.len()),
+        Structure::ContiguousRange => lattice::error(features, 2 * features),
         Structure::General => return None,
     })
 }

@@ -156,9 +156,8 @@ fn integers_keep_every_digit() {
     lattice::graph(&[0.0; 3], &triangle, 1.0, &mut x, &mut exact);
     assert_eq!(x, [0.0; 3]);
     // The digits that are left for large problems.
-    assert!(lattice::cover_error(10, 20) < 1e-14 && lattice::cover_error(1000, 2000) < 1e-13);
-    assert!(lattice::cut_error(10, 20) < 1e-13 && lattice::cut_error(1000, 2000) < 1e-10);
-    assert!(lattice::cover_error(1 << 20, 1 << 22) < 1e-3);
+    assert!(lattice::error(10, 20) < 1e-15 && lattice::error(1000, 2000) < 1e-14);
+    assert!(lattice::error(1 << 20, 1 << 22) < 1e-3);
 }
 
 /// A scratch that has seen other problems changes nothing.
