@@ -289,7 +289,7 @@ def test_selection_refuses_what_is_no_sum(function):
 
 
 def test_concave_cardinalities_are_sums():
-    """Sorted l1 by signed k-subsets: h(k) = k in one unit or another is the l1 norm, and the release costs the same noise."""
+    """Sorted l1 by signed k-subsets; the noise of the release is that of any other norm."""
     mechanism = DualFrankWolfe("selection", n_iter=5, alpha=0.05, ridge=0.2)
     l1 = classifier(mechanism, norm="l1").plan(400, 6)
     for values in ([1.0] * 6, list(range(1, 7)), [1.0, 2.0, 2.0, 2.0, 2.0, 2.0], np.sqrt(np.arange(1, 7))):

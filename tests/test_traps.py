@@ -16,7 +16,7 @@ def staircase(z):
 
 
 def two_steps(plus, minus, step):
-    """Two steps of gradient descent on records x = 1 with rounded derivatives, `plus` of label 1 and `minus` of label -1."""
+    """Two steps of descent on records x = 1 with rounded derivatives, `plus` of label 1 and `minus` of label -1."""
     theta = 0.0
     for _ in range(2):
         theta -= step * (plus * staircase(theta) - minus * staircase(-theta)) / (plus + minus)
@@ -24,10 +24,10 @@ def two_steps(plus, minus, step):
 
 
 def test_rounded_derivatives_break_the_bound_of_a_descent():
-    """M1: where theta depends on unreleased records, a hair's difference in theta moves all n rounded derivatives at once.
+    """M1: where theta depends on unreleased records, a hair's breadth in theta moves all n rounded derivatives.
 
-    Neighbours whose first step ends on either side of a stair are 2^-14 of a step apart after the second one, at every n;
-    the bound is 4 L R2 eta / n. The room's own descent, with fine derivatives, keeps it on the same records.
+    Neighbours whose first step ends on either side of a stair are 2^-14 of a step apart after the second one, at every
+    n; the bound is 4 L R2 eta / n. The room's own descent, with fine derivatives, keeps it on the same records.
     """
     n, step = 1_000_000, 8.0
     # The first step ends at step (2 plus - n)/(2 n): just above a stair of the derivative.

@@ -262,8 +262,8 @@ class DualFrankWolfe:
         "noisy-iterates": every step releases theta(s) with Gaussian noise and takes the greedy vertex at it, so any
         set function will do, a :class:`~dpsparse.set_functions.FromOracle` included; the weighted mean of the releases
         costs nothing more. "selection": every step chooses a vertex by exact exponential mechanisms, one per group
-        (l1, linf, groups, trees, covers, contiguous ranges) or edge (cuts); one release of theta(s) follows, with
-        three quarters of the budget.
+        (l1, linf, groups, trees, covers, contiguous ranges), edge (cuts) or size k of the signed k-subsets that concave
+        functions of the cardinality sum up; one release of theta(s) follows, with three quarters of the budget.
     n_iter : int, optional
         Number of steps T. None: a public rule that balances what Frank-Wolfe leaves against the noise in a step;
         :func:`theorem_4_iterations` is the paper's.

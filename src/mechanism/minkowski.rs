@@ -76,8 +76,9 @@ fn cover(groups: &Groups, add: &mut impl FnMut(f64, Shape)) {
 fn unknown() -> Error {
     Error::invalid(
         "variant",
-        "\"selection\" takes concave functions of the cardinality (l1, linf, sorted l1), covers (groups, trees), contiguous ranges \
-         and cuts, whose dual ball is a sum of polytopes that can be sampled from; use variant=\"noisy-iterates\", which takes every norm",
+        "\"selection\" takes concave functions of the cardinality (l1, linf, sorted l1), covers (groups, trees), contiguous \
+         ranges and cuts, whose dual ball is a sum of polytopes that can be sampled from; use variant=\"noisy-iterates\", which \
+         takes every norm",
     )
 }
 

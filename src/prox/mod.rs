@@ -7,6 +7,7 @@
 //! | laminar | groups one after another, children first | O(sum of group sizes) |
 //! | cut on a chain | taut string, dynamic programming where that is slow | O(p) |
 //! | cover, other cuts | decomposition by minimum cuts | near O(size log p) where cuts are local |
+//! | covers, cuts, ranges under [`proved_prox`] | the same in integers | a cut of every piece |
 //! | contiguous range | Dinkelbach's method, then two nests of groups | O(p log p) |
 //! | general | minimum-norm point, with a certified gap | p greedy vertices and more |
 
