@@ -83,7 +83,7 @@ def against_dimension() -> None:
     if data is None:
         return
     # One ridge at every p: the default one would grow with the noise.
-    dimensions, runs = bloated_dimensions(), 2 if QUICK else 5
+    dimensions, runs = bloated_dimensions(), 2 if QUICK else 3
     table = {
         name: [accuracies(data, method, 5.0, runs=runs, dimension=p) for p in dimensions]
         for name, method in methods(1e-3).items()
