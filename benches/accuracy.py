@@ -48,7 +48,7 @@ def synthetic(seed):
 
 def a9a(data, mechanism, epsilon, seed):
     # The attributes are 14 one-hot blocks: at most 14 ones a row.
-    rows = {} if mechanism == "frank-wolfe" else {"row_norm": 14**0.5}
+    rows = {} if mechanism in ("frank-wolfe", "select-refit") else {"row_norm": 14**0.5}
     model = PrivateSparseClassifier(
         epsilon=epsilon,
         delta=len(data.y) ** -2.0,
