@@ -33,7 +33,7 @@ const CLAMPED_SHARE: f64 = 0.1;
 const MOST_FIXED: usize = 64;
 /// Passes over the records that every model gets, and most passes that read none.
 const FEWEST_PASSES: usize = 4;
-const MOST_CHEAP_PASSES: usize = 1000;
+const MOST_CHEAP_PASSES: usize = 100;
 /// Share of the accuracy asked for up to which passes are worth it that read no records.
 const CHEAP_ACCURACY: f64 = 0.1;
 /// Where the pairs of the kth of four columns start.
@@ -194,12 +194,12 @@ impl CoordinateDescent {
                     }
                 }
                 let cheap = self.covariance.is_known();
-                let decrease = -if cheap {
-                    self.cheap_pass(theta)
+                let decrease = if cheap {
+                    -self.cheap_pass(theta)
                 } else {
-                    self.support_budget += pass_cost;
-                    self.pass(design, theta)
+                    -self.pass(design, theta)
                 };
+                self.support_budget += pass_cost;
                 passes += 1;
                 run.count()?;
                 total -= decrease;
@@ -366,7 +366,10 @@ impl CoordinateDescent {
         if size * size > FREE_FACTORISATION.powi(2) + design.n_stored() as f64 {
             return f64::INFINITY;
         }
-        let unknown = self.support_step.n_unknown(support) as f64;
+        let unknown = match self.covariance.is_known() {
+            true => 0.0,
+            false => self.support_step.n_unknown(support) as f64,
+        };
         let gram = unknown * (design.n_rows() as f64 / per_column + size - 0.5 * unknown)
             // The gradient and the image; no step is free, so that they end.
             + 4.0 * size.max(1.0);
@@ -384,8 +387,17 @@ impl CoordinateDescent {
         self.support.clear();
         (self.support)
             .extend((0..working.len()).filter(|&k| theta[working[k]] != 0.0 && steps[k] > 0.0));
-        let columns = self.support.iter().map(|&k| (working[k], self.means[k]));
-        (self.support_step).build(design, columns, &self.curvatures, self.ridge);
+        if self.covariance.is_known() {
+            let (support, means, covariance) = (&self.support, &self.means, &self.covariance);
+            let product = |a: usize, b: usize| {
+                let (a, b) = (support[a], support[b]);
+                covariance.product(a, b) - self.total * means[a] * means[b]
+            };
+            (self.support_step).take(support.len(), product, self.ridge);
+        } else {
+            let columns = self.support.iter().map(|&k| (working[k], self.means[k]));
+            (self.support_step).build(design, columns, &self.curvatures, self.ridge);
+        }
 
         self.update_gradients(design, theta);
         if !self.support_step.solve(&self.gradients) {

@@ -55,6 +55,11 @@ impl Covariance {
         self.moved.resize(working.len(), 0.0);
     }
 
+    /// sum_i h_i x_ia x_ib of two positions in the working set.
+    pub fn product(&self, a: usize, b: usize) -> f64 {
+        self.gram[a * self.moved.len() + b]
+    }
+
     /// Coordinate k moves by `step`.
     pub fn add(&mut self, k: usize, step: f64) {
         let size = self.moved.len();
