@@ -31,8 +31,7 @@ const FEWEST_NEW: usize = 64;
 const CLAMPED_SHARE: f64 = 0.1;
 /// Coordinates that may stop at 0 before the system is factorised anew.
 const MOST_FIXED: usize = 64;
-/// Passes over the records that every model gets, and most passes that read none.
-const FEWEST_PASSES: usize = 4;
+/// Most passes in a row that read no records.
 const MOST_CHEAP_PASSES: usize = 100;
 /// Share of the accuracy asked for up to which passes are worth it that read no records.
 const CHEAP_ACCURACY: f64 = 0.1;
@@ -175,23 +174,15 @@ impl CoordinateDescent {
         let most = (design.n_columns() / self.working.len().max(1)).max(20);
         let pass_cost = self.pass_cost();
         let (mut total, mut largest) = (0.0, 0.0f64);
-        let mut gram_cost = None;
         for _ in 0..MOST_ROUNDS {
             let mut passes = 0;
             if self.covariance.is_known() {
                 (self.covariance).start(design, &self.working, &self.residual);
             }
             while passes < most || (self.covariance.is_known() && passes < MOST_CHEAP_PASSES) {
-                if !self.covariance.is_known()
-                    && (self.covariance.was_needed || passes >= FEWEST_PASSES)
-                {
-                    let cost =
-                        *gram_cost.get_or_insert_with(|| Covariance::cost(design, &self.working));
-                    if cost <= passes as f64 || (self.covariance.was_needed && cost < f64::INFINITY)
-                    {
-                        (self.covariance).build(design, &self.working, &self.curvatures);
-                        (self.covariance).start(design, &self.working, &self.residual);
-                    }
+                if (self.covariance).is_due(design, &self.working, passes) {
+                    (self.covariance).build(design, &self.working, &self.curvatures);
+                    (self.covariance).start(design, &self.working, &self.residual);
                 }
                 let cheap = self.covariance.is_known();
                 let decrease = if cheap {
@@ -204,7 +195,8 @@ impl CoordinateDescent {
                 run.count()?;
                 total -= decrease;
                 largest = largest.max(decrease);
-                let accuracy = run.accuracy * if cheap { CHEAP_ACCURACY } else { 1.0 };
+                let worth = if cheap { CHEAP_ACCURACY } else { 1.0 };
+                let accuracy = run.accuracy * worth;
                 if decrease <= accuracy * largest.min(run.gap) || run.is_over() {
                     self.update_residual(design);
                     return Ok(total);

@@ -7,6 +7,12 @@ use crate::numeric::vectors::add;
 /// Entries of the Gram matrix per row and column of X, at most: the memory of a fit stays O(n + p) beyond the data.
 const MOST_PER_LINE: usize = 16;
 
+/// Stored entries of X up to which the records are always read. So small problems take the same path whether rows are
+/// weighted or repeated, and end, by their support steps, in the same point far below the tolerance.
+const SMALL: usize = 4096;
+/// Passes over the records that every working set gets.
+const FEWEST_PASSES: usize = 4;
+
 /// The inner products of a working set; the vectors are allocated once a run.
 #[derive(Debug, Default)]
 pub(super) struct Covariance {
@@ -16,27 +22,43 @@ pub(super) struct Covariance {
     pub gradients: Vec<f64>,
     /// What the passes have added to theta since the residual was up to date.
     pub moved: Vec<f64>,
-    /// Whether the last model needed the Gram matrix: the next one then gets it at once.
-    pub was_needed: bool,
+    /// Passes over the records that cost as much as the Gram matrix, once it has been asked for.
+    cost: Option<f64>,
+    /// Whether another model has needed the Gram matrix: the next ones then get it at once.
+    was_needed: bool,
 }
 
 impl Covariance {
     /// For another h or another working set.
     pub fn forget(&mut self) {
         self.gram.clear();
+        self.cost = None;
     }
 
     pub fn is_known(&self) -> bool {
         !self.gram.is_empty()
     }
 
-    /// Passes over the columns `working` that cost as much as their Gram matrix; infinite where that would be too large.
-    pub fn cost<D: Design + ?Sized>(design: &D, working: &[usize]) -> f64 {
-        let most = MOST_PER_LINE * (design.n_rows() + design.n_columns());
-        if working.len() * working.len() > most {
-            return f64::INFINITY;
+    /// Whether to compute the Gram matrix of the columns `working` after so many passes: no later than when they have cost
+    /// as much, and never where it would be too large.
+    pub fn is_due<D: Design + ?Sized>(
+        &mut self,
+        design: &D,
+        working: &[usize],
+        passes: usize,
+    ) -> bool {
+        let too_early = !self.was_needed && passes < FEWEST_PASSES;
+        if self.is_known() || design.n_stored() <= SMALL || too_early {
+            return false;
         }
-        design.gram_cost(working)
+        let cost = *self.cost.get_or_insert_with(|| {
+            let most = MOST_PER_LINE * (design.n_rows() + design.n_columns());
+            if working.len() * working.len() > most {
+                return f64::INFINITY;
+            }
+            design.gram_cost(working)
+        });
+        cost <= passes as f64 || (self.was_needed && cost < f64::INFINITY)
     }
 
     /// Computes the Gram matrix.
