@@ -368,10 +368,18 @@ MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(M
 _SHARED = ("n_iter", "radius", "alpha", "ridge")
 
 
-def resolve(mechanism: Any, alpha: Any) -> Mechanism:
+@dataclass(frozen=True)
+class _Auto:
+    """The choice by public facts alone, which the Rust core makes (``dpsparse::mechanism::auto``)."""
+
+    name: ClassVar[str] = "auto"
+
+
+def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
-    "auto" means Frank-Wolfe for now: penalised where the user set ``alpha``, constrained elsewhere.
+    "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha`` means
+    penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe.
 
     Raises
     ------
@@ -382,14 +390,17 @@ def resolve(mechanism: Any, alpha: Any) -> Mechanism:
         return mechanism
     if isinstance(mechanism, str):
         if mechanism == "auto":
-            return FrankWolfe() if alpha is None else PenalisedFrankWolfe()
+            if estimator.alpha is not None:
+                return PenalisedFrankWolfe()
+            given = (estimator.radius, estimator.n_iter, estimator.ridge)
+            return _Auto() if given == (None, None, None) else FrankWolfe()
         if mechanism in MECHANISMS:
             return MECHANISMS[mechanism]()
     known = ", ".join(repr(name) for name in ("auto", *MECHANISMS))
     raise InvalidArgumentError(f"mechanism must be one of {known} or a configured object such as FrankWolfe(n_iter=40)")
 
 
-def specification(mechanism: Mechanism, estimator: Any) -> tuple[str, str]:
+def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, str]:
     """Return the name and the options (a JSON object) that the Rust core takes.
 
     A field of the mechanism wins over the same parameter of the estimator.

@@ -39,6 +39,12 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         target: Target,
     ) -> Result<f64>;
 
+    /// Whether it uses records through noisy gradients alone, where a record can count less than once
+    /// ([`crate::privacy::Schema::with_gradient_norm`]).
+    fn weighs_records(&self) -> bool {
+        false
+    }
+
     /// Iterations, noise and events, from public facts alone.
     ///
     /// # Errors

@@ -132,7 +132,16 @@ impl Problem {
         let schema = &self.schema;
         let features = (schema.row_norm()).unwrap_or((schema.n_features() as f64).sqrt());
         // Rounded up: roots and hypot err by an ulp.
-        features.hypot(f64::from(u8::from(schema.has_intercept()))) * (1.0 + 1e-15)
+        features.hypot(schema.intercept_value()) * (1.0 + 1e-15)
+    }
+
+    /// The Euclidean bound of what a record adds to a gradient, per unit of its derivative: R2, or less where long rows count
+    /// less ([`Schema::with_gradient_norm`]).
+    pub fn gradient_bound(&self) -> f64 {
+        match self.schema.gradient_norm() {
+            Some(norm) => norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15),
+            None => self.row_bound(),
+        }
     }
 
     /// What the public rules of mechanisms with Euclidean noise take the mean loss to look like.
@@ -141,12 +150,12 @@ impl Problem {
             Target::Classes => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE),
             Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE),
         };
-        let bound = self.smoothness() * self.row_bound().powi(2);
+        let bound = self.smoothness() * self.gradient_bound().powi(2);
         Landscape {
             columns: self.schema.n_columns() as f64,
             trace: self.curvature() * bound,
             floor: flatness * bound / self.schema.n_columns() as f64,
-            distance: least.max((self.schema.n_columns() as f64).sqrt() / self.row_bound()),
+            distance: least.max((self.schema.n_columns() as f64).sqrt() / self.gradient_bound()),
         }
     }
 

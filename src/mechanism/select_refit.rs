@@ -65,19 +65,13 @@ impl Mechanism for SelectRefit {
         intercept: bool,
         row_norm: Option<f64>,
     ) -> Result<Geometry> {
-        if row_norm.is_some() {
-            return Err(Error::invalid(
-                "row_norm",
-                "is not used by select-refit; leave it at None",
-            ));
-        }
         if !matches!(domain, Domain::L1 | Domain::Groups(_)) {
             return Err(Error::invalid(
                 "norm",
                 "must be \"l1\" or DisjointGroups(...) for select-refit",
             ));
         }
-        Ok(if intercept {
+        Ok(if intercept && row_norm.is_none() {
             Geometry::Centred
         } else {
             Geometry::Uncentred
@@ -146,7 +140,10 @@ impl Mechanism for SelectRefit {
         };
         let refitted = (n_selected * largest).min(n_features);
         let intercept = usize::from(problem.schema.has_intercept());
-        let rows = sqrt_up((refitted + intercept) as f64);
+        // The selected part of a row is no longer than the row.
+        let features = (problem.schema.row_norm())
+            .map_or(refitted as f64, |norm| (norm * norm).min(refitted as f64));
+        let rows = sqrt_up(features + intercept as f64);
         let smoothness = problem.loss.smoothness();
         let ridge = match self.ridge {
             Some(ridge) => ridge,

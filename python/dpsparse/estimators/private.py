@@ -30,10 +30,11 @@ class _PrivateSparse(BaseEstimator):
     def _target_statement(self) -> dict[str, Any]:
         """Public facts about y."""
 
-    def _private_scale(self) -> bool:
-        if self.scale not in (None, "private"):
-            raise InvalidArgumentError("scale must be None or 'private'")
-        return self.scale is not None
+    def _private_scale(self) -> bool | None:
+        choices = {"auto": None, "private": True, None: False}
+        if not (self.scale is None or isinstance(self.scale, str)) or self.scale not in choices:
+            raise InvalidArgumentError("scale must be 'auto', 'private' or None")
+        return choices[self.scale]
 
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = bound_arrays(self.bounds)
@@ -84,7 +85,7 @@ class _PrivateSparse(BaseEstimator):
         UnsoundMechanismError
             If the combination has no proved guarantee.
         """
-        mechanism, options = specification(resolve(self.mechanism, self.alpha), self)
+        mechanism, options = specification(resolve(self.mechanism, self), self)
         statement = self._statement(
             positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
@@ -218,7 +219,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         mechanism: Any = "auto",
         bounds: Any = (-1.0, 1.0),
         row_norm: float | None = None,
-        scale: str | None = None,
+        scale: str | None = "auto",
         classes: Any = None,
         fit_intercept: bool = True,
         n_iter: int | None = None,
@@ -377,7 +378,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         y_bounds: Any = (-1.0, 1.0),
         residual_bound: float | None = None,
         row_norm: float | None = None,
-        scale: str | None = None,
+        scale: str | None = "auto",
         fit_intercept: bool = True,
         n_iter: int | None = None,
         ridge: float | None = None,
