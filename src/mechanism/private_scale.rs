@@ -1,7 +1,7 @@
 use super::defaults::{
-    NORM_LEVEL, NORM_NATS, NORM_SHARE, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN,
-    RANGE_NATS, RANGE_SHARE, SCALED_INTERCEPT, SCALED_RESIDUAL, SCALED_ROW, WEIGHT_SHARE,
-    WEIGHTED_ROW,
+    MOST_UNIT_RANGES, NORM_LEVEL, NORM_NATS, NORM_SHARE, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT,
+    RANGE_MARGIN, RANGE_NATS, RANGE_SHARE, SCALED_INTERCEPT, SCALED_RESIDUAL, SCALED_ROW,
+    WEIGHT_SHARE, WEIGHTED_ROW,
 };
 use super::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::error::{Error, Result};
@@ -188,7 +188,7 @@ impl RangeChoice {
         };
         let needed = 2.0 * RANGE_NATS * person as f64 / n as f64;
         let most = (8.0 * RANGE_SHARE * rho / (2 * count) as f64).sqrt();
-        let epsilon0 = most.min(2.0 * needed / RANGE_LEVELS.0);
+        let epsilon0 = most.min(4.0 * needed / RANGE_LEVELS.0);
         Self {
             of,
             epsilon0,
@@ -205,8 +205,9 @@ impl RangeChoice {
     fn best(bounds: &Bounds, n: usize, p: usize, person: usize, rho: f64) -> Option<Self> {
         let same = !bounds.is_unit(0) && (1..p).all(|j| bounds.of(j) == bounds.of(0));
         let together = same.then_some(RangesOf::Together(p));
-        [RangesOf::Each((0..p as u32).collect())]
-            .into_iter()
+        let units = p - not_unit(bounds, p).len();
+        let all = (units <= MOST_UNIT_RANGES).then(|| RangesOf::Each((0..p as u32).collect()));
+        (all.into_iter())
             .chain(together)
             .chain([RangesOf::Each(not_unit(bounds, p))])
             .map(|of| Self::new(of, n, person, rho))
