@@ -68,7 +68,7 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
         Domain::Groups(_)
             if classes && facts.reviewed_loss && facts.lipschitz_loss && row_norm.is_none() =>
         {
-            return Ok(Box::new(SelectRefit::default()));
+            return Ok(select_refit());
         }
         domain => {
             let few = domain.polytope(p, facts.intercept, Some(1.0), 1.0).is_ok();
@@ -99,7 +99,7 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
         if many || sparse || (alike && ranged) {
             Box::new(ObjectivePerturbation::default())
         } else {
-            return Ok(Box::new(SelectRefit::default()));
+            return Ok(select_refit());
         }
     } else if many {
         Box::new(NoisyProximalGradient::default())
@@ -111,6 +111,15 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
         return Ok(Box::new(scaled));
     }
     Ok(chosen)
+}
+
+/// It centres features, which a bound on uncentred rows says nothing about: with one, uncentred, it loses 7 points on dna_splice
+/// at epsilon 0.5.
+fn select_refit() -> Box<dyn Mechanism> {
+    Box::new(SelectRefit {
+        drop_row_norm: true,
+        ..SelectRefit::default()
+    })
 }
 
 fn frank_wolfe() -> Box<dyn Mechanism> {

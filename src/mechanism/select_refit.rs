@@ -43,6 +43,9 @@ pub struct SelectRefit {
     pub share: Option<f64>,
     /// Ridge of the refit in scaled units; None: the public rule of objective perturbation.
     pub ridge: Option<f64>,
+    /// Whether a row norm is left unused instead of refused.
+    #[serde(skip)]
+    pub drop_row_norm: bool,
 }
 
 #[derive(Debug)]
@@ -59,23 +62,28 @@ struct SelectRefitPlan {
 }
 
 impl Mechanism for SelectRefit {
-    fn geometry(
-        &self,
-        domain: &Domain,
-        intercept: bool,
-        row_norm: Option<f64>,
-    ) -> Result<Geometry> {
+    fn geometry(&self, domain: &Domain, intercept: bool, _: Option<f64>) -> Result<Geometry> {
         if !matches!(domain, Domain::L1 | Domain::Groups(_)) {
             return Err(Error::invalid(
                 "norm",
                 "must be \"l1\" or DisjointGroups(...) for select-refit",
             ));
         }
-        Ok(if intercept && row_norm.is_none() {
+        Ok(if intercept {
             Geometry::Centred
         } else {
             Geometry::Uncentred
         })
+    }
+
+    fn row_norm(&self, given: Option<f64>) -> Result<Option<f64>> {
+        if given.is_some() && !self.drop_row_norm {
+            return Err(Error::invalid(
+                "row_norm",
+                "is not used by select-refit; leave it at None",
+            ));
+        }
+        Ok(None)
     }
 
     fn margin_bound(&self, _: &Domain, _: usize, _: bool, _: Target) -> Result<f64> {
@@ -117,7 +125,7 @@ impl Mechanism for SelectRefit {
                 ));
             }
             Some(k) => k,
-            None => ((SELECT_SIZE * strength.sqrt()).round() as usize).clamp(1, candidates),
+            None => ((SELECT_SIZE * strength.sqrt()) as usize).clamp(1, candidates),
         };
         let lattice = problem.derivative_lattice()?;
         let contribution = Contribution {
@@ -140,10 +148,7 @@ impl Mechanism for SelectRefit {
         };
         let refitted = (n_selected * largest).min(n_features);
         let intercept = usize::from(problem.schema.has_intercept());
-        // The selected part of a row is no longer than the row.
-        let features = (problem.schema.row_norm())
-            .map_or(refitted as f64, |norm| (norm * norm).min(refitted as f64));
-        let rows = sqrt_up(features + intercept as f64);
+        let rows = sqrt_up((refitted + intercept) as f64);
         let smoothness = problem.loss.smoothness();
         let ridge = match self.ridge {
             Some(ridge) => ridge,

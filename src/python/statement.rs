@@ -191,13 +191,14 @@ impl Statement {
     ) -> PyResult<(Problem, Domain)> {
         let target = self.target();
         let domain = self.norm.domain()?;
+        let row_norm = mechanism.row_norm(self.row_norm)?;
         let schema = Schema::new(
             self.n_features,
             self.bounds(),
-            mechanism.geometry(&domain, self.fit_intercept, self.row_norm)?,
+            mechanism.geometry(&domain, self.fit_intercept, row_norm)?,
             target,
             self.fit_intercept,
-            self.row_norm,
+            row_norm,
         )?;
         let reach = mechanism.margin_bound(&domain, self.n_features, self.fit_intercept, target)?;
         let problem = Problem {

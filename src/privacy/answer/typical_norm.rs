@@ -13,8 +13,9 @@ const OCTAVES: usize = 7;
 /// How a quantile of the Euclidean norms of rows is released: by the exponential mechanism on a geometric grid (Smith 2011)
 /// below the largest norm that a public map allows.
 ///
-/// A candidate t has the score |#{i: |x_i| <= t} - round(q n)|, minimised: a record moves the count by at most 1 and q n is
-/// public, so the sensitivity is m for m records a person. One bounded-range event.
+/// A candidate t, t' the one below, has the score max(#{i: |x_i| <= t'} - k, k - #{i: |x_i| <= t}, 0) with k = round(q n),
+/// minimised: 0 at a quantile, also where many rows are equally long. A record moves each count by at most 1 and k is public,
+/// so the sensitivity is m for m records a person. One bounded-range event.
 #[derive(Debug, Clone)]
 pub struct NormPlan {
     epsilon0: f64,
@@ -80,11 +81,12 @@ impl NormPlan {
             counts[candidates.partition_point(|&t| t < norm)] += 1;
         }
         let target = (self.level * self.n_samples as f64).round() as i64;
-        let mut below = 0;
+        let mut up_to = 0;
         let scores: Vec<i64> = (counts[..candidates.len()].iter())
             .map(|count| {
-                below += count;
-                (below - target).abs()
+                let below = up_to;
+                up_to += count;
+                (below - target).max(target - up_to).max(0)
             })
             .collect();
         let temperature = InverseTemperature::new(self.epsilon0, self.sensitivity)?;
