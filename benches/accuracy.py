@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from _timing import QUICK, headline, shared
-from dpsparse import ObjectivePerturbation, OutputPerturbation, PrivateSparseClassifier
+from dpsparse import DualFrankWolfe, ObjectivePerturbation, OutputPerturbation, PrivateSparseClassifier
 
 SEEDS = 2 if QUICK else 10
 EPSILONS = (1.0,) if QUICK else (0.1, 0.5, 1.0, 4.0)
@@ -28,6 +28,10 @@ A9A = {
     "objective-perturbation": "objective-perturbation",
     "objective-perturbation, gamma": ObjectivePerturbation(noise="gamma"),
     "sgd-output": "sgd-output",
+    # It has no default penalty; this one is small beside the noise.
+    "dual-frank-wolfe": DualFrankWolfe(alpha=1e-3),
+    "dual-frank-wolfe, selection": DualFrankWolfe("selection", alpha=1e-3),
+    "select-refit": "select-refit",
 }
 
 
@@ -44,7 +48,7 @@ def synthetic(seed):
 
 def a9a(data, mechanism, epsilon, seed):
     # The attributes are 14 one-hot blocks: at most 14 ones a row.
-    rows = {} if mechanism == "frank-wolfe" else {"row_norm": 14**0.5}
+    rows = {} if mechanism in ("frank-wolfe", "select-refit") else {"row_norm": 14**0.5}
     model = PrivateSparseClassifier(
         epsilon=epsilon,
         delta=len(data.y) ** -2.0,

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::lovasz;
 use crate::polytope::{base, norm_ball, singletons, symmetric};
 use crate::prox::{self, Scratch};
-use crate::set_function::{SetFunction, Structure};
+use crate::set_function::SetFunction;
 
 /// A norm, or a seminorm such as total variation. K is its dual ball {s: <s, theta> <= Omega(theta) for all theta}.
 pub trait Norm: std::fmt::Debug + Send + Sync {
@@ -30,6 +30,18 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
     /// minimum, 0 for closed forms. Entries that Omega ties together come out exactly equal, and entries that it sets to
     /// zero are exactly zero.
     fn prox(&self, v: &[f64], step: f64, out: &mut [f64], scratch: &mut Scratch) -> Result<f64>;
+
+    /// The same by an algorithm with a proved float error, slower for some norms: what the noise of a private minimiser must
+    /// cover.
+    fn proved_prox(
+        &self,
+        v: &[f64],
+        step: f64,
+        out: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<f64> {
+        self.prox(v, step, out, scratch)
+    }
 }
 
 /// The norm Omega(theta) = f(|theta|) of a monotone set function, or the seminorm Omega(theta) = f(theta) of one with
@@ -76,29 +88,10 @@ impl SetFunctionNorm {
         norm_ball::vertex(&*self.function, g, x)
     }
 
-    /// Bound on the Euclidean float error of a closed-form prox, per unit of the size of the point that it moves.
-    ///
-    /// Every operation errs by u = 2^-53 of its result. A soft threshold: 2 u in each entry. Pools and thresholds are sums of
-    /// k <= p terms over their number, an error of u sum |v_i| <= u sqrt(k) |v| in each of k entries: u k |v| in all, k at most
-    /// the largest group, times the depth for nested groups, whose proxes follow one another. On a chain the sums are running ones of size at most
-    /// 2 |v|_1 (bounds are capped there): 2 p u sqrt(p) |v| in each entry. Each with a factor for the few operations per term.
+    /// Bound on the Euclidean float error of [`Norm::proved_prox`], per unit of the size of the point that it moves; infinite
+    /// where none is proved.
     pub fn prox_error(&self) -> f64 {
-        let p = self.function.n_features() as f64;
-        let mut structure = self.function.structure();
-        while let Structure::Scaled(_, inner) = structure {
-            structure = inner.structure();
-        }
-        match structure {
-            Structure::Modular(_) => 2f64.powi(-50),
-            Structure::Blocks(_) => (p + 16.0) * 2f64.powi(-50),
-            Structure::Laminar(groups) => {
-                let depth = (0..groups.n_features()).map(|j| groups.of_feature(j).len());
-                let largest = (0..groups.len()).map(|g| groups.members(g).len());
-                let largest = largest.max().unwrap_or(1) as f64;
-                (largest + 16.0) * 2f64.powi(-50) * depth.max().unwrap_or(1).max(1) as f64
-            }
-            _ => (p + 16.0) * p * 2f64.powi(-49),
-        }
+        prox::proved_error(&*self.function).unwrap_or(f64::INFINITY)
     }
 
     /// The set function.
@@ -138,6 +131,16 @@ impl Norm for SetFunctionNorm {
 
     fn prox(&self, v: &[f64], step: f64, out: &mut [f64], scratch: &mut Scratch) -> Result<f64> {
         prox::prox(&*self.function, v, step, out, scratch)
+    }
+
+    fn proved_prox(
+        &self,
+        v: &[f64],
+        step: f64,
+        out: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<f64> {
+        prox::proved_prox(&*self.function, v, step, out, scratch)
     }
 }
 

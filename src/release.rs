@@ -204,6 +204,53 @@ impl Certificate {
         }
     }
 
+    /// The certificate of a release that was made from several others, about the same people, and from answers that spent
+    /// `events`: their costs are added up. What the parts assume is assumed here, once.
+    ///
+    /// # Errors
+    /// No parts; parts of different neighbours or units; events that do not compose.
+    pub fn composed(
+        parts: &[Self],
+        events: &[(Event, u64)],
+        mechanism: String,
+        (claimed_epsilon, claimed_delta): (f64, f64),
+        n_samples: usize,
+    ) -> Result<Self> {
+        let (first, others) = parts
+            .split_first()
+            .ok_or_else(|| Error::invalid("parts", "must hold at least one certificate"))?;
+        let mut composed = Self {
+            mechanism,
+            claimed_epsilon,
+            claimed_delta,
+            n_samples,
+            ..first.clone()
+        };
+        for part in others {
+            if part.adjacency != first.adjacency || part.unit != first.unit {
+                return Err(Error::invalid(
+                    "parts",
+                    "must be about the same neighbours and units",
+                ));
+            }
+            composed.events.extend(part.events.iter().cloned());
+            composed.secure &= part.secure;
+            composed.certified &= part.certified;
+            if part.row_norm != first.row_norm {
+                composed.row_norm = None;
+            }
+            for assumption in &part.assumptions {
+                if !composed.assumptions.contains(assumption) {
+                    composed.assume(assumption.as_str());
+                }
+            }
+        }
+        let spent = |&(event, count): &(Event, u64)| SpentEvent { event, count };
+        composed.events.extend(events.iter().map(spent));
+        composed.events = (composed.accountant()?.events().iter().map(spent)).collect();
+        Ok(composed)
+    }
+
     /// Adds an assumption that the caller made, such as a label set taken for public.
     pub fn assume(&mut self, assumption: impl Into<String>) {
         self.assumptions.push(assumption.into());

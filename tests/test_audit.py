@@ -17,14 +17,20 @@ from sklearn.base import clone
 from dpsparse import (
     DisjointGroups,
     DpsparseError,
+    DualFrankWolfe,
     FrankWolfe,
     InvalidArgumentError,
+    ObjectivePerturbation,
+    OutputPerturbation,
     PenalisedFrankWolfe,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
+    SelectRefit,
+    SgdOutput,
     _core,
 )
 from dpsparse.privacy import gaussian_sigma
+from dpsparse.set_functions import ConcaveCardinality, GroupCover
 from dpsparse.testing import _audit, audit, check_mechanism
 from reference import cases
 from reference import frank_wolfe as reference
@@ -329,6 +335,42 @@ OURS = {
 def test_our_mechanisms_pass(name):
     mechanism, parameters = OURS[name]
     check_mechanism(mechanism, n_runs=40, **parameters)
+
+
+PAIRS = {"norm": ConcaveCardinality([1.0, 2.0, 2.0]), "n_features": 3}
+OTHERS = {
+    "noisy-gradient-frank-wolfe": ("noisy-gradient-frank-wolfe", {}),
+    "noisy-proximal-gradient": ("noisy-proximal-gradient", {}),
+    "dual by noisy iterates": (DualFrankWolfe(n_iter=3, ridge=0.2), PAIRS),
+    "dual by signed pairs": (DualFrankWolfe("selection", n_iter=3, ridge=0.2), PAIRS),
+    "output, gaussian": (OutputPerturbation(ridge=0.2), {}),
+    "output, gamma": (OutputPerturbation(ridge=0.2, noise="gamma"), {}),
+    "output, laplace": (OutputPerturbation(ridge=0.2, noise="laplace"), {}),
+    "early stopping under a cover": (
+        OutputPerturbation(mode="early-stopping", n_iter=3),
+        {"norm": GroupCover([[0, 1], [1, 2]], n_features=3), "n_features": 3, "alpha": 0.01},
+    ),
+    "objective, gaussian": (ObjectivePerturbation(ridge=0.5), {"estimators": PrivateSparseClassifier}),
+    "objective, gamma": (ObjectivePerturbation(noise="gamma"), {"loss": "huber"}),
+    "sgd": (SgdOutput(n_passes=2), {}),
+    "select-refit": (SelectRefit(n_selected=1), {"estimators": PrivateSparseClassifier}),
+}
+PLANS_TAKE_LONG = "select-refit"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == PLANS_TAKE_LONG)) for name in OTHERS]
+)
+def test_other_mechanisms_pass(name):
+    mechanism, parameters = OTHERS[name]
+    check_mechanism(mechanism, n_runs=40, **parameters)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_mechanisms_pass_at_length(name):
+    mechanism, parameters = OTHERS[name]
+    check_mechanism(mechanism, n_runs=400, **parameters)
 
 
 @pytest.mark.slow

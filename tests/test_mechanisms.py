@@ -34,7 +34,7 @@ from dpsparse import (
     _core,
 )
 from dpsparse.privacy import Accountant
-from dpsparse.set_functions import ConcaveCardinality, FromOracle, GraphCut, Tree
+from dpsparse.set_functions import ConcaveCardinality, ContiguousRange, FromOracle, GraphCut, GroupCover, LogDet, Tree
 
 N, P = 120, 6
 Y_BOUNDS = (-1.0, 3.0)
@@ -68,7 +68,11 @@ NORMS = {
     "tree": Tree([[0, 1, 2, 3, 4, 5], [1, 2, 3], [2], [4, 5]], n_features=P),
     "sorted": ConcaveCardinality([1.0, 1.7, 2.2, 2.5, 2.7, 2.7]),
     "chain": GraphCut([(j, j + 1) for j in range(P - 1)], n_features=P),
+    "overlapping": GroupCover([[0, 1, 2], [2, 3, 4], [4, 5, 0]], n_features=P),
+    "cycle": GraphCut([(j, (j + 1) % P) for j in range(P)], n_features=P),
+    "range": ContiguousRange(P),
 }
+SEMINORMS = {"chain", "cycle"}
 CONVEX = {*OUTPUT, "objective", *SGD, "sgd-ridge", "select-refit"}
 NO_SQUARED = {"objective", "select-refit"}
 REPLACE_ONE_ONLY = {name for name in MECHANISMS if name.startswith(("output-early", "sgd"))}
@@ -76,8 +80,8 @@ ONE_RECORD_ONLY = {"objective", "select-refit"}
 TAKES_NORM = {
     "frank-wolfe": {"l1", "linf", "groups"},
     "penalised": {"l1"},
-    "noisy-frank-wolfe": set(NORMS) - {"chain"},
-    "averaged": set(NORMS) - {"chain"},
+    "noisy-frank-wolfe": set(NORMS) - SEMINORMS,
+    "averaged": set(NORMS) - SEMINORMS,
     "select-refit": {"l1", "groups"},
 }
 every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
@@ -185,8 +189,10 @@ def test_users_losses_where_nothing_rests_on_convexity(name):
 
 @pytest.mark.parametrize("name", sorted(CONVEX - {*SGD, "sgd-ridge"}))
 def test_users_norms_where_nothing_rests_on_the_prox(name):
-    with pytest.raises((UnsoundMechanismError, InvalidArgumentError), match="norm"):
-        classifier(name, norm=FromOracle(lambda a: float(len(a)), P)).plan(N, P)
+    oracle = FromOracle(lambda a: float(len(a)), P)
+    for norm in (oracle, LogDet(np.eye(P), 0.5), NORMS["overlapping"] + NORMS["sorted"]):
+        with pytest.raises((UnsoundMechanismError, InvalidArgumentError), match="norm"):
+            classifier(name, norm=norm).plan(N, P)
 
 
 @every_mechanism
@@ -430,6 +436,9 @@ SMALL = {
     "tree": Tree([[0, 1, 2], [1, 2], [2]], n_features=3),
     "sorted": ConcaveCardinality([1.0, 1.7, 2.0]),
     "chain": GraphCut([(0, 1), (1, 2)], n_features=3),
+    "overlapping": GroupCover([[0, 1], [1, 2]], weights=[1.0, 0.5], n_features=3),
+    "triangle": GraphCut([(0, 1), (1, 2), (0, 2)], n_features=3),
+    "range": ContiguousRange(3),
 }
 
 

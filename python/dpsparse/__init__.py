@@ -2,7 +2,8 @@
 
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
 :class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
-ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Structured norms:
+ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Hyper-parameter search that
+is paid for: :class:`PrivateSearchCV`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
 Checks for your own parts: :mod:`dpsparse.testing`. Data: :mod:`dpsparse.datasets`.
 """
@@ -21,10 +22,12 @@ from dpsparse._core import (
     UserLossError,
 )
 from dpsparse.estimators import (
+    PrivateSearchCV,
     PrivateSimplexClassifier,
     PrivateSimplexRegressor,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
+    SearchPlan,
     SparseClassifier,
     SparseRegressor,
     path,
@@ -65,11 +68,13 @@ __all__ = [
     "PenalisedFrankWolfe",
     "Plan",
     "PrivateOnlineSimplex",
+    "PrivateSearchCV",
     "PrivateSimplexClassifier",
     "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
     "PrivateSparseRegressor",
     "RandomnessError",
+    "SearchPlan",
     "SelectRefit",
     "SgdOutput",
     "SparseClassifier",

@@ -15,6 +15,7 @@ __all__ = [
     "DpsparseError",
     "ExponentialEvent",
     "GaussianEvent",
+    "HeldOut",
     "InvalidArgumentError",
     "InvalidDataError",
     "LaplaceEvent",
@@ -29,6 +30,8 @@ __all__ = [
     "ZeroConcentratedEvent",
     "bernoulli_exp",
     "calibrate",
+    "check_storage",
+    "compose_certificates",
     "discrete_gaussian",
     "discrete_laplace",
     "epsilon_from_rho",
@@ -51,6 +54,7 @@ __all__ = [
     "theory_ridge_excess",
     "theory_selection_excess",
     "theory_suggested_alpha",
+    "unit_factors",
 ]
 
 class DpsparseError(ValueError): ...
@@ -353,6 +357,40 @@ def fit_private(
     seed: int | None,
     progress: Callable[[int, int], object] | None,
 ) -> tuple[NDArray[np.float64], float, int, Certificate]: ...
+
+@final
+class HeldOut:
+    def __new__(
+        cls,
+        x: Any,
+        y: NDArray[np.float64],
+        *,
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        y_bounds: tuple[float, float] | None,
+    ) -> Self: ...
+    def choose(
+        self,
+        models: list[tuple[NDArray[np.float64], float]],
+        *,
+        epsilon: float,
+        adjacency: str,
+        records_per_person: int,
+        seed: int | None,
+    ) -> int: ...
+    def non_private_scores(self, models: list[tuple[NDArray[np.float64], float]]) -> NDArray[np.int64]: ...
+
+def check_storage(plan: Plan, x: Any, y: NDArray[np.float64]) -> None: ...
+def compose_certificates(
+    parts: list[Certificate],
+    events: list[tuple[_Event, int]],
+    *,
+    mechanism: str,
+    claim: tuple[float, float],
+    n_samples: int,
+    assumptions: list[str],
+) -> Certificate: ...
+def unit_factors(plan: Plan) -> tuple[NDArray[np.float64], float] | None: ...
 def non_private_gradient(
     statement: dict[str, Any],
     mechanism: str,

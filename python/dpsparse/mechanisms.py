@@ -130,7 +130,8 @@ class NoisyProximalGradient:
 class OutputPerturbation:
     """Fit, then add noise (Chaudhuri et al. 2011; Kifer et al. 2012; Jain & Thakurta 2014, Theorem 1; MECHANISMS M7).
 
-    Neighbours: replace-one; mode "ridge" also add-remove. Needs a catalogued loss and a norm with a closed-form prox.
+    Neighbours: replace-one; mode "ridge" also add-remove. Needs a catalogued loss and norm; ``LogDet`` and sums
+    of unlike set functions, whose prox has no proved float error, are refused.
 
     A norm alone does not make this private, although Theorem 1 of Kumar & Deisenroth (2019) says so: no norm is
     strongly convex. Take the logistic loss, the l1 norm with ``alpha=0.01`` and n - 1 records ``x = (1, 1)``, ``y =
@@ -170,7 +171,7 @@ class ObjectivePerturbation:
 
     The minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2 + <b, theta> / n``, b random, with a little
     noise on the output for the float error of the minimiser. Neighbours: replace-one or add-remove. Needs a catalogued
-    Lipschitz loss and a norm with a closed-form prox.
+    Lipschitz loss and a catalogued norm, as :class:`OutputPerturbation` does.
 
     Parameters
     ----------
@@ -261,8 +262,8 @@ class DualFrankWolfe:
         "noisy-iterates": every step releases theta(s) with Gaussian noise and takes the greedy vertex at it, so any
         set function will do, a :class:`~dpsparse.set_functions.FromOracle` included; the weighted mean of the releases
         costs nothing more. "selection": every step chooses a vertex by exact exponential mechanisms, one per group
-        (l1, linf, groups, trees, covers, contiguous ranges) or edge (cuts); one release of theta(s) follows, with
-        three quarters of the budget.
+        (l1, linf, groups, trees, covers, contiguous ranges), edge (cuts) or size k of the signed k-subsets that concave
+        functions of the cardinality sum up; one release of theta(s) follows, with three quarters of the budget.
     n_iter : int, optional
         Number of steps T. None: a public rule that balances what Frank-Wolfe leaves against the noise in a step;
         :func:`theorem_4_iterations` is the paper's.
@@ -293,7 +294,7 @@ class DualFrankWolfe:
 
     "noisy-iterates" had the smaller excess on every one of these: the mean of its T releases has at most 4/3 of the
     variance of one release with the whole budget, whatever T, so that nothing is spent on choices alone. "selection"
-    was level with it in accuracy on a9a only. Where the norm has a closed-form prox, :class:`OutputPerturbation` does
+    was level with it in accuracy on a9a only. Where the norm has a proved prox, :class:`OutputPerturbation` does
     as well in one step, and where rows are long for what they say (the dense synthetic sets),
     :class:`NoisyProximalGradient`, which puts no ridge on the intercept, does better than all. So this mechanism is
     for norms without such a prox and users' own set functions.

@@ -89,7 +89,7 @@ impl Domain {
         Ok(Arc::new(SetFunctionNorm::new(function)?))
     }
 
-    /// Whether Omega has a closed-form prox, reviewed and with a float error that is proved, and is convex whatever a user's
+    /// Whether Omega has a prox that is reviewed and has a float error that is proved ([`crate::prox::proved_error`]), and is convex whatever a user's
     /// code says: the prox then works on the declared structure alone, whose weights are checked here.
     pub fn is_reviewed(&self) -> bool {
         let Domain::SetFunction(function) = self else {
@@ -107,9 +107,10 @@ impl Domain {
                 Structure::Blocks(blocks) => blocks
                     .iter()
                     .all(|b| positive(&b.gains) && b.gains.is_sorted_by(|a, b| a >= b)),
-                Structure::Laminar(groups) => positive(groups.weights()),
-                Structure::Cut(graph) => graph.is_chain() && positive(graph.weights()),
-                _ => false,
+                Structure::Laminar(groups) | Structure::Cover(groups) => positive(groups.weights()),
+                Structure::Cut(graph) => positive(graph.weights()),
+                Structure::ContiguousRange => true,
+                Structure::Scaled(..) | Structure::General => false,
             };
         }
     }

@@ -103,8 +103,9 @@ pub(super) fn check_reviewed(problem: &Problem, domain: &Domain) -> Result<()> {
     check_loss(problem)?;
     if !domain.is_reviewed() {
         return Err(Error::UnsoundMechanism(
-            "this mechanism rests on the norm being convex with a prox that does not expand, which is not proved for a \
-             user's own set function; use a catalogued norm, or noisy-gradient-frank-wolfe or noisy-proximal-gradient"
+            "this mechanism rests on the norm being convex with a prox that does not expand and has a proved float error, which \
+             is so for catalogued norms, but not for a user's own set function, LogDet or sums of unlike ones; use \
+             dual-frank-wolfe, noisy-gradient-frank-wolfe or noisy-proximal-gradient"
                 .into(),
         ));
     }

@@ -1,15 +1,19 @@
 //! The dual ball of a norm as a sum of simple polytopes (MECHANISMS M5).
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::privacy::selection::{Shape, Summand};
-use crate::set_function::{Groups, SetFunction, Structure};
+use crate::set_function::{Groups, SetFunction, Structure, contiguous_cover};
+
+/// Falls of the gains of a concave function below this share of the first gain are rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// `scale` times K, K = |P|(F) for a cover F and B(F) for a cut, as a Minkowski sum: one cross for every group, one segment
 /// for every edge of positive weight.
 ///
-/// A block with h(k) = a min(k, 1) + b k (k = 1 and k = p of concave functions of the cardinality, and sums of the two) is
-/// a cover by one group and by single features. So is the contiguous range: p - 1 + max A - min A + 1 counts the {k, ...} with
-/// k >= 1 and the {..., k} with k < p - 1 that meet A, and V.
+/// A block of m features is h(k) = sum_{i <= m} c_i min(k, i), c_i the fall of its gains after i: a cross for i = 1, single
+/// features for i = m, signed i-subsets between. Falls below 1e-12 of the first gain are rounding, and left out.
 pub(super) fn summands(f: &dyn SetFunction, scale: f64) -> Result<Vec<Summand>> {
     let mut found = Vec::new();
     let mut add = |weight: f64, shape: Shape| {
@@ -30,15 +34,21 @@ pub(super) fn summands(f: &dyn SetFunction, scale: f64) -> Result<Vec<Summand>> 
         Structure::Laminar(groups) | Structure::Cover(groups) => cover(groups, &mut add),
         Structure::Blocks(blocks) => {
             for block in blocks {
-                let members: Vec<u32> = block.members.iter().map(|&j| j as u32).collect();
-                let rest = block.gains.get(1).copied().unwrap_or(0.0);
-                if block.gains.iter().skip(1).any(|&gain| gain != rest) {
-                    return Err(unknown());
+                let members: Arc<[u32]> = block.members.iter().map(|&j| j as u32).collect();
+                let m = members.len();
+                for (i, &gain) in (1..).zip(&block.gains) {
+                    let fall = gain - block.gains.get(i).copied().unwrap_or(0.0);
+                    if fall <= ROUNDING * block.gains[0] {
+                        continue;
+                    }
+                    if i == m {
+                        (members.iter()).for_each(|&j| add(fall, Shape::Cross(vec![j])));
+                    } else if i == 1 {
+                        add(fall, Shape::Cross(members.to_vec()));
+                    } else {
+                        add(fall, Shape::Subsets(members.clone(), i));
+                    }
                 }
-                if rest > 0.0 {
-                    (members.iter()).for_each(|&j| add(rest, Shape::Cross(vec![j])));
-                }
-                add(block.gains[0] - rest, Shape::Cross(members));
             }
         }
         Structure::Cut(graph) => {
@@ -47,12 +57,7 @@ pub(super) fn summands(f: &dyn SetFunction, scale: f64) -> Result<Vec<Summand>> 
             }
         }
         Structure::ContiguousRange => {
-            let p = f.n_features() as u32;
-            for k in 1..p {
-                add(1.0, Shape::Cross((k..p).collect()));
-                add(1.0, Shape::Cross((0..k).collect()));
-            }
-            add(1.0, Shape::Cross((0..p).collect()));
+            cover(&contiguous_cover(f.n_features())?, &mut add);
         }
         Structure::General => return Err(unknown()),
     }
@@ -71,8 +76,9 @@ fn cover(groups: &Groups, add: &mut impl FnMut(f64, Shape)) {
 fn unknown() -> Error {
     Error::invalid(
         "variant",
-        "\"selection\" takes covers (l1, linf, groups, trees), contiguous ranges and cuts, whose dual ball is a sum of polytopes \
-         with few vertices; use variant=\"noisy-iterates\", which takes every norm",
+        "\"selection\" takes concave functions of the cardinality (l1, linf, sorted l1), covers (groups, trees), contiguous \
+         ranges and cuts, whose dual ball is a sum of polytopes that can be sampled from; use variant=\"noisy-iterates\", which \
+         takes every norm",
     )
 }
 
@@ -81,7 +87,8 @@ mod tests {
     use super::*;
     use crate::norm::{Norm, SetFunctionNorm};
     use crate::set_function::{
-        Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, LogDet, scaled,
+        Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, LogDet,
+        PartitionRank, scaled,
     };
     use std::sync::Arc;
 
@@ -93,6 +100,12 @@ mod tests {
                 .map(|&j| theta[j as usize].abs())
                 .fold(0.0, f64::max),
             Shape::Segment(i, j) => (theta[*i as usize] - theta[*j as usize]).abs(),
+            Shape::Subsets(members, size) => {
+                let mut sizes: Vec<f64> =
+                    members.iter().map(|&j| theta[j as usize].abs()).collect();
+                sizes.sort_by(|a, b| b.total_cmp(a));
+                sizes[..*size].iter().sum()
+            }
         };
         summands.iter().map(|s| s.weight * one(s)).sum()
     }
@@ -106,6 +119,11 @@ mod tests {
             Arc::new(Cardinality::new(5).unwrap()),
             Arc::new(ConcaveCardinality::new(vec![1.0; 5]).unwrap()),
             Arc::new(ConcaveCardinality::new(vec![3.0, 3.5, 4.0, 4.5, 5.0]).unwrap()),
+            Arc::new(ConcaveCardinality::new(vec![1.0, 2.0, 3.0, 3.0, 3.0]).unwrap()),
+            Arc::new(
+                ConcaveCardinality::new((1..6).map(|k| f64::from(k).sqrt()).collect()).unwrap(),
+            ),
+            Arc::new(PartitionRank::new(&[vec![4, 0, 1], vec![2, 3]], &[2, 1], 5).unwrap()),
             Arc::new(GroupCover::new(&groups, weights, 5).unwrap()),
             Arc::new(ContiguousRange::new(5).unwrap()),
             Arc::new(ContiguousRange::new(1).unwrap()),
@@ -129,11 +147,8 @@ mod tests {
 
     #[test]
     fn other_functions_are_refused() {
-        let two = ConcaveCardinality::new(vec![1.0, 2.0, 2.0]).unwrap();
         let log_det = LogDet::new(ndarray::Array2::eye(3).view(), 0.5).unwrap();
-        for f in [&two as &dyn SetFunction, &log_det] {
-            let error = summands(f, 1.0).unwrap_err().to_string();
-            assert!(error.contains("noisy-iterates"), "{error}");
-        }
+        let error = summands(&log_det, 1.0).unwrap_err().to_string();
+        assert!(error.contains("noisy-iterates"), "{error}");
     }
 }

@@ -1,7 +1,15 @@
-//! Maximum flow and minimum cut on a sparse network with real capacities.
+//! Maximum flow and minimum cut on a sparse network with real or integer capacities.
+
+use std::ops::{AddAssign, SubAssign};
 
 /// Distance of a node from which no demand can be reached.
 const UNREACHED: u32 = u32::MAX;
+
+/// What flows: floats, or integers where no rounding may be.
+pub trait Amount: Copy + Default + PartialOrd + AddAssign + SubAssign {}
+
+impl Amount for f64 {}
+impl Amount for i128 {}
 
 /// A network of which every node has a balance: a supply where positive (an arc from the source), a demand where negative
 /// (an arc to the sink).
@@ -13,37 +21,38 @@ const UNREACHED: u32 = u32::MAX;
 /// Exactness with floating-point capacities: a push moves min(balance, residual), and x - x = 0 exactly, so that it really
 /// empties the node or saturates the arc, and the argument by which the algorithm ends is combinatorial and holds as it
 /// stands. At the end no supply is left where a demand can be reached, again exactly: the cut is a minimum cut for
-/// capacities that differ from the given ones by the rounding of sums along the arcs of single nodes.
+/// capacities that differ from the given ones by the rounding of sums along the arcs of single nodes. With integers it is one of
+/// the given capacities, as long as no sum along the arcs of a node overflows.
 #[derive(Debug, Clone, Default)]
-pub struct Network {
+pub struct Network<N = f64> {
     /// (from, to, capacity, capacity of the way back) before `solve`.
-    edges: Vec<(u32, u32, f64, f64)>,
-    balance: Vec<f64>,
+    edges: Vec<(u32, u32, N, N)>,
+    balance: Vec<N>,
     starts: Vec<u32>,
-    arcs: Vec<Arc>,
+    arcs: Vec<Arc<N>>,
     distance: Vec<u32>,
     current: Vec<u32>,
     queue: std::collections::VecDeque<u32>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Arc {
+struct Arc<N> {
     to: u32,
     /// Number of the opposite arc.
     mate: u32,
-    residual: f64,
+    residual: N,
 }
 
-impl Network {
+impl<N: Amount> Network<N> {
     /// Forgets all, keeps the memory, and starts over with the given balances.
-    pub fn reset(&mut self, balances: impl Iterator<Item = f64>) {
+    pub fn reset(&mut self, balances: impl Iterator<Item = N>) {
         self.edges.clear();
         self.balance.clear();
         self.balance.extend(balances);
     }
 
-    /// Adds an arc and its opposite. Capacities are not negative; infinity is allowed.
-    pub fn connect(&mut self, from: usize, to: usize, capacity: f64, back: f64) {
+    /// Adds an arc and its opposite. Capacities are not negative; infinity, or more than can flow, is allowed.
+    pub fn connect(&mut self, from: usize, to: usize, capacity: N, back: N) {
         self.edges.push((from as u32, to as u32, capacity, back));
     }
 
@@ -64,7 +73,7 @@ impl Network {
         self.measure();
         self.queue.clear();
         for node in 0..self.balance.len() {
-            if self.balance[node] > 0.0 && self.distance[node] != UNREACHED {
+            if self.balance[node] > N::default() && self.distance[node] != UNREACHED {
                 self.queue.push_back(node as u32);
             }
         }
@@ -141,7 +150,7 @@ impl Network {
         let mut frontier = std::mem::take(&mut self.current);
         frontier.clear();
         for node in 0..self.balance.len() {
-            if self.balance[node] < 0.0 {
+            if self.balance[node] < N::default() {
                 self.distance[node] = 0;
                 frontier.push(node as u32);
             }
@@ -153,7 +162,7 @@ impl Network {
             for arc in self.arcs_of(node) {
                 let Arc { to, mate, .. } = self.arcs[arc];
                 if self.distance[to as usize] == UNREACHED
-                    && self.arcs[mate as usize].residual > 0.0
+                    && self.arcs[mate as usize].residual > N::default()
                 {
                     self.distance[to as usize] = self.distance[node] + 1;
                     frontier.push(to);
@@ -175,20 +184,25 @@ impl Network {
                 let arc = self.arcs[index];
                 work += 1;
                 let to = arc.to as usize;
-                if arc.residual > 0.0
+                if arc.residual > N::default()
                     && self.distance[to] != UNREACHED
                     && self.distance[node] == self.distance[to] + 1
                 {
-                    let amount = self.balance[node].min(arc.residual);
+                    let supply = self.balance[node];
+                    let amount = if supply < arc.residual {
+                        supply
+                    } else {
+                        arc.residual
+                    };
                     let before = self.balance[to];
                     self.arcs[index].residual -= amount;
                     self.arcs[arc.mate as usize].residual += amount;
                     self.balance[node] -= amount;
                     self.balance[to] += amount;
-                    if before <= 0.0 && self.balance[to] > 0.0 {
+                    if before <= N::default() && self.balance[to] > N::default() {
                         self.queue.push_back(to as u32);
                     }
-                    if self.balance[node] == 0.0 {
+                    if self.balance[node] == N::default() {
                         return work;
                     }
                 }
@@ -196,7 +210,7 @@ impl Network {
             }
             let nearest = self
                 .arcs_of(node)
-                .filter(|&arc| self.arcs[arc].residual > 0.0)
+                .filter(|&arc| self.arcs[arc].residual > N::default())
                 .map(|arc| self.distance[self.arcs[arc].to as usize])
                 .min()
                 .unwrap_or(UNREACHED);

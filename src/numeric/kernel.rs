@@ -44,7 +44,7 @@ fn detected() -> Width {
 }
 
 /// The instructions to use: the widest that were detected. A test may ask for narrower ones, never for wider.
-fn width() -> Width {
+pub(super) fn width() -> Width {
     #[cfg(test)]
     return detected().min(tests::LIMIT.get());
     #[cfg(not(test))]
@@ -160,6 +160,7 @@ macro_rules! dispatch {
             fn wide<$($generics)*>($($name: $type),*) -> $result {
                 $body($($name),*)
             }
+            use $crate::numeric::kernel::{Width, width};
             match width() {
                 Width::Portable => {}
                 // SAFETY: the features were detected.
@@ -171,6 +172,8 @@ macro_rules! dispatch {
         $body($($name),*)
     }};
 }
+
+pub(super) use dispatch;
 
 /// out_i = map(a_i, b_i), compiled for wide vectors too; `map` should be `#[inline(always)]` and free of
 /// branches.

@@ -1,4 +1,4 @@
-//! Arithmetic that the rest stands on: enclosures, directed rounding, integer kernels.
+//! Arithmetic that the rest stands on: enclosures, directed rounding, integer kernels, sums of float columns.
 
 pub mod directed;
 pub mod enclosure;
@@ -7,3 +7,4 @@ pub mod linear;
 pub mod normal;
 pub mod quadrature;
 pub mod search;
+pub mod vectors;

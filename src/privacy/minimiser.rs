@@ -164,7 +164,7 @@ impl Search<'_, '_> {
         if let Some((norm, alpha)) = self.objective.penalty {
             let p = norm.n_features();
             let moved = out[..p].to_vec();
-            norm.prox(&moved, step * alpha, &mut out[..p], &mut self.scratch)?;
+            norm.proved_prox(&moved, step * alpha, &mut out[..p], &mut self.scratch)?;
         }
         Ok(step)
     }
@@ -294,7 +294,9 @@ mod tests {
     use crate::numeric::linear::dot;
     use crate::privacy::bounded_data::BoundedData;
     use crate::privacy::schema::{Bounds, Geometry, Schema, Target};
-    use crate::set_function::{Cardinality, ConcaveCardinality, GraphCut};
+    use crate::set_function::{
+        Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, SetFunction,
+    };
     use ndarray::Array2;
     use std::sync::Arc;
 
@@ -358,22 +360,18 @@ mod tests {
     #[test]
     fn the_distance_is_kept() {
         let data = data();
-        let norms: [Option<SetFunctionNorm>; 4] = [
-            None,
-            Some(SetFunctionNorm::new(Arc::new(Cardinality::new(P).unwrap())).unwrap()),
-            Some(
-                SetFunctionNorm::new(Arc::new(
-                    ConcaveCardinality::new(vec![1.0, 1.5, 1.8, 1.8]).unwrap(),
-                ))
-                .unwrap(),
-            ),
-            Some(
-                SetFunctionNorm::new(Arc::new(
-                    GraphCut::new(&[(0, 1), (1, 2), (2, 3)], None, P).unwrap(),
-                ))
-                .unwrap(),
-            ),
+        let triangle = [(0, 1), (1, 2), (0, 2), (2, 3)];
+        let functions: [Arc<dyn SetFunction>; 6] = [
+            Arc::new(Cardinality::new(P).unwrap()),
+            Arc::new(ConcaveCardinality::new(vec![1.0, 1.5, 1.8, 1.8]).unwrap()),
+            Arc::new(GraphCut::new(&[(0, 1), (1, 2), (2, 3)], None, P).unwrap()),
+            Arc::new(GraphCut::new(&triangle, None, P).unwrap()),
+            Arc::new(GroupCover::new(&[vec![0, 1, 2], vec![2, 3]], None, P).unwrap()),
+            Arc::new(ContiguousRange::new(P).unwrap()),
         ];
+        let norms: Vec<Option<SetFunctionNorm>> = std::iter::once(None)
+            .chain(functions.map(|f| Some(SetFunctionNorm::new(f).unwrap())))
+            .collect();
         let losses: [(Box<dyn Loss>, f64); 2] = [
             (Box::new(Logistic), 1.0),
             (Box::new(Huber::new(0.2).unwrap()), 0.2),

@@ -371,4 +371,34 @@ impl Schema {
         }
         (coefficients, intercept)
     }
+
+    /// The inverse of [`Schema::to_user_units`] on features that are not constant; there is an intercept.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for another number of coefficients than features, or a schema without an intercept.
+    pub(crate) fn to_scaled_units(&self, coefficients: &[f64], intercept: f64) -> Result<Vec<f64>> {
+        if coefficients.len() != self.n_features || !self.has_intercept() {
+            return Err(Error::invalid(
+                "coefficients",
+                "must be one per feature, with an intercept",
+            ));
+        }
+        let (half, middle) = match self.target {
+            Target::Classes => (1.0, 0.0),
+            Target::Interval { low, high } => self.target_scale(low, high),
+        };
+        let unit = f64::from(MAX_FEATURE);
+        let mut last = (intercept - middle) / half;
+        let mut theta = Vec::with_capacity(self.n_columns());
+        for (j, &coefficient) in coefficients.iter().enumerate() {
+            let scaled = match self.scale[j] {
+                0.0 => 0.0,
+                scale => coefficient / half * (unit / scale),
+            };
+            last -= scaled * (self.offset[j] / unit);
+            theta.push(scaled);
+        }
+        theta.push(last / self.intercept_value());
+        Ok(theta)
+    }
 }

@@ -67,6 +67,27 @@ proptest! {
         check(&f, &v, step)?;
     }
 
+    /// In integers and in floats alike, in any units, and with weights so large that they are cut off.
+    #[test]
+    fn proved_proxes_agree(
+        (f, v) in (1..9usize).prop_flat_map(|p| (prop_oneof![3 => monotone(p).boxed(), 1 => cut(p).boxed()], vector(p))),
+        step in prop_oneof![0.01..3.0f64, Just(1.0), Just(0.0), Just(1e12)],
+        unit in prop_oneof![Just(1.0), Just(2f64.powi(-700)), Just(2f64.powi(600))],
+    ) {
+        let Some(error) = proved_error(&f) else {
+            return Ok(());
+        };
+        let (mut a, mut b) = (vec![0.0; v.len()], vec![7.0; v.len()]);
+        prox(&f, &v, step, &mut a, &mut Scratch::default()).unwrap();
+        let scaled: Vec<f64> = v.iter().map(|v| v * unit).collect();
+        let excess = proved_prox(&f, &scaled, step * unit, &mut b, &mut Scratch::default()).unwrap();
+        let size = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        prop_assert!(excess == 0.0 && error < 1e-12, "{error}");
+        for j in 0..v.len() {
+            prop_assert!((a[j] - b[j] / unit).abs() <= 1e-11 * size, "{a:?} {b:?}");
+        }
+    }
+
     #[test]
     fn chain_agrees_with_the_general_graph(
         (v, weights) in (2..60usize).prop_flat_map(|p| (vector(p), prop::collection::vec(prop_oneof![0.0..3.0f64, Just(1.0), Just(0.0)], p - 1))),
@@ -116,6 +137,29 @@ fn ties_and_zeros_are_exact() {
     }
 }
 
+/// Numbers that floats hold exactly: the prox in integers is the exact one, up to the division by the size of a piece.
+#[test]
+fn integers_keep_every_digit() {
+    // 2 max(|x_0|, |x_1|) + 2 max(|x_1|, |x_2|): {0} at 5 - 2, {1, 2} at (4 + 3 - 2)/2.
+    let groups = crate::set_function::Groups::new(&[vec![0, 1], vec![1, 2]], None, 3).unwrap();
+    let mut x = [0.0; 3];
+    let mut exact = lattice::Exact::default();
+    lattice::cover(&[-5.0, 4.0, 3.0], &groups, 2.0, &mut x, &mut exact);
+    assert_eq!(x, [-3.0, 2.5, 2.5]);
+    let triangle = Graph::new(&[(0, 1), (1, 2), (0, 2)], None, 3).unwrap();
+    lattice::graph(&[3.0, 0.0, -6.0], &triangle, 1.0, &mut x, &mut exact);
+    assert_eq!(x, [1.0, 0.0, -4.0]);
+    lattice::graph(&[3.0, 1.0, -6.0], &triangle, 1.0, &mut x, &mut exact);
+    assert_eq!(x, [1.0, 1.0, -4.0]);
+    lattice::graph(&[3.0, 0.0, -6.0], &triangle, 1e300, &mut x, &mut exact);
+    assert_eq!(x, [-1.0, -1.0, -1.0]);
+    lattice::graph(&[0.0; 3], &triangle, 1.0, &mut x, &mut exact);
+    assert_eq!(x, [0.0; 3]);
+    // The digits that are left for large problems.
+    assert!(lattice::error(10, 20) < 1e-15 && lattice::error(1000, 2000) < 1e-14);
+    assert!(lattice::error(1 << 20, 1 << 22) < 1e-3);
+}
+
 /// A scratch that has seen other problems changes nothing.
 #[test]
 fn scratch_is_forgotten() {
@@ -129,5 +173,9 @@ fn scratch_is_forgotten() {
         let used = prox(&f, &v, 0.5, &mut a, &mut scratch).unwrap();
         let fresh = prox(&f, &v, 0.5, &mut b, &mut Scratch::default()).unwrap();
         assert_eq!((used, a), (fresh, b), "{f:?}");
+        let (mut c, mut d) = (vec![3.0; p], vec![7.0; p]);
+        let used = proved_prox(&f, &v, 0.5, &mut c, &mut scratch).unwrap();
+        let fresh = proved_prox(&f, &v, 0.5, &mut d, &mut Scratch::default()).unwrap();
+        assert_eq!((used, c), (fresh, d), "{f:?}");
     }
 }

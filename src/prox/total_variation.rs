@@ -23,7 +23,13 @@ pub(super) fn total_variation(
     bounds.clear();
     bounds.resize(v.len(), 0.0);
     // |u_k| <= |v - x|_1 <= 2 |v|_1 whatever the bounds: larger ones change nothing but the rounding.
-    let most = 2.0 * v.iter().map(|v| v.abs()).sum::<f64>() * (1.0 + 1e-9);
+    let (eights, rest) = v.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for eight in eights {
+        sums.iter_mut().zip(eight).for_each(|(s, v)| *s += v.abs());
+    }
+    let total = sums.iter().sum::<f64>() + rest.iter().map(|v| v.abs()).sum::<f64>();
+    let most = 2.0 * total * (1.0 + 1e-9);
     for (&(i, j), weight) in graph.edges().iter().zip(graph.weights()) {
         bounds[i.min(j) as usize] += step * weight;
     }
@@ -46,43 +52,53 @@ const PATIENCE: usize = 8;
 /// a missing edge: there low and high meet. Starting over makes it O(p^2) at worst; false after [`PATIENCE`] p steps.
 fn taut_string(v: &[f64], bounds: &[f64], out: &mut [f64]) -> bool {
     let p = v.len();
+    let (bounds, out) = (&bounds[..p], &mut out[..p]);
     let (mut start, mut k, mut low_end, mut high_end) = (0, 0, 0, 0);
     let (mut low, mut high) = (v[0] - bounds[0], v[0] + bounds[0]);
     let (mut u_low, mut u_high) = (bounds[0], -bounds[0]);
-    for _ in 0..PATIENCE * p {
-        if k + 1 == p {
-            out[start..].fill(low);
-            return true;
-        }
-        let (next, bound) = (v[k + 1], bounds[k + 1]);
-        u_low += next - low;
-        u_high += next - high;
-        let (end, value, u) = if u_low < -bound {
-            (low_end, low, bounds[low_end])
-        } else if u_high > bound {
-            (high_end, high, -bounds[high_end])
-        } else {
+    let mut patience = PATIENCE * p;
+    loop {
+        let mut length = 1.0;
+        let (end, value, u) = loop {
+            if k + 1 >= p {
+                out[start..].fill(low);
+                return true;
+            }
+            let (next, bound) = (v[k + 1], bounds[k + 1]);
+            u_low += next - low;
+            u_high += next - high;
+            if u_low < -bound {
+                break (low_end, low, bounds[low_end]);
+            }
+            if u_high > bound {
+                break (high_end, high, -bounds[high_end]);
+            }
             k += 1;
-            let length = (k - start + 1) as f64;
-            if u_low >= bound {
-                low += (u_low - bound) / length;
-                u_low = bound;
-                low_end = k;
-            }
-            if u_high <= -bound {
-                high += (u_high + bound) / length;
-                u_high = -bound;
-                high_end = k;
-            }
-            continue;
+            length += 1.0;
+            // Whether u is past a bound is not to be predicted: selections instead of branches.
+            let share = 1.0 / length;
+            let (over, under) = (u_low - bound, u_high + bound);
+            low += share * if over > 0.0 { over } else { 0.0 };
+            high += share * if under < 0.0 { under } else { 0.0 };
+            u_low = if over > 0.0 { bound } else { u_low };
+            u_high = if under < 0.0 { -bound } else { u_high };
+            low_end = if over >= 0.0 { k } else { low_end };
+            high_end = if under <= 0.0 { k } else { high_end };
         };
-        out[start..=end].fill(value);
+        let taken = k - start + 1;
+        if taken > patience {
+            return false;
+        }
+        patience -= taken;
+        // Segments are short: a plain loop beats a call.
+        for x in &mut out[start..=end] {
+            *x = value;
+        }
         start = end + 1;
         (k, low_end, high_end) = (start, start, start);
         (low, high) = (v[k] + u - bounds[k], v[k] + u + bounds[k]);
         (u_low, u_high) = (bounds[k], -bounds[k]);
     }
-    false
 }
 
 /// Johnson's dynamic programme (2013, "A dynamic programming algorithm for the fused lasso and L0-segmentation"): the

@@ -9,6 +9,8 @@ mod noise;
 mod online;
 mod private;
 mod records;
+mod released_noise;
+mod search;
 mod selection;
 mod set_function;
 mod statement;
@@ -30,5 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     noise::register(module)?;
     theory::register(module)?;
     private::register(module)?;
+    released_noise::register(module)?;
+    search::register(module)?;
     online::register(module)
 }

@@ -19,8 +19,8 @@ use crate::release::run;
 
 /// What a fit will do and cost, before any data.
 #[pyclass(name = "Plan", module = "dpsparse", frozen)]
-struct PyPlan {
-    plan: Arc<dyn Plan>,
+pub(super) struct PyPlan {
+    pub(super) plan: Arc<dyn Plan>,
     assumptions: Vec<String>,
 }
 

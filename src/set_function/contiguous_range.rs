@@ -1,4 +1,4 @@
-use super::{SetFunction, Structure, check_n_features};
+use super::{Groups, SetFunction, Structure, check_n_features};
 use crate::error::Result;
 
 /// F(A) = p - 1 + max A - min A + 1 for A not empty: Omega selects contiguous ranges of features (Bach 2010).
@@ -24,6 +24,18 @@ impl ContiguousRange {
         check_n_features(n_features)?;
         Ok(Self { n_features })
     }
+}
+
+/// The contiguous range as a cover by 2p - 1 groups: p - 1 + max A - min A + 1 counts the {k, ...} with k >= 1 and the {..., k}
+/// with k < p - 1 that meet A, and V.
+///
+/// # Errors
+/// Those of [`Groups::new`] for p = 0 or too large a p.
+pub(crate) fn contiguous_cover(p: usize) -> Result<Groups> {
+    let tails = (1..p).map(|k| (k..p).collect());
+    let heads = (0..p).map(|k| (0..k + 1).collect());
+    let groups: Vec<Vec<usize>> = tails.chain(heads).collect();
+    Groups::new(&groups, None, p)
 }
 
 impl SetFunction for ContiguousRange {

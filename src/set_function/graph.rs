@@ -11,6 +11,7 @@ pub struct Graph {
     starts: Vec<usize>,
     /// (neighbour, edge) of every feature.
     incident: Vec<(u32, u32)>,
+    is_chain: bool,
 }
 
 impl Graph {
@@ -65,6 +66,7 @@ impl Graph {
             weights,
             starts,
             incident,
+            is_chain: edges.iter().all(|&(i, j)| i.abs_diff(j) == 1),
         })
     }
 
@@ -90,6 +92,6 @@ impl Graph {
 
     /// Whether every edge joins j and j + 1: total variation on a chain (or on several).
     pub fn is_chain(&self) -> bool {
-        self.edges.iter().all(|&(i, j)| i.abs_diff(j) == 1)
+        self.is_chain
     }
 }

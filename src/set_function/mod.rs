@@ -31,6 +31,7 @@ pub use cardinality::Cardinality;
 pub use combine::{scaled, sum};
 pub use concave_cardinality::ConcaveCardinality;
 pub use contiguous_range::ContiguousRange;
+pub(crate) use contiguous_range::contiguous_cover;
 pub use graph::Graph;
 pub use graph_cut::GraphCut;
 pub use group_cover::GroupCover;

@@ -8,13 +8,13 @@
 //! [`ClusterStep`] take over (Bareilles, Iutzeler & Malick 2023).
 
 use super::cluster_step::ClusterStep;
-use super::design::dot;
 use super::line_search::{Line, LineSearch};
 use super::point::Point;
 use super::regulariser::Omega;
 use super::run::Run;
 use super::{Design, Problem};
 use crate::error::Result;
+use crate::numeric::vectors::dot;
 
 /// New features that enter the working set at a time; as many as there are non-zeros where those are more.
 const FEWEST_NEW: usize = 256;

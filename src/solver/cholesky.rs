@@ -1,6 +1,6 @@
 //! Symmetric positive definite systems, in place.
 
-use super::design::{dot, dot4};
+use crate::numeric::vectors::{dot, dot4};
 
 /// Relative jitter of the scaled matrix, so that its Cholesky factor exists for dependent columns.
 const JITTER: f64 = 1e-12;

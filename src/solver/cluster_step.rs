@@ -2,8 +2,8 @@
 //! variable for every level of |theta| the model is a small linear system.
 
 use super::accelerated_gradient::centre;
-use super::design::{dot, dot4};
 use super::{Design, cholesky};
+use crate::numeric::vectors::{dot, dot4};
 
 /// Levels up to which memory is no concern.
 const FREE_LEVELS: usize = 64;

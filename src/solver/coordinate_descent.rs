@@ -13,6 +13,7 @@
 //! g_j = <x_j, r> + ridge theta_j,     c_j = sum_i h_i (x_ij - m_j)^2 + ridge
 //! ```
 
+use super::covariance::Covariance;
 use super::point::Point;
 use super::run::Run;
 use super::support_step::SupportStep;
@@ -30,6 +31,12 @@ const FEWEST_NEW: usize = 64;
 const CLAMPED_SHARE: f64 = 0.1;
 /// Coordinates that may stop at 0 before the system is factorised anew.
 const MOST_FIXED: usize = 64;
+/// Most passes in a row that read no records.
+const MOST_CHEAP_PASSES: usize = 100;
+/// Share of the accuracy asked for up to which passes are worth it that read no records.
+const CHEAP_ACCURACY: f64 = 0.1;
+/// Where the pairs of the kth of four columns start.
+const FIRST_PAIR: [usize; 4] = [0, 0, 1, 3];
 /// Rounds of passes and steps on the support that one model is worth.
 const MOST_ROUNDS: usize = 5;
 
@@ -48,6 +55,8 @@ pub(super) struct CoordinateDescent {
     moments_of: Vec<f64>,
     means: Vec<f64>,
     steps: Vec<f64>,
+    /// Inner products of the columns of `working`, four after four, as far as a pass has needed them.
+    pairs: Vec<[f64; 6]>,
     residual: Vec<f64>,
     offset: f64,
     ridge: f64,
@@ -60,6 +69,7 @@ pub(super) struct CoordinateDescent {
     clamped: Vec<f64>,
     moved: Vec<f64>,
     support_step: SupportStep,
+    covariance: Covariance,
     /// Inner products that steps on the support may still spend.
     support_budget: f64,
 }
@@ -75,6 +85,7 @@ impl CoordinateDescent {
             moments_of: Vec::new(),
             means: Vec::new(),
             steps: Vec::new(),
+            pairs: Vec::new(),
             residual: vec![0.0; n_rows],
             offset: 0.0,
             ridge,
@@ -86,6 +97,7 @@ impl CoordinateDescent {
             clamped: Vec::new(),
             moved: Vec::new(),
             support_step: SupportStep::default(),
+            covariance: Covariance::default(),
             support_budget: 0.0,
         }
     }
@@ -129,6 +141,8 @@ impl CoordinateDescent {
         }
         let first = self.curvatures[0];
         self.uniform = (self.curvatures.iter().all(|h| *h == first)).then_some(first);
+        self.covariance.forget();
+        self.pairs.clear();
         self.means.clear();
         self.steps.clear();
         for &j in &self.working {
@@ -161,16 +175,34 @@ impl CoordinateDescent {
         let pass_cost = self.pass_cost();
         let (mut total, mut largest) = (0.0, 0.0f64);
         for _ in 0..MOST_ROUNDS {
-            for _ in 0..most {
-                let decrease = -self.pass(design, theta);
+            let mut passes = 0;
+            if self.covariance.is_known() {
+                (self.covariance).start(design, &self.working, &self.residual);
+            }
+            while passes < most || (self.covariance.is_known() && passes < MOST_CHEAP_PASSES) {
+                if (self.covariance).is_due(design, &self.working, passes) {
+                    (self.covariance).build(design, &self.working, &self.curvatures);
+                    (self.covariance).start(design, &self.working, &self.residual);
+                }
+                let cheap = self.covariance.is_known();
+                let decrease = if cheap {
+                    -self.cheap_pass(theta)
+                } else {
+                    -self.pass(design, theta)
+                };
                 self.support_budget += pass_cost;
+                passes += 1;
                 run.count()?;
                 total -= decrease;
                 largest = largest.max(decrease);
-                if decrease <= run.accuracy * largest.min(run.gap) || run.is_over() {
+                let worth = if cheap { CHEAP_ACCURACY } else { 1.0 };
+                let accuracy = run.accuracy * worth;
+                if decrease <= accuracy * largest.min(run.gap) || run.is_over() {
+                    self.update_residual(design);
                     return Ok(total);
                 }
             }
+            self.update_residual(design);
             let mut complete = false;
             while !complete {
                 let cost = self.support_step_cost(design, theta);
@@ -186,35 +218,128 @@ impl CoordinateDescent {
         Ok(total)
     }
 
-    /// One pass over the working set: the exact change of model plus penalty, never positive.
-    fn pass<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+    /// As [`Self::pass`], by the inner products of the working set alone: the residual waits for
+    /// [`Self::update_residual`].
+    fn cheap_pass(&mut self, theta: &mut [f64]) -> f64 {
         let mut change = 0.0;
-        for (k, &j) in self.working.iter().enumerate() {
-            let (mean, curvature, old) = (self.means[k], self.steps[k], theta[j]);
-            if curvature == 0.0 {
-                // The column is constant (or 0): the intercept does its work unpenalised.
-                change -= self.alpha * old.abs();
-                theta[j] = 0.0;
-                continue;
+        for k in 0..self.working.len() {
+            let step = self.update(k, self.covariance.gradients[k], theta, &mut change);
+            if step != 0.0 {
+                self.covariance.add(k, step);
             }
-            let gradient =
-                design.dot(j, &self.residual) + self.offset * self.total * mean + self.ridge * old;
-            let new = soft_threshold(curvature * old - gradient, self.alpha) / curvature;
-            let step = new - old;
-            if step == 0.0 {
-                continue;
-            }
-            change += gradient * step
-                + 0.5 * curvature * step * step
-                + self.alpha * (new.abs() - old.abs());
-            theta[j] = new;
-            match self.uniform {
-                Some(h) => design.add_columns(&[j], &[step * h], &mut self.residual),
-                None => design.add_scaled(j, step, &self.curvatures, &mut self.residual),
-            }
-            self.offset -= step * mean;
         }
         change
+    }
+
+    /// Tells the residual what cheap passes have moved.
+    fn update_residual<D: Design + ?Sized>(&mut self, design: &D) {
+        if !self.covariance.is_known() {
+            return;
+        }
+        let moved = &mut self.covariance.moved;
+        match self.uniform {
+            Some(h) => {
+                moved.iter_mut().for_each(|step| *step *= h);
+                design.add_columns(&self.working, moved, &mut self.residual);
+            }
+            None => design.add_scaled_columns(
+                &self.working,
+                moved,
+                &self.curvatures,
+                &mut self.residual,
+            ),
+        }
+        moved.fill(0.0);
+    }
+
+    /// One pass over the working set: the exact change of model plus penalty, never positive.
+    ///
+    /// Dense columns come in fours: their gradients are taken together at the start, and what the updates before bring
+    /// to each is known from the inner products of the four. These are the updates of one column after another, but the
+    /// residual is read and written once for all four.
+    fn pass<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+        let mut change = 0.0;
+        let mut first = 0;
+        while first + 4 <= self.working.len() {
+            let columns = [0, 1, 2, 3].map(|k| self.working[first + k]);
+            let mut gradients = [0.0; 4];
+            if first / 4 == self.pairs.len() {
+                match design.pair_products(columns, &self.curvatures) {
+                    Some(pairs) => self.pairs.push(pairs),
+                    None => break,
+                }
+            }
+            design.dot_columns(&columns, &self.residual, &mut gradients);
+            let pairs = self.pairs[first / 4];
+            let mut scales = [0.0; 4];
+            for k in 0..4 {
+                for (pair, scale) in pairs[FIRST_PAIR[k]..].iter().zip(&scales[..k]) {
+                    gradients[k] += pair * scale;
+                }
+                scales[k] = self.update(first + k, gradients[k], theta, &mut change);
+            }
+            self.add_to_residual(design, &columns, &scales);
+            first += 4;
+        }
+        for k in first..self.working.len() {
+            let j = self.working[k];
+            if self.steps[k] == 0.0 && theta[j] == 0.0 {
+                continue;
+            }
+            let gradient = design.dot(j, &self.residual);
+            let step = self.update(k, gradient, theta, &mut change);
+            self.add_to_residual(design, &[j], &[step]);
+        }
+        change
+    }
+
+    /// Minimises over the coordinate at position k, where <x_j, r> = `gradient`; returns the step that the residual has yet to
+    /// be told, and adds to the change of model plus penalty.
+    fn update(&mut self, k: usize, gradient: f64, theta: &mut [f64], change: &mut f64) -> f64 {
+        let (mean, curvature) = (self.means[k], self.steps[k]);
+        let value = &mut theta[self.working[k]];
+        let old = *value;
+        if curvature == 0.0 {
+            // The column is constant (or 0): the intercept does its work unpenalised.
+            *change -= self.alpha * old.abs();
+            *value = 0.0;
+            return 0.0;
+        }
+        let gradient = gradient + self.offset * self.total * mean + self.ridge * old;
+        let new = soft_threshold(curvature * old - gradient, self.alpha) / curvature;
+        let step = new - old;
+        if step != 0.0 {
+            *change += gradient * step
+                + 0.5 * curvature * step * step
+                + self.alpha * (new.abs() - old.abs());
+            *value = new;
+            self.offset -= step * mean;
+        }
+        step
+    }
+
+    /// r += h*(sum_k steps_k x_k).
+    fn add_to_residual<D: Design + ?Sized>(
+        &mut self,
+        design: &D,
+        columns: &[usize],
+        steps: &[f64],
+    ) {
+        if steps.iter().all(|step| *step == 0.0) {
+            return;
+        }
+        match self.uniform {
+            Some(h) => {
+                let mut scales = [0.0; 4];
+                for (scale, step) in scales.iter_mut().zip(steps) {
+                    *scale = step * h;
+                }
+                design.add_columns(columns, &scales[..columns.len()], &mut self.residual);
+            }
+            None => {
+                design.add_scaled_columns(columns, steps, &self.curvatures, &mut self.residual);
+            }
+        }
     }
 
     /// Cost of one `pass` in inner products of a Gram matrix, which are faster than those of a pass.
@@ -233,7 +358,10 @@ impl CoordinateDescent {
         if size * size > FREE_FACTORISATION.powi(2) + design.n_stored() as f64 {
             return f64::INFINITY;
         }
-        let unknown = self.support_step.n_unknown(support) as f64;
+        let unknown = match self.covariance.is_known() {
+            true => 0.0,
+            false => self.support_step.n_unknown(support) as f64,
+        };
         let gram = unknown * (design.n_rows() as f64 / per_column + size - 0.5 * unknown)
             // The gradient and the image; no step is free, so that they end.
             + 4.0 * size.max(1.0);
@@ -251,8 +379,17 @@ impl CoordinateDescent {
         self.support.clear();
         (self.support)
             .extend((0..working.len()).filter(|&k| theta[working[k]] != 0.0 && steps[k] > 0.0));
-        let columns = self.support.iter().map(|&k| (working[k], self.means[k]));
-        (self.support_step).build(design, columns, &self.curvatures, self.ridge);
+        if self.covariance.is_known() {
+            let (support, means, covariance) = (&self.support, &self.means, &self.covariance);
+            let product = |a: usize, b: usize| {
+                let (a, b) = (support[a], support[b]);
+                covariance.product(a, b) - self.total * means[a] * means[b]
+            };
+            (self.support_step).take(support.len(), product, self.ridge);
+        } else {
+            let columns = self.support.iter().map(|&k| (working[k], self.means[k]));
+            (self.support_step).build(design, columns, &self.curvatures, self.ridge);
+        }
 
         self.update_gradients(design, theta);
         if !self.support_step.solve(&self.gradients) {

@@ -1,4 +1,5 @@
 use crate::error::{Error, Result};
+use crate::numeric::vectors::{add, add4, add4_weighted, dot, dot4, pair_products};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -36,6 +37,28 @@ pub trait Design: Sync {
     /// out += sum_k scales_k x_j for the columns j = columns_k; those with scale 0 cost nothing.
     fn add_columns(&self, columns: &[usize], scales: &[f64], out: &mut [f64]);
 
+    /// out_i += h_i sum_k scales_k x_ij for the columns j = columns_k.
+    fn add_scaled_columns(&self, columns: &[usize], scales: &[f64], h: &[f64], out: &mut [f64]) {
+        for (&j, &scale) in columns.iter().zip(scales).filter(|(_, s)| **s != 0.0) {
+            self.add_scaled(j, scale, h, out);
+        }
+    }
+
+    /// sum_i h_i x_ij x_ik of the pairs (1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2) of four columns, where four are better
+    /// taken together than one after another; nothing where they are not.
+    fn pair_products(&self, _columns: [usize; 4], _h: &[f64]) -> Option<[f64; 6]> {
+        None
+    }
+
+    /// out_ab = sum_i h_i x_ia x_ib for the columns of `columns`, row by row in a square; `out` comes with zeros. Asked for
+    /// only where [`Design::gram_cost`] is finite.
+    fn gram(&self, _columns: &[usize], _h: &[f64], _out: &mut [f64]) {}
+
+    /// Passes of coordinate descent over `columns` that cost as much as [`Design::gram`]; infinite where there is none.
+    fn gram_cost(&self, _columns: &[usize]) -> f64 {
+        f64::INFINITY
+    }
+
     /// out_k = <x_j, v> for the columns j = columns_k.
     fn dot_columns(&self, columns: &[usize], v: &[f64], out: &mut [f64]) {
         for (out, &j) in out.iter_mut().zip(columns) {
@@ -50,52 +73,13 @@ pub trait Design: Sync {
     /// sum_i h_i x_ij^2.
     fn squared_norm(&self, j: usize, h: &[f64]) -> f64;
 
-    /// out = X' v. Every entry is one [`Design::dot`], so the result does not depend on the number of
-    /// threads.
+    /// out = X' v. No entry's arithmetic depends on the number of threads.
     fn transpose_multiply(&self, v: &[f64], out: &mut [f64]) {
         out.par_iter_mut()
             .with_min_len(64)
             .enumerate()
             .for_each(|(j, out)| *out = self.dot(j, v));
     }
-}
-
-/// <a, b> with eight partial sums, which the compiler keeps in vector registers.
-#[inline]
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a_chunks, b_chunks) = (a.chunks_exact(8), b.chunks_exact(8));
-    let tail: f64 = (a_chunks.remainder().iter().zip(b_chunks.remainder()))
-        .map(|(a, b)| a * b)
-        .sum();
-    for (a, b) in a_chunks.zip(b_chunks) {
-        for k in 0..8 {
-            sums[k] += a[k] * b[k];
-        }
-    }
-    sums.iter().sum::<f64>() + tail
-}
-
-/// <a_k, b> for four a: b is read once.
-#[inline]
-pub(super) fn dot4(a: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
-    let n = b.len();
-    let a = a.map(|a| &a[..n]);
-    let mut sums = [[0.0; 4]; 4];
-    let whole = n / 4 * 4;
-    for i in (0..whole).step_by(4) {
-        for (sums, a) in sums.iter_mut().zip(a) {
-            for lane in 0..4 {
-                sums[lane] += a[i + lane] * b[i + lane];
-            }
-        }
-    }
-    let mut out = [0.0; 4];
-    for ((out, sums), a) in out.iter_mut().zip(sums).zip(a) {
-        let tail: f64 = (whole..n).map(|i| a[i] * b[i]).sum();
-        *out = sums.iter().sum::<f64>() + tail;
-    }
-    out
 }
 
 fn check_finite(values: &[f64]) -> Result<()> {
@@ -186,27 +170,21 @@ impl<'a> DenseDesign<'a> {
         &self.data[j * self.n_rows..(j + 1) * self.n_rows]
     }
 
-    /// out += sum of scale * x_j over (j, scale).
+    /// out += sum of scale * x_j over (j, scale), four columns at a time.
     #[inline]
     fn add(&self, terms: impl Iterator<Item = (usize, f64)>, out: &mut [f64]) {
-        let mut pending: [(&[f64], f64); 4] = [(&[], 0.0); 4];
+        let (mut columns, mut scales) = ([0; 4], [0.0; 4]);
         let mut count = 0;
         for (j, scale) in terms.filter(|(_, scale)| *scale != 0.0) {
-            pending[count] = (self.column(j), scale);
+            (columns[count], scales[count]) = (j, scale);
             count += 1;
             if count == 4 {
-                // Four columns at a time: `out` is read and written once for all of them.
-                let [(a, s), (b, t), (c, u), (d, v)] = pending;
-                for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                    *out += s * a + t * b + (u * c + v * d);
-                }
+                add4(columns.map(|j| self.column(j)), scales, out);
                 count = 0;
             }
         }
-        for (column, scale) in &pending[..count] {
-            for (out, x) in out.iter_mut().zip(*column) {
-                *out += scale * x;
-            }
+        for (&j, &scale) in columns[..count].iter().zip(&scales) {
+            add(self.column(j), scale, out);
         }
     }
 }
@@ -246,6 +224,21 @@ impl Design for DenseDesign<'_> {
         self.add(columns.iter().copied().zip(scales.iter().copied()), out);
     }
 
+    fn add_scaled_columns(&self, columns: &[usize], scales: &[f64], h: &[f64], out: &mut [f64]) {
+        let (fours, rest) = columns.as_chunks::<4>();
+        let (scale_fours, scale_rest) = scales.as_chunks::<4>();
+        for (columns, scales) in fours.iter().zip(scale_fours) {
+            add4_weighted(columns.map(|j| self.column(j)), *scales, h, out);
+        }
+        for (&j, &scale) in rest.iter().zip(scale_rest) {
+            self.add_scaled(j, scale, h, out);
+        }
+    }
+
+    fn pair_products(&self, columns: [usize; 4], h: &[f64]) -> Option<[f64; 6]> {
+        Some(pair_products(columns.map(|j| self.column(j)), h))
+    }
+
     fn dot_columns(&self, columns: &[usize], v: &[f64], out: &mut [f64]) {
         let (fours, rest) = columns.as_chunks::<4>();
         let (out_fours, out_rest) = out.as_chunks_mut::<4>();
@@ -255,6 +248,23 @@ impl Design for DenseDesign<'_> {
         for (out, &j) in out_rest.iter_mut().zip(rest) {
             *out = self.dot(j, v);
         }
+    }
+
+    fn transpose_multiply(&self, v: &[f64], out: &mut [f64]) {
+        (out.par_chunks_mut(4)
+            .zip(self.data.par_chunks(4 * self.n_rows)))
+        .with_min_len(16)
+        .for_each(|(out, block)| {
+            let mut columns = block.chunks_exact(self.n_rows);
+            if let [a, b, c, d] = out {
+                let four = [(); 4].map(|()| columns.next().unwrap_or_default());
+                [*a, *b, *c, *d] = dot4(four, v);
+            } else {
+                for (out, column) in out.iter_mut().zip(columns) {
+                    *out = dot(column, v);
+                }
+            }
+        });
     }
 
     fn centred_moments(&self, j: usize, h: &[f64], total: f64) -> (f64, f64) {
@@ -270,6 +280,9 @@ impl Design for DenseDesign<'_> {
         self.column(j).iter().zip(h).map(|(x, h)| h * x * x).sum()
     }
 }
+
+/// Rows of which a Gram matrix takes the entries at a time.
+const TILE: usize = 512;
 
 /// A sparse matrix in compressed columns.
 #[derive(Debug, Clone)]
@@ -356,7 +369,84 @@ impl Design for CscDesign {
 
     #[inline]
     fn dot(&self, j: usize, v: &[f64]) -> f64 {
-        self.column(j).map(|(i, x)| x * v[i]).sum()
+        let range = self.starts[j]..self.starts[j + 1];
+        let (rows, last_rows) = self.rows[range.clone()].as_chunks::<4>();
+        let (values, last_values) = self.values[range].as_chunks::<4>();
+        // Four sums, of which none waits for another.
+        let mut sums = [0.0; 4];
+        for (rows, values) in rows.iter().zip(values) {
+            for k in 0..4 {
+                sums[k] += values[k] * v[rows[k]];
+            }
+        }
+        for (k, (&i, x)) in last_rows.iter().zip(last_values).enumerate() {
+            sums[k] += x * v[i];
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    }
+
+    /// Row by row: a row with r entries in `columns` adds to r(r + 1)/2 products.
+    fn gram(&self, columns: &[usize], h: &[f64], out: &mut [f64]) {
+        let size = columns.len();
+        let mut cursors: Vec<usize> = columns.iter().map(|&j| self.starts[j]).collect();
+        let mut starts = Vec::new();
+        let mut entries: Vec<(usize, f64)> = Vec::new();
+        for (first, h) in (0..self.n_rows).step_by(TILE).zip(h.chunks(TILE)) {
+            // The entries of these rows, row by row: their number, where each row starts, and then the entries.
+            let column = |k: usize, from: usize| {
+                let end = self.starts[columns[k] + 1];
+                let rows = self.rows[from..end].iter().zip(&self.values[from..end]);
+                rows.map(move |(i, x)| (i - first, *x))
+                    .take_while(|(row, _)| *row < h.len())
+            };
+            starts.clear();
+            starts.resize(h.len() + 1, 0);
+            for (k, &from) in cursors.iter().enumerate() {
+                column(k, from).for_each(|(row, _)| starts[row + 1] += 1);
+            }
+            for row in 0..h.len() {
+                starts[row + 1] += starts[row];
+            }
+            entries.clear();
+            entries.resize(starts[h.len()], (0, 0.0));
+            for (k, cursor) in cursors.iter_mut().enumerate() {
+                for (row, x) in column(k, *cursor) {
+                    entries[starts[row]] = (k, x);
+                    starts[row] += 1;
+                    *cursor += 1;
+                }
+            }
+            // Every start is now the end of its row.
+            let mut start = 0;
+            for (&end, h) in starts.iter().zip(h) {
+                let row = &entries[start..end];
+                for (at, &(a, x)) in row.iter().enumerate() {
+                    let (products, scale) = (&mut out[a * size..=a * size + a], h * x);
+                    for &(b, x) in &row[..=at] {
+                        products[b] += scale * x;
+                    }
+                }
+                start = end;
+            }
+        }
+        for a in 0..size {
+            for b in 0..a {
+                out[b * size + a] = out[a * size + b];
+            }
+        }
+    }
+
+    fn gram_cost(&self, columns: &[usize]) -> f64 {
+        let mut counts = vec![0u32; self.n_rows];
+        let mut stored = 0;
+        for &j in columns {
+            let rows = &self.rows[self.starts[j]..self.starts[j + 1]];
+            stored += rows.len();
+            rows.iter().for_each(|&i| counts[i] += 1);
+        }
+        let products: f64 = counts.iter().map(|&r| 0.5 * f64::from(r).powi(2)).sum();
+        // A pass reads an entry for the inner product, and most once more for the residual.
+        products / (1.5 * stored.max(1) as f64)
     }
 
     #[inline]
@@ -425,6 +515,36 @@ mod tests {
                 sparse.add_scaled(j, -1.5, &h, &mut v);
                 prop_assert!(u.iter().zip(&v).all(|(a, b)| close(*a, *b)));
             }
+            let columns: Vec<usize> = (0..p).rev().step_by(2).collect();
+            let size = columns.len();
+            let mut gram = vec![0.0; size * size];
+            sparse.gram(&columns, &h, &mut gram);
+            for (a, &j) in columns.iter().enumerate() {
+                let mut weighted = vec![0.0; n];
+                dense.add_scaled(j, 1.0, &h, &mut weighted);
+                for (b, &k) in columns.iter().enumerate() {
+                    prop_assert!(close(gram[a * size + b], dense.dot(k, &weighted)));
+                }
+            }
+            if p >= 4 {
+                let columns = [3, 1, 0, 2];
+                let pairs = dense.pair_products(columns, &h).unwrap();
+                let mut sum = vec![1.0; n];
+                dense.add_scaled_columns(&columns, &[1.0, -2.0, 0.0, 3.0], &h, &mut sum);
+                let mut alone = vec![1.0; n];
+                sparse.add_scaled_columns(&columns, &[1.0, -2.0, 0.0, 3.0], &h, &mut alone);
+                prop_assert!(sum.iter().zip(&alone).all(|(a, b)| close(*a, *b)));
+                let mut weighted = vec![0.0; n];
+                dense.add_scaled(0, 1.0, &h, &mut weighted);
+                prop_assert!(close(pairs[1], dense.dot(3, &weighted)));
+                weighted.fill(0.0);
+                dense.add_scaled(2, 1.0, &h, &mut weighted);
+                prop_assert!(close(pairs[5], dense.dot(0, &weighted)));
+            }
+            let (mut u, mut v) = (vec![0.0; p], vec![0.0; p]);
+            dense.transpose_multiply(&h, &mut u);
+            sparse.transpose_multiply(&h, &mut v);
+            prop_assert!(u.iter().zip(&v).all(|(a, b)| close(*a, *b)));
             let theta: Vec<f64> = (0..p).map(|j| (j % 4) as f64 - 1.0).collect();
             let (mut u, mut v) = (vec![1.0; n], vec![2.0; n]);
             dense.multiply(&theta, &mut u);

@@ -15,7 +15,6 @@
 //! 2015), which converges linearly over a polytope. A corrective step is Newton's for all weights, up to where the first of
 //! them becomes 0, as in Wolfe's method for the point of least norm.
 
-use super::design::dot;
 use super::duality_gap::penalty_dual;
 use super::point::Point;
 use super::regulariser::Omega;
@@ -23,6 +22,7 @@ use super::run::Run;
 use super::tilted_risk::{HIDDEN, TiltedRisk};
 use super::{Design, Problem, Regulariser, Solution, cholesky};
 use crate::error::{Error, Result};
+use crate::numeric::vectors::dot;
 
 /// Share of the slope that a step must gain; Newton's gains half.
 const GAIN: f64 = 0.1;

@@ -15,7 +15,7 @@
 //! - `point`: theta with all that is derived from it; the intercept is exact at every point.
 //! - `duality_gap`: the certificates. Nothing else decides when to stop.
 //! - `proximal_newton`: the loop over quadratic models; `model`: the two ways to minimise one.
-//! - `coordinate_descent`, with `support_step` for nearly dependent columns: the l1 norm.
+//! - `coordinate_descent`, with `covariance` for sparse columns and `support_step` for nearly dependent ones: the l1 norm.
 //! - `accelerated_gradient`, with `cluster_step` and `line_search`: any norm.
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.
 //! - `dual_frank_wolfe`, with `tilted_risk`: a positive ridge; the dual problem over the polytope of the norm.
@@ -25,6 +25,7 @@ mod accelerated_gradient;
 mod cholesky;
 mod cluster_step;
 mod coordinate_descent;
+mod covariance;
 mod design;
 mod dual_frank_wolfe;
 mod duality_gap;

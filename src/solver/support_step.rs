@@ -104,6 +104,18 @@ impl SupportStep {
         }
     }
 
+    /// As [`SupportStep::build`] from inner products of centred columns that are known elsewhere.
+    pub fn take(&mut self, size: usize, product: impl Fn(usize, usize) -> f64, ridge: f64) {
+        self.gram.clear();
+        self.gram.resize(size * size, 0.0);
+        for a in 0..size {
+            for b in 0..=a {
+                self.gram[a * size + b] = product(a, b);
+            }
+            self.gram[a * size + a] += ridge;
+        }
+    }
+
     /// Forgets all known columns but those at the places that `keep` names.
     fn keep_known(&mut self, keep: impl Fn(usize) -> bool) {
         let mut rows = 0;

@@ -1,10 +1,10 @@
 //! theta(s) = argmin risk(theta) + <s, theta> for a positive ridge: Newton's method with a line search.
 
-use super::design::dot;
 use super::point::Point;
 use super::regulariser::Omega;
 use super::support_step::SupportStep;
 use super::{Design, Problem, cholesky};
+use crate::numeric::vectors::dot;
 
 /// Most features for which the Hessian is factorised; beyond, conjugate gradients.
 const MOST_FACTORISED: usize = 1000;

@@ -2,13 +2,16 @@
 
 from dpsparse.estimators.exact import SparseClassifier, SparseRegressor, path
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse.estimators.search import PrivateSearchCV, SearchPlan
 from dpsparse.estimators.simplex import PrivateSimplexClassifier, PrivateSimplexRegressor
 
 __all__ = [
+    "PrivateSearchCV",
     "PrivateSimplexClassifier",
     "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
     "PrivateSparseRegressor",
+    "SearchPlan",
     "SparseClassifier",
     "SparseRegressor",
     "path",

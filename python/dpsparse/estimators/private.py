@@ -16,6 +16,7 @@ from dpsparse._progress import progress
 from dpsparse._validation import flag, number, optional_number, pair, positive_integer
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.estimators._validation import bound_arrays, records, seed, without_values
+from dpsparse.estimators.intervals import ReleasedNoiseMixin
 from dpsparse.mechanisms import resolve, specification
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
@@ -23,7 +24,7 @@ __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
 _LABELS_FROM_Y = "the two labels, read from y, are public"
 
 
-class _PrivateSparse(BaseEstimator):
+class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
     """What private classifiers and regressors share."""
 
     @abstractmethod

@@ -149,12 +149,12 @@ mod tests {
         let y = vec![1.0; 40_000];
         let data = BoundedData::from_dense(x.view(), &y, schema(3)).unwrap();
         let plan = ColumnWeightsPlan::new(&schema(3), 10.0, Adjacency::ReplaceOne, 1).unwrap();
-        let weights = plan.release(&data, &mut Source::from_seed(1)).unwrap();
+        let weights = plan.release(&data, &mut Source::seeded(1)).unwrap();
         assert!(weights[0] < 0.1 && weights[0] < weights[1] && weights[1] < weights[2]);
         assert!(weights[2] <= 1.0);
         // Where the noise is larger than every sum all columns are alike.
         let plan = ColumnWeightsPlan::new(&schema(3), 1e5, Adjacency::ReplaceOne, 1).unwrap();
-        let weights = plan.release(&data, &mut Source::from_seed(1)).unwrap();
+        let weights = plan.release(&data, &mut Source::seeded(1)).unwrap();
         assert_eq!(weights, [1.0; 3]);
     }
 }

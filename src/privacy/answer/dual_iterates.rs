@@ -11,7 +11,7 @@ use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::ledger::Budget;
 use crate::privacy::minimiser::{Objective, Start, minimise};
 use crate::privacy::noise::source::Source;
-use crate::privacy::selection::{MinkowskiSelection, Summand};
+use crate::privacy::selection::{LARGEST_SCORE, MinkowskiSelection, Summand};
 
 /// How the minimisers theta(s) = argmin mean loss + (ridge/2)|theta|^2 + <s, theta> leave at public s, |s|_2 <= a public
 /// bound (MECHANISMS M6): sensitivity, noise and events, all before any data.
@@ -42,8 +42,6 @@ struct Choice {
 
 /// Lattice units per unit of D2/sqrt(p): rounding adds a thousandth.
 const FINENESS: f64 = 1000.0;
-/// Scores are clamped to this size, which does not expand; they stay far below it.
-const LARGEST_SCORE: f64 = (1u64 << 60) as f64;
 
 /// D2.
 fn sensitivity(facts: &MinimiserFacts, tilt_bound: f64) -> Result<f64> {
@@ -218,10 +216,10 @@ impl<'a> DualIterates<'a> {
         self.budget.spend(&choice.event)?;
         self.source.renew_after_fork()?;
         self.minimise(s)?;
-        // Half a unit of rounding an entry, on either side.
+        // Half a unit of rounding an entry, on either side; the clamp does not expand.
         let score = |t: &f64| {
-            let units = (t / choice.lattice).round();
-            units.clamp(-LARGEST_SCORE, LARGEST_SCORE) as i64
+            let units = (t / choice.lattice).round() as i64;
+            units.clamp(-LARGEST_SCORE, LARGEST_SCORE)
         };
         let scores: Vec<i64> = self.held.theta[..vertex.len()].iter().map(score).collect();
         choice.selection.draw(&scores, self.source, vertex)

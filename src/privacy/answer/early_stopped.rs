@@ -161,7 +161,7 @@ impl DescentPlan {
             }
             if facts.alpha > 0.0 {
                 moved.copy_from_slice(&theta[..p]);
-                norm.prox(
+                norm.proved_prox(
                     &moved,
                     facts.step * facts.alpha,
                     &mut theta[..p],

@@ -115,6 +115,11 @@ impl InverseTemperature {
         Interval { lo, hi }
     }
 
+    /// eta, as a float: for searches that decide nothing but the running time.
+    pub(super) fn per_unit(&self) -> f64 {
+        self.mantissa as f64 * 2f64.powi(-(self.scale as i32)) * std::f64::consts::LN_2
+    }
+
     /// Encloses exp(-eta d) 2^shift in units of 2^-bits.
     pub(super) fn weight(&self, d: u128, shift: u64, bits: u64) -> (BigUint, BigUint) {
         exp_neg(&(&self.numerator * d), &self.denominator, shift, bits)

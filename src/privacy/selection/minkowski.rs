@@ -1,8 +1,11 @@
 //! A vertex of a Minkowski sum: one independent exact choice per summand (MECHANISMS M5).
 
+use std::sync::Arc;
+
 use super::exponential::ExponentialMechanism;
 use super::inverse_temperature::InverseTemperature;
 use super::sign::draw_sign;
+use super::signed_subset::{FINE, draw_subset};
 use crate::error::{Error, Result};
 use crate::numeric::directed::{add_up, mul_up};
 use crate::privacy::noise::source::Source;
@@ -14,6 +17,9 @@ pub enum Shape {
     Cross(Vec<u32>),
     /// The segment from -(e_i - e_j) to e_i - e_j, a summand of B(F) for a cut F.
     Segment(u32, u32),
+    /// conv{sum of s_j e_j over k features j of the list, s_j = -1 or 1}, 1 < k < their number: a summand of |P|(F) for
+    /// min(number in A, k), and so for every concave function of the cardinality.
+    Subsets(Arc<[u32]>, usize),
 }
 
 /// A shape times a positive weight.
@@ -31,8 +37,10 @@ pub struct Summand {
 /// **Cost.** A choice whose scores move by at most b between neighbours has a privacy loss of range 2 eta_g b, which is
 /// (2 eta_g b)^2/8 = (eta_g^2/2) b^2 zCDP (Cesar & Rogers 2021), and zCDP adds over independent choices. With k - k' = d:
 /// a cross moves by b = |d_g|_inf, b^2 <= sum_{j in g} d_j^2; a segment by b = |d_i - d_j|, b^2 <= 2 (d_i^2 + d_j^2), up to four
-/// times what a cross over its two ends would cost. In all
-///   rho <= (1/2) sum_j d_j^2 load_j <= (1/2) |d|_2^2 max_j load_j, load_j = sum of eta_g^2 (crosses at j) + 2 eta_g^2 (segments at j).
+/// times what a cross over its two ends would cost; signed k-subsets are (eta_g^2/2) sum_{j in g} d_j^2 zCDP by their variance
+/// (`signed_subset`). In all
+///   rho <= (1/2) sum_j d_j^2 load_j <= (1/2) |d|_2^2 max_j load_j, load_j = sum of eta_g^2 (crosses and subsets at j) +
+///   2 eta_g^2 (segments at j).
 #[derive(Debug, Clone)]
 pub struct MinkowskiSelection {
     summands: Vec<(Summand, InverseTemperature)>,
@@ -40,8 +48,12 @@ pub struct MinkowskiSelection {
     rho: f64,
 }
 
-/// Largest eta_g a summand may have per unit of a score, and factor that keeps roundings below a wanted rho.
+/// Largest size of a score.
+pub const LARGEST_SCORE: i64 = 1 << 50;
+/// Largest eta_g a summand may have per unit of a score, and factor that keeps roundings below a wanted rho. That of subsets
+/// keeps their sampler fast.
 const LARGEST: f64 = 512.0;
+const LARGEST_OF_SUBSETS: f64 = 1.0;
 const SHAVE: f64 = 1.0 - 1e-12;
 
 impl MinkowskiSelection {
@@ -73,17 +85,20 @@ impl MinkowskiSelection {
         }
         // 2 eta_g, rounded somehow: what is drawn with and what is accounted for.
         let epsilons: Vec<f64> = (summands.iter())
-            .map(|summand| 2.0 * (unit * relative(summand)).min(LARGEST))
+            .map(|summand| 2.0 * (unit * relative(summand)).min(summand.largest()))
             .collect();
         let load = largest_load(&summands, n_features, |g| 0.5 * epsilons[g]);
         let spent = mul_up(0.5, mul_up(mul_up(sensitivity, sensitivity), load));
         if spent.is_nan() || spent > rho {
             return Err(Error::invalid("rho", "is too small for this selection"));
         }
-        let temperatures = epsilons.iter().map(|&e| InverseTemperature::new(e, 1));
-        let temperatures = temperatures.collect::<Result<Vec<_>>>()?;
+        let temperature = |(summand, epsilon): (Summand, f64)| {
+            let temperature = InverseTemperature::new(epsilon, summand.units())?;
+            Ok((summand, temperature))
+        };
+        let summands = summands.into_iter().zip(epsilons).map(temperature);
         Ok(Self {
-            summands: summands.into_iter().zip(temperatures).collect(),
+            summands: summands.collect::<Result<_>>()?,
             n_features,
             rho: spent,
         })
@@ -94,7 +109,8 @@ impl MinkowskiSelection {
         self.rho
     }
 
-    /// Writes the chosen vertex sum_g w_g v_g; `scores` holds one integer below 2^61 in size per feature.
+    /// Writes the chosen vertex sum_g w_g v_g; `scores` holds one integer of size at most
+    /// [`LARGEST_SCORE`] per feature.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for another number of features.
@@ -129,6 +145,11 @@ impl MinkowskiSelection {
                     vertex[i] += weight * sign;
                     vertex[j] -= weight * sign;
                 }
+                Shape::Subsets(features, size) => {
+                    for (j, sign) in draw_subset(features, *size, scores, temperature, source) {
+                        vertex[j as usize] += weight * sign as f64;
+                    }
+                }
             }
         }
         Ok(())
@@ -138,23 +159,36 @@ impl MinkowskiSelection {
 impl Summand {
     /// The features that its score depends on.
     fn features(&self) -> impl Iterator<Item = usize> + '_ {
-        let ends = match &self.shape {
-            Shape::Cross(_) => None,
-            Shape::Segment(i, j) => Some([*i, *j]),
-        };
-        let members: &[u32] = match &self.shape {
-            Shape::Cross(features) => features,
-            Shape::Segment(..) => &[],
+        let (members, ends): (&[u32], _) = match &self.shape {
+            Shape::Cross(features) => (features, None),
+            Shape::Subsets(features, _) => (features, None),
+            Shape::Segment(i, j) => (&[], Some([*i, *j])),
         };
         let all = members.iter().copied().chain(ends.into_iter().flatten());
         all.map(|j| j as usize)
     }
 
-    /// The c of b^2 <= c sum of d_j^2 over its features.
+    /// The c of a cost (eta_g^2/2) c sum of d_j^2 over its features.
     fn factor(&self) -> f64 {
         match self.shape {
-            Shape::Cross(_) => 1.0,
+            Shape::Cross(_) | Shape::Subsets(..) => 1.0,
             Shape::Segment(..) => 2.0,
+        }
+    }
+
+    /// Units per unit of a score that its sampler works in.
+    fn units(&self) -> u64 {
+        match self.shape {
+            Shape::Cross(_) | Shape::Segment(..) => 1,
+            Shape::Subsets(..) => 1 << FINE,
+        }
+    }
+
+    /// Its largest eta_g.
+    fn largest(&self) -> f64 {
+        match self.shape {
+            Shape::Cross(_) | Shape::Segment(..) => LARGEST,
+            Shape::Subsets(..) => LARGEST_OF_SUBSETS,
         }
     }
 
@@ -166,6 +200,14 @@ impl Summand {
             return Err(Error::invalid(
                 "norm",
                 format!("must be over groups or edges of distinct features below {n_features}"),
+            ));
+        }
+        if let Shape::Subsets(features, size) = &self.shape
+            && !(1 < *size && *size < features.len())
+        {
+            return Err(Error::invalid(
+                "norm",
+                "must have subsets of more than one feature and fewer than all",
             ));
         }
         if !(self.weight.is_finite() && self.weight > 0.0) {

@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`InverseTemperature`] (eta and integer bounds on eta d / ln 2), `dyadic_classes` (a class
 //! and a member of it, drawn exactly), [`exponential`] (one candidate), [`sign`] (one sign), [`cosh_groups`]
-//! (one group), [`minkowski`] (one vertex of a sum of simple polytopes).
+//! (one group), `signed_subset` (k features with their signs), [`minkowski`] (one vertex of a sum of simple polytopes).
 
 pub mod cosh_groups;
 mod dyadic_classes;
@@ -13,7 +13,8 @@ pub mod exponential;
 mod inverse_temperature;
 pub mod minkowski;
 pub mod sign;
+mod signed_subset;
 
 pub use exponential::ExponentialMechanism;
 pub use inverse_temperature::InverseTemperature;
-pub use minkowski::{MinkowskiSelection, Shape, Summand};
+pub use minkowski::{LARGEST_SCORE, MinkowskiSelection, Shape, Summand};

@@ -18,6 +18,13 @@ fn segment(weight: f64, i: u32, j: u32) -> Summand {
     }
 }
 
+fn subsets(weight: f64, features: &[u32], size: usize) -> Summand {
+    Summand {
+        weight,
+        shape: Shape::Subsets(features.into(), size),
+    }
+}
+
 /// Vertices of one summand with their weight: features and their signs.
 fn vertices(summand: &Summand) -> Vec<Vec<(usize, i64)>> {
     match &summand.shape {
@@ -28,6 +35,20 @@ fn vertices(summand: &Summand) -> Vec<Vec<(usize, i64)>> {
         Shape::Segment(i, j) => [1, -1]
             .map(|s| vec![(*i as usize, s), (*j as usize, -s)])
             .to_vec(),
+        Shape::Subsets(features, size) => {
+            let mut all = vec![Vec::new()];
+            for &j in &**features {
+                for k in 0..all.len() {
+                    for sign in [1, -1] {
+                        let mut longer: Vec<(usize, i64)> = all[k].clone();
+                        longer.push((j as usize, sign));
+                        all.push(longer);
+                    }
+                }
+            }
+            all.retain(|vertex| vertex.len() == *size);
+            all
+        }
     }
 }
 
@@ -70,7 +91,7 @@ fn etas(summands: &[Summand], n_features: usize, sensitivity: f64, rho: f64) -> 
         .map(|j| {
             let of = |s: &&Summand| vertices(s).iter().flatten().any(|&(k, _)| k == j);
             let own = |s: &Summand| match s.shape {
-                Shape::Cross(_) => s.weight * s.weight,
+                Shape::Cross(_) | Shape::Subsets(..) => s.weight * s.weight,
                 Shape::Segment(..) => 2.0 * s.weight * s.weight,
             };
             summands.iter().filter(of).map(own).sum::<f64>()
@@ -80,7 +101,8 @@ fn etas(summands: &[Summand], n_features: usize, sensitivity: f64, rho: f64) -> 
     summands.iter().map(|s| eta * s.weight).collect()
 }
 
-/// Small sums: disjoint and overlapping groups, nested ones, a chain, a triangle, a mixture.
+/// Small sums: disjoint and overlapping groups, nested ones, a chain, a triangle, a mixture, signed pairs of features alone and
+/// as a part of sorted l1.
 fn cases() -> Vec<Vec<Summand>> {
     vec![
         vec![cross(1.0, &[0]), cross(1.0, &[1]), cross(1.0, &[2])],
@@ -94,6 +116,14 @@ fn cases() -> Vec<Vec<Summand>> {
         vec![segment(1.0, 0, 1), segment(1.0, 1, 2)],
         vec![segment(1.0, 0, 1), segment(2.0, 1, 2), segment(0.5, 0, 2)],
         vec![cross(1.0, &[0, 2]), segment(1.5, 0, 1)],
+        vec![subsets(1.0, &[0, 1, 2], 2)],
+        vec![
+            cross(0.5, &[0, 1, 2]),
+            subsets(0.8, &[2, 0, 1], 2),
+            cross(0.3, &[0]),
+            cross(0.3, &[1]),
+            cross(0.3, &[2]),
+        ],
     ]
 }
 
@@ -178,6 +208,59 @@ fn a_cut_is_no_cover() {
     assert!((ratio - 4.0).abs() < 0.01, "{ratio}");
 }
 
+/// Signed k-subsets at the cost of a cross, |d|_inf^2: k times too little along d = (1, ..., 1). At what is charged, |d|_2^2, no
+/// direction costs more, whatever the scores (MECHANISMS M5).
+#[test]
+fn subsets_are_no_cross() {
+    let p = 5;
+    let all: Vec<u32> = (0..p as u32).collect();
+    let ones = vec![1.0; p];
+    let eta = 0.01;
+    for size in 2..p {
+        let pair = [subsets(1.0, &all, size)];
+        let (a, b) = (law(&pair, &[eta], &[0.0; 5]), law(&pair, &[eta], &ones));
+        let ratio = renyi(&a, &b, 1.01) / 1.01 / (0.5 * eta * eta);
+        assert!((ratio / size as f64 - 1.0).abs() < 0.01, "{size}: {ratio}");
+    }
+    // From scores that leave `size` features tied at the threshold or far above it, by many directions.
+    let mut tightest = 0.0f64;
+    for size in 2..p {
+        let sum = [subsets(1.0, &all, size)];
+        for k in [
+            [0.0; 5],
+            [9.0, 9.0, -9.0, 9.0, 0.0],
+            [80.0, 0.0, 0.0, 0.0, 0.0],
+            [3.0, -2.0, 1.0, 0.5, 0.1],
+        ] {
+            for seed in 0..400 {
+                let entry = |j: usize| {
+                    (f64::from(seed) * 1.7 + 0.3 + j as f64 * f64::from(seed % 13)).sin()
+                };
+                let mut d: Vec<f64> = (0..p).map(entry).collect();
+                if seed % 4 == 0 {
+                    d.iter_mut()
+                        .skip(1 + seed as usize % 4)
+                        .for_each(|d| *d = 0.0);
+                }
+                let length = d.iter().map(|d| d * d).sum::<f64>().sqrt();
+                let moved: Vec<f64> = k.iter().zip(&d).map(|(k, d)| k + d / length).collect();
+                for eta in [0.05, 1.0] {
+                    let (a, b) = (law(&sum, &[eta], &k), law(&sum, &[eta], &moved));
+                    for order in [1.01, 3.0, 20.0] {
+                        let cost = renyi(&a, &b, order).max(renyi(&b, &a, order)) / order;
+                        assert!(
+                            cost <= 0.5 * eta * eta * (1.0 + 1e-9) + 1e-12,
+                            "{size} {k:?} {d:?} {cost}"
+                        );
+                        tightest = tightest.max(cost / (0.5 * eta * eta));
+                    }
+                }
+            }
+        }
+    }
+    assert!(tightest > 0.75, "{tightest}");
+}
+
 #[test]
 fn frequencies_follow_the_law() {
     // 1 - 1e-6 quantiles of chi-square by degrees of freedom, from scipy.stats.chi2.
@@ -253,6 +336,10 @@ fn bad_sums_are_refused() {
         vec![cross(f64::INFINITY, &[1])],
         vec![segment(-1.0, 0, 1)],
         vec![cross(1e300, &[0]), cross(1e-300, &[1])],
+        vec![subsets(1.0, &[0, 1, 2], 1)],
+        vec![subsets(1.0, &[0, 1, 2], 3)],
+        vec![subsets(1.0, &[0, 1, 1], 2)],
+        vec![subsets(1.0, &[0, 1, 3], 2)],
     ] {
         refused(summands, 0.1);
     }

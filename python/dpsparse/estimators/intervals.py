@@ -1,0 +1,268 @@
+"""Intervals for released coefficients, from the public law of the noise on them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from dpsparse import _core
+from dpsparse._core import Certificate, InvalidArgumentError, Plan, UnsoundMechanismError
+from dpsparse._validation import number
+from dpsparse.mechanisms import OutputPerturbation, SgdOutput, resolve
+from dpsparse.privacy import GaussianEvent, LaplaceEvent
+
+__all__ = ["ReleasedNoiseMixin"]
+
+_HAVE_A_LAW = (
+    "intervals need a release whose noise has a known law: mechanism='output-perturbation' or 'sgd-output' with "
+    "noise='gaussian' or 'laplace', scale=None and no threshold"
+)
+_WHY_NOT = {
+    "auto": "none of those that it chooses has one",
+    "objective-perturbation": "its noise passes through the curvature of the private loss",
+    "select-refit": "its refit perturbs the objective, so its noise passes through the curvature of the private loss, "
+    "and the selection is random too",
+    "frank-wolfe": "its vertices are chosen, not perturbed",
+    "penalised-frank-wolfe": "its vertices are chosen, not perturbed",
+    "noisy-gradient-frank-wolfe": "its noise passes through later steps, which depend on private gradients",
+    "noisy-proximal-gradient": "its noise passes through later steps, which depend on private gradients",
+    "dual-frank-wolfe": "it averages releases of different points, each chosen by the noise before it",
+}
+
+Interval = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
+
+class _Law(NamedTuple):
+    """The noise on each entry of the released point, in scaled units, and the map to the user's."""
+
+    lattice: float
+    gaussian: bool
+    # Standard deviation (Gaussian) or scale (discrete Laplace), in lattice units.
+    size: float
+    # L2 sensitivity in lattice units.
+    sensitivity: float
+    # Scaled units to the user's: one per coefficient, and for the intercept.
+    factors: npt.NDArray[np.float64]
+    intercept_factor: float
+
+    def deviation(self) -> float:
+        if self.gaussian:
+            return self.lattice * self.size
+        # Variance of exp(-|k|/s): 2 q/(1 - q)^2 = 1/(2 sinh(1/2s)^2), q = exp(-1/s).
+        return self.lattice / (math.sqrt(2.0) * math.sinh(0.5 / self.size))
+
+    def reach(self, confidence: float) -> float:
+        """Half width of an interval for one entry, in scaled units."""
+        if self.gaussian:
+            return self.lattice * (float(ndtri(0.5 + 0.5 * confidence)) * self.size + 1.0)
+        # P(|k| > r) = 2 q^(r+1)/(1 + q) is at most 1 - confidence from this r + 1 on; rounding adds half a unit.
+        ratio = 0.5 * (1.0 - confidence) * (1.0 + math.exp(-1.0 / self.size))
+        return self.lattice * (math.ceil(-self.size * math.log(ratio)) - 0.5)
+
+
+class ReleasedNoiseMixin:
+    """Standard deviations and intervals for the coefficients of a release with additive noise.
+
+    **Which models.** ``output-perturbation`` (both modes) and ``sgd-output`` with Gaussian or Laplace noise, without a
+    private scale and without a threshold after the release. They add noise of a public law to one point. Elsewhere the
+    noise passes through private curvatures or choices: those raise, and say so. Everything here is post-processing of
+    ``coef_`` by public numbers (``plan()``, bounds): it costs no privacy, and works on unpickled models.
+
+    **What ``target="fit"`` covers, exactly.** The coefficient that the same fit would have released without noise, the
+    regularised minimiser (last iterate) on the same records as the mechanism sees them: clipped, rounded, with its
+    ridge, up to the solver's error that the sensitivity counts (far below the noise). With h the public lattice, the
+    released entry is ``h * (round(theta/h) + round(G))``, G Gaussian with standard deviation ``s``, so it is within
+    ``h * (|G| + 1)`` of theta: an interval of half width ``h * (z * s + 1)`` covers theta with at least the given
+    probability, at any sample size, and with hardly more, as s is above 500 where epsilon is below 10 (Laplace noise is
+    an integer: ``h * (r + 1/2)``, r its quantile). One coefficient at a time; divide ``1 - confidence`` by their number
+    for all at once.
+
+    **It says nothing about sampling**: not about the coefficient of another sample, nor of the population.
+
+    **What ``target="population"`` covers.** For ``output-perturbation`` in mode "ridge" under replace-one with one
+    record a person: the minimiser of the *expected* regularised loss, for independent records of one law, at any sample
+    size, all coefficients at once. By strong convexity |theta - theta_pop| <= |g|/ridge, g the mean of n independent
+    vectors, the gradients at theta_pop less their mean, of which the loss parts are at most L R2 long. E|g| <= L R2/
+    sqrt(n), and |g| exceeds its mean by L R2 sqrt(2 ln(1/a)/n) with probability at most a (McDiarmid: one record moves
+    it by 2 L R2/n). With the public sensitivity D2 >= 2 L R2/(n ridge): |theta - theta_pop| <= (D2/2) sqrt(n) (1 +
+    sqrt(2 ln(1/a))). Half of ``1 - confidence`` goes to this, half, divided by the number of coefficients, to the
+    noise. No asymptotics and no look at the data; the price is width: it takes the ridge for the curvature, the worst
+    case. An interval from the private Hessian would have to be paid for.
+
+    References
+    ----------
+    Chaudhuri, Monteleoni & Sarwate (2011), Lemma 7, for the strong convexity argument; McDiarmid (1989). MECHANISMS M7.
+    """
+
+    coef_: npt.NDArray[np.float64]
+    intercept_: Any
+    certificate_: Certificate
+
+    def coef_std(self) -> npt.NDArray[np.float64]:
+        """Return the standard deviations of the noise on ``coef_``; see :class:`ReleasedNoiseMixin`.
+
+        Returns
+        -------
+        ndarray
+            Shaped like ``coef_``, in the user's units.
+
+        Raises
+        ------
+        DpsparseError
+            As :meth:`coef_interval`.
+        """
+        law, _ = self._released_law()
+        deviations: npt.NDArray[np.float64] = (law.factors * law.deviation()).reshape(self.coef_.shape)
+        return deviations
+
+    def intercept_std(self) -> float:
+        """Return the standard deviation of the noise on the intercept.
+
+        Returns
+        -------
+        float
+            In the user's units; 0 without an intercept.
+
+        Raises
+        ------
+        DpsparseError
+            As :meth:`coef_interval`.
+        """
+        law, _ = self._released_law()
+        return law.intercept_factor * law.deviation()
+
+    def coef_interval(self, confidence: float = 0.95, target: str = "fit") -> Interval:
+        """Return intervals for the coefficients; see :class:`ReleasedNoiseMixin` for what they cover.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Least probability with which an interval covers its target, strictly between 0 and 1.
+        target : {"fit", "population"}, default "fit"
+            "fit": the same fit without its noise, each coefficient by itself. "population": the minimiser of the
+            expected regularised loss, all coefficients and the intercept at once (wide).
+
+        Returns
+        -------
+        lower, upper : ndarray
+            Shaped like ``coef_``, in the user's units.
+
+        Raises
+        ------
+        UnsoundMechanismError
+            If the law of the noise is not known, or the target is not proved for this mechanism.
+        InvalidArgumentError
+            If an argument is out of its domain, or parameters have changed since the fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse import PrivateSparseClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(-1, 1, (5000, 3))
+        >>> y = (X[:, 0] > 0).astype(int)
+        >>> model = PrivateSparseClassifier(mechanism="output-perturbation", classes=(0, 1), random_state=0).fit(X, y)
+        >>> lower, upper = model.coef_interval(0.99)
+        >>> bool(lower[0, 0] > 0)  # the same fit without noise has a positive coefficient there
+        True
+        """
+        law, reach = self._released_law(confidence, target)
+        half = (law.factors * reach).reshape(self.coef_.shape)
+        return self.coef_ - half, self.coef_ + half
+
+    def intercept_interval(self, confidence: float = 0.95, target: str = "fit") -> tuple[float, float]:
+        """Return an interval for the intercept, as :meth:`coef_interval` does for coefficients.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Least probability with which the interval covers its target.
+        target : {"fit", "population"}, default "fit"
+            As for :meth:`coef_interval`.
+
+        Returns
+        -------
+        lower, upper : float
+            In the user's units; equal without an intercept.
+        """
+        law, reach = self._released_law(confidence, target)
+        intercept = float(np.ravel(self.intercept_)[0])
+        return intercept - law.intercept_factor * reach, intercept + law.intercept_factor * reach
+
+    def _released_law(self, confidence: float = 0.95, target: str = "fit") -> tuple[_Law, float]:
+        """Return the law, and the half width of an interval in scaled units."""
+        check_is_fitted(self, "coef_")
+        level = number("confidence", confidence)
+        if not 0.0 < level < 1.0:
+            raise InvalidArgumentError("confidence must lie strictly between 0 and 1")
+        if target not in ("fit", "population"):
+            raise InvalidArgumentError("target must be 'fit' or 'population'")
+        mechanism = _with_a_law(self)
+        n_samples, columns = int(json.loads(self.certificate_.to_json())["n_samples"]), self.coef_.size
+        law = _law(_plan_of_fit(self, n_samples))
+        if target == "fit":
+            return law, law.reach(level)
+        _check_population(self, mechanism)
+        missed = 0.5 * (1.0 - level)
+        sampling = 0.5 * law.lattice * law.sensitivity * math.sqrt(n_samples) * (1 + math.sqrt(-2 * math.log(missed)))
+        return law, sampling + law.reach(1.0 - missed / (columns + 1))
+
+
+def _plan_of_fit(estimator: Any, n_samples: int) -> Plan:
+    plan: Plan = estimator.plan(n_samples, estimator.coef_.size)
+    if plan.events != estimator.certificate_.events:
+        raise InvalidArgumentError(
+            "parameters must be those of the fit: they have changed since, or the model came out of a search, whose "
+            "certificate covers more than one release"
+        )
+    return plan
+
+
+def _check_population(estimator: Any, mechanism: OutputPerturbation | SgdOutput) -> None:
+    simple = estimator.adjacency == "replace-one" and estimator.records_per_person == 1
+    if not (isinstance(mechanism, OutputPerturbation) and mechanism.mode == "ridge" and simple):
+        raise UnsoundMechanismError(
+            "intervals for the population are proved for output-perturbation in mode 'ridge', under replace-one with "
+            "one record per person; use target='fit'"
+        )
+
+
+def _with_a_law(estimator: Any) -> OutputPerturbation | SgdOutput:
+    mechanism = resolve(estimator.mechanism, estimator)
+    if not isinstance(mechanism, OutputPerturbation | SgdOutput):
+        raise UnsoundMechanismError(f"{_HAVE_A_LAW}; {mechanism.name}: {_WHY_NOT[mechanism.name]}")
+    if mechanism.noise not in ("gaussian", "laplace"):
+        raise UnsoundMechanismError(f"{_HAVE_A_LAW}; the entries of spherical noise have no law in closed form")
+    if estimator.scale == "private":
+        raise UnsoundMechanismError(f"{_HAVE_A_LAW}; private ranges are not kept with the model")
+    if getattr(mechanism, "threshold", None):
+        raise UnsoundMechanismError(f"{_HAVE_A_LAW}; a threshold hides what was released")
+    return mechanism
+
+
+def _law(plan: Plan) -> _Law:
+    units = _core.unit_factors(plan)
+    ((event, _),) = plan.events
+    if units is None:
+        raise UnsoundMechanismError(f"{_HAVE_A_LAW}; features that are moved mix the noise of the coefficients")
+    factors, intercept = units
+    # The plan states the deviation in scaled units, sqrt(2) scales for Laplace noise; the lattice is a power of two.
+    scale = plan.noise_scales[0]
+    if isinstance(event, GaussianEvent):
+        return _Law(_power_of_two(scale / event.sigma), True, event.sigma, event.sensitivity, factors, intercept)
+    assert isinstance(event, LaplaceEvent)
+    # The event's L1 sensitivity is sqrt(p) times D2, and what rounding adds.
+    sensitivity = event.sensitivity / math.sqrt(factors.size + (intercept != 0.0))
+    return _Law(
+        _power_of_two(scale / event.scale / math.sqrt(2.0)), False, event.scale, sensitivity, factors, intercept
+    )
+
+
+def _power_of_two(x: float) -> float:
+    return float(2.0 ** round(math.log2(x)))

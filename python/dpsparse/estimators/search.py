@@ -1,0 +1,522 @@
+"""Hyper-parameter search that is paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dpsparse import _core
+from dpsparse._core import BudgetExceededError, InvalidArgumentError, InvalidDataError, Plan
+from dpsparse._validation import number, optional_number, pair, positive_integer
+from dpsparse.estimators._linear import encode_labels
+from dpsparse.estimators._search_plan import (
+    LEAST_RECORDS,
+    Events,
+    SearchPlan,
+    Shares,
+    dominating,
+    plan_search,
+    without_empty_parts,
+)
+from dpsparse.estimators._search_split import Randomness
+from dpsparse.estimators._validation import bound_arrays, records, seed, without_values
+from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse.privacy import ExponentialEvent
+
+__all__ = ["PrivateSearchCV", "SearchPlan"]
+
+# Set by the search, or facts about the data that all candidates share.
+_NOT_SEARCHED = {
+    "epsilon": "the search divides its own",
+    "delta": "the search sets it",
+    "random_state": "the search has its own",
+    "verbose": "it changes no model",
+    "bounds": "candidates are compared on records with the same bounds",
+    "y_bounds": "candidates are compared on records with the same bounds",
+    "classes": "the labels are public facts",
+    "adjacency": "a budget has one neighbouring relation",
+    "n_public": "it is a public fact",
+    "records_per_person": "it is a public fact",
+}
+# Add-remove: so many records per n_public at most; see note 4.
+_MOST_RECORDS = 8
+
+
+def _best_has(name: str) -> Callable[[Any], bool]:
+    """Whether the winner, or before a fit the estimator, has a method."""
+
+    def check(search: Any) -> bool:
+        getattr(getattr(search, "best_estimator_", search.estimator), name)  # its own AttributeError says why not
+        return True
+
+    return check
+
+
+class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
+    """Hyper-parameter search whose whole cost is paid for: every fit, the choice, and the refit.
+
+    Trying k settings and keeping the best is k releases and a look at the data, not one release. Here the records are
+    split once; every candidate is fitted on the training part; one of them is chosen by the exponential mechanism over
+    its losses on the held-out part; the winner is fitted again on all records. ``certificate_`` holds the sum. Scores,
+    ranks and losing models stay inside: they are not paid for separately.
+
+    It is worth its price where candidates differ by more than the noise that the price adds: few candidates (two to
+    four) that differ much, such as ``scale``, many records, epsilon not far below 1. The public rules behind ``None``
+    cost nothing.
+
+    Parameters
+    ----------
+    estimator : PrivateSparseClassifier or PrivateSparseRegressor
+        Its ``epsilon``, ``delta`` and ``random_state`` are not used; bounds, labels, neighbours and all other
+        parameters are. Subclasses and pipelines are refused: what else they do with the records is not accounted for.
+    param_grid : dict or list of dict
+        Lists of values by parameter name, as for scikit-learn's ``GridSearchCV``; public, so chosen without looking at
+        the data. With ``n_candidates``, values may also be distributions with a method ``rvs``.
+    epsilon : float, default 1.0
+        Privacy of everything together, positive.
+    delta : float, optional
+        In (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
+    n_candidates : int, optional
+        How many settings to draw from ``param_grid``, without looking at the data and the same at each fit. None: the
+        whole grid.
+    held_out : float, default 0.2
+        Share of the records that are held out, between 0.05 and 0.45.
+    selection_share : float, default 0.1
+        Share of the zero-concentrated budget for the choice.
+    refit_share : float, default 0.5
+        Share for the refit on all records. 0: the winner is kept as it was fitted.
+    random_state : None, int, RandomState or Generator, default None
+        None: randomness from the operating system. Anything else makes the search reproducible and **not private**.
+    verbose : int, default 0
+        1 shows the progress of each fit on stderr.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The winner, in the user's units, with ``certificate_`` of the whole search.
+    best_params_ : dict
+        The winning setting.
+    best_index_ : int
+        Its place among ``candidates_``.
+    candidates_ : list of dict
+        All settings tried (public).
+    certificate_ : Certificate
+        What everything cost and assumed.
+    classes_ : ndarray of shape (2,)
+        Labels, for classifiers.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Feature names, when X had them.
+
+    Notes
+    -----
+    **Score.** Classifiers: number of held-out errors. Regressors: sum of min(residual**2, 1) in integer steps of
+    2**-16, with targets scaled to [-1, 1] by ``y_bounds``. Features are clipped to ``bounds`` first, as in fits.
+
+    **Why it is private.** Neighbours are those of the estimator.
+
+    1. *The split is one for both neighbours.* Replace-one: it is a random set of positions of a fixed size, drawn
+       without the data; a person's records stand at the same positions in both data sets. Add-remove: a split by
+       position would shift every later record, so each record gets an independent coin; give the records that both
+       data sets share the same coins. Either way, given the split, the training parts (the held-out parts) of
+       neighbours are neighbours or equal. Renyi and (epsilon, delta) bounds that hold for every split hold for the
+       mixture, since the split has the same law on both sides.
+    2. *Fits, choice and refit are composed one after the other*, the held-out part counted as if it were the training
+       part, which holds for any split and for people with records in both parts. The fits' parameters are fixed in
+       advance. Given their models, a score is a sum over held-out records of integers in [0, 2**16] that depend on the
+       model and one record alone, so the choice has bounded range ``selection_epsilon`` (proof beside the code,
+       ``held_out_choice.rs``).
+    3. *The refit's parameters depend on the choice*, so its events may not be added as they are. Bounds are used
+       through their curves alone, and the certificate holds events whose curves lie above those of every candidate's
+       refit: the largest zCDP parameter of any, and, where a refit perturbs its objective, an objective-perturbation
+       event of the largest ratio M and the largest ln(1 + kappa) of any (both its curves rise in both). Given any
+       choice the refit keeps these, so composition with them is adaptive.
+    4. Under add-remove a fit needs a record. A training part is empty with probability ``held_out**n``, at most
+       ``0.45**99`` for neighbours of the 100 records that the certificate assumes; times ``1 + exp(epsilon)`` that is
+       what it adds to delta, and a relative 1e-12 of delta is left for it. With at most 8 times ``n_public`` records
+       no training part can exceed the 16 times its own public number that some mechanisms take.
+
+    No parallel composition of the two parts is used: it would save the choice's share only, and fail for people with
+    records in both.
+
+    References
+    ----------
+    Chaudhuri, Monteleoni & Sarwate (2011), section 6, for validation by the exponential mechanism; Liu & Talwar (2019)
+    and Papernot & Steinke (2022) for the leak of unpaid searches. MECHANISMS M2, M12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import PrivateSearchCV, PrivateSparseClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (5000, 20))
+    >>> y = np.where(X[:, 3] > X[:, 7], "yes", "no")
+    >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=("no", "yes"))
+    >>> search = PrivateSearchCV(model, {"radius": [0.01, 10.0]}, epsilon=2.0, random_state=0).fit(X, y)
+    >>> search.best_params_, search.certificate_.verify(), bool(search.score(X, y) > 0.8)
+    ({'radius': 10.0}, True, True)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        n_candidates: int | None = None,
+        held_out: float = 0.2,
+        selection_share: float = 0.1,
+        refit_share: float = 0.5,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_candidates = n_candidates
+        self.held_out = held_out
+        self.selection_share = selection_share
+        self.refit_share = refit_share
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def plan(self, n_samples: int, n_features: int) -> SearchPlan:
+        """Plan a search without any data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records. Under add-remove the estimator's ``n_public`` is used instead.
+        n_features : int
+            Number of features.
+
+        Returns
+        -------
+        SearchPlan
+            ``fit`` spends at most its ``events``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a parameter is out of its domain, or the budget is too small for so many candidates.
+        UnsoundMechanismError
+            If a candidate has no proved guarantee.
+        """
+        settings = self._candidates()
+        n_samples, n_features = positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
+        if self.estimator.adjacency == "add-remove":
+            n_samples = positive_integer("n_public", self.estimator.n_public)
+        share, shares = self._held_out_share(), self._shares()
+        n_held_out = max(1, round(share * n_samples))
+        n_train = n_samples - n_held_out
+        if n_train < 2:
+            raise InvalidArgumentError(f"X has n_samples={n_samples}: a search needs at least 3 records")
+        epsilon, delta = number("epsilon", self.epsilon), self._delta(n_samples)
+        target = delta if self.estimator.adjacency == "replace-one" else without_empty_parts(epsilon, delta, share)
+        return plan_search(
+            settings,
+            lambda params, n, level: self._plan_of(params, n, level, delta, n_features),
+            n_train=n_train,
+            n_held_out=n_held_out,
+            shares=shares,
+            epsilon=epsilon,
+            delta=delta,
+            target=target,
+        )
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search, choose and refit privately.
+
+        Parameters
+        ----------
+        X : array-like or CSR/CSC matrix of shape (n_samples, n_features)
+            Records.
+        y : array-like of shape (n_samples,)
+            Labels or targets.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DpsparseError
+            Before any budget is spent, as the estimator's ``fit``.
+        """
+        self._check_estimator()
+        reader = clone(self.estimator)
+        X, y = reader._read(X, y)
+        n_samples, n_features = X.shape
+        adjacency = reader.adjacency
+        plan = self.plan(n_samples, n_features)
+        most = _MOST_RECORDS * (plan.n_train + plan.n_held_out)
+        if adjacency == "add-remove" and not LEAST_RECORDS <= n_samples <= most:
+            raise InvalidDataError(
+                f"a search under add-remove needs at least {LEAST_RECORDS} records and at most {_MOST_RECORDS} times "
+                "n_public"
+            )
+        labels, targets = None, None
+        if isinstance(reader, PrivateSparseClassifier):
+            labels, targets = encode_labels(y, reader.classes)
+        else:
+            targets = without_values(lambda: np.asarray(y, dtype=np.float64))
+        _check_storage(plan, reader, X)
+        randomness = Randomness(seed(self.random_state))
+        train, held = randomness.split(n_samples, plan.n_held_out, self._held_out_share(), adjacency)
+        lower, upper = bound_arrays(reader.bounds)
+        y_bounds = None if labels is not None else pair("y_bounds", reader.y_bounds)
+        # Reads, and so checks, the held-out records; the first fit checks the others before it spends.
+        compared = _core.HeldOut(records(X[held]), targets[held], lower=lower, upper=upper, y_bounds=y_bounds)
+
+        X_train, y_train = X[train], targets[train]
+        models, certificates = [], []
+        for params, fitted in zip(plan.candidates, plan.fits, strict=True):
+            candidate = self._from_plan(params, fitted, randomness.next())
+            models.append(_fitted(candidate, fitted, X_train, y_train))
+            certificates.append(candidate.certificate_)
+        best = compared.choose(
+            models,
+            epsilon=plan.selection_epsilon,
+            adjacency=adjacency,
+            records_per_person=positive_integer("records_per_person", reader.records_per_person),
+            seed=randomness.next(),
+        )
+        spent: Events = [(ExponentialEvent(plan.selection_epsilon), 1)]
+        params = plan.candidates[best]
+        if plan.refits:
+            winner = self._from_plan(params, plan.refits[best], randomness.next())
+            coefficients, intercept = _fitted(winner, plan.refits[best], X, targets)
+            spent += dominating([refit.events for refit in plan.refits])
+        else:
+            winner = self._from_plan(params, plan.fits[best], None)
+            winner.n_iter_ = plan.fits[best].n_iter
+            coefficients, intercept = models[best]
+        winner.set_params(random_state=self.estimator.random_state)
+        self.certificate_ = _core.compose_certificates(
+            certificates,
+            spent,
+            mechanism=plan.mechanism,
+            claim=(plan.epsilon, plan.delta),
+            n_samples=plan.n_train + plan.n_held_out,
+            assumptions=self._assumptions(adjacency),
+        )
+        winner.certificate_ = self.certificate_
+        if labels is None:
+            winner.coef_, winner.intercept_ = coefficients, intercept
+        else:
+            winner.classes_ = self.classes_ = labels
+            winner.coef_, winner.intercept_ = coefficients.reshape(1, -1), np.array([intercept])
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(reader, name):
+                setattr(winner, name, getattr(reader, name))
+                setattr(self, name, getattr(reader, name))
+        self.best_estimator_ = winner
+        self.best_index_, self.best_params_ = best, dict(params)
+        self.candidates_ = [dict(params) for params in plan.candidates]
+        return self
+
+    # --- public facts ---
+
+    def _check_estimator(self) -> None:
+        if type(self.estimator) not in (PrivateSparseClassifier, PrivateSparseRegressor):
+            raise InvalidArgumentError(
+                "estimator must be a PrivateSparseClassifier or a PrivateSparseRegressor; what subclasses, pipelines "
+                "and other estimators do with the records is not accounted for"
+            )
+        if self.estimator.adjacency not in ("replace-one", "add-remove"):
+            raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
+
+    def _candidates(self) -> list[dict[str, Any]]:
+        self._check_estimator()
+        grids = [self.param_grid] if isinstance(self.param_grid, dict) and self.param_grid else self.param_grid
+        problem = "param_grid must be a dict of lists, or a list of them"
+        if not isinstance(grids, list | tuple) or not all(isinstance(grid, dict) for grid in grids):
+            raise InvalidArgumentError(problem)
+        known = self.estimator.get_params(deep=False)
+        for name in [name for grid in grids for name in grid]:
+            if name not in known:
+                raise InvalidArgumentError(f"param_grid: {name!r} is not a parameter of the estimator")
+            if name in _NOT_SEARCHED:
+                raise InvalidArgumentError(f"param_grid must not hold {name!r}: {_NOT_SEARCHED[name]}")
+        try:
+            if self.n_candidates is None:
+                candidates = list(ParameterGrid(list(grids)))
+            else:
+                count = positive_integer("n_candidates", self.n_candidates)
+                whole = not any(hasattr(v, "rvs") for grid in grids for v in grid.values())
+                if whole and count > len(ParameterGrid(list(grids))):
+                    raise InvalidArgumentError("n_candidates is larger than the grid")
+                # A public draw: its seed must not change between a plan and its fit.
+                candidates = list(ParameterSampler(list(grids), count, random_state=0))
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InvalidArgumentError):
+                raise
+            raise InvalidArgumentError(problem) from error
+        if not candidates:
+            raise InvalidArgumentError("param_grid holds no candidate")
+        return candidates
+
+    def _held_out_share(self) -> float:
+        share = number("held_out", self.held_out)
+        if not 0.05 <= share <= 0.45:
+            raise InvalidArgumentError("held_out must lie between 0.05 and 0.45")
+        return share
+
+    def _shares(self) -> Shares:
+        selection, refit = number("selection_share", self.selection_share), number("refit_share", self.refit_share)
+        if not 0.0 < selection < 1.0:
+            raise InvalidArgumentError("selection_share must lie strictly between 0 and 1")
+        if not (0.0 <= refit < 1.0 and selection + refit < 1.0):
+            raise InvalidArgumentError("refit_share must be at least 0, and less than 1 together with selection_share")
+        return Shares(1.0 - selection - refit, selection, refit)
+
+    def _delta(self, n_samples: int) -> float:
+        delta = optional_number("delta", self.delta)
+        if delta is None:
+            if self.estimator.adjacency == "add-remove":
+                raise InvalidArgumentError(
+                    "delta must be given under add-remove, where the number of records is private"
+                )
+            return min(float(n_samples) ** -2, 1e-6)
+        return delta
+
+    def _assumptions(self, adjacency: str) -> list[str]:
+        texts = ["the candidates of the search were chosen without looking at the data"]
+        if adjacency == "add-remove":
+            texts.append(
+                f"there are at least {LEAST_RECORDS} records, and at most {_MOST_RECORDS} times the public number"
+            )
+        return texts
+
+    def _candidate(self, params: dict[str, Any], n: int, epsilon: float, delta: float) -> Any:
+        candidate = clone(self.estimator).set_params(**params)
+        candidate.set_params(epsilon=epsilon, delta=delta, random_state=None, verbose=self.verbose)
+        if candidate.adjacency == "add-remove":
+            candidate.set_params(n_public=n)
+        return candidate
+
+    def _plan_of(self, params: dict[str, Any], n: int, epsilon: float, delta: float, n_features: int) -> Plan:
+        return self._candidate(params, n, epsilon, delta).plan(n, n_features)  # type: ignore[no-any-return]
+
+    def _from_plan(self, params: dict[str, Any], plan: Plan, key: int | None) -> Any:
+        # The plan's number of records is the public one, whatever the records are.
+        candidate = self._candidate(params, plan.n_samples, plan.epsilon, plan.delta)
+        return candidate.set_params(random_state=key)
+
+    # --- what the winner does ---
+
+    @property
+    def n_iter_(self) -> int:
+        """Iterations of the winner (public)."""
+        check_is_fitted(self, "best_estimator_")
+        return int(self.best_estimator_.n_iter_)
+
+    @available_if(_best_has("predict"))  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict with the winner.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels or targets.
+        """
+        return self._best.predict(X)  # type: ignore[no-any-return]
+
+    @available_if(_best_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the margins of the winner, for classifiers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Positive where ``classes_[1]`` is predicted.
+        """
+        return self._best.decision_function(X)  # type: ignore[no-any-return]
+
+    @available_if(_best_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict probabilities with the winner, where its loss is logistic.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Rows sum to 1.
+        """
+        return self._best.predict_proba(X)  # type: ignore[no-any-return]
+
+    @available_if(_best_has("score"))  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any) -> float:
+        """Score the winner on other records: accuracy, or R^2.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Labels or targets.
+
+        Returns
+        -------
+        float
+            Not private where the records are: the score of private records is a release of its own.
+        """
+        return float(self._best.score(X, y))
+
+    @property
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        theirs = get_tags(self.estimator)
+        tags.estimator_type = theirs.estimator_type
+        tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
+        tags.input_tags.sparse = theirs.input_tags.sparse
+        tags.target_tags.required = theirs.target_tags.required
+        return tags
+
+
+def _fitted(candidate: Any, plan: Plan, X: Any, targets: Any) -> tuple[npt.NDArray[np.float64], float]:
+    """Fit as planned, or raise: the certificate of a search is that of its plan."""
+    coefficients, intercept = candidate._fit(X, targets)
+    if candidate.certificate_.events != plan.events:
+        raise BudgetExceededError("a candidate did not spend what its plan announced")
+    return coefficients, intercept
+
+
+def _check_storage(plan: SearchPlan, reader: Any, X: Any) -> None:
+    """Refuse what a later candidate would refuse, before the first one spends: it depends on how X is stored alone."""
+    if not sp.issparse(X):
+        return
+    empty = records(type(X)((1, X.shape[1]), dtype=X.dtype))
+    target = np.array([1.0 if isinstance(reader, PrivateSparseClassifier) else 0.0])
+    for fitted in plan.fits:
+        _core.check_storage(fitted, empty, target)
