@@ -183,12 +183,16 @@ class ObjectivePerturbation:
         Penalty in scaled units. None: the estimator's, or 0.
     threshold : float, optional
         Size of a prox of Omega that follows the release, in scaled units. None: 0.
+    clip : float, optional
+        Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
+        linearly. None: no clamp.
     """
 
     noise: str = "gaussian"
     ridge: float | None = None
     alpha: float | None = None
     threshold: float | None = None
+    clip: float | None = None
     name: ClassVar[str] = "objective-perturbation"
 
 
@@ -236,11 +240,15 @@ class SelectRefit:
         Share of the zCDP budget for the selection. None: a public constant.
     ridge : float, optional
         Ridge of the refit in scaled units. None: the estimator's, or the public rule of objective perturbation.
+    clip : float, optional
+        Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
+        linearly. None: no clamp.
     """
 
     n_selected: int | None = None
     share: float | None = None
     ridge: float | None = None
+    clip: float | None = None
     name: ClassVar[str] = "select-refit"
 
 

@@ -1,6 +1,6 @@
 //! Which mechanism is best, by public facts alone (MECHANISMS M13).
 
-use super::defaults::WEIGHTED_ROW;
+use super::defaults::{AUTO_CLIP, WEIGHTED_ROW};
 use super::{
     Domain, Mechanism, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation, PrivateScale,
     SelectRefit,
@@ -36,6 +36,8 @@ pub struct Facts<'a> {
     pub reviewed_loss: bool,
     /// Whether the loss has a Lipschitz constant.
     pub lipschitz_loss: bool,
+    /// Whether it is the logistic loss, whose derivatives can be clamped.
+    pub logistic_loss: bool,
 }
 
 /// The mechanism of the name "auto", with private scales where they are allowed and worth their budget.
@@ -62,16 +64,17 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
         row_norm,
         ..
     } = facts;
+    let clip = facts.logistic_loss.then_some(AUTO_CLIP);
     let classes = facts.target == Target::Classes;
     match facts.domain {
         Domain::L1 => {}
         Domain::Groups(_)
             if classes && facts.reviewed_loss && facts.lipschitz_loss && row_norm.is_none() =>
         {
-            return Ok(select_refit());
+            return Ok(select_refit(clip));
         }
         domain => {
-            let few = domain.polytope(p, facts.intercept, Some(1.0), 1.0).is_ok();
+            let few = domain.polytope(p, facts.intercept, None, 1.0).is_ok();
             return Ok(if few {
                 frank_wolfe()
             } else {
@@ -90,22 +93,25 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
     let rho = rho_from_epsilon(facts.epsilon, delta)?;
     let wide = bounds.fits(p) && (0..p).any(|j| !bounds.is_unit(j));
     let alike = wide && (1..p).all(|j| bounds.of(j) == bounds.of(0));
-    let ranged = scale
-        && wide
-        && facts.intercept
-        && row_norm.is_none()
-        && PrivateScale::can_range(bounds, n, p, facts.records_per_person, rho);
+    let centred = scale && wide && facts.intercept && row_norm.is_none();
+    let ranged = centred && PrivateScale::can_range(bounds, n, p, facts.records_per_person, rho);
     let chosen: Box<dyn Mechanism> = if classes && facts.lipschitz_loss {
-        if many || sparse || (alike && ranged) {
-            Box::new(ObjectivePerturbation::default())
+        if many || sparse || (alike && centred) {
+            Box::new(ObjectivePerturbation {
+                clip,
+                ..ObjectivePerturbation::default()
+            })
         } else {
-            return Ok(select_refit());
+            return Ok(select_refit(clip));
         }
     } else if many {
         Box::new(NoisyProximalGradient::default())
     } else {
         return Ok(frank_wolfe());
     };
+    if centred && !ranged && alike && classes {
+        return Ok(Box::new(PrivateScale::public(chosen)));
+    }
     if scale && (sparse || ranged || (row_norm.is_none() && !wide)) {
         let scaled = PrivateScale::new(chosen, facts.domain, p, bounds, facts.intercept, row_norm)?;
         return Ok(Box::new(scaled));
@@ -115,9 +121,10 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
 
 /// It centres features, which a bound on uncentred rows says nothing about: with one, uncentred, it loses 7 points on dna_splice
 /// at epsilon 0.5.
-fn select_refit() -> Box<dyn Mechanism> {
+fn select_refit(clip: Option<f64>) -> Box<dyn Mechanism> {
     Box::new(SelectRefit {
         drop_row_norm: true,
+        clip,
         ..SelectRefit::default()
     })
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::noisy_gradient::{Gradients, noise_of_one};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
-    CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, REGRESSOR_STEP, USER_LOSS_MARGIN,
+    CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, REGRESSOR_STEP, SCALED_STEP, USER_LOSS_MARGIN,
 };
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
@@ -88,6 +88,7 @@ impl Mechanism for NoisyProximalGradient {
         let rows = problem.gradient_bound();
         let size = match problem.schema.target() {
             Target::Classes => CLASSIFIER_STEP,
+            Target::Interval { .. } if problem.schema.gradient_norm().is_some() => SCALED_STEP,
             Target::Interval { .. } => REGRESSOR_STEP,
         };
         let longest = size / (problem.smoothness() * rows * rows + ridge);

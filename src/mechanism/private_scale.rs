@@ -1,7 +1,7 @@
 use super::defaults::{
-    MOST_UNIT_RANGES, NORM_LEVEL, NORM_NATS, NORM_SHARE, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT,
-    RANGE_MARGIN, RANGE_NATS, RANGE_SHARE, SCALED_INTERCEPT, SCALED_RESIDUAL, SCALED_ROW,
-    WEIGHT_SHARE, WEIGHTED_ROW,
+    MOST_UNIT_RANGES, NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, RANGE_LEAST, RANGE_LEVELS,
+    RANGE_LIMIT, RANGE_MARGIN, RANGE_NATS, RANGE_SHARE, SCALED_INTERCEPT, SCALED_RESIDUAL,
+    SCALED_ROW, WEIGHT_SHARE, WEIGHTED_ROW,
 };
 use super::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::error::{Error, Result};
@@ -44,6 +44,8 @@ enum Scales {
     Weights,
     /// A typical norm of rows alone.
     Norm,
+    /// Nothing: public bounds to [-1, 1], and rows shortened to a public norm. Where n is too small for any release.
+    Public,
 }
 
 impl PrivateScale {
@@ -76,6 +78,13 @@ impl PrivateScale {
             }
         };
         Ok(Self { inner, scales })
+    }
+
+    /// The public scales that stand in for private ones where no release is worth its noise: centred features, and rows
+    /// shortened to [`PUBLIC_NORM`] sqrt(p), before `inner`, which must be one with Euclidean noise.
+    pub(super) fn public(inner: Box<dyn Mechanism>) -> Self {
+        let scales = Scales::Public;
+        Self { inner, scales }
     }
 
     /// Whether ranges of features are worth their noise under a zCDP budget.
@@ -128,6 +137,11 @@ impl PrivateScale {
                 ranges: None,
                 weights: None,
                 norm: Some(norm_plan()?),
+            },
+            Scales::Public => Releases {
+                ranges: None,
+                weights: None,
+                norm: None,
             },
         };
         Ok((releases, self.scaled_schema(problem)?))
@@ -231,7 +245,14 @@ impl Releases {
         ranges.chain(weights).chain(norm).collect()
     }
 
+    fn is_empty(&self) -> bool {
+        self.ranges.is_none() && self.weights.is_none() && self.norm.is_none()
+    }
+
     fn describe(&self) -> String {
+        if self.is_empty() {
+            return "rows shortened to a public norm".into();
+        }
         let mut parts = Vec::new();
         if let Some(ranges) = &self.ranges {
             parts.push(match ranges.of() {
@@ -245,7 +266,7 @@ impl Releases {
         if self.norm.is_some() {
             parts.push("a typical row norm".into());
         }
-        parts.join(" and ")
+        format!("private {}", parts.join(" and "))
     }
 
     /// Spends the events and makes the map.
@@ -265,6 +286,9 @@ impl Releases {
             (None, None) => FeatureMap::linear(vec![1.0; p]),
         };
         match &self.norm {
+            None if self.is_empty() => {
+                Ok(map.divided_by(PUBLIC_NORM * (p as f64).sqrt() / SCALED_ROW))
+            }
             None => Ok(map),
             Some(norm) => {
                 let norm = norm.release(data, &map, source)?;
@@ -339,7 +363,7 @@ impl Mechanism for PrivateScale {
     ) -> Result<Geometry> {
         self.inner.geometry(domain, intercept, row_norm)?;
         Ok(match self.scales {
-            Scales::Boxes | Scales::Ranges => Geometry::Centred,
+            Scales::Boxes | Scales::Ranges | Scales::Public => Geometry::Centred,
             Scales::Weights | Scales::Norm => Geometry::Uncentred,
         })
     }
@@ -410,7 +434,7 @@ impl Plan for ScaledPlan {
 
     fn describe(&self) -> String {
         let scales = self.releases.describe();
-        format!("private {scales}, then {}", self.inner.describe())
+        format!("{scales}, then {}", self.inner.describe())
     }
 
     fn certified(&self) -> bool {

@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::{assumptions, check_reviewed};
+use super::minimiser::{assumptions, check_reviewed, clipped, describe_clip};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
-    LEAST_RIDGE, SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR, SELECT_SHARE, SELECT_SIZE,
-    SELECT_STEP,
+    LEAST_RIDGE, SELECT_CURVATURE_SHARE, SELECT_POWER, SELECT_RIDGE_FACTOR, SELECT_SHARE,
+    SELECT_SIZE, SELECT_STEP,
 };
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::numeric::directed::sqrt_up;
@@ -43,6 +43,8 @@ pub struct SelectRefit {
     pub share: Option<f64>,
     /// Ridge of the refit in scaled units; None: the public rule of objective perturbation.
     pub ridge: Option<f64>,
+    /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
+    pub clip: Option<f64>,
     /// Whether a row norm is left unused instead of refused.
     #[serde(skip)]
     pub drop_row_norm: bool,
@@ -92,6 +94,7 @@ impl Mechanism for SelectRefit {
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let delta = problem.validate()?;
+        let problem = clipped(problem, self.clip)?;
         check_reviewed(&problem, domain)?;
         let Some(lipschitz) = problem.loss.lipschitz() else {
             return Err(Error::UnsoundMechanism(
@@ -125,7 +128,7 @@ impl Mechanism for SelectRefit {
                 ));
             }
             Some(k) => k,
-            None => ((SELECT_SIZE * strength.sqrt()) as usize).clamp(1, candidates),
+            None => ((SELECT_SIZE * strength.powf(SELECT_POWER)) as usize).clamp(1, candidates),
         };
         let lattice = problem.derivative_lattice()?;
         let contribution = Contribution {
@@ -201,8 +204,10 @@ impl Plan for SelectRefitPlan {
             _ => "features",
         };
         format!(
-            "select-refit: {} {what} by exact selection, then objective-perturbation with ridge {:.6}",
-            self.n_selected, self.ridge
+            "select-refit: {} {what} by exact selection, then objective-perturbation with ridge {:.6}{}",
+            self.n_selected,
+            self.ridge,
+            describe_clip(&self.problem)
         )
     }
 

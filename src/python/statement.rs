@@ -171,6 +171,7 @@ impl Statement {
                     }
                     LossSpec::User(..) => true,
                 },
+                logistic_loss: matches!(&self.loss, LossSpec::Named(name, _) if name == "logistic"),
             };
             return auto(facts, scale.unwrap_or(true));
         }
