@@ -46,6 +46,7 @@ pub struct Facts<'a> {
 /// |---|---|
 /// | a norm other than l1 | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
+/// | several records a person, or the squared loss for classes | as for a regression |
 /// | classes, n >= p^2, or rows far shorter than sqrt(p), or one wide range for all features | objective perturbation |
 /// | classes otherwise | select-refit |
 /// | a regression, n >= p^2 | noisy proximal gradient |
@@ -66,11 +67,11 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
     } = facts;
     let clip = facts.logistic_loss.then_some(AUTO_CLIP);
     let classes = facts.target == Target::Classes;
+    // Objective perturbation is proved for one record per person (MECHANISMS M8).
+    let objective = facts.reviewed_loss && facts.lipschitz_loss && facts.records_per_person == 1;
     match facts.domain {
         Domain::L1 => {}
-        Domain::Groups(_)
-            if classes && facts.reviewed_loss && facts.lipschitz_loss && row_norm.is_none() =>
-        {
+        Domain::Groups(_) if classes && objective && row_norm.is_none() => {
             return Ok(select_refit(clip));
         }
         domain => {
@@ -95,7 +96,7 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
     let alike = wide && (1..p).all(|j| bounds.of(j) == bounds.of(0));
     let centred = scale && wide && facts.intercept && row_norm.is_none();
     let ranged = centred && PrivateScale::can_range(bounds, n, p, facts.records_per_person, rho);
-    let chosen: Box<dyn Mechanism> = if classes && facts.lipschitz_loss {
+    let chosen: Box<dyn Mechanism> = if classes && objective {
         if many || sparse || (alike && centred) {
             Box::new(ObjectivePerturbation {
                 clip,

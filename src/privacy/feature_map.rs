@@ -188,3 +188,77 @@ impl FeatureMap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::schema::{Bounds, Geometry, Target};
+    use ndarray::Array2;
+    use proptest::prelude::*;
+
+    fn schema(p: usize, intercept: f64, norm: Option<f64>) -> Schema {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema = Schema::new(p, bounds, Geometry::Uncentred, Target::Classes, true, norm);
+        schema.unwrap().with_intercept_value(intercept).unwrap()
+    }
+
+    proptest! {
+        /// Coefficients that are undone score a record as the ones for its image do, up to the lattice; rows come out no
+        /// longer than the new schema says, and norms are those of the images.
+        #[test]
+        fn undoing_matches_applying(
+            x in prop::collection::vec(-1.0..1.0f64, 12),
+            factor in prop::collection::vec(0.1..3.0f64, 4),
+            shift in prop::collection::vec(-0.5..0.5f64, 4),
+            theta in prop::collection::vec(-2.0..2.0f64, 5),
+            norm in 4.0..9.0f64,
+        ) {
+            let (from, to) = (schema(4, 0.3, None), schema(4, 1.0, None));
+            let x = Array2::from_shape_vec((3, 4), x).unwrap();
+            let data = BoundedData::from_dense(x.view(), &[1.0; 3], to.clone()).unwrap();
+            let map = FeatureMap::new(factor, shift, f64::INFINITY).divided_by(norm);
+            let image = map.apply(&data, &from).unwrap();
+            let mut undone = theta.clone();
+            map.undo(&mut undone, &from, &to);
+            let (mut row, mut mapped) = (vec![0.0; 5], vec![0.0; 5]);
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let norms = map.norms(&data);
+            for (i, norm) in norms.iter().enumerate() {
+                data.fill_row(i, &mut row);
+                image.fill_row(i, &mut mapped);
+                prop_assert!((dot(&row, &undone) - dot(&mapped, &theta)).abs() < 1e-3);
+                prop_assert!((dot(&mapped[..4], &mapped[..4]).sqrt() - norm).abs() < 1e-3);
+                prop_assert!(*norm <= map.largest_norm(&to) * (1.0 + 1e-12));
+            }
+            let short = map.apply(&data, &schema(4, 0.3, Some(0.05))).unwrap();
+            for i in 0..3 {
+                short.fill_row(i, &mut mapped);
+                prop_assert!(dot(&mapped[..4], &mapped[..4]).sqrt() <= 0.05);
+            }
+        }
+
+        /// What a record adds to a gradient, weighted, is no longer than the schema says, intercept included, in every storage.
+        #[test]
+        fn weights_bound_contributions(
+            x in prop::collection::vec(prop_oneof![Just(0.0), -1.0..1.0f64], 20),
+            norm in 0.05..2.0f64,
+            intercept in 0.01..1.0f64,
+        ) {
+            let schema = schema(4, intercept, None).with_gradient_norm(norm).unwrap();
+            let x = Array2::from_shape_vec((5, 4), x).unwrap();
+            let dense = BoundedData::from_dense(x.view(), &[1.0; 5], schema.clone()).unwrap();
+            let weights = RowNorm::gradient_weights(&dense).unwrap();
+            let limit = (schema.lattice_gradient_norm().unwrap() as f64).hypot(f64::from(schema.lattice_intercept()));
+            let mut row = vec![0.0; 5];
+            for (i, weight) in weights.iter().enumerate() {
+                dense.fill_row(i, &mut row);
+                let length = row.iter().map(|x| x * x).sum::<f64>().sqrt() * f64::from(MAX_FEATURE);
+                prop_assert!(weight * length <= limit && *weight <= 1.0);
+                prop_assert!(*weight == 1.0 - 1e-12 || *weight == 1.0 || weight * length >= limit * (1.0 - 1e-9));
+            }
+        }
+    }
+}

@@ -94,3 +94,40 @@ impl NormPlan {
         Ok(candidates[mechanism.draw(source)])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::schema::{Bounds, Geometry, Schema, Target};
+    use ndarray::Array2;
+
+    fn release(rows: &Array2<f64>, epsilon0: f64, level: f64) -> f64 {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let (n, p) = rows.dim();
+        let schema = Schema::new(p, bounds, Geometry::Uncentred, Target::Classes, false, None);
+        let data = BoundedData::from_dense(rows.view(), &vec![1.0; n], schema.unwrap()).unwrap();
+        let plan = NormPlan::new(epsilon0, level, n, 1).unwrap();
+        let map = FeatureMap::linear(vec![1.0; p]);
+        plan.release(&data, &map, &mut Source::seeded(7)).unwrap()
+    }
+
+    /// Many equally long rows, and a spread of lengths: the candidate next above the quantile.
+    #[test]
+    fn quantiles_are_found() {
+        let equal = Array2::from_elem((2000, 16), 0.25); // norm 1, the largest is 4
+        let spread = Array2::from_shape_fn((2000, 16), |(i, _)| 0.25 * (i as f64 + 0.5) / 2000.0);
+        let step = 2f64.powf(1.0 / PER_OCTAVE as f64) * 1.01;
+        for level in [0.1, 0.25, 0.5] {
+            let norm = release(&equal, 1.0, level);
+            assert!((0.99..=step).contains(&norm), "{norm}");
+            let norm = release(&spread, 1.0, level);
+            assert!(
+                (level * 0.99..=level * step).contains(&norm),
+                "{level}: {norm}"
+            );
+        }
+    }
+}
