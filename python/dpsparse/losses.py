@@ -2,7 +2,8 @@
 
 By name: ``"logistic"``, ``"clipped-logistic"`` (derivatives at most 0.5), ``"hinge"`` (smoothed quadratically over
 width 0.5), ``"squared"`` (always ``(1/2)(z - y)**2``), ``"huber"`` (threshold 1) and ``"absolute"`` (huber with
-threshold 0.1). The catalogue lives in the Rust core: a loss that is added there can be used by name without any change here.
+threshold 0.1). The catalogue lives in the Rust core: a loss that is added there can be used by name without any change
+here.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ pub struct Facts<'a> {
 /// | several records a person, or the squared loss for classes | as for a regression |
 /// | classes, n >= p^2, or rows far shorter than sqrt(p), or one wide range for all features | objective perturbation |
 /// | classes otherwise | select-refit |
-/// | a regression, n >= p^2 | noisy proximal gradient |
+/// | a regression, n >= p^2 or with a row norm | noisy proximal gradient |
 /// | a regression otherwise | Frank-Wolfe |
 ///
 /// The first line of classes and the first of regressions take private scales ([`PrivateScale`]), unless a row norm says that features are
@@ -105,7 +105,7 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
         } else {
             return Ok(select_refit(clip));
         }
-    } else if many {
+    } else if many || row_norm.is_some() {
         Box::new(NoisyProximalGradient::default())
     } else {
         return Ok(frank_wolfe());
