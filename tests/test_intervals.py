@@ -215,7 +215,7 @@ def test_pickled_models_have_them_and_changed_ones_do_not():
 @pytest.mark.parametrize(
     ("mechanism", "arguments", "reason"),
     [
-        ("auto", {}, "chosen"),
+        ("auto", {}, "none of those"),
         ("frank-wolfe", {}, "chosen"),
         ("penalised-frank-wolfe", {"alpha": 0.1}, "chosen"),
         ("noisy-gradient-frank-wolfe", {}, "later steps"),

@@ -21,7 +21,7 @@ STORAGES = ("dense", "fortran", "csr", "csc", "duplicates")
 
 def statement(problem, loss=None):
     estimator = cases.estimator(problem, **({} if loss is None else {"loss": loss}))
-    name, options = specification(resolve(estimator.mechanism, estimator.alpha), estimator)
+    name, options = specification(resolve(estimator.mechanism, estimator), estimator)
     return estimator._statement(10, problem.n_features), name, options
 
 

@@ -100,9 +100,7 @@ def test_output_perturbation_reports_the_ridge_prediction():
         delta=1e-6, mechanism=OutputPerturbation(ridge=ridge), fit_intercept=False, row_norm=2.0
     )
     output = gaussian_sigma(2 * 2.0 / (n * ridge), 1.0, 1e-6)
-    expected = theory.ridge_excess_risk(
-        n_columns=p, distance=math.sqrt(p) / 2.0, ridge=ridge, trace=0.088 * 0.25 * 4.0, output=output
-    )
+    expected = theory.ridge_excess_risk(n_columns=p, distance=2.9, ridge=ridge, trace=0.088 * 0.25 * 4.0, output=output)
     assert model.plan(n, p).predicted_excess_risk == pytest.approx(expected, rel=0.01)
 
 

@@ -32,7 +32,7 @@ from dpsparse.estimators import (
     SparseRegressor,
     path,
 )
-from dpsparse.losses import CustomLoss, Hinge, Huber, Logistic, Squared
+from dpsparse.losses import ClippedLogistic, CustomLoss, Hinge, Huber, Logistic, Squared
 from dpsparse.mechanisms import (
     DualFrankWolfe,
     FrankWolfe,
@@ -50,6 +50,7 @@ from dpsparse.polytopes import DisjointGroups, Vertices
 __all__ = [
     "BudgetExceededError",
     "Certificate",
+    "ClippedLogistic",
     "CustomLoss",
     "DisjointGroups",
     "DpsparseError",

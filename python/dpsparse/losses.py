@@ -1,8 +1,9 @@
 """Losses as objects, for a shape parameter other than the default, and users' own losses.
 
-By name: ``"logistic"``, ``"hinge"`` (smoothed quadratically over width 0.5), ``"squared"`` (always ``(1/2)(z -
-y)**2``), ``"huber"`` (threshold 1) and ``"absolute"`` (huber with threshold 0.1). The catalogue lives in the Rust
-core: a loss that is added there can be used by name without any change here.
+By name: ``"logistic"``, ``"clipped-logistic"`` (derivatives at most 0.5), ``"hinge"`` (smoothed quadratically over
+width 0.5), ``"squared"`` (always ``(1/2)(z - y)**2``), ``"huber"`` (threshold 1) and ``"absolute"`` (huber with
+threshold 0.1). The catalogue lives in the Rust core: a loss that is added there can be used by name without any change
+here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
 
-__all__ = ["CustomLoss", "Hinge", "Huber", "Logistic", "Loss", "Squared"]
+__all__ = ["ClippedLogistic", "CustomLoss", "Hinge", "Huber", "Logistic", "Loss", "Squared"]
 
 Derivative: TypeAlias = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], npt.ArrayLike]
 
@@ -26,6 +27,21 @@ class Logistic:
     """Logistic loss ``ln(1 + exp(-y z))``: Lipschitz constant 1, smoothness 1/4."""
 
     name: ClassVar[str] = "logistic"
+
+
+@dataclass(frozen=True)
+class ClippedLogistic:
+    """Logistic loss with its derivative clamped: linear for records far on the wrong side.
+
+    Parameters
+    ----------
+    bound : float, default 0.5
+        Largest size of the derivative, in (0, 1): the Lipschitz constant, which the noise is proportional to. 0.5 is
+        its size at margin 0.
+    """
+
+    bound: float = 0.5
+    name: ClassVar[str] = "clipped-logistic"
 
 
 @dataclass(frozen=True)
@@ -86,7 +102,7 @@ class CustomLoss:
     name: ClassVar[str] = "user"
 
 
-Loss: TypeAlias = Logistic | Hinge | Squared | Huber | CustomLoss
+Loss: TypeAlias = Logistic | ClippedLogistic | Hinge | Squared | Huber | CustomLoss
 
 
 def _parameter(name: str, value: Any) -> float:
@@ -108,6 +124,8 @@ def catalogued(loss: Any) -> tuple[str, float | None]:
         return loss, None
     if isinstance(loss, Logistic | Squared):
         return loss.name, None
+    if isinstance(loss, ClippedLogistic):
+        return loss.name, _parameter("bound", loss.bound)
     if isinstance(loss, Hinge):
         return loss.name, _parameter("width", loss.width)
     if isinstance(loss, Huber):

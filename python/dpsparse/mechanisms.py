@@ -183,12 +183,16 @@ class ObjectivePerturbation:
         Penalty in scaled units. None: the estimator's, or 0.
     threshold : float, optional
         Size of a prox of Omega that follows the release, in scaled units. None: 0.
+    clip : float, optional
+        Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
+        linearly. None: no clamp.
     """
 
     noise: str = "gaussian"
     ridge: float | None = None
     alpha: float | None = None
     threshold: float | None = None
+    clip: float | None = None
     name: ClassVar[str] = "objective-perturbation"
 
 
@@ -236,11 +240,15 @@ class SelectRefit:
         Share of the zCDP budget for the selection. None: a public constant.
     ridge : float, optional
         Ridge of the refit in scaled units. None: the estimator's, or the public rule of objective perturbation.
+    clip : float, optional
+        Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
+        linearly. None: no clamp.
     """
 
     n_selected: int | None = None
     share: float | None = None
     ridge: float | None = None
+    clip: float | None = None
     name: ClassVar[str] = "select-refit"
 
 
@@ -369,10 +377,18 @@ MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(M
 _SHARED = ("n_iter", "radius", "alpha", "ridge")
 
 
-def resolve(mechanism: Any, alpha: Any) -> Mechanism:
+@dataclass(frozen=True)
+class _Auto:
+    """The choice by public facts alone, which the Rust core makes (``dpsparse::mechanism::auto``)."""
+
+    name: ClassVar[str] = "auto"
+
+
+def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
-    "auto" means Frank-Wolfe for now: penalised where the user set ``alpha``, constrained elsewhere.
+    "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha`` means
+    penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe.
 
     Raises
     ------
@@ -383,14 +399,17 @@ def resolve(mechanism: Any, alpha: Any) -> Mechanism:
         return mechanism
     if isinstance(mechanism, str):
         if mechanism == "auto":
-            return FrankWolfe() if alpha is None else PenalisedFrankWolfe()
+            if estimator.alpha is not None:
+                return PenalisedFrankWolfe()
+            given = (estimator.radius, estimator.n_iter, estimator.ridge)
+            return _Auto() if given == (None, None, None) else FrankWolfe()
         if mechanism in MECHANISMS:
             return MECHANISMS[mechanism]()
     known = ", ".join(repr(name) for name in ("auto", *MECHANISMS))
     raise InvalidArgumentError(f"mechanism must be one of {known} or a configured object such as FrankWolfe(n_iter=40)")
 
 
-def specification(mechanism: Mechanism, estimator: Any) -> tuple[str, str]:
+def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, str]:
     """Return the name and the options (a JSON object) that the Rust core takes.
 
     A field of the mechanism wins over the same parameter of the estimator.

@@ -4,12 +4,14 @@
 //! been reviewed: it reads nothing but its arguments, so the derivative of record i depends on record i and
 //! on public state only (MECHANISMS M1). A user's own derivative goes through [`Tabulated`].
 
+mod clipped_logistic;
 mod huber;
 mod logistic;
 mod smoothed_hinge;
 mod squared;
 mod tabulated;
 
+pub use clipped_logistic::ClippedLogistic;
 pub use huber::Huber;
 pub use logistic::Logistic;
 pub use smoothed_hinge::SmoothedHinge;
@@ -93,6 +95,11 @@ pub const CATALOGUE: &[Entry] = &[
         name: "logistic",
         parameter: None,
         build: |_| Ok(Box::new(Logistic)),
+    },
+    Entry {
+        name: "clipped-logistic",
+        parameter: Some(("bound", 0.5)),
+        build: |b| Ok(Box::new(ClippedLogistic::new(b)?)),
     },
     Entry {
         name: "hinge",

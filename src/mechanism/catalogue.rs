@@ -27,6 +27,14 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         Ok(Geometry::Uncentred)
     }
 
+    /// The row norm that it uses of the one that was given.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `row_norm` where it uses none.
+    fn row_norm(&self, given: Option<f64>) -> Result<Option<f64>> {
+        Ok(given)
+    }
+
     /// A bound on |<theta, x>| over the models that it considers, for the table of a user's loss (MECHANISMS M1).
     ///
     /// # Errors
@@ -38,6 +46,12 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         intercept: bool,
         target: Target,
     ) -> Result<f64>;
+
+    /// Whether it uses records through noisy gradients alone, where a record can count less than once
+    /// ([`crate::privacy::Schema::with_gradient_norm`]).
+    fn weighs_records(&self) -> bool {
+        false
+    }
 
     /// Iterations, noise and events, from public facts alone.
     ///

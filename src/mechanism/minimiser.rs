@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::loss::ClippedLogistic;
 use crate::mechanism::{Domain, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::BoundedData;
@@ -112,6 +113,35 @@ pub(super) fn check_reviewed(problem: &Problem, domain: &Domain) -> Result<()> {
     Ok(())
 }
 
+/// The same problem with derivatives of the logistic loss clamped at `clip`, where one is given.
+pub(super) fn clipped(problem: Problem, clip: Option<f64>) -> Result<Problem> {
+    let Some(clip) = clip else {
+        return Ok(problem);
+    };
+    if problem.loss.name() != "logistic" {
+        return Err(Error::invalid(
+            "clip",
+            "is for the logistic loss; leave it at None",
+        ));
+    }
+    let loss = ClippedLogistic::new(clip)
+        .map_err(|_| Error::invalid("clip", "must lie strictly between 0 and 1"))?;
+    Ok(Problem {
+        loss: Arc::new(loss),
+        ..problem
+    })
+}
+
+/// What a plan says about its loss where that is not the user's own choice.
+pub(super) fn describe_clip(problem: &Problem) -> String {
+    match (problem.loss.name(), problem.loss.parameter()) {
+        ("clipped-logistic", Some((_, bound))) => {
+            format!(" and derivatives of the logistic loss clamped at {bound}")
+        }
+        _ => String::new(),
+    }
+}
+
 /// What a bound on the float error of a minimiser assumes.
 pub(super) fn assumptions(adjacency: Adjacency) -> Vec<String> {
     match adjacency {
@@ -152,6 +182,7 @@ impl Plan for Minimisation {
 
     fn describe(&self) -> String {
         let mut text = format!("{} with ridge {:.6}", self.name, self.ridge);
+        text += &describe_clip(&self.problem);
         if self.alpha > 0.0 {
             text += &format!(" and penalty {}", self.alpha);
         }

@@ -1,6 +1,7 @@
 //! Mechanisms, built from the room's answers: one file each. A mechanism plans before data and cannot read a
 //! record.
 
+mod auto;
 mod catalogue;
 pub mod defaults;
 mod domain;
@@ -21,6 +22,7 @@ mod select_refit;
 mod sgd_output;
 mod simplex_sampling;
 
+pub use auto::{Facts, auto};
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use domain::Domain;
 pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};

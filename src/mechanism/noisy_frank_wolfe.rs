@@ -84,6 +84,10 @@ impl NoisyFrankWolfe {
 }
 
 impl Mechanism for NoisyFrankWolfe {
+    fn weighs_records(&self) -> bool {
+        true
+    }
+
     fn margin_bound(
         &self,
         domain: &Domain,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::noisy_gradient::{Gradients, noise_of_one};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
-    CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, REGRESSOR_STEP, USER_LOSS_MARGIN,
+    CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, REGRESSOR_STEP, SCALED_STEP, USER_LOSS_MARGIN,
 };
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
@@ -61,6 +61,10 @@ fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
 }
 
 impl Mechanism for NoisyProximalGradient {
+    fn weighs_records(&self) -> bool {
+        true
+    }
+
     fn margin_bound(&self, domain: &Domain, n_features: usize, _: bool, _: Target) -> Result<f64> {
         domain.norm(n_features)?;
         // Nothing bounds theta: the table ends here, and a margin beyond takes the derivative at its end.
@@ -81,9 +85,10 @@ impl Mechanism for NoisyProximalGradient {
             return Err(Error::invalid("momentum", "must be at least 0 and below 1"));
         }
         let one = noise_of_one(&problem)?;
-        let rows = problem.row_bound();
+        let rows = problem.gradient_bound();
         let size = match problem.schema.target() {
             Target::Classes => CLASSIFIER_STEP,
+            Target::Interval { .. } if problem.schema.gradient_norm().is_some() => SCALED_STEP,
             Target::Interval { .. } => REGRESSOR_STEP,
         };
         let longest = size / (problem.smoothness() * rows * rows + ridge);

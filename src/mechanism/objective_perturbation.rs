@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::minimiser::{Minimisation, Options, check_reviewed};
+use super::minimiser::{Minimisation, Options, check_reviewed, clipped};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::LEAST_RIDGE;
 use crate::mechanism::{Domain, Mechanism, Plan, Problem};
@@ -30,6 +30,8 @@ pub struct ObjectivePerturbation {
     pub alpha: Option<f64>,
     /// tau of a prox that follows the release (post-processing), in scaled units; None: 0.
     pub threshold: Option<f64>,
+    /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
+    pub clip: Option<f64>,
 }
 
 impl Mechanism for ObjectivePerturbation {
@@ -38,6 +40,7 @@ impl Mechanism for ObjectivePerturbation {
     }
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        let problem = clipped(problem, self.clip)?;
         check_reviewed(&problem, domain)?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,

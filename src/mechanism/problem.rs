@@ -4,8 +4,9 @@ use crate::error::{Error, Result};
 use crate::loss::{Loss, Task};
 use crate::mechanism::Domain;
 use crate::mechanism::defaults::{
-    CLASSIFIER_CURVATURE, CLASSIFIER_DISTANCE, CLASSIFIER_FLATNESS, CLASSIFIER_RADIUS,
-    REGRESSOR_CURVATURE, REGRESSOR_DISTANCE, REGRESSOR_FLATNESS, REGRESSOR_RADIUS, RESIDUAL_BOUND,
+    CLASSIFIER_CURVATURE, CLASSIFIER_DISTANCE, CLASSIFIER_FLATNESS, CLASSIFIER_MARGIN,
+    CLASSIFIER_RADIUS, REGRESSOR_CURVATURE, REGRESSOR_DISTANCE, REGRESSOR_FLATNESS,
+    REGRESSOR_MARGIN, REGRESSOR_RADIUS, RESIDUAL_BOUND,
 };
 use crate::polytope::Polytope;
 use crate::privacy::event::Adjacency;
@@ -132,21 +133,32 @@ impl Problem {
         let schema = &self.schema;
         let features = (schema.row_norm()).unwrap_or((schema.n_features() as f64).sqrt());
         // Rounded up: roots and hypot err by an ulp.
-        features.hypot(f64::from(u8::from(schema.has_intercept()))) * (1.0 + 1e-15)
+        features.hypot(schema.intercept_value()) * (1.0 + 1e-15)
+    }
+
+    /// The Euclidean bound of what a record adds to a gradient, per unit of its derivative: R2, or less where long rows count
+    /// less ([`Schema::with_gradient_norm`]).
+    pub fn gradient_bound(&self) -> f64 {
+        match self.schema.gradient_norm() {
+            Some(norm) => norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15),
+            None => self.row_bound(),
+        }
     }
 
     /// What the public rules of mechanisms with Euclidean noise take the mean loss to look like.
     pub fn landscape(&self) -> Landscape {
-        let (flatness, least) = match self.schema.target() {
-            Target::Classes => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE),
-            Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE),
+        let (flatness, least, margin) = match self.schema.target() {
+            Target::Classes => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE, CLASSIFIER_MARGIN),
+            Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE, REGRESSOR_MARGIN),
         };
-        let bound = self.smoothness() * self.row_bound().powi(2);
+        let bound = self.smoothness() * self.gradient_bound().powi(2);
+        // Records span no more directions than there are records.
+        let directions = self.schema.n_columns().min(self.n_samples) as f64;
         Landscape {
             columns: self.schema.n_columns() as f64,
             trace: self.curvature() * bound,
             floor: flatness * bound / self.schema.n_columns() as f64,
-            distance: least.max((self.schema.n_columns() as f64).sqrt() / self.row_bound()),
+            distance: least.max(margin * directions.sqrt() / self.gradient_bound()),
         }
     }
 

@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::{assumptions, check_reviewed};
+use super::minimiser::{assumptions, check_reviewed, clipped, describe_clip};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
-    LEAST_RIDGE, SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR, SELECT_SHARE, SELECT_SIZE,
-    SELECT_STEP,
+    LEAST_RIDGE, SELECT_CURVATURE_SHARE, SELECT_POWER, SELECT_RIDGE_FACTOR, SELECT_SHARE,
+    SELECT_SIZE, SELECT_STEP,
 };
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::numeric::directed::sqrt_up;
@@ -43,6 +43,11 @@ pub struct SelectRefit {
     pub share: Option<f64>,
     /// Ridge of the refit in scaled units; None: the public rule of objective perturbation.
     pub ridge: Option<f64>,
+    /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
+    pub clip: Option<f64>,
+    /// Whether a row norm is left unused instead of refused.
+    #[serde(skip)]
+    pub drop_row_norm: bool,
 }
 
 #[derive(Debug)]
@@ -59,18 +64,7 @@ struct SelectRefitPlan {
 }
 
 impl Mechanism for SelectRefit {
-    fn geometry(
-        &self,
-        domain: &Domain,
-        intercept: bool,
-        row_norm: Option<f64>,
-    ) -> Result<Geometry> {
-        if row_norm.is_some() {
-            return Err(Error::invalid(
-                "row_norm",
-                "is not used by select-refit; leave it at None",
-            ));
-        }
+    fn geometry(&self, domain: &Domain, intercept: bool, _: Option<f64>) -> Result<Geometry> {
         if !matches!(domain, Domain::L1 | Domain::Groups(_)) {
             return Err(Error::invalid(
                 "norm",
@@ -84,12 +78,23 @@ impl Mechanism for SelectRefit {
         })
     }
 
+    fn row_norm(&self, given: Option<f64>) -> Result<Option<f64>> {
+        if given.is_some() && !self.drop_row_norm {
+            return Err(Error::invalid(
+                "row_norm",
+                "is not used by select-refit; leave it at None",
+            ));
+        }
+        Ok(None)
+    }
+
     fn margin_bound(&self, _: &Domain, _: usize, _: bool, _: Target) -> Result<f64> {
         Ok(1.0) // users' own losses are refused by the plan
     }
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let delta = problem.validate()?;
+        let problem = clipped(problem, self.clip)?;
         check_reviewed(&problem, domain)?;
         let Some(lipschitz) = problem.loss.lipschitz() else {
             return Err(Error::UnsoundMechanism(
@@ -123,7 +128,7 @@ impl Mechanism for SelectRefit {
                 ));
             }
             Some(k) => k,
-            None => ((SELECT_SIZE * strength.sqrt()).round() as usize).clamp(1, candidates),
+            None => ((SELECT_SIZE * strength.powf(SELECT_POWER)) as usize).clamp(1, candidates),
         };
         let lattice = problem.derivative_lattice()?;
         let contribution = Contribution {
@@ -199,8 +204,10 @@ impl Plan for SelectRefitPlan {
             _ => "features",
         };
         format!(
-            "select-refit: {} {what} by exact selection, then objective-perturbation with ridge {:.6}",
-            self.n_selected, self.ridge
+            "select-refit: {} {what} by exact selection, then objective-perturbation with ridge {:.6}{}",
+            self.n_selected,
+            self.ridge,
+            describe_clip(&self.problem)
         )
     }
 

@@ -13,7 +13,7 @@ use super::row_norm::RowNorm;
 use super::schema::{Schema, Target};
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
-use crate::numeric::kernel::{MAX_FEATURE, add_scaled, gradient_pass};
+use crate::numeric::kernel::{add_scaled, gradient_pass};
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;
@@ -168,7 +168,7 @@ impl BoundedData {
         let total: i64 = d.iter().map(|&d| i64::from(d)).sum();
         let (features, intercept) = gradient.split_at_mut(p);
         if let [intercept] = intercept {
-            *intercept = i64::from(MAX_FEATURE) * total;
+            *intercept = i64::from(self.schema.lattice_intercept()) * total;
         }
         match &self.features {
             Features::Dense(columns) => gradient_pass(columns, d, features),
@@ -200,7 +200,7 @@ impl BoundedData {
             .map(|&(j, entry)| (j as usize, weight * entry));
         let features = all.clone().filter(|&(j, _)| j < p);
         let intercept = all.filter(|&(j, _)| j == p).map(|(_, weight)| weight);
-        let mut constant = i64::from(MAX_FEATURE) * intercept.sum::<i64>();
+        let mut constant = i64::from(self.schema.lattice_intercept()) * intercept.sum::<i64>();
         match &self.features {
             Features::Dense(columns) => {
                 margins
@@ -296,7 +296,7 @@ fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::kernel::MAX_DERIVATIVE;
+    use crate::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE};
     use crate::privacy::schema::{Bounds, Geometry};
     use ndarray::Array2;
     use proptest::prelude::*;

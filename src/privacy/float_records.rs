@@ -62,6 +62,15 @@ impl BoundedData {
         }
     }
 
+    /// The same records stored densely.
+    pub(in crate::privacy) fn dense(&self) -> Self {
+        let all: Vec<u32> = (0..self.schema.n_features() as u32).collect();
+        Self {
+            schema: self.schema.clone(),
+            ..self.restricted(&all)
+        }
+    }
+
     /// The scaled features of record i, the intercept last.
     pub(in crate::privacy) fn fill_row(&self, i: usize, row: &mut [f64]) {
         let (n, p) = (self.n_records(), self.schema.n_features());
@@ -82,7 +91,7 @@ impl BoundedData {
             }
         }
         if self.schema.has_intercept() {
-            row[p] = 1.0;
+            row[p] = self.schema.intercept_value();
         }
     }
 
@@ -111,7 +120,7 @@ impl BoundedData {
             }
         }
         if self.schema.has_intercept() {
-            block[p * BLOCK..][..size].fill(1.0);
+            block[p * BLOCK..][..size].fill(self.schema.intercept_value());
         }
     }
 }

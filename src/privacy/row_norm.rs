@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
 use super::schema::Schema;
 use crate::error::{Error, Result};
@@ -21,6 +22,37 @@ impl RowNorm {
     pub(super) fn of(schema: &Schema) -> Option<Self> {
         let bound = |norm: f64| (norm * f64::from(MAX_FEATURE)).floor();
         schema.row_norm().map(|norm| Self { bound: bound(norm) })
+    }
+
+    /// How often each record counts in a gradient: w with w |(x_i, c)|_2 <= |(R, c)|_2, c the lattice value of the
+    /// intercept's column; None where the schema shortens rows or bounds nothing.
+    ///
+    /// A function of record i and public facts. Rounded down, so that |trunc(w d)| |(x_i, c)|_2 <= |d| |(R, c)|_2.
+    pub(super) fn gradient_weights(data: &BoundedData) -> Option<Vec<f64>> {
+        let norm = data.schema.lattice_gradient_norm()? as f64;
+        let intercept = f64::from(data.schema.lattice_intercept()).powi(2);
+        let most = norm.powi(2) + intercept;
+        let n = data.n_records();
+        let squares = match &data.features {
+            Features::Dense(columns) => squares(columns, n),
+            Features::Sparse { rows, base, .. } => {
+                let base_square: i64 = base.iter().map(|&base| square(base)).sum();
+                let change = |(j, value): (usize, i64)| {
+                    value * (value + 2 * i64::from(base[j])) // (base + value)^2 - base^2
+                };
+                (0..n)
+                    .map(|i| base_square + rows.line(i).map(change).sum::<i64>())
+                    .collect()
+            }
+        };
+        let weight =
+            |square: i64| (most / (square as f64 + intercept).max(1.0)).sqrt() * (1.0 - 1e-12);
+        Some(
+            squares
+                .into_iter()
+                .map(|square| weight(square).min(1.0))
+                .collect(),
+        )
     }
 
     fn exceeded_by(self, square: i64) -> bool {

@@ -41,18 +41,42 @@ pub struct Bounds {
     pub upper: Vec<f64>,
 }
 
+impl Bounds {
+    /// Whether both sides hold one value or `n_features`.
+    pub fn fits(&self, n_features: usize) -> bool {
+        [&self.lower, &self.upper]
+            .iter()
+            .all(|side| side.len() == 1 || side.len() == n_features)
+    }
+
+    /// (lower, upper) of feature `j`.
+    pub fn of(&self, j: usize) -> (f64, f64) {
+        let side = |values: &[f64]| values[if values.len() == 1 { 0 } else { j }];
+        (side(&self.lower), side(&self.upper))
+    }
+
+    /// Whether feature `j` is declared to be an indicator or to be scaled already: bounds [0, 1] or [-1, 1].
+    pub fn is_unit(&self, j: usize) -> bool {
+        matches!(self.of(j), (0.0 | -1.0, 1.0))
+    }
+}
+
 /// Everything public that decides how records become bounded integers.
 ///
 /// A feature value becomes an integer in [-16383, 16383]; 16383 units are 1 in scaled units. The intercept,
-/// where there is one, is a further feature that is 16383 in every record.
+/// where there is one, is a further feature that has one public value in every record: 16383, unless
+/// [`Schema::with_intercept_value`] says otherwise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     n_features: usize,
     bounds: Bounds,
     geometry: Geometry,
     target: Target,
-    intercept: bool,
+    /// Lattice value of the intercept's column; 0 without an intercept.
+    intercept: i16,
     row_norm: Option<f64>,
+    /// Bound on the Euclidean norm of what a record adds to a gradient, in place of a bound on its features.
+    gradient_norm: Option<f64>,
     scale: Vec<f64>,
     offset: Vec<f64>,
     low: Vec<f64>,
@@ -111,8 +135,9 @@ impl Schema {
             bounds,
             geometry,
             target,
-            intercept,
+            intercept: if intercept { MAX_FEATURE } else { 0 },
             row_norm,
+            gradient_norm: None,
             scale: Vec::with_capacity(n_features),
             offset: Vec::with_capacity(n_features),
             low: Vec::with_capacity(n_features),
@@ -125,8 +150,7 @@ impl Schema {
     }
 
     fn push_map(&mut self, j: usize) -> Result<()> {
-        let side = |values: &[f64]| values[if values.len() == 1 { 0 } else { j }];
-        let (lo, hi) = (side(&self.bounds.lower), side(&self.bounds.upper));
+        let (lo, hi) = self.bounds.of(j);
         if lo > hi {
             return Err(Error::invalid(
                 "bounds",
@@ -169,11 +193,63 @@ impl Schema {
 
     /// Number of columns of the bounded records: the features and the intercept.
     pub fn n_columns(&self) -> usize {
-        self.n_features + usize::from(self.intercept)
+        self.n_features + usize::from(self.has_intercept())
     }
 
     /// Whether a column of ones follows the features.
     pub fn has_intercept(&self) -> bool {
+        self.intercept != 0
+    }
+
+    /// The same facts with another value in the column of the intercept, in scaled units: where rows are short a column of
+    /// ones would be most of their Euclidean norm, which noise is proportional to.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `fit_intercept` for a schema without an intercept, or a value outside (0, 1] or too
+    /// small for the lattice.
+    pub fn with_intercept_value(self, value: f64) -> Result<Self> {
+        let lattice = (value * f64::from(MAX_FEATURE)).round();
+        if !(self.has_intercept() && lattice >= 1.0 && lattice <= f64::from(MAX_FEATURE)) {
+            return Err(Error::invalid(
+                "fit_intercept",
+                "must be true for an intercept column, of a value above 0 and at most 1",
+            ));
+        }
+        Ok(Self {
+            intercept: lattice as i16,
+            ..self
+        })
+    }
+
+    /// The same facts with long rows left as they are, for mechanisms that release noisy gradients: there a record of norm |x|
+    /// counts min(1, norm/|x|) times instead, the intercept's column included in both. Shortening x would bias a regression,
+    /// whose targets stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `row_norm` where it is not positive and finite.
+    pub fn with_gradient_norm(self, norm: f64) -> Result<Self> {
+        if !(norm.is_finite() && norm > 0.0) {
+            return Err(Error::invalid("row_norm", "must be positive and finite"));
+        }
+        Ok(Self {
+            row_norm: None,
+            gradient_norm: Some(norm),
+            ..self
+        })
+    }
+
+    /// The norm to which contributions of long rows to a gradient are scaled down, where one was given.
+    pub fn gradient_norm(&self) -> Option<f64> {
+        self.gradient_norm
+    }
+
+    /// The value in the column of the intercept in scaled units; 0 without an intercept.
+    pub fn intercept_value(&self) -> f64 {
+        f64::from(self.intercept) / f64::from(MAX_FEATURE)
+    }
+
+    /// The same in lattice units.
+    pub(crate) fn lattice_intercept(&self) -> i16 {
         self.intercept
     }
 
@@ -203,6 +279,12 @@ impl Schema {
         self.row_norm.map(norm)
     }
 
+    /// The same of the norm of contributions to gradients.
+    pub(crate) fn lattice_gradient_norm(&self) -> Option<u64> {
+        let norm = |norm: f64| (norm * f64::from(MAX_FEATURE)).floor() as u64;
+        self.gradient_norm.map(norm)
+    }
+
     /// The facts of some of the features alone, without a row norm.
     pub(crate) fn restricted(&self, features: &[u32]) -> Self {
         let pick = |values: &[f64]| features.iter().map(|&j| values[j as usize]).collect();
@@ -223,6 +305,7 @@ impl Schema {
             target: self.target,
             intercept: self.intercept,
             row_norm: None,
+            gradient_norm: None,
             scale: pick(&self.scale),
             offset: pick(&self.offset),
             low: pick(&self.low),
@@ -258,7 +341,7 @@ impl Schema {
 
     /// Half width and middle of the targets; without an intercept zero stays zero.
     fn target_scale(&self, low: f64, high: f64) -> (f64, f64) {
-        if self.intercept {
+        if self.has_intercept() {
             (high / 2.0 - low / 2.0, high / 2.0 + low / 2.0)
         } else {
             (low.abs().max(high.abs()), 0.0)
@@ -269,8 +352,8 @@ impl Schema {
     /// intercept).
     pub fn to_user_units(&self, scaled: &[f64]) -> (Vec<f64>, f64) {
         let unit = f64::from(MAX_FEATURE);
-        let mut intercept = if self.intercept {
-            scaled[self.n_features]
+        let mut intercept = if self.has_intercept() {
+            scaled[self.n_features] * self.intercept_value()
         } else {
             0.0
         };
@@ -294,7 +377,7 @@ impl Schema {
     /// # Errors
     /// [`Error::InvalidArgument`] for another number of coefficients than features, or a schema without an intercept.
     pub(crate) fn to_scaled_units(&self, coefficients: &[f64], intercept: f64) -> Result<Vec<f64>> {
-        if coefficients.len() != self.n_features || !self.intercept {
+        if coefficients.len() != self.n_features || !self.has_intercept() {
             return Err(Error::invalid(
                 "coefficients",
                 "must be one per feature, with an intercept",
@@ -315,7 +398,7 @@ impl Schema {
             last -= scaled * (self.offset[j] / unit);
             theta.push(scaled);
         }
-        theta.push(last);
+        theta.push(last / self.intercept_value());
         Ok(theta)
     }
 }

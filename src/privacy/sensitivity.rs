@@ -80,22 +80,18 @@ impl Contribution {
             .and_then(|factor| self.times(factor))
     }
 
-    /// Euclidean norm of the change of the whole gradient: |d x|_2 <= d_max sqrt(row_norm^2 + 16383^2), where
-    /// without a given row norm |x|_2 <= 16383 sqrt(n_features). M3, l-infinity ball.
+    /// Euclidean norm of the change of the whole gradient: |d x|_2 <= d_max sqrt(row_norm^2 + intercept^2), the
+    /// lattice value of the intercept's column (0 without one), where without a given row norm |x|_2 <= 16383 sqrt(n_features). M3, l-infinity ball.
     ///
     /// # Errors
     /// A bound beyond 2^62.
-    pub fn euclidean(
-        &self,
-        n_features: u64,
-        row_norm: Option<u64>,
-        intercept: bool,
-    ) -> Result<u64> {
+    pub fn euclidean(&self, n_features: u64, row_norm: Option<u64>, intercept: i16) -> Result<u64> {
         let unit = u128::from(FEATURE) * u128::from(FEATURE);
         let features = row_norm.map_or(unit * u128::from(n_features), |norm| {
             u128::from(norm) * u128::from(norm)
         });
-        self.times(sqrt_up(features + unit * u128::from(intercept)))
+        let intercept = u128::from(intercept.unsigned_abs());
+        self.times(sqrt_up(features + intercept * intercept))
     }
 }
 

@@ -13,7 +13,7 @@ use super::statement::Statement;
 use super::threads;
 
 use crate::error::Error;
-use crate::mechanism::{Plan, PrivateScale, SimplexSampling, by_name};
+use crate::mechanism::{Plan, SimplexSampling};
 use crate::privacy::{non_private_integer_gradient, non_private_softmax_scores};
 use crate::release::run;
 
@@ -98,20 +98,18 @@ impl PyPlan {
     }
 }
 
-/// Plans a fit by the mechanism of a name, its options as a JSON object.
+/// Plans a fit by the mechanism of a name, its options as a JSON object; `scale` says whether private scales come first,
+/// None leaves it to "auto".
 #[pyfunction]
-#[pyo3(signature = (statement, mechanism, options, private_scale=false))]
+#[pyo3(signature = (statement, mechanism, options, scale=None))]
 fn plan_private(
     py: Python<'_>,
     statement: Statement,
     mechanism: &str,
     options: &str,
-    private_scale: bool,
+    scale: Option<bool>,
 ) -> PyResult<PyPlan> {
-    let mut mechanism = by_name(mechanism, options)?;
-    if private_scale {
-        mechanism = Box::new(PrivateScale::new(mechanism));
-    }
+    let mechanism = statement.mechanism(mechanism, options, scale)?;
     let (problem, domain) = statement.build(py, mechanism.as_ref())?;
     let plan = py.detach(|| mechanism.plan(problem, &domain))?;
     Ok(PyPlan {
@@ -199,7 +197,7 @@ fn non_private_gradient<'py>(
     theta: Vec<i64>,
     unit: f64,
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64, f64)> {
-    let mechanism = by_name(mechanism, options)?;
+    let mechanism = statement.mechanism(mechanism, options, Some(false))?;
     let (problem, _) = statement.build(py, mechanism.as_ref())?;
     let lattice = problem.derivative_lattice()?;
     let (x, y) = (x.plain()?, to_vec(&y)?);

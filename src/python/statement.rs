@@ -10,7 +10,7 @@ use super::error::UserLossError;
 use super::set_function::CoreSetFunction;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
-use crate::mechanism::{Domain, Mechanism, Problem};
+use crate::mechanism::{self, Domain, Facts, Mechanism, PrivateScale, Problem, auto};
 use crate::privacy::{Bounds, Schema, Target};
 
 /// The loss as Python names it.
@@ -128,29 +128,78 @@ pub(super) struct Statement {
 }
 
 impl Statement {
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            lower: self.lower.clone(),
+            upper: self.upper.clone(),
+        }
+    }
+
+    fn target(&self) -> Target {
+        self.y_bounds
+            .map_or(Target::Classes, |(low, high)| Target::Interval {
+                low,
+                high,
+            })
+    }
+
+    /// The mechanism of a name with its options, after private scales or not: None leaves the choice to "auto", and is no
+    /// for every other mechanism.
+    pub(super) fn mechanism(
+        &self,
+        name: &str,
+        options: &str,
+        scale: Option<bool>,
+    ) -> Result<Box<dyn Mechanism>> {
+        let (domain, bounds) = (self.norm.domain()?, self.bounds());
+        if name == "auto" {
+            let facts = Facts {
+                n_samples: self.n_samples,
+                n_features: self.n_features,
+                epsilon: self.epsilon,
+                delta: self.delta,
+                records_per_person: self.records_per_person,
+                bounds: &bounds,
+                row_norm: self.row_norm,
+                intercept: self.fit_intercept,
+                target: self.target(),
+                domain: &domain,
+                reviewed_loss: matches!(self.loss, LossSpec::Named(..)),
+                lipschitz_loss: match &self.loss {
+                    LossSpec::Named(name, parameter) => {
+                        by_name(name, *parameter)?.lipschitz().is_some()
+                    }
+                    LossSpec::User(..) => true,
+                },
+                logistic_loss: matches!(&self.loss, LossSpec::Named(name, _) if name == "logistic"),
+            };
+            return auto(facts, scale.unwrap_or(true));
+        }
+        let inner = mechanism::by_name(name, options)?;
+        if scale != Some(true) {
+            return Ok(inner);
+        }
+        let (p, intercept) = (self.n_features, self.fit_intercept);
+        let scaled = PrivateScale::new(inner, &domain, p, &bounds, intercept, self.row_norm)?;
+        Ok(Box::new(scaled))
+    }
+
     /// The statement as the core takes it, for one mechanism. A user's loss is tabulated here, before any record is read.
     pub(super) fn build(
         &self,
         py: Python<'_>,
         mechanism: &dyn Mechanism,
     ) -> PyResult<(Problem, Domain)> {
-        let target = self
-            .y_bounds
-            .map_or(Target::Classes, |(low, high)| Target::Interval {
-                low,
-                high,
-            });
+        let target = self.target();
         let domain = self.norm.domain()?;
+        let row_norm = mechanism.row_norm(self.row_norm)?;
         let schema = Schema::new(
             self.n_features,
-            Bounds {
-                lower: self.lower.clone(),
-                upper: self.upper.clone(),
-            },
-            mechanism.geometry(&domain, self.fit_intercept, self.row_norm)?,
+            self.bounds(),
+            mechanism.geometry(&domain, self.fit_intercept, row_norm)?,
             target,
             self.fit_intercept,
-            self.row_norm,
+            row_norm,
         )?;
         let reach = mechanism.margin_bound(&domain, self.n_features, self.fit_intercept, target)?;
         let problem = Problem {

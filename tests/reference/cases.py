@@ -38,6 +38,7 @@ def estimator(problem, **arguments):
     arguments = {
         "loss": loss,
         "norm": norm(problem),
+        "mechanism": "frank-wolfe",
         "radius": None if problem.domain == "vertices" else problem.radius,
         "bounds": (list(problem.lower), list(problem.upper)),
         "row_norm": problem.row_norm,

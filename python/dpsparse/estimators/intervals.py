@@ -24,6 +24,7 @@ _HAVE_A_LAW = (
     "noise='gaussian' or 'laplace', scale=None and no threshold"
 )
 _WHY_NOT = {
+    "auto": "none of those that it chooses has one",
     "objective-perturbation": "its noise passes through the curvature of the private loss",
     "select-refit": "its refit perturbs the objective, so its noise passes through the curvature of the private loss, "
     "and the selection is random too",
@@ -233,12 +234,12 @@ def _check_population(estimator: Any, mechanism: OutputPerturbation | SgdOutput)
 
 
 def _with_a_law(estimator: Any) -> OutputPerturbation | SgdOutput:
-    mechanism = resolve(estimator.mechanism, estimator.alpha)
+    mechanism = resolve(estimator.mechanism, estimator)
     if not isinstance(mechanism, OutputPerturbation | SgdOutput):
         raise UnsoundMechanismError(f"{_HAVE_A_LAW}; {mechanism.name}: {_WHY_NOT[mechanism.name]}")
     if mechanism.noise not in ("gaussian", "laplace"):
         raise UnsoundMechanismError(f"{_HAVE_A_LAW}; the entries of spherical noise have no law in closed form")
-    if estimator.scale is not None:
+    if estimator.scale == "private":
         raise UnsoundMechanismError(f"{_HAVE_A_LAW}; private ranges are not kept with the model")
     if getattr(mechanism, "threshold", None):
         raise UnsoundMechanismError(f"{_HAVE_A_LAW}; a threshold hides what was released")

@@ -31,10 +31,11 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
     def _target_statement(self) -> dict[str, Any]:
         """Public facts about y."""
 
-    def _private_scale(self) -> bool:
-        if self.scale not in (None, "private"):
-            raise InvalidArgumentError("scale must be None or 'private'")
-        return self.scale is not None
+    def _private_scale(self) -> bool | None:
+        choices = {"auto": None, "private": True, None: False}
+        if not (self.scale is None or isinstance(self.scale, str)) or self.scale not in choices:
+            raise InvalidArgumentError("scale must be 'auto', 'private' or None")
+        return choices[self.scale]
 
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = bound_arrays(self.bounds)
@@ -85,7 +86,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         UnsoundMechanismError
             If the combination has no proved guarantee.
         """
-        mechanism, options = specification(resolve(self.mechanism, self.alpha), self)
+        mechanism, options = specification(resolve(self.mechanism, self), self)
         statement = self._statement(
             positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
@@ -140,8 +141,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto" (Frank-Wolfe, penalised where ``alpha`` is set), "frank-wolfe", "penalised-frank-wolfe",
-        "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe", "output-perturbation",
+        "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
+        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe", "output-perturbation",
         "objective-perturbation", "sgd-output", "select-refit", or an object of :mod:`dpsparse.mechanisms` with its own
         options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)
@@ -150,9 +151,11 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups); longer rows are
         shortened. None: sqrt(n_features).
-    scale : {None, "private"}, default None
-        "private": part of the budget first finds a range for each feature (two quantiles by the exponential mechanism),
-        to which the features are then scaled: for public bounds that are much wider than the data. X must be dense.
+    scale : {"auto", "private", None}, default "auto"
+        "private": part of the budget first finds scales for the features: for public bounds that are much wider than
+        the data. These are ranges (two quantiles each by the exponential mechanism) or, where ``row_norm`` says that
+        records are sparse counts, weights of columns (a Gaussian release); and a typical norm of the rows. "auto":
+        where ``mechanism="auto"`` finds it worth its budget. None: never.
     classes : pair of labels, optional
         The two public labels; the second is the positive one. None: read from y, recorded as an assumption.
     fit_intercept : bool, default True
@@ -191,6 +194,15 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     feature_names_in_ : ndarray of str
         Feature names, when X had them.
 
+    Notes
+    -----
+    What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
+    Frank-Wolfe; a norm other than l1: "select-refit" for groups, else Frank-Wolfe. Otherwise, with n records and p
+    features: objective perturbation where ``n >= p**2``, for sparse counts (``row_norm`` far below ``sqrt(p)``) and
+    for features that share one wide range; "select-refit" elsewhere. Derivatives of the logistic loss are clamped at
+    1/2, which halves the noise and changes only what records on the wrong side say. Every constant stands in
+    ``src/mechanism/defaults.rs``, with where it comes from.
+
     References
     ----------
     Talwar, Thakurta & Zhang (2015), Algorithm 2, Theorems 2.4 and 2.5; MECHANISMS M2, M3, M12.
@@ -219,7 +231,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         mechanism: Any = "auto",
         bounds: Any = (-1.0, 1.0),
         row_norm: float | None = None,
-        scale: str | None = None,
+        scale: str | None = "auto",
         classes: Any = None,
         fit_intercept: bool = True,
         n_iter: int | None = None,
@@ -311,8 +323,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        "auto" (Frank-Wolfe, penalised where ``alpha`` is set), "frank-wolfe", "penalised-frank-wolfe",
-        "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe", "output-perturbation",
+        "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
+        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe", "output-perturbation",
         "objective-perturbation", "sgd-output", "select-refit", or an object of :mod:`dpsparse.mechanisms` with its own
         options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)
@@ -323,8 +335,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Clamp of the residual of the squared loss, in scaled units. None: 2. Other losses take none.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups).
-    scale : {None, "private"}, default None
-        "private": part of the budget first finds a range for each feature; see :class:`PrivateSparseClassifier`.
+    scale : {"auto", "private", None}, default "auto"
+        Private scales of the features; see :class:`PrivateSparseClassifier`. Long rows then count less instead of being
+        shortened, and ``residual_bound`` is 0.3 unless set.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.
     n_iter : int, optional
@@ -359,6 +372,12 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     feature_names_in_ : ndarray of str
         Feature names, when X had them.
 
+    Notes
+    -----
+    What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
+    Frank-Wolfe. Otherwise noisy proximal gradient descent, after private scales, where ``n >= p**2`` or ``row_norm`` is
+    given, and Frank-Wolfe elsewhere and for norms other than l1.
+
     References
     ----------
     Talwar, Thakurta & Zhang (2015), Algorithm 2 and Corollary 2.7; MECHANISMS M2, M3, M12.
@@ -378,7 +397,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         y_bounds: Any = (-1.0, 1.0),
         residual_bound: float | None = None,
         row_norm: float | None = None,
-        scale: str | None = None,
+        scale: str | None = "auto",
         fit_intercept: bool = True,
         n_iter: int | None = None,
         ridge: float | None = None,

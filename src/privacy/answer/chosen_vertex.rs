@@ -72,9 +72,11 @@ impl SelectionPlan {
                     .vertex(l1.unsigned_abs())?
                     .div_ceil(1 << score_shift(l1)))
             }
-            Structure::Signs { .. } => {
-                contribution.euclidean(schema.n_features() as u64, row_norm, schema.has_intercept())
-            }
+            Structure::Signs { .. } => contribution.euclidean(
+                schema.n_features() as u64,
+                row_norm,
+                schema.lattice_intercept(),
+            ),
         }
     }
 

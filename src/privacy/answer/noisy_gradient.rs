@@ -9,6 +9,7 @@ use crate::privacy::ledger::Budget;
 use crate::privacy::noise::integer_law;
 use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
 use crate::privacy::noise::source::Source;
+use crate::privacy::row_norm::RowNorm;
 use crate::privacy::schema::Schema;
 use crate::privacy::sensitivity::Contribution;
 
@@ -26,7 +27,8 @@ pub struct GradientPlan {
 impl GradientPlan {
     /// Noise of standard deviation `multiplier` times the sensitivity on every entry of the integer gradient.
     ///
-    /// The L2 sensitivity is that of [`Contribution::euclidean`], in lattice units; the noise is the exactly rounded
+    /// The L2 sensitivity is that of [`Contribution::euclidean`], in lattice units, with the norm to which contributions are
+    /// scaled down in place of that of the rows where the schema has one; the noise is the exactly rounded
     /// continuous Gaussian, so the exact Gaussian curve holds (M12).
     ///
     /// # Errors
@@ -38,9 +40,9 @@ impl GradientPlan {
         multiplier: f64,
     ) -> Result<Self> {
         debug_assert_eq!(contribution.derivative, lattice.bound());
-        let row_norm = schema.lattice_row_norm();
+        let row_norm = schema.lattice_gradient_norm().or(schema.lattice_row_norm());
         let features = schema.n_features() as u64;
-        let exact = contribution.euclidean(features, row_norm, schema.has_intercept())?;
+        let exact = contribution.euclidean(features, row_norm, schema.lattice_intercept())?;
         // In units of 2^shift the noise fits the sampler. Flooring to them moves the difference of two entries by less than
         // 1: sqrt(p) more.
         let wanted = multiplier * exact as f64;
@@ -95,6 +97,8 @@ pub struct NoisyGradient<'a> {
     direction: Vec<(u32, i64)>,
     margins: Vec<i64>,
     derivatives: Vec<i16>,
+    /// How often each record counts; None: once each.
+    weights: Option<Vec<f64>>,
     gradient: Vec<i64>,
 }
 
@@ -122,6 +126,7 @@ impl<'a> NoisyGradient<'a> {
             direction: Vec::with_capacity(data.n_columns()),
             margins: vec![0; n],
             derivatives: vec![0; n],
+            weights: RowNorm::gradient_weights(data),
             gradient: vec![0; data.n_columns()],
         })
     }
@@ -147,6 +152,12 @@ impl<'a> NoisyGradient<'a> {
             &self.data.targets,
             &mut self.derivatives,
         );
+        if let Some(weights) = &self.weights {
+            for (derivative, weight) in self.derivatives.iter_mut().zip(weights) {
+                // Towards zero: never more than the weight allows.
+                *derivative = (f64::from(*derivative) * weight) as i16;
+            }
+        }
         self.data.gradient(&self.derivatives, &mut self.gradient);
         (self.gradient.iter_mut()).for_each(|entry| *entry >>= self.plan.shift);
         let noisy = integer_law::add(&self.noise, self.source, &self.gradient)?;
@@ -208,7 +219,7 @@ mod tests {
             adjacency: Adjacency::ReplaceOne,
             records_per_person: 1,
         };
-        let exact = contribution.euclidean(99, None, true).unwrap() as f64;
+        let exact = contribution.euclidean(99, None, MAX_FEATURE).unwrap() as f64;
         for multiplier in [0.01, 1.0, 1e3, 1e6, 1e9] {
             let plan = GradientPlan::new(&schema, contribution, lattice, multiplier).unwrap();
             let unit = 2f64.powi(plan.shift as i32);

@@ -1,0 +1,264 @@
+//! A public affine map of every feature, onto records of another schema.
+
+use rayon::prelude::*;
+
+use super::bounded_data::{BoundedData, Features};
+use super::lines::Lines;
+use super::row_norm::RowNorm;
+use super::schema::Schema;
+use crate::error::Result;
+use crate::numeric::kernel::MAX_FEATURE;
+
+/// Records per piece of work.
+const CHUNK: usize = 4096;
+
+/// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units.
+///
+/// The map is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
+/// storage: neighbouring records stay neighbouring.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureMap {
+    factor: Vec<f64>,
+    shift: Vec<f64>,
+    limit: f64,
+    norm: f64,
+}
+
+impl FeatureMap {
+    /// The map with these constants and norm 1; one factor and one shift a feature.
+    pub fn new(factor: Vec<f64>, shift: Vec<f64>, limit: f64) -> Self {
+        debug_assert_eq!(factor.len(), shift.len());
+        Self {
+            factor,
+            shift,
+            limit,
+            norm: 1.0,
+        }
+    }
+
+    /// x_j -> factor_j x_j.
+    pub fn linear(factor: Vec<f64>) -> Self {
+        let shift = vec![0.0; factor.len()];
+        Self::new(factor, shift, f64::INFINITY)
+    }
+
+    /// The same map with its image divided by `norm`.
+    pub fn divided_by(self, norm: f64) -> Self {
+        Self { norm, ..self }
+    }
+
+    /// A bound on the norm of the image of any record of `schema`, positive.
+    pub(in crate::privacy) fn largest_norm(&self, schema: &Schema) -> f64 {
+        let entry = |(factor, shift): (&f64, &f64)| (factor.abs() + shift.abs()).min(self.limit);
+        let entries = self.factor.iter().zip(&self.shift).map(entry);
+        let by_entries = entries.map(|entry| entry * entry).sum::<f64>().sqrt();
+        let moved = self.shift.iter().any(|&shift| shift != 0.0);
+        let largest = match schema.row_norm() {
+            Some(norm) if !moved => {
+                let factor = self.factor.iter().fold(0.0f64, |m, f| m.max(f.abs()));
+                by_entries.min(norm * factor)
+            }
+            _ => by_entries,
+        };
+        largest.max(f64::MIN_POSITIVE) / self.norm
+    }
+
+    #[inline(always)]
+    fn value(&self, x: f64, j: usize) -> f64 {
+        (x * self.factor[j] + self.shift[j]).clamp(-self.limit, self.limit) / self.norm
+    }
+
+    fn lattice_value(&self, x: i64, j: usize) -> i16 {
+        let unit = f64::from(MAX_FEATURE);
+        // Rounded to the nearest integer in [-16383, 16383].
+        (self.value(x as f64 / unit, j) * unit)
+            .round()
+            .clamp(-unit, unit) as i16
+    }
+
+    /// Whether unstored zeros stay zero.
+    fn keeps_zeros(&self, base: &[i16]) -> bool {
+        base.iter().all(|&base| base == 0) && self.shift.iter().all(|&shift| shift == 0.0)
+    }
+
+    /// |image of x_i|_2 of every record, one record's sum in the order of the features.
+    pub(in crate::privacy) fn norms(&self, data: &BoundedData) -> Vec<f64> {
+        let n = data.n_records();
+        let unit = f64::from(MAX_FEATURE);
+        let mut squares = vec![0.0; n];
+        match &data.features {
+            Features::Dense(columns) => {
+                squares
+                    .par_chunks_mut(CHUNK)
+                    .enumerate()
+                    .for_each(|(chunk, squares)| {
+                        for (j, column) in columns.chunks_exact(n).enumerate() {
+                            let part = &column[chunk * CHUNK..][..squares.len()];
+                            for (square, &x) in squares.iter_mut().zip(part) {
+                                let value = self.value(f64::from(x) / unit, j);
+                                *square += value * value;
+                            }
+                        }
+                    });
+            }
+            Features::Sparse { rows, base, .. } if self.keeps_zeros(base) => {
+                squares
+                    .par_iter_mut()
+                    .enumerate()
+                    .with_min_len(64)
+                    .for_each(|(i, square)| {
+                        for (j, x) in rows.line(i) {
+                            let value = self.value(x as f64 / unit, j);
+                            *square += value * value;
+                        }
+                    });
+            }
+            Features::Sparse { .. } => return self.norms(&data.dense()),
+        }
+        squares.iter().map(|square| square.sqrt()).collect()
+    }
+
+    /// The images of the records, under `schema`, whose row norm they are shortened to; sparse records stay sparse where
+    /// zeros stay zero.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidData`] where rows cannot be shortened.
+    pub fn apply(&self, data: &BoundedData, schema: &Schema) -> Result<BoundedData> {
+        let n = data.n_records();
+        let features = match &data.features {
+            Features::Dense(columns) => {
+                let mut mapped = vec![0i16; columns.len()];
+                (mapped.par_chunks_mut(n))
+                    .zip(columns.par_chunks(n))
+                    .enumerate()
+                    .for_each(|(j, (out, column))| {
+                        for (out, &x) in out.iter_mut().zip(column) {
+                            *out = self.lattice_value(i64::from(x), j);
+                        }
+                    });
+                if let Some(norm) = RowNorm::of(schema) {
+                    norm.shorten_dense(&mut mapped, n)?;
+                }
+                Features::Dense(mapped)
+            }
+            Features::Sparse { rows, base, .. } if self.keeps_zeros(base) => {
+                let mut values = vec![0i16; rows.values.len()];
+                (values.par_iter_mut())
+                    .zip(rows.indices.par_iter().zip(&rows.values))
+                    .for_each(|(out, (&j, &x))| {
+                        *out = self.lattice_value(i64::from(x), j as usize);
+                    });
+                let mut rows = Lines {
+                    starts: rows.starts.clone(),
+                    indices: rows.indices.clone(),
+                    values,
+                };
+                if let Some(norm) = RowNorm::of(schema) {
+                    norm.shorten_rows(&mut rows)?;
+                }
+                Features::Sparse {
+                    columns: rows.transposed(schema.n_features()),
+                    rows,
+                    base: base.clone(),
+                }
+            }
+            Features::Sparse { .. } => return self.apply(&data.dense(), schema),
+        };
+        Ok(BoundedData {
+            schema: schema.clone(),
+            targets: data.targets.clone(),
+            features,
+        })
+    }
+
+    /// Turns coefficients for the images, of schema `from`, into those for the records themselves, of schema `to`.
+    ///
+    /// Clipping aside, sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x; the constant part joins the
+    /// intercept. Without an intercept shifts must be 0.
+    pub fn undo(&self, theta: &mut [f64], from: &Schema, to: &Schema) {
+        let (features, intercept) = theta.split_at_mut(self.factor.len());
+        let mut constant = 0.0;
+        for ((theta, factor), shift) in features.iter_mut().zip(&self.factor).zip(&self.shift) {
+            constant += *theta * shift / self.norm;
+            *theta *= factor / self.norm;
+        }
+        if let [intercept] = intercept {
+            let constant = constant + *intercept * from.intercept_value();
+            *intercept = constant / to.intercept_value();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::schema::{Bounds, Geometry, Target};
+    use ndarray::Array2;
+    use proptest::prelude::*;
+
+    fn schema(p: usize, intercept: f64, norm: Option<f64>) -> Schema {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema = Schema::new(p, bounds, Geometry::Uncentred, Target::Classes, true, norm);
+        schema.unwrap().with_intercept_value(intercept).unwrap()
+    }
+
+    proptest! {
+        /// Coefficients that are undone score a record as the ones for its image do, up to the lattice; rows come out no
+        /// longer than the new schema says, and norms are those of the images.
+        #[test]
+        fn undoing_matches_applying(
+            x in prop::collection::vec(-1.0..1.0f64, 12),
+            factor in prop::collection::vec(0.1..3.0f64, 4),
+            shift in prop::collection::vec(-0.5..0.5f64, 4),
+            theta in prop::collection::vec(-2.0..2.0f64, 5),
+            norm in 4.0..9.0f64,
+        ) {
+            let (from, to) = (schema(4, 0.3, None), schema(4, 1.0, None));
+            let x = Array2::from_shape_vec((3, 4), x).unwrap();
+            let data = BoundedData::from_dense(x.view(), &[1.0; 3], to.clone()).unwrap();
+            let map = FeatureMap::new(factor, shift, f64::INFINITY).divided_by(norm);
+            let image = map.apply(&data, &from).unwrap();
+            let mut undone = theta.clone();
+            map.undo(&mut undone, &from, &to);
+            let (mut row, mut mapped) = (vec![0.0; 5], vec![0.0; 5]);
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let norms = map.norms(&data);
+            for (i, norm) in norms.iter().enumerate() {
+                data.fill_row(i, &mut row);
+                image.fill_row(i, &mut mapped);
+                prop_assert!((dot(&row, &undone) - dot(&mapped, &theta)).abs() < 1e-3);
+                prop_assert!((dot(&mapped[..4], &mapped[..4]).sqrt() - norm).abs() < 1e-3);
+                prop_assert!(*norm <= map.largest_norm(&to) * (1.0 + 1e-12));
+            }
+            let short = map.apply(&data, &schema(4, 0.3, Some(0.05))).unwrap();
+            for i in 0..3 {
+                short.fill_row(i, &mut mapped);
+                prop_assert!(dot(&mapped[..4], &mapped[..4]).sqrt() <= 0.05);
+            }
+        }
+
+        /// What a record adds to a gradient, weighted, is no longer than the schema says, intercept included, in every storage.
+        #[test]
+        fn weights_bound_contributions(
+            x in prop::collection::vec(prop_oneof![Just(0.0), -1.0..1.0f64], 20),
+            norm in 0.05..2.0f64,
+            intercept in 0.01..1.0f64,
+        ) {
+            let schema = schema(4, intercept, None).with_gradient_norm(norm).unwrap();
+            let x = Array2::from_shape_vec((5, 4), x).unwrap();
+            let dense = BoundedData::from_dense(x.view(), &[1.0; 5], schema.clone()).unwrap();
+            let weights = RowNorm::gradient_weights(&dense).unwrap();
+            let limit = (schema.lattice_gradient_norm().unwrap() as f64).hypot(f64::from(schema.lattice_intercept()));
+            let mut row = vec![0.0; 5];
+            for (i, weight) in weights.iter().enumerate() {
+                dense.fill_row(i, &mut row);
+                let length = row.iter().map(|x| x * x).sum::<f64>().sqrt() * f64::from(MAX_FEATURE);
+                prop_assert!(weight * length <= limit && *weight <= 1.0);
+                prop_assert!(*weight == 1.0 - 1e-12 || *weight == 1.0 || weight * length >= limit * (1.0 - 1e-9));
+            }
+        }
+    }
+}

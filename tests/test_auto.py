@@ -1,0 +1,175 @@
+"""mechanism="auto": chosen by public facts alone, and better for it."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from dpsparse import (
+    CustomLoss,
+    DisjointGroups,
+    ObjectivePerturbation,
+    PrivateSparseClassifier,
+    PrivateSparseRegressor,
+    SelectRefit,
+    Vertices,
+)
+
+N = 600
+
+
+def wide(p):
+    """Bounds that say nothing about the spread of the features, and differ."""
+    return np.zeros(p), np.linspace(100.0, 120.0, p)
+
+
+CLASSIFIERS = {
+    # Public facts, and what they lead to.
+    "few features, wide bounds": (
+        8,
+        {"bounds": wide(8)},
+        "private ranges of 8 features and a typical row norm, then obj",
+    ),
+    "few features, unit bounds": (8, {"bounds": (0, 1)}, "private a typical row norm, then objective-perturbation"),
+    "a row norm": (8, {"bounds": (0, 1), "row_norm": 1.5}, "objective-perturbation"),
+    "sparse counts": (
+        900,
+        {"bounds": (0, 1), "row_norm": 1.0},
+        "private weights of the columns and a typical row norm, then",
+    ),
+    "many features": (60, {"bounds": (0, 1)}, "select-refit"),
+    "many features, a row norm": (60, {"bounds": (0, 1), "row_norm": 4.0}, "select-refit"),
+    "one wide range": (
+        60,
+        {"bounds": (0, 30), "epsilon": 8.0},
+        "private one range for all features and a typical row norm",
+    ),
+    "one wide range, small epsilon": (60, {"bounds": (0, 30), "epsilon": 0.1}, "rows shortened to a public norm"),
+    "no scale": (8, {"bounds": wide(8), "scale": None}, "objective-perturbation"),
+    "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, "select-refit"),
+    "vertices": (2, {"norm": Vertices(np.eye(2))}, "frank-wolfe over the convex hull"),
+    "simplex": (4, {"norm": "simplex"}, "frank-wolfe"),
+    "a user's loss": (8, {"loss": CustomLoss(lambda z, y: np.tanh(z - y))}, "frank-wolfe over the l1 ball"),
+    "a radius": (8, {"radius": 3.0}, "frank-wolfe over the l1 ball"),
+    "a penalty": (8, {"alpha": 0.01}, "frank-wolfe over the l1 ball with penalty"),
+}
+REGRESSORS = {
+    "few features, wide bounds": (
+        8,
+        {"bounds": wide(8)},
+        "private ranges of 8 features and a typical row norm, then noisy",
+    ),
+    "many features": (60, {}, "frank-wolfe over the l1 ball"),
+    "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-proximal-gradient"),
+}
+CASES = [(PrivateSparseClassifier, *case) for case in CLASSIFIERS.values()] + [
+    (PrivateSparseRegressor, *case) for case in REGRESSORS.values()
+]
+IDS = [f"classifier, {name}" for name in CLASSIFIERS] + [f"regressor, {name}" for name in REGRESSORS]
+
+
+def make(Model, arguments, **more):
+    fixed = {"classes": (-1, 1)} if Model is PrivateSparseClassifier else {}
+    return Model(**({"epsilon": 4.0, "delta": 1e-6, "random_state": 0} | fixed | arguments | more))
+
+
+def records(p, arguments, seed, density=1.0):
+    rng = np.random.default_rng(seed)
+    lower, upper = (np.broadcast_to(side, p) for side in arguments.get("bounds", (-1, 1)))
+    X = np.where(rng.random((N, p)) < density, rng.uniform(lower, upper, (N, p)) ** (seed + 1), 0.0)
+    return X, np.where(rng.random(N) < 0.3 + 0.1 * seed, 1, -1)
+
+
+@pytest.mark.parametrize(("Model", "p", "arguments", "expected"), CASES, ids=IDS)
+def test_the_choice_and_its_certificate_are_functions_of_public_facts(Model, p, arguments, expected):
+    models = [make(Model, arguments).fit(*records(p, arguments, seed, 1.0 - 0.4 * seed)) for seed in (0, 1)]
+    plan = make(Model, arguments).plan(N, p)
+    for model in models:
+        assert model.certificate_.mechanism == plan.mechanism
+        assert model.certificate_.events == plan.events
+        assert model.certificate_.verify()
+        assert model.n_iter_ == plan.n_iter
+    assert plan.mechanism.startswith(expected), plan.mechanism
+    first, second = (json.loads(model.certificate_.to_json()) for model in models)
+    assert first == second
+
+
+@pytest.mark.parametrize(("Model", "p", "arguments", "expected"), CASES, ids=IDS)
+def test_storage_changes_nothing(Model, p, arguments, expected):
+    X, y = records(p, arguments, 0, 0.4)
+    dense, rows, columns = (make(Model, arguments).fit(kind(X), y) for kind in (np.asarray, sp.csr_array, sp.csc_array))
+    for sparse in (rows, columns):
+        assert (dense.coef_ == sparse.coef_).all()
+        assert dense.intercept_ == sparse.intercept_
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "arguments"), [("replace-one", {}), ("add-remove", {"adjacency": "add-remove", "n_public": N})]
+)
+@pytest.mark.parametrize("m", [1, 3])
+def test_the_whole_budget_is_used_and_no_more(adjacency, arguments, m):
+    for Model, p, facts, _ in CASES:
+        plan = make(Model, facts, records_per_person=m, epsilon=8.0, **arguments).plan(N, p)
+        assert plan.epsilon == 8.0
+        model = make(Model, facts, records_per_person=m, epsilon=8.0, **arguments).fit(*records(p, facts, 0))
+        assert model.certificate_.adjacency == adjacency
+        assert 0.9 * 8.0 < model.certificate_.epsilon(1e-6) <= 8.0
+
+
+def test_private_scales_pay_where_bounds_are_wide():
+    """Labels by the last of eight features, whose spread is a thirtieth of its bounds. Deterministic: fixed seeds."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(50, 4, (4000, 8))
+    y = np.where(X[:, 7] - 50 + rng.normal(size=4000) > 0, 1, -1)
+    scores = {
+        scale: np.mean(
+            [
+                PrivateSparseClassifier(epsilon=2.0, bounds=wide(8), scale=scale, random_state=seed)
+                .fit(X, y)
+                .score(X, y)
+                for seed in range(3)
+            ]
+        )
+        for scale in ("auto", None)
+    }
+    assert scores["auto"] > 0.9 > 0.87 > scores[None]
+
+
+def test_weights_of_columns_pay_on_sparse_counts():
+    """One feature that all records have and that says nothing, and rare ones that do. Deterministic: fixed seeds."""
+    rng = np.random.default_rng(4)
+    n, p = 20_000, 1000
+    y = np.where(rng.random(n) < 0.5, 1, -1)
+    X = rng.random((n, p)) < np.where((np.arange(p) % 2 == 0) == (y[:, None] > 0), 0.012, 0.006)
+    X = np.hstack([np.full((n, 1), 4.0), X])
+    X = sp.csr_array(X / np.linalg.norm(X, axis=1)[:, None])
+    scores = {
+        scale: PrivateSparseClassifier(
+            epsilon=0.5, bounds=(0, 1), row_norm=1.0, fit_intercept=False, scale=scale, random_state=0
+        )
+        .fit(X[: n // 2], y[: n // 2])
+        .score(X[n // 2 :], y[n // 2 :])
+        for scale in ("auto", None)
+    }
+    assert scores["auto"] > scores[None] + 0.02
+
+
+def test_clamped_derivatives_halve_the_noise():
+    facts = {"ridge": 0.01, "row_norm": 1.0, "fit_intercept": False}
+    plain, clamped = (
+        PrivateSparseClassifier(mechanism=ObjectivePerturbation(clip=clip), **facts).plan(10_000, 5)
+        for clip in (None, 0.5)
+    )
+    assert clamped.noise_scales[0] == pytest.approx(plain.noise_scales[0] / 2, rel=1e-6)
+    assert "clamped at 0.5" in clamped.mechanism
+    assert "clamped" not in plain.mechanism
+
+
+@pytest.mark.parametrize("clip", [0.0, 1.0, -1.0, float("nan")])
+@pytest.mark.parametrize("mechanism", [ObjectivePerturbation, SelectRefit])
+def test_bad_clips(mechanism, clip):
+    with pytest.raises(ValueError, match="clip"):
+        PrivateSparseClassifier(mechanism=mechanism(clip=clip)).plan(1000, 5)
+    with pytest.raises(ValueError, match="clip"):
+        PrivateSparseClassifier(mechanism=mechanism(clip=0.5), loss="hinge").plan(1000, 5)
