@@ -52,11 +52,35 @@ pub struct Facts<'a> {
 /// | a regression, n >= p^2 or with a row norm | noisy proximal gradient |
 /// | a regression otherwise | Frank-Wolfe |
 ///
-/// The first line of classes and the first of regressions take private scales ([`PrivateScale`]), unless a row norm says that features are
-/// scaled as they should be.
+/// Objective perturbation and noisy proximal gradient come after private scales ([`PrivateScale`]), unless a row norm says that
+/// features are scaled as they should be.
+///
+/// ```
+/// use dpsparse::mechanism::{Domain, Facts, auto};
+/// use dpsparse::privacy::{Bounds, Target};
+/// let bounds = Bounds { lower: vec![0.0], upper: vec![1.0] };
+/// let facts = Facts {
+///     n_samples: 10_000,
+///     n_features: 1_000,
+///     epsilon: 1.0,
+///     delta: None,
+///     records_per_person: 1,
+///     bounds: &bounds,
+///     row_norm: None,
+///     intercept: true,
+///     target: Target::Classes,
+///     domain: &Domain::L1,
+///     reviewed_loss: true,
+///     lipschitz_loss: true,
+///     logistic_loss: true,
+/// };
+/// // Fewer records than squared features: select, then refit.
+/// assert!(format!("{:?}", auto(facts, true)?).starts_with("SelectRefit"));
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
 ///
 /// # Errors
-/// As [`PrivateScale::new`].
+/// As [`PrivateScale::new`]; an epsilon or delta outside its domain.
 pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
     let Facts {
         n_samples: n,
