@@ -48,10 +48,10 @@ impl ClusterStep {
     }
 
     /// Multiplications of one step, roughly; 0 where all of theta is 0, infinite where the step would need more memory than
-    /// the data.
+    /// [`Design::most_scratch`].
     pub fn cost<D: Design + ?Sized>(&self, design: &D) -> f64 {
         let size = self.starts.len() - 1;
-        let most = FREE_LEVELS * design.n_rows().max(FREE_LEVELS) + design.n_stored();
+        let most = FREE_LEVELS * design.n_rows().max(FREE_LEVELS) + design.most_scratch();
         if size * size.max(design.n_rows()) > most {
             return f64::INFINITY;
         }

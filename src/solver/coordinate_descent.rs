@@ -349,13 +349,14 @@ impl CoordinateDescent {
 
     /// Cost of one `support_step` in inner products of a Gram matrix, roughly.
     ///
-    /// Infinite where the step would need more memory than the data. Small factorisations count as free. So small dense problems take the same path whether rows are
-    /// weighted or repeated, and end in the same point far below the tolerance.
+    /// Infinite where the step would need more memory than [`Design::most_scratch`]. Small factorisations count as free. So
+    /// small dense problems take the same path whether rows are weighted or repeated, and end in the same point far below the
+    /// tolerance.
     fn support_step_cost<D: Design + ?Sized>(&self, design: &D, theta: &[f64]) -> f64 {
         let per_column = design.n_stored().max(1) as f64 / design.n_columns() as f64;
         let support = self.working.iter().copied().filter(|&j| theta[j] != 0.0);
         let size = support.clone().count() as f64;
-        if size * size > FREE_FACTORISATION.powi(2) + design.n_stored() as f64 {
+        if size * size > FREE_FACTORISATION.powi(2) + design.most_scratch() as f64 {
             return f64::INFINITY;
         }
         let unknown = match self.covariance.is_known() {

@@ -25,6 +25,14 @@ pub trait Design: Sync {
     /// Number of stored entries, a measure of the cost of one pass over X.
     fn n_stored(&self) -> usize;
 
+    /// Most numbers that a linear system on part of the coordinates may hold: as many as X, and O(n + p), so that a fit takes
+    /// the memory of the data and O(n + p).
+    fn most_scratch(&self) -> usize {
+        const PER_LINE: usize = 1024;
+        self.n_stored()
+            .min(PER_LINE * (self.n_rows() + self.n_columns()))
+    }
+
     /// out = X theta; columns with theta_j = 0 cost nothing.
     fn multiply(&self, theta: &[f64], out: &mut [f64]);
 
