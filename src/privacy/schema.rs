@@ -196,7 +196,7 @@ impl Schema {
         self.n_features + usize::from(self.has_intercept())
     }
 
-    /// Whether a column of ones follows the features.
+    /// Whether a constant column follows the features ([`Schema::intercept_value`]).
     pub fn has_intercept(&self) -> bool {
         self.intercept != 0
     }

@@ -1,6 +1,7 @@
 """Exact, non-private estimators: a norm as penalty or as constraint, with a certificate of optimality."""
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
@@ -113,9 +114,9 @@ class _ExactLinearModel(BaseEstimator):
         norm = _core_norm(self.norm, X.shape[1])
         return {**request, "x": _core_matrix(X), "y": y, "sample_weight": weights, "norm": norm}
 
+    @abstractmethod
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
         """Check the data and set what describes them; returns X and the targets of the loss."""
-        raise NotImplementedError
 
     def _solve(
         self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any

@@ -1,3 +1,5 @@
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::numeric::directed::{add_up, mul_up, sqrt_up};
@@ -12,6 +14,9 @@ use crate::privacy::noise::source::Source;
 use crate::privacy::row_norm::RowNorm;
 use crate::privacy::schema::Schema;
 use crate::privacy::sensitivity::Contribution;
+
+/// Records per piece of work.
+const CHUNK: usize = 4096;
 
 /// How gradients of one schema are released: sensitivity, noise and event, all before any data (MECHANISMS M4).
 #[derive(Debug, Clone)]
@@ -153,10 +158,13 @@ impl<'a> NoisyGradient<'a> {
             &mut self.derivatives,
         );
         if let Some(weights) = &self.weights {
-            for (derivative, weight) in self.derivatives.iter_mut().zip(weights) {
-                // Towards zero: never more than the weight allows.
-                *derivative = (f64::from(*derivative) * weight) as i16;
-            }
+            (self.derivatives.par_iter_mut())
+                .zip(weights)
+                .with_min_len(CHUNK)
+                .for_each(|(derivative, weight)| {
+                    // Towards zero: never more than the weight allows.
+                    *derivative = (f64::from(*derivative) * weight) as i16;
+                });
         }
         self.data.gradient(&self.derivatives, &mut self.gradient);
         (self.gradient.iter_mut()).for_each(|entry| *entry >>= self.plan.shift);
