@@ -1,5 +1,6 @@
 use rayon::prelude::*;
 
+use super::quantile::{accumulate, quantile_scores};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::{BoundedData, Features};
@@ -22,10 +23,10 @@ pub enum RangesOf {
 
 /// How the ranges of features are released: two quantiles of each by the exponential mechanism (Smith 2011).
 ///
-/// A threshold t on the lattice of a feature has the score max(#{i: x_ij < t} - k, k - #{i: x_ij <= t}, 0) with k = round(q n),
-/// minimised: 0 at a quantile, also where many values are equal. Replacing (or adding, or removing) a record moves each count
-/// by at most 1, and k is public: sensitivity m for m records a person. The values of p features together move by p times
-/// that. Each choice is a bounded-range event; they compose.
+/// Candidates are the thresholds t on the lattice of a feature, k = round(q n) is public, and scores are those of
+/// `quantile_scores`. Replacing (or adding, or removing) a record moves #{i: x_ij <= t} by at most 1: sensitivity m for m
+/// records a person. The values of p features together move it by p times that. Each choice is a bounded-range event; they
+/// compose.
 #[derive(Debug, Clone)]
 pub struct RangePlan {
     epsilon0: f64,
@@ -130,11 +131,7 @@ impl RangePlan {
         } * self.n_samples as f64;
         let (mut scores, mut storage) = (Vec::new(), Vec::new());
         let mut choose = |counts: &[i64], q: f64, source: &mut Source| -> Result<i64> {
-            let target = (q * entries).round() as i64;
-            scores.clear();
-            let below = std::iter::once(&0).chain(counts);
-            let score = |(below, count): (&i64, &i64)| (below - target).max(target - count).max(0);
-            scores.extend(below.zip(counts).map(score));
+            quantile_scores(counts, (q * entries).round() as i64, &mut scores);
             let mechanism =
                 ExponentialMechanism::new(&scores, &temperature, std::mem::take(&mut storage))?;
             let choice = mechanism.draw(source);
@@ -161,10 +158,6 @@ fn cumulative(column: &[i16], thresholds: &[i64], stride: i64) -> Vec<i64> {
             *count += 1;
         }
     }
-    let mut sum = 0;
-    for count in &mut counts {
-        sum += *count;
-        *count = sum;
-    }
+    accumulate(&mut counts);
     counts
 }

@@ -11,6 +11,7 @@ mod lattice;
 mod noisy_gradient;
 mod noisy_minimiser;
 mod permuted_descent;
+mod quantile;
 mod running_softmax;
 mod softmax_sample;
 mod typical_norm;

@@ -1,3 +1,4 @@
+use super::quantile::{accumulate, quantile_scores};
 use crate::error::{Error, Result};
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::event::Event;
@@ -13,9 +14,8 @@ const OCTAVES: usize = 7;
 /// How a quantile of the Euclidean norms of rows is released: by the exponential mechanism on a geometric grid (Smith 2011)
 /// below the largest norm that a public map allows.
 ///
-/// A candidate t, t' the one below, has the score max(#{i: |x_i| <= t'} - k, k - #{i: |x_i| <= t}, 0) with k = round(q n),
-/// minimised: 0 at a quantile, also where many rows are equally long. A record moves each count by at most 1 and k is public,
-/// so the sensitivity is m for m records a person. One bounded-range event.
+/// Scores are those of `quantile_scores`, k = round(q n) is public. A record moves #{i: |x_i| <= t} by at most 1: sensitivity m
+/// for m records a person. One bounded-range event.
 #[derive(Debug, Clone)]
 pub struct NormPlan {
     epsilon0: f64,
@@ -80,15 +80,12 @@ impl NormPlan {
         for norm in map.norms(data) {
             counts[candidates.partition_point(|&t| t < norm)] += 1;
         }
-        let target = (self.level * self.n_samples as f64).round() as i64;
-        let mut up_to = 0;
-        let scores: Vec<i64> = (counts[..candidates.len()].iter())
-            .map(|count| {
-                let below = up_to;
-                up_to += count;
-                (below - target).max(target - up_to).max(0)
-            })
-            .collect();
+        // The last count, of norms beyond the largest candidate by rounding, belongs to no candidate.
+        counts.pop();
+        accumulate(&mut counts);
+        let mut scores = Vec::with_capacity(counts.len());
+        let rank = (self.level * self.n_samples as f64).round() as i64;
+        quantile_scores(&counts, rank, &mut scores);
         let temperature = InverseTemperature::new(self.epsilon0, self.sensitivity)?;
         let mechanism = ExponentialMechanism::new(&scores, &temperature, Vec::new())?;
         Ok(candidates[mechanism.draw(source)])
