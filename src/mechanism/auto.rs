@@ -6,6 +6,7 @@ use super::{
     SelectRefit,
 };
 use crate::error::Result;
+use crate::loss::Loss;
 use crate::privacy::calibrate::rho_from_epsilon;
 use crate::privacy::{Bounds, Target};
 
@@ -32,12 +33,54 @@ pub struct Facts<'a> {
     pub target: Target,
     /// The norm.
     pub domain: &'a Domain,
-    /// Whether the loss is catalogued: convex and smooth by review.
-    pub reviewed_loss: bool,
-    /// Whether the loss has a Lipschitz constant.
-    pub lipschitz_loss: bool,
-    /// Whether it is the logistic loss, whose derivatives can be clamped.
-    pub logistic_loss: bool,
+    /// The loss where it is catalogued, convex and smooth by review; None: a user's own.
+    pub loss: Option<&'a dyn Loss>,
+}
+
+impl Facts<'_> {
+    /// Whether n >= p^2: there noise in all p coordinates is small.
+    fn many(&self) -> bool {
+        self.n_samples / self.n_features.max(1) >= self.n_features
+    }
+
+    /// Whether the row norm is far below sqrt(p): records are sparse counts.
+    pub(super) fn sparse(&self) -> bool {
+        let most = WEIGHTED_ROW * self.n_features as f64;
+        self.row_norm.is_some_and(|norm| norm * norm < most)
+    }
+
+    /// Whether there are bounds that say nothing about how features are spread.
+    fn wide(&self) -> bool {
+        self.bounds.fits(self.n_features) && !self.bounds.all_unit(self.n_features)
+    }
+
+    /// Whether all features have one wide range.
+    fn alike(&self) -> bool {
+        self.wide() && self.bounds.all_equal(self.n_features)
+    }
+
+    /// Whether ranges of features could help: they move features, which takes an intercept and no row norm.
+    pub(super) fn movable(&self) -> bool {
+        self.wide() && self.intercept && self.row_norm.is_none()
+    }
+
+    /// The zCDP budget.
+    fn rho(&self) -> Result<f64> {
+        let public = || (self.n_samples.max(2) as f64).powi(-2).min(1e-6);
+        rho_from_epsilon(self.epsilon, self.delta.unwrap_or_else(public))
+    }
+
+    /// Whether objective perturbation is proved for these facts: one record per person (MECHANISMS M8).
+    fn objective(&self) -> bool {
+        let lipschitz = |loss: &dyn Loss| loss.lipschitz().is_some();
+        self.records_per_person == 1 && self.loss.is_some_and(lipschitz)
+    }
+
+    /// The clamp of the derivatives of the logistic loss; other losses have none.
+    fn clip(&self) -> Option<f64> {
+        let logistic = self.loss.is_some_and(|loss| loss.name() == "logistic");
+        logistic.then_some(AUTO_CLIP)
+    }
 }
 
 /// The mechanism of the name "auto", with private scales where they are allowed and worth their budget.
@@ -56,6 +99,7 @@ pub struct Facts<'a> {
 /// features are scaled as they should be.
 ///
 /// ```
+/// use dpsparse::loss::Logistic;
 /// use dpsparse::mechanism::{Domain, Facts, auto};
 /// use dpsparse::privacy::{Bounds, Target};
 /// let bounds = Bounds { lower: vec![0.0], upper: vec![1.0] };
@@ -70,57 +114,39 @@ pub struct Facts<'a> {
 ///     intercept: true,
 ///     target: Target::Classes,
 ///     domain: &Domain::L1,
-///     reviewed_loss: true,
-///     lipschitz_loss: true,
-///     logistic_loss: true,
+///     loss: Some(&Logistic),
 /// };
 /// // Fewer records than squared features: select, then refit.
-/// assert!(format!("{:?}", auto(facts, true)?).starts_with("SelectRefit"));
+/// assert!(format!("{:?}", auto(&facts, true)?).starts_with("SelectRefit"));
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`PrivateScale::new`]; an epsilon or delta outside its domain.
-pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
-    let Facts {
-        n_samples: n,
-        n_features: p,
-        bounds,
-        row_norm,
-        ..
-    } = facts;
-    let clip = facts.logistic_loss.then_some(AUTO_CLIP);
+pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
+    let clip = facts.clip();
     let classes = facts.target == Target::Classes;
-    // Objective perturbation is proved for one record per person (MECHANISMS M8).
-    let objective = facts.reviewed_loss && facts.lipschitz_loss && facts.records_per_person == 1;
     match facts.domain {
         Domain::L1 => {}
-        Domain::Groups(_) if classes && objective && row_norm.is_none() => {
+        Domain::Groups(_) if classes && facts.objective() && facts.row_norm.is_none() => {
             return Ok(select_refit(clip));
         }
         domain => {
-            let few = domain.polytope(p, facts.intercept, None, 1.0).is_ok();
-            return Ok(if few {
-                frank_wolfe()
-            } else {
-                Box::new(NoisyFrankWolfe::default())
+            let ball = domain.polytope(facts.n_features, facts.intercept, None, 1.0);
+            return Ok(match ball {
+                Ok(_) => frank_wolfe(), // few vertices
+                Err(_) => Box::new(NoisyFrankWolfe::default()),
             });
         }
     }
-    if !facts.reviewed_loss {
+    if facts.loss.is_none() {
         return Ok(frank_wolfe());
     }
-    let many = n / p.max(1) >= p;
-    let sparse = row_norm.is_some_and(|norm| norm * norm < WEIGHTED_ROW * p as f64);
-    let delta = facts
-        .delta
-        .unwrap_or_else(|| (n.max(2) as f64).powi(-2).min(1e-6));
-    let rho = rho_from_epsilon(facts.epsilon, delta)?;
-    let wide = bounds.fits(p) && (0..p).any(|j| !bounds.is_unit(j));
-    let alike = wide && (1..p).all(|j| bounds.of(j) == bounds.of(0));
-    let centred = scale && wide && facts.intercept && row_norm.is_none();
-    let ranged = centred && PrivateScale::can_range(bounds, n, p, facts.records_per_person, rho);
-    let chosen: Box<dyn Mechanism> = if classes && objective {
+    let rho = facts.rho()?;
+    let (many, sparse, alike) = (facts.many(), facts.sparse(), facts.alike());
+    let centred = scale && facts.movable();
+    let ranged = centred && PrivateScale::can_range(facts, rho);
+    let chosen: Box<dyn Mechanism> = if classes && facts.objective() {
         if many || sparse || (alike && centred) {
             Box::new(ObjectivePerturbation {
                 clip,
@@ -129,7 +155,7 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
         } else {
             return Ok(select_refit(clip));
         }
-    } else if many || row_norm.is_some() {
+    } else if many || facts.row_norm.is_some() {
         Box::new(NoisyProximalGradient::default())
     } else {
         return Ok(frank_wolfe());
@@ -137,9 +163,8 @@ pub fn auto(facts: Facts<'_>, scale: bool) -> Result<Box<dyn Mechanism>> {
     if centred && !ranged && alike && classes {
         return Ok(Box::new(PrivateScale::public(chosen)));
     }
-    if scale && (sparse || ranged || (row_norm.is_none() && !wide)) {
-        let scaled = PrivateScale::new(chosen, facts.domain, p, bounds, facts.intercept, row_norm)?;
-        return Ok(Box::new(scaled));
+    if scale && (sparse || ranged || (facts.row_norm.is_none() && !facts.wide())) {
+        return Ok(Box::new(PrivateScale::new(chosen, facts)?));
     }
     Ok(chosen)
 }

@@ -1,9 +1,9 @@
 use super::defaults::{
     MOST_UNIT_RANGES, NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, RANGE_LEAST, RANGE_LEVELS,
     RANGE_LIMIT, RANGE_MARGIN, RANGE_NATS, RANGE_SHARE, SCALED_INTERCEPT, SCALED_RESIDUAL,
-    SCALED_ROW, WEIGHT_SHARE, WEIGHTED_ROW,
+    SCALED_ROW, WEIGHT_SHARE,
 };
-use super::{Domain, Mechanism, Outcome, Plan, Problem};
+use super::{Domain, Facts, Mechanism, Outcome, Plan, Problem};
 use crate::error::{Error, Result};
 use crate::numeric::search::bisect;
 use crate::privacy::accountant::Accountant;
@@ -54,23 +54,14 @@ impl PrivateScale {
     /// # Errors
     /// As [`Mechanism::geometry`] of `inner`; [`Error::InvalidArgument`] naming `scale` for a mechanism with a norm of its own
     /// kind without an intercept, since ranges move features.
-    pub fn new(
-        inner: Box<dyn Mechanism>,
-        domain: &Domain,
-        n_features: usize,
-        bounds: &Bounds,
-        intercept: bool,
-        row_norm: Option<f64>,
-    ) -> Result<Self> {
-        let euclidean = inner.geometry(domain, true, row_norm)? == Geometry::Uncentred;
-        let sparse = row_norm.is_some_and(|norm| norm * norm < WEIGHTED_ROW * n_features as f64);
-        let wide = bounds.fits(n_features) && (0..n_features).any(|j| !bounds.is_unit(j));
-        let scales = match euclidean {
-            true if sparse => Scales::Weights,
-            true if wide && intercept && row_norm.is_none() => Scales::Ranges,
-            true => Scales::Norm,
-            false if intercept => Scales::Boxes,
-            false => {
+    pub fn new(inner: Box<dyn Mechanism>, facts: &Facts<'_>) -> Result<Self> {
+        let geometry = inner.geometry(facts.domain, true, facts.row_norm)?;
+        let scales = match geometry {
+            Geometry::Uncentred if facts.sparse() => Scales::Weights,
+            Geometry::Uncentred if facts.movable() => Scales::Ranges,
+            Geometry::Uncentred => Scales::Norm,
+            Geometry::Centred if facts.intercept => Scales::Boxes,
+            Geometry::Centred => {
                 return Err(Error::invalid(
                     "scale",
                     "\"private\" moves features: it needs fit_intercept=True for this mechanism",
@@ -88,8 +79,9 @@ impl PrivateScale {
     }
 
     /// Whether ranges of features are worth their noise under a zCDP budget.
-    pub(super) fn can_range(bounds: &Bounds, n: usize, p: usize, person: usize, rho: f64) -> bool {
-        RangeChoice::best(bounds, n, p, person, rho).is_some()
+    pub(super) fn can_range(facts: &Facts<'_>, rho: f64) -> bool {
+        let (n, p, person) = (facts.n_samples, facts.n_features, facts.records_per_person);
+        RangeChoice::best(facts.bounds, n, p, person, rho).is_some()
     }
 
     /// What is released of the scales under a zCDP budget, and the facts of the records that they make.
@@ -217,7 +209,7 @@ impl RangeChoice {
 
     /// The finest choice that is worth its noise.
     fn best(bounds: &Bounds, n: usize, p: usize, person: usize, rho: f64) -> Option<Self> {
-        let same = !bounds.is_unit(0) && (1..p).all(|j| bounds.of(j) == bounds.of(0));
+        let same = !bounds.all_unit(p) && bounds.all_equal(p);
         let together = same.then_some(RangesOf::Together(p));
         let units = p - not_unit(bounds, p).len();
         let all = (units <= MOST_UNIT_RANGES).then(|| RangesOf::Each((0..p as u32).collect()));

@@ -59,6 +59,16 @@ impl Bounds {
     pub fn is_unit(&self, j: usize) -> bool {
         matches!(self.of(j), (0.0 | -1.0, 1.0))
     }
+
+    /// Whether that is so of every feature. The bounds must fit `n_features`.
+    pub fn all_unit(&self, n_features: usize) -> bool {
+        (0..n_features).all(|j| self.is_unit(j))
+    }
+
+    /// Whether all features have the same bounds. The bounds must fit `n_features`.
+    pub fn all_equal(&self, n_features: usize) -> bool {
+        (1..n_features).all(|j| self.of(j) == self.of(0))
+    }
 }
 
 /// Everything public that decides how records become bounded integers.

@@ -23,6 +23,14 @@ enum LossSpec {
 }
 
 impl LossSpec {
+    /// The catalogued loss; None: a user's own.
+    fn catalogued(&self) -> Result<Option<Box<dyn Loss>>> {
+        match self {
+            LossSpec::Named(name, parameter) => by_name(name, *parameter).map(Some),
+            LossSpec::User(..) => Ok(None),
+        }
+    }
+
     fn build(&self, py: Python<'_>, target: Target, margin_bound: f64) -> PyResult<Arc<dyn Loss>> {
         match self {
             LossSpec::Named(name, parameter) => Ok(Arc::from(by_name(name, *parameter)?)),
@@ -152,36 +160,28 @@ impl Statement {
         scale: Option<bool>,
     ) -> Result<Box<dyn Mechanism>> {
         let (domain, bounds) = (self.norm.domain()?, self.bounds());
+        let loss = self.loss.catalogued()?;
+        let facts = Facts {
+            n_samples: self.n_samples,
+            n_features: self.n_features,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            records_per_person: self.records_per_person,
+            bounds: &bounds,
+            row_norm: self.row_norm,
+            intercept: self.fit_intercept,
+            target: self.target(),
+            domain: &domain,
+            loss: loss.as_deref(),
+        };
         if name == "auto" {
-            let facts = Facts {
-                n_samples: self.n_samples,
-                n_features: self.n_features,
-                epsilon: self.epsilon,
-                delta: self.delta,
-                records_per_person: self.records_per_person,
-                bounds: &bounds,
-                row_norm: self.row_norm,
-                intercept: self.fit_intercept,
-                target: self.target(),
-                domain: &domain,
-                reviewed_loss: matches!(self.loss, LossSpec::Named(..)),
-                lipschitz_loss: match &self.loss {
-                    LossSpec::Named(name, parameter) => {
-                        by_name(name, *parameter)?.lipschitz().is_some()
-                    }
-                    LossSpec::User(..) => true,
-                },
-                logistic_loss: matches!(&self.loss, LossSpec::Named(name, _) if name == "logistic"),
-            };
-            return auto(facts, scale.unwrap_or(true));
+            return auto(&facts, scale.unwrap_or(true));
         }
         let inner = mechanism::by_name(name, options)?;
-        if scale != Some(true) {
-            return Ok(inner);
-        }
-        let (p, intercept) = (self.n_features, self.fit_intercept);
-        let scaled = PrivateScale::new(inner, &domain, p, &bounds, intercept, self.row_norm)?;
-        Ok(Box::new(scaled))
+        Ok(match scale {
+            Some(true) => Box::new(PrivateScale::new(inner, &facts)?),
+            _ => inner,
+        })
     }
 
     /// The statement as the core takes it, for one mechanism. A user's loss is tabulated here, before any record is read.
