@@ -27,14 +27,6 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         Ok(Geometry::Uncentred)
     }
 
-    /// The row norm that it uses of the one that was given.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] naming `row_norm` where it uses none.
-    fn row_norm(&self, given: Option<f64>) -> Result<Option<f64>> {
-        Ok(given)
-    }
-
     /// A bound on |<theta, x>| over the models that it considers, for the table of a user's loss (MECHANISMS M1).
     ///
     /// # Errors

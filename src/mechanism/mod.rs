@@ -22,7 +22,7 @@ mod select_refit;
 mod sgd_output;
 mod simplex_sampling;
 
-pub use auto::{Facts, auto};
+pub use auto::{Choice, Facts, auto};
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use domain::Domain;
 pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};

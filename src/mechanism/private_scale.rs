@@ -360,10 +360,6 @@ impl Mechanism for PrivateScale {
         })
     }
 
-    fn row_norm(&self, given: Option<f64>) -> Result<Option<f64>> {
-        self.inner.row_norm(given)
-    }
-
     fn margin_bound(
         &self,
         domain: &Domain,

@@ -45,9 +45,6 @@ pub struct SelectRefit {
     pub ridge: Option<f64>,
     /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
     pub clip: Option<f64>,
-    /// Whether a row norm is left unused instead of refused.
-    #[serde(skip)]
-    pub drop_row_norm: bool,
 }
 
 #[derive(Debug)]
@@ -64,7 +61,19 @@ struct SelectRefitPlan {
 }
 
 impl Mechanism for SelectRefit {
-    fn geometry(&self, domain: &Domain, intercept: bool, _: Option<f64>) -> Result<Geometry> {
+    fn geometry(
+        &self,
+        domain: &Domain,
+        intercept: bool,
+        row_norm: Option<f64>,
+    ) -> Result<Geometry> {
+        // It centres features, which a bound on uncentred rows says nothing about.
+        if row_norm.is_some() {
+            return Err(Error::invalid(
+                "row_norm",
+                "is not used by select-refit; leave it at None",
+            ));
+        }
         if !matches!(domain, Domain::L1 | Domain::Groups(_)) {
             return Err(Error::invalid(
                 "norm",
@@ -76,16 +85,6 @@ impl Mechanism for SelectRefit {
         } else {
             Geometry::Uncentred
         })
-    }
-
-    fn row_norm(&self, given: Option<f64>) -> Result<Option<f64>> {
-        if given.is_some() && !self.drop_row_norm {
-            return Err(Error::invalid(
-                "row_norm",
-                "is not used by select-refit; leave it at None",
-            ));
-        }
-        Ok(None)
     }
 
     fn margin_bound(&self, _: &Domain, _: usize, _: bool, _: Target) -> Result<f64> {

@@ -13,7 +13,7 @@ use super::statement::Statement;
 use super::threads;
 
 use crate::error::Error;
-use crate::mechanism::{Plan, SimplexSampling};
+use crate::mechanism::{Choice, Plan, SimplexSampling};
 use crate::privacy::{non_private_integer_gradient, non_private_softmax_scores};
 use crate::release::run;
 
@@ -109,8 +109,11 @@ fn plan_private(
     options: &str,
     scale: Option<bool>,
 ) -> PyResult<PyPlan> {
-    let mechanism = statement.mechanism(mechanism, options, scale)?;
-    let (problem, domain) = statement.build(py, mechanism.as_ref())?;
+    let Choice {
+        mechanism,
+        row_norm,
+    } = statement.mechanism(mechanism, options, scale)?;
+    let (problem, domain) = statement.build(py, mechanism.as_ref(), row_norm)?;
     let plan = py.detach(|| mechanism.plan(problem, &domain))?;
     Ok(PyPlan {
         plan: Arc::from(plan),
@@ -197,8 +200,8 @@ fn non_private_gradient<'py>(
     theta: Vec<i64>,
     unit: f64,
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64, f64)> {
-    let mechanism = statement.mechanism(mechanism, options, Some(false))?;
-    let (problem, _) = statement.build(py, mechanism.as_ref())?;
+    let choice = statement.mechanism(mechanism, options, Some(false))?;
+    let (problem, _) = statement.build(py, choice.mechanism.as_ref(), choice.row_norm)?;
     let lattice = problem.derivative_lattice()?;
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;
@@ -221,7 +224,7 @@ fn non_private_simplex_scores<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u32)> {
     let mechanism: SimplexSampling = serde_json::from_str(options)
         .map_err(|_| Error::invalid("options", "must be those of simplex-sampling"))?;
-    let (problem, _) = statement.build(py, &mechanism)?;
+    let (problem, _) = statement.build(py, &mechanism, statement.row_norm)?;
     let plan = mechanism.plan(problem.clone())?;
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;

@@ -10,7 +10,7 @@ use super::error::UserLossError;
 use super::set_function::CoreSetFunction;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
-use crate::mechanism::{self, Domain, Facts, Mechanism, PrivateScale, Problem, auto};
+use crate::mechanism::{self, Choice, Domain, Facts, Mechanism, PrivateScale, Problem, auto};
 use crate::privacy::{Bounds, Schema, Target};
 
 /// The loss as Python names it.
@@ -122,7 +122,7 @@ pub(super) struct Statement {
     n_features: usize,
     lower: Vec<f64>,
     upper: Vec<f64>,
-    row_norm: Option<f64>,
+    pub(super) row_norm: Option<f64>,
     y_bounds: Option<(f64, f64)>,
     fit_intercept: bool,
     loss: LossSpec,
@@ -158,7 +158,7 @@ impl Statement {
         name: &str,
         options: &str,
         scale: Option<bool>,
-    ) -> Result<Box<dyn Mechanism>> {
+    ) -> Result<Choice> {
         let (domain, bounds) = (self.norm.domain()?, self.bounds());
         let loss = self.loss.catalogued()?;
         let facts = Facts {
@@ -178,21 +178,25 @@ impl Statement {
             return auto(&facts, scale.unwrap_or(true));
         }
         let inner = mechanism::by_name(name, options)?;
-        Ok(match scale {
-            Some(true) => Box::new(PrivateScale::new(inner, &facts)?),
-            _ => inner,
+        Ok(Choice {
+            mechanism: match scale {
+                Some(true) => Box::new(PrivateScale::new(inner, &facts)?),
+                _ => inner,
+            },
+            row_norm: self.row_norm,
         })
     }
 
-    /// The statement as the core takes it, for one mechanism. A user's loss is tabulated here, before any record is read.
+    /// The statement as the core takes it, for one mechanism and the row norm that it uses. A user's loss is tabulated here,
+    /// before any record is read.
     pub(super) fn build(
         &self,
         py: Python<'_>,
         mechanism: &dyn Mechanism,
+        row_norm: Option<f64>,
     ) -> PyResult<(Problem, Domain)> {
         let target = self.target();
         let domain = self.norm.domain()?;
-        let row_norm = mechanism.row_norm(self.row_norm)?;
         let schema = Schema::new(
             self.n_features,
             self.bounds(),
