@@ -90,8 +90,8 @@ impl Facts<'_> {
         }
     }
 
-    /// It centres features, which a bound on uncentred rows says nothing about: with one, uncentred, it loses 7 points on
-    /// dna_splice at epsilon 0.5.
+    /// It centres features, which a bound on uncentred rows says nothing about: with one, uncentred, it loses 7 points
+    /// on dna_splice at epsilon 0.5.
     fn select_refit(&self) -> Choice {
         Choice {
             mechanism: Box::new(SelectRefit {
@@ -120,7 +120,7 @@ pub struct Choice {
 ///
 /// | public facts | mechanism |
 /// |---|---|
-/// | a norm other than l1 | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
+/// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
 /// | several records a person, or the squared loss for classes | as for a regression |
 /// | classes, n >= p^2, or rows far shorter than sqrt(p), or one wide range for all features | objective perturbation |
@@ -128,8 +128,8 @@ pub struct Choice {
 /// | a regression, n >= p^2 or with a row norm | noisy proximal gradient |
 /// | a regression otherwise | Frank-Wolfe |
 ///
-/// Objective perturbation and noisy proximal gradient come after private scales ([`PrivateScale`]), unless a row norm says that
-/// features are scaled as they should be.
+/// Objective perturbation and noisy proximal gradient come after private scales ([`PrivateScale`]), unless a row norm
+/// says that features are scaled as they should be.
 ///
 /// ```
 /// use dpsparse::loss::Logistic;

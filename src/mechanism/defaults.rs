@@ -28,48 +28,50 @@ pub const MAX_ITER: usize = 2_000;
 pub const USER_LOSS_MARGIN: f64 = 64.0;
 
 /// Least |theta*|_2 in scaled units of the model that mechanisms with Euclidean noise are planned for
-/// ([`crate::theory::Landscape`]), for classifiers; half of sqrt(columns)/R2 where that is more, the size at which margins are about
-/// 1/2 for rows spread over all columns. Objective perturbation on a9a at epsilon 0.1: .818 with 2.9 and .815 with 2; noisy
-/// proximal gradient wants 2 to 4 there.
+/// ([`crate::theory::Landscape`]), for classifiers; half of sqrt(columns)/R2 where that is more, the size at which
+/// margins are about 1/2 for rows spread over all columns. Objective perturbation on a9a at epsilon 0.1: .818 with 2.9
+/// and .815 with 2; noisy proximal gradient wants 2 to 4 there.
 pub const CLASSIFIER_DISTANCE: f64 = 2.9;
 
-/// The same for regressors: noisy proximal gradient wants 2 to 4 on diamonds and california and 1 to 2 on garbage at epsilon 1
-/// and 4, 0.5 on all three at 0.1.
+/// The same for regressors: noisy proximal gradient wants 2 to 4 on diamonds and california and 1 to 2 on garbage at
+/// epsilon 1 and 4, 0.5 on all three at 0.1.
 pub const REGRESSOR_DISTANCE: f64 = 1.5;
 
-/// Typical margin of a classifier. On news20groups objective perturbation wants 2 to 5 times the ridge that 1 gives; cod_rna
-/// and phoneme do not mind.
+/// Typical margin of a classifier. On news20groups objective perturbation wants 2 to 5 times the ridge that 1 gives;
+/// cod_rna and phoneme do not mind.
 pub const CLASSIFIER_MARGIN: f64 = 0.5;
 
-/// Typical size of a regressor's predictions around the intercept in scaled units, where targets fill [-1, 1]. After private
-/// scales 0.2 gives .90 on diamonds at epsilon 0.1, and 1 gives .80.
+/// Typical size of a regressor's predictions around the intercept in scaled units, where targets fill [-1, 1]. After
+/// private scales 0.2 gives .90 on diamonds at epsilon 0.1, and 1 gives .80.
 pub const REGRESSOR_MARGIN: f64 = 0.2;
 
-/// Curvature in the flat directions, where noise on gradients does its harm, in units of beta R2^2/columns, for classifiers. 0.03 lets the noise decide on a9a and dna_splice, and lets noisy proximal gradient and
-/// objective perturbation go far on cod_rna, which has 8 features and little noise.
+/// Curvature in the flat directions, where noise on gradients does its harm, in units of beta R2^2/columns, for
+/// classifiers. 0.03 lets the noise decide on a9a and dna_splice, and lets noisy proximal gradient and objective
+/// perturbation go far on cod_rna, which has 8 features and little noise.
 pub const CLASSIFIER_FLATNESS: f64 = 0.03;
 
 /// The same for regressors: the least of 0.001, 0.03 and 0.3 was the best on diamonds, california and garbage.
 pub const REGRESSOR_FLATNESS: f64 = 0.001;
 
-/// Longest step of noisy proximal gradient descent in units of 1/(beta R2^2), for classifiers: the Hessian of real records is
-/// far below the bound beta R2^2. 8 beats 2 on cod_rna (.94 against .88 at epsilon 1) and changes nothing on a9a and dna_splice.
+/// Longest step of noisy proximal gradient descent in units of 1/(beta R2^2), for classifiers: the Hessian of real
+/// records is far below the bound beta R2^2. 8 beats 2 on cod_rna (.94 against .88 at epsilon 1) and changes nothing on
+/// a9a and dna_splice.
 pub const CLASSIFIER_STEP: f64 = 8.0;
 
-/// The same for regressors: steps below 2 (1 + momentum)/(beta R2^2) converge whatever the records are (Polyak 1964). On
-/// california 7 works and 14 diverges.
+/// The same for regressors: steps below 2 (1 + momentum)/(beta R2^2) converge whatever the records are (Polyak 1964).
+/// On california 7 works and 14 diverges.
 pub const REGRESSOR_STEP: f64 = 3.8;
 
-/// The same after private scales, where long rows count less but are not shorter: 3.8 loses up to 7 points on garbage at epsilon
-/// 4.
+/// The same after private scales, where long rows count less but are not shorter: 3.8 loses up to 7 points on garbage
+/// at epsilon 4.
 pub const SCALED_STEP: f64 = 1.0;
 
-/// Momentum of noisy proximal gradient descent. At epsilon 1 none, 0.9 and 0.95 give .72, .93 and .94 on cod_rna; on a9a and
-/// dna_splice they agree within .003.
+/// Momentum of noisy proximal gradient descent. At epsilon 1 none, 0.9 and 0.95 give .72, .93 and .94 on cod_rna; on
+/// a9a and dna_splice they agree within .003.
 pub const DESCENT_MOMENTUM: f64 = 0.95;
 
-/// Fewest and most steps of a noisy descent that the public rule takes: 100 suffice on a9a and dna_splice, and 300 are better on
-/// cod_rna. Privacy depends on the total length, hardly on their number.
+/// Fewest and most steps of a noisy descent that the public rule takes: 100 suffice on a9a and dna_splice, and 300 are
+/// better on cod_rna. Privacy depends on the total length, hardly on their number.
 pub const DESCENT_STEPS: (usize, usize) = (100, 300);
 
 /// Least ridge of the public rules, in units of beta R2^2: keeps the proved number of steps of the minimiser below 1e7.
@@ -78,13 +80,13 @@ pub const LEAST_RIDGE: f64 = 1e-5;
 /// Passes of stochastic gradient descent.
 pub const SGD_PASSES: usize = 5;
 
-/// Share of the zCDP budget that selection spends before a refit: 0.5 to 0.7 are best on dna_splice at epsilon 0.1 to 1 (0.35:
-/// two points less at 0.5); at epsilon 4, and on the synthetic problem of RIVALS.md, 0.35 to 0.7 are alike.
+/// Share of the zCDP budget that selection spends before a refit: 0.5 to 0.7 are best on dna_splice at epsilon 0.1 to 1
+/// (0.35: two points less at 0.5); at epsilon 4, and on the synthetic problem of RIVALS.md, 0.35 to 0.7 are alike.
 pub const SELECT_SHARE: f64 = 0.6;
 
 /// Features selected: this times (n sqrt(rho))^[`SELECT_POWER`], rounded down. That is 2, 5, 8 and 20 on dna_splice at
-/// epsilon 0.1, 0.5, 1 and 4, where 1, 5, 9 and 20 were best (.807 and .801 with 1 and 2), and 24 on the synthetic problem of
-/// RIVALS.md at epsilon 0.5, which has 10 features.
+/// epsilon 0.1, 0.5, 1 and 4, where 1, 5, 9 and 20 were best (.807 and .801 with 1 and 2), and 24 on the synthetic
+/// problem of RIVALS.md at epsilon 0.5, which has 10 features.
 pub const SELECT_SIZE: f64 = 0.2;
 
 /// See [`SELECT_SIZE`].
@@ -96,22 +98,23 @@ pub const SELECT_STEP: f64 = 1.0;
 /// Largest share of the zCDP budget that private ranges of the features spend.
 pub const RANGE_SHARE: f64 = 0.2;
 
-/// Lowest and highest quantile at the lower end of a private range. On cod_rna, without noise, 0.05 gives .950, 0.1 .948, 0.15
-/// .939 and 0.25 .923.
+/// Lowest and highest quantile at the lower end of a private range. On cod_rna, without noise, 0.05 gives .950, 0.1
+/// .948, 0.15 .939 and 0.25 .923.
 pub const RANGE_LEVELS: (f64, f64) = (0.1, 0.25);
 
-/// How sure a private quantile must be: the logarithm of the odds of one threshold at the quantile against one in the empty
-/// tail. The 32767 thresholds make ln 32767 = 10.4; at 7 one of cod_rna's 16 quantiles was missed in most fits.
+/// How sure a private quantile must be: the logarithm of the odds of one threshold at the quantile against one in the
+/// empty tail. The 32767 thresholds make ln 32767 = 10.4; at 7 one of cod_rna's 16 quantiles was missed in most fits.
 pub const RANGE_NATS: f64 = 9.0;
 
 /// More features with bounds [0, 1] or [-1, 1] than these are taken for indicators, which need no ranges.
 pub const MOST_UNIT_RANGES: usize = 16;
 
-/// Half of the least width of a private range, in units of half the width of the public bounds, where features must stay in a box.
+/// Half of the least width of a private range, in units of half the width of the public bounds, where features must
+/// stay in a box.
 pub const RANGE_LEAST: f64 = 0.02;
 
-/// Largest scaled value where a private range is [-1, 1]: narrower ranges are widened until the public bounds fit. Clipping
-/// there instead made fits on garbage useless, most of whose features have one value in 98 % of the records.
+/// Largest scaled value where a private range is [-1, 1]: narrower ranges are widened until the public bounds fit.
+/// Clipping there instead made fits on garbage useless, most of whose features have one value in 98 % of the records.
 pub const RANGE_LIMIT: f64 = 10.0;
 
 /// What a private range is widened by on each side, in units of its width, where features must stay in a box.
@@ -123,23 +126,24 @@ pub const NORM_SHARE: f64 = 0.1;
 /// As [`RANGE_NATS`], for a typical row norm, which has some 30 candidates.
 pub const NORM_NATS: f64 = 7.0;
 
-/// Quantile of the row norms to which longer rows are shortened. On cod_rna at epsilon 0.1, 0.1, 0.25, 0.5 and 0.75 give .951,
-/// .948, .943 and .933; at epsilon 1 all are within .002. On imdb and news20groups 0.5 is better than 0.8 at every epsilon.
+/// Quantile of the row norms to which longer rows are shortened. On cod_rna at epsilon 0.1, 0.1, 0.25, 0.5 and 0.75
+/// give .951, .948, .943 and .933; at epsilon 1 all are within .002. On imdb and news20groups 0.5 is better than 0.8 at
+/// every epsilon.
 pub const NORM_LEVEL: f64 = 0.25;
 
-/// Norm to which rows are shortened where nothing is known of them, in units of sqrt(p), their largest: no more than most rows
-/// have (.34 on phoneme), since it hardly matters how much all of them are shortened.
+/// Norm to which rows are shortened where nothing is known of them, in units of sqrt(p), their largest: no more than
+/// most rows have (.34 on phoneme), since it hardly matters how much all of them are shortened.
 pub const PUBLIC_NORM: f64 = 0.25;
 
-/// Euclidean norm of the scaled rows in units of the largest entry that can be stored: single features may be so many times
-/// as large as a typical row before they are clipped.
+/// Euclidean norm of the scaled rows in units of the largest entry that can be stored: single features may be so many
+/// times as large as a typical row before they are clipped.
 pub const SCALED_ROW: f64 = 0.15;
 
 /// Value of the intercept's column where rows have the norm 1. 0.25 and 0.5 are alike on cod_rna and phoneme.
 pub const SCALED_INTERCEPT: f64 = 0.4;
 
-/// Clamp of the residual of the squared loss after private scales: 0.3 beats 0.1 and 1 on california, diamonds and garbage at
-/// epsilon 0.1 and is within .003 of 1 at epsilon 1.
+/// Clamp of the residual of the squared loss after private scales: 0.3 beats 0.1 and 1 on california, diamonds and
+/// garbage at epsilon 0.1 and is within .003 of 1 at epsilon 1.
 pub const SCALED_RESIDUAL: f64 = 0.3;
 
 /// Share of the zCDP budget that weights of columns spend.
@@ -149,27 +153,28 @@ pub const WEIGHT_SHARE: f64 = 0.1;
 /// news20groups, where weights bring 3 to 5 points; 0.11 on a9a and 0.33 on dna_splice, where they bring none.
 pub const WEIGHTED_ROW: f64 = 0.02;
 
-/// Ridge of Frank-Wolfe on the dual, in units of the public rule of output perturbation, whose noise is less: of ridges 0.003,
-/// 0.006, 0.01 and 0.02, those within a factor of 1.4 of this one have the best test accuracy of either variant on a9a (l1,
-/// alpha 0.001, epsilon 0.5, 1 and 4, five seeds).
+/// Ridge of Frank-Wolfe on the dual, in units of the public rule of output perturbation, whose noise is less: of ridges
+/// 0.003, 0.006, 0.01 and 0.02, those within a factor of 1.4 of this one have the best test accuracy of either variant
+/// on a9a (l1, alpha 0.001, epsilon 0.5, 1 and 4, five seeds).
 pub const DUAL_RIDGE_FACTOR: f64 = 2.0;
 
 /// Fewest and most steps on the dual that the public rule takes: below the fewest the norm is hardly seen.
 pub const DUAL_STEPS: (usize, usize) = (10, 300);
 
-/// Share of the zCDP that the release of theta(s_T) takes after a selection: better than a half by the penalised objective on
-/// a9a at epsilon 1 (l1 and groups, six seeds), level with it at epsilon 4.
+/// Share of the zCDP that the release of theta(s_T) takes after a selection: better than a half by the penalised
+/// objective on a9a at epsilon 1 (l1 and groups, six seeds), level with it at epsilon 4.
 pub const DUAL_RELEASE_SHARE: f64 = 0.75;
 
 /// Draws of a normal vector that the width of K is simulated with where no formula is known.
 pub const DUAL_WIDTH_SAMPLES: usize = 64;
 
-/// Share of epsilon that ln(1 + kappa) of the refit after a selection takes at the least ridge (RIVALS.md's prototype on a9a).
+/// Share of epsilon that ln(1 + kappa) of the refit after a selection takes at the least ridge (RIVALS.md's prototype
+/// on a9a).
 pub const SELECT_CURVATURE_SHARE: f64 = 0.1;
 
 /// Factor on that ridge (RIVALS.md's prototype on a9a).
 pub const SELECT_RIDGE_FACTOR: f64 = 3.0;
 
-/// Clamp of the derivative of the logistic loss under "auto": 1/2, its size at margin 0, halves the noise and changes only
-/// records on the wrong side.
+/// Clamp of the derivative of the logistic loss under "auto": 1/2, its size at margin 0, halves the noise and changes
+/// only records on the wrong side.
 pub const AUTO_CLIP: f64 = 0.5;

@@ -69,8 +69,8 @@ impl Domain {
     /// Omega, for mechanisms that use its prox or minimise over its ball.
     ///
     /// # Errors
-    /// The simplex and explicit vertices, which are no norms; a set function on another number of features, or one whose
-    /// f(|theta|) is no norm and whose f(theta) is no seminorm.
+    /// The simplex and explicit vertices, which are no norms; a set function on another number of features, or one
+    /// whose f(|theta|) is no norm and whose f(theta) is no seminorm.
     pub fn norm(&self, n_features: usize) -> Result<Arc<SetFunctionNorm>> {
         self.check_features(n_features)?;
         let function: Arc<dyn SetFunction> = match self {
@@ -89,8 +89,9 @@ impl Domain {
         Ok(Arc::new(SetFunctionNorm::new(function)?))
     }
 
-    /// Whether Omega has a prox that is reviewed and has a float error that is proved ([`crate::prox::proved_error`]), and is convex whatever a user's
-    /// code says: the prox then works on the declared structure alone, whose weights are checked here.
+    /// Whether Omega has a prox that is reviewed and has a float error that is proved ([`crate::prox::proved_error`]),
+    /// and is convex whatever a user's code says: the prox then works on the declared structure alone, whose weights
+    /// are checked here.
     pub fn is_reviewed(&self) -> bool {
         let Domain::SetFunction(function) = self else {
             return true;

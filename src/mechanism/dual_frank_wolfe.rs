@@ -23,30 +23,31 @@ use crate::theory::{frank_wolfe_excess, least, printed_iterations};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// Every step releases a noisy theta(s_t); the vertex is the greedy one at it, and the weighted mean of the releases is
-    /// free.
+    /// Every step releases a noisy theta(s_t); the vertex is the greedy one at it, and the weighted mean of the
+    /// releases is free.
     #[default]
     NoisyIterates,
     /// Every step chooses a vertex, one exact choice per Minkowski summand of K; then one noisy release of theta(s_T).
     Selection,
 }
 
-/// Private Frank-Wolfe on the dual of mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 (Kumar & Deisenroth 2019, Algorithms
-/// 1 and 2, with their Eq. (13) paid for; Bach 2015; MECHANISMS M5, M6).
+/// Private Frank-Wolfe on the dual of mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 (Kumar & Deisenroth 2019,
+/// Algorithms 1 and 2, with their Eq. (13) paid for; Bach 2015; MECHANISMS M5, M6).
 ///
-/// The dual is max over s in K, K = alpha |P|(F) (alpha B(F) for a seminorm), of min over theta of mean loss + (ridge/2)
-/// |theta|^2 + <s, theta>, whose minimiser theta(s) is its gradient. From s_0 = 0, s_{t+1} = s_t + 2/(t + 2) (v_t - s_t), v_t a
-/// vertex of K with a large <v_t, theta(s_t)>. The intercept is a column under the ridge and not in K.
+/// The dual is max over s in K, K = alpha |P|(F) (alpha B(F) for a seminorm), of min over theta of mean
+/// loss + (ridge/2) |theta|^2 + <s, theta>, whose minimiser theta(s) is its gradient. From s_0 = 0,
+/// s_{t+1} = s_t + 2/(t + 2) (v_t - s_t), v_t a vertex of K with a large <v_t, theta(s_t)>. The intercept is a column
+/// under the ridge and not in K.
 ///
-/// **Eq. (13) reads the data**: theta(s) of a private s is not post-processing. "noisy-iterates" releases theta(s_t) with noise at
-/// every step, and its mean with weights t + 1, the mean that belongs to s_T (Bach 2015), costs nothing more; "selection"
-/// pays for one release of theta(s_T).
+/// **Eq. (13) reads the data**: theta(s) of a private s is not post-processing. "noisy-iterates" releases theta(s_t)
+/// with noise at every step, and its mean with weights t + 1, the mean that belongs to s_T (Bach 2015), costs nothing
+/// more; "selection" pays for one release of theta(s_T).
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity** of theta(s): 2 L R2/(n ridge), float error included
-/// ([`DualPlan`]); KD's printed scale L |K| sqrt(8 T ln(1/delta))/(n epsilon) bounds no such thing. **Privacy**: T Gaussian events by
-/// the exact Gaussian curve, or T zero-concentrated ones ([`crate::privacy::selection::MinkowskiSelection`]) and one
-/// Gaussian. **Needs** a catalogued loss and ridge > 0. The norm may be anything, a user's oracle included: it sees
-/// released vectors only.
+/// ([`DualPlan`]); KD's printed scale L |K| sqrt(8 T ln(1/delta))/(n epsilon) bounds no such thing.
+/// **Privacy**: T Gaussian events by the exact Gaussian curve, or T zero-concentrated ones
+/// ([`crate::privacy::selection::MinkowskiSelection`]) and one Gaussian. **Needs** a catalogued loss and ridge > 0. The
+/// norm may be anything, a user's oracle included: it sees released vectors only.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualFrankWolfe {
@@ -65,8 +66,8 @@ pub struct DualFrankWolfe {
 /// Most iterations that a plan takes.
 const MOST: usize = 1 << 20;
 
-/// T = (Gamma^4 (n epsilon)^2/(L G)^2)^(1/3), the number of iterations of Kumar & Deisenroth 2019, Theorem 4, for a K of
-/// diameter Gamma and Gaussian width G and a dual with L1-Lipschitz constant L; at least 1.
+/// T = (Gamma^4 (n epsilon)^2/(L G)^2)^(1/3), the number of iterations of Kumar & Deisenroth 2019, Theorem 4, for
+/// a K of diameter Gamma and Gaussian width G and a dual with L1-Lipschitz constant L; at least 1.
 ///
 /// It takes no constants of the noise and no ridge, so the public rule of [`DualFrankWolfe`] is another one.
 ///
@@ -127,9 +128,10 @@ impl Mechanism for DualFrankWolfe {
         Ok(1.0) // users' own losses are refused by the plan
     }
 
-    /// T minimises what Frank-Wolfe leaves after T steps, 2 C/(T + 2) with C = (2 |K|)^2/ridge (KD Theorem 2), plus the noise in
-    /// a step, sigma sqrt(T) width(K), sigma the noise of one release with the whole budget. On a9a (l1 and groups, epsilon 1
-    /// and 4) the T that it gives are within a factor of 3 of the best of 2, 5, 15, 50 and 150, and the objective is flat there.
+    /// T minimises what Frank-Wolfe leaves after T steps, 2 C/(T + 2) with C = (2 |K|)^2/ridge (KD Theorem 2), plus the
+    /// noise in a step, sigma sqrt(T) width(K), sigma the noise of one release with the whole budget. On a9a
+    /// (l1 and groups, epsilon 1 and 4) the T that it gives are within a factor of 3 of the best of 2, 5, 15, 50 and
+    /// 150, and the objective is flat there.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let delta = problem.validate()?;
         let alpha = match self.alpha {
@@ -219,10 +221,11 @@ impl Mechanism for DualFrankWolfe {
     }
 }
 
-/// L. For the squared loss 0 = <theta(s), gradient> gives ridge |theta(s)|^2 + <s, theta(s)> <= mean of z (y - z) <= 1/4, as
-/// targets fill [-1, 1], so |theta(s)| <= (|s| + sqrt(|s|^2 + ridge))/(2 ridge), and around theta(s) the residual is at most
-/// 1 + R2 |theta(s)|. Beyond that the derivative is clamped, which changes no minimiser (MECHANISMS M6); where there are more
-/// records than n_public it may, and the sensitivity is that of the clamped loss.
+/// L. For the squared loss 0 = <theta(s), gradient> gives ridge |theta(s)|^2 + <s, theta(s)> <= mean
+/// of z (y - z) <= 1/4, as targets fill [-1, 1], so |theta(s)| <= (|s| + sqrt(|s|^2 + ridge))/(2 ridge), and around
+/// theta(s) the residual is at most 1 + R2 |theta(s)|. Beyond that the derivative is clamped, which changes no
+/// minimiser (MECHANISMS M6); where there are more records than n_public it may, and the sensitivity is that of the
+/// clamped loss.
 fn lipschitz(problem: &Problem, ridge: f64, reach: f64) -> Result<f64> {
     if let Some(lipschitz) = problem.loss.lipschitz() {
         return Ok(lipschitz);
@@ -334,8 +337,8 @@ impl Plan for DualFrankWolfePlan {
 }
 
 impl DualFrankWolfePlan {
-    /// No vertex of a submodular function is longer than `reach`; a user's oracle that is none may give one, and must not
-    /// leave the set that the plan was made for.
+    /// No vertex of a submodular function is longer than `reach`; a user's oracle that is none may give one, and must
+    /// not leave the set that the plan was made for.
     fn shorten(&self, vertex: &mut [f64]) {
         let size = crate::numeric::linear::norm2(vertex);
         if size.is_nan() {

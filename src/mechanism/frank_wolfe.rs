@@ -71,8 +71,8 @@ pub(super) struct Penalised {
     radius: Option<f64>,
 }
 
-/// Mechanisms that use the Euclidean norm of a row scale features without centring, and so does a fit without intercept:
-/// centring would smuggle one in (MECHANISMS M3).
+/// Mechanisms that use the Euclidean norm of a row scale features without centring, and so does a fit without
+/// intercept: centring would smuggle one in (MECHANISMS M3).
 fn geometry(domain: &Domain, intercept: bool, row_norm: Option<f64>) -> Result<Geometry> {
     match (domain, row_norm) {
         (Domain::Linf, _) | (Domain::Groups(_), Some(_)) => Ok(Geometry::Uncentred),
@@ -227,7 +227,8 @@ impl FrankWolfe {
             Some(t) => t,
             None => least((1..=MAX_ITER).map(|t| t as f64), excess) as usize,
         };
-        // |margin| <= sum_t (t + 1) |s_t|_1 16383, kept below 2^60 (three such terms stay in an i64 for sparse columns).
+        // |margin| <= sum_t (t + 1) |s_t|_1 16383, kept below 2^60 (three such terms stay in an i64 for sparse
+        // columns).
         let steps = n_iter as u128 * (n_iter as u128 + 1) / 2;
         if n_iter >= 1 << 31 || steps * polytope.l1_radius().unsigned_abs() as u128 >= 1 << 45 {
             return Err(Error::invalid(

@@ -153,9 +153,9 @@ pub(super) fn assumptions(adjacency: Adjacency) -> Vec<String> {
     }
 }
 
-/// L. The squared loss has none, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y - z) <= 1/4, as targets
-/// fill [-1, 1]: around theta* the residual is at most 1 + R2/(2 sqrt(ridge)). Beyond that the derivative is clamped, which
-/// changes no minimiser (MECHANISMS M7).
+/// L. The squared loss has none, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y - z) <= 1/4, as
+/// targets fill [-1, 1]: around theta* the residual is at most 1 + R2/(2 sqrt(ridge)). Beyond that the derivative is
+/// clamped, which changes no minimiser (MECHANISMS M7).
 pub(super) fn lipschitz(problem: &Problem, perturbation: Perturbation, ridge: f64) -> Result<f64> {
     match (problem.loss.lipschitz(), perturbation) {
         (Some(lipschitz), _) => Ok(lipschitz),

@@ -9,11 +9,11 @@ use crate::set_function::{Groups, SetFunction, Structure, contiguous_cover};
 /// Falls of the gains of a concave function below this share of the first gain are rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// `scale` times K, K = |P|(F) for a cover F and B(F) for a cut, as a Minkowski sum: one cross for every group, one segment
-/// for every edge of positive weight.
+/// `scale` times K, K = |P|(F) for a cover F and B(F) for a cut, as a Minkowski sum: one cross for every group, one
+/// segment for every edge of positive weight.
 ///
-/// A block of m features is h(k) = sum_{i <= m} c_i min(k, i), c_i the fall of its gains after i: a cross for i = 1, single
-/// features for i = m, signed i-subsets between. Falls below 1e-12 of the first gain are rounding, and left out.
+/// A block of m features is h(k) = sum_{i <= m} c_i min(k, i), c_i the fall of its gains after i: a cross for i = 1,
+/// single features for i = m, signed i-subsets between. Falls below 1e-12 of the first gain are rounding, and left out.
 pub(super) fn summands(f: &dyn SetFunction, scale: f64) -> Result<Vec<Summand>> {
     let mut found = Vec::new();
     let mut add = |weight: f64, shape: Shape| {

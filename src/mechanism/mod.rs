@@ -79,8 +79,8 @@ pub trait Plan: std::fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The point that noise is added to and the bound on its L2 sensitivity, both in scaled units, where the mechanism has
-    /// such a point.
+    /// The point that noise is added to and the bound on its L2 sensitivity, both in scaled units, where the mechanism
+    /// has such a point.
     ///
     /// **Not private**: for a curator's own checks, and for tests of the sensitivity (MECHANISMS M13).
     ///

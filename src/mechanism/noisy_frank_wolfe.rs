@@ -17,14 +17,15 @@ use crate::theory::{frank_wolfe_excess, least, noisy_vertex_error};
 /// Private Frank-Wolfe over the ball {Omega(theta) + |b| <= radius} of any norm with noisy gradients (TTZ Algorithm 3,
 /// Theorem 2.6; MECHANISMS M4).
 ///
-/// theta <- (1 - mu_t) theta + mu_t v_t, v_t the vertex of the ball that minimises the inner product with the noisy gradient:
-/// argmin over the ball of the norm, not the greedy vertex of |P|(F). The gradient is averaged over the steps, d_t = (1 - nu_t)
-/// d_{t-1} + nu_t g_t with nu_t = 4/(t + 8)^(2/3) (Mokhtari, Hassani & Karbasi 2020): less noise, some delay, and mu_t = 2/(t +
-/// 8), which does not start with a jump to a vertex. Without the mean mu_t = 2/(t + 2), as in the paper.
+/// theta <- (1 - mu_t) theta + mu_t v_t, v_t the vertex of the ball that minimises the inner product with the noisy
+/// gradient: argmin over the ball of the norm, not the greedy vertex of |P|(F). The gradient is averaged over the
+/// steps, d_t = (1 - nu_t) d_{t-1} + nu_t g_t with nu_t = 4/(t + 8)^(2/3) (Mokhtari, Hassani & Karbasi 2020): less
+/// noise, some delay, and mu_t = 2/(t + 8), which does not start with a jump to a vertex. Without the mean
+/// mu_t = 2/(t + 2), as in the paper.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: 2 d_max |x|_2 on the integer gradient
-/// ([`crate::privacy::sensitivity`]). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve. Vertices are public,
-/// so privacy does not depend on the norm or its oracle being right.
+/// ([`crate::privacy::sensitivity`]). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve. Vertices are
+/// public, so privacy does not depend on the norm or its oracle being right.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyFrankWolfe {

@@ -59,8 +59,8 @@ impl Gradients {
     }
 }
 
-/// Standard deviation of the noise on an entry of the mean gradient if one release had the whole budget: with T releases it
-/// is sqrt(T) times as large.
+/// Standard deviation of the noise on an entry of the mean gradient if one release had the whole budget:
+/// with T releases it is sqrt(T) times as large.
 pub(super) fn noise_of_one(problem: &Problem) -> Result<f64> {
     Ok(Gradients::calibrated(problem, 1)?.noise_scale)
 }

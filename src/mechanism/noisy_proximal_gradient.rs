@@ -15,12 +15,13 @@ use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::prox::Scratch;
 
-/// Private proximal gradient descent on mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 with noisy gradients, the mean
-/// of the last half of the iterates released (Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017; MECHANISMS M4).
+/// Private proximal gradient descent on mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 with noisy gradients, the
+/// mean of the last half of the iterates released (Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017; MECHANISMS M4).
 ///
-/// theta <- prox(theta - step (g_t + ridge theta) + momentum (theta - theta of before)) with the prox of step alpha Omega
-/// (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. The mean of iterates is dense, so a last prox, with a public threshold of the size of its noise,
-/// makes it sparse again: post-processing.
+/// theta <- prox(theta - step (g_t + ridge theta) + momentum (theta - theta of before)) with the prox of step alpha
+/// Omega (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. The
+/// mean of iterates is dense, so a last prox, with a public threshold of the size of its noise, makes it sparse again:
+/// post-processing.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: 2 d_max |x|_2 on the integer gradient
 /// ([`crate::privacy::sensitivity`]). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve; the iterates are
@@ -71,8 +72,8 @@ impl Mechanism for NoisyProximalGradient {
         Ok(USER_LOSS_MARGIN)
     }
 
-    /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T; then T is as large as
-    /// keeps the step short enough.
+    /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T;
+    /// then T is as large as keeps the step short enough.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         problem.validate()?;
         let norm = domain.norm(problem.schema.n_features())?;

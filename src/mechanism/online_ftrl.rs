@@ -4,8 +4,8 @@ use crate::privacy::answer::{RunningPlan, RunningSoftmax};
 use crate::privacy::calibrate::calibrate;
 use crate::privacy::event::{Adjacency, Event};
 
-/// Private follow-the-regularised-leader over the simplex (Jain & Thakurta 2014, section 5.2; MECHANISMS M9): after every
-/// round one vertex, drawn by the softmax of minus the summed costs over lambda.
+/// Private follow-the-regularised-leader over the simplex (Jain & Thakurta 2014, section 5.2; MECHANISMS M9): after
+/// every round one vertex, drawn by the softmax of minus the summed costs over lambda.
 ///
 /// The proof of its privacy stands at [`RunningPlan`]; lambda is the least that the accountant allows for `horizon`
 /// events (the paper's R sqrt(8 T ln(1/delta))/epsilon is its leading order).
@@ -66,7 +66,8 @@ impl OnlineFtrl {
         )?)
     }
 
-    /// Plans, and draws the first vertex, which costs nothing. A `seed` makes the stream reproducible and **not private**.
+    /// Plans, and draws the first vertex, which costs nothing. A `seed` makes the stream reproducible and **not
+    /// private**.
     ///
     /// # Errors
     /// As [`Self::plan`]; [`Error::Randomness`].
@@ -116,12 +117,13 @@ impl OnlineSimplex {
         self.stream.restorations()
     }
 
-    /// A bound on the expected regret over the whole horizon, against costs that do not see the current vertex beforehand:
-    /// bound (12) of the paper with explicit constants, lambda ln p + T R^2/(2 lambda) + T R 2^-29.
+    /// A bound on the expected regret over the whole horizon, against costs that do not see the current vertex
+    /// beforehand: bound (12) of the paper with explicit constants, lambda ln p + T R^2/(2 lambda) + T R 2^-29.
     ///
-    /// With W_t = sum_a exp(-X_t,a/lambda), X_t the summed costs: ln(W_t/W_t-1) = ln E exp(-x_t,a/lambda) <= -E x_t,a/lambda +
-    /// R^2/(2 lambda^2) by Hoeffding's lemma, and ln(W_T/W_0) >= -min X_T/lambda - ln p. Rounding moves a cost by at most R
-    /// 2^-31 and a little, on both sides of the difference. Costs beyond the bound count as clipped.
+    /// With W_t = sum_a exp(-X_t,a/lambda), X_t the summed costs: ln(W_t/W_t-1) = ln E exp(-x_t,a/lambda) <= -E
+    /// x_t,a/lambda + R^2/(2 lambda^2) by Hoeffding's lemma, and ln(W_T/W_0) >= -min X_T/lambda - ln p. Rounding moves
+    /// a cost by at most R 2^-31 and a little, on both sides of the difference. Costs beyond the bound count as
+    /// clipped.
     pub fn regret_bound(&self) -> f64 {
         let plan = self.plan();
         let (lambda, r, t) = (plan.regularisation(), plan.bound(), plan.horizon() as f64);

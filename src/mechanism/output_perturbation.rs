@@ -30,11 +30,11 @@ pub enum Mode {
 /// Output perturbation: fit, then add noise (Chaudhuri, Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012; Jain &
 /// Thakurta 2014, Theorem 1; Kumar & Deisenroth 2019, Theorem 1; MECHANISMS M7).
 ///
-/// **Neighbours**: replace-one; mode "ridge" also add-remove. **Sensitivity**: 2 L R2/(n ridge) for the minimiser of mean
-/// loss + alpha Omega + (ridge/2)|theta|^2 ([`crate::privacy::answer::MinimiserPlan`]); 2 L R2 eta T/n for T steps of length
-/// eta ([`crate::privacy::answer::DescentPlan`]), float errors included in both. A norm alone makes nothing strongly convex:
-/// ridge = 0 in mode "ridge" is refused, as KD Theorem 1 is not private as printed. **Privacy**: Gaussian, spherical Gamma
-/// or lattice Laplace noise. **Needs** a catalogued loss and norm.
+/// **Neighbours**: replace-one; mode "ridge" also add-remove. **Sensitivity**: 2 L R2/(n ridge) for the minimiser of
+/// mean loss + alpha Omega + (ridge/2)|theta|^2 ([`crate::privacy::answer::MinimiserPlan`]); 2 L R2 eta T/n for T steps
+/// of length eta ([`crate::privacy::answer::DescentPlan`]), float errors included in both. A norm alone makes nothing
+/// strongly convex: ridge = 0 in mode "ridge" is refused, as KD Theorem 1 is not private as printed. **Privacy**:
+/// Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a catalogued loss and norm.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OutputPerturbation {
@@ -100,8 +100,8 @@ impl OutputPerturbation {
         )?))
     }
 
-    /// T steps of the longest length that does not expand; T minimises the predicted excess, where what is left to go falls
-    /// with T and the noise grows with it.
+    /// T steps of the longest length that does not expand; T minimises the predicted excess, where what is left to go
+    /// falls with T and the noise grows with it.
     fn plan_early_stopping(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let delta = problem.validate()?;
         check_reviewed(&problem, domain)?;
@@ -165,8 +165,8 @@ impl OutputPerturbation {
     }
 }
 
-/// The ridge, in steps of a quarter of an octave, at which the predicted excess is least: more ridge means more bias and less
-/// noise, for the squared loss by a smaller Lipschitz constant too.
+/// The ridge, in steps of a quarter of an octave, at which the predicted excess is least: more ridge means more bias
+/// and less noise, for the squared loss by a smaller Lipschitz constant too.
 pub(super) fn default_ridge(problem: &Problem, noise: OutputNoise, delta: f64) -> f64 {
     let landscape = problem.landscape();
     let rows = problem.row_bound();

@@ -136,8 +136,8 @@ impl Problem {
         features.hypot(schema.intercept_value()) * (1.0 + 1e-15)
     }
 
-    /// The Euclidean bound of what a record adds to a gradient, per unit of its derivative: R2, or less where long rows count
-    /// less ([`Schema::with_gradient_norm`]).
+    /// The Euclidean bound of what a record adds to a gradient, per unit of its derivative: R2, or less where long rows
+    /// count less ([`Schema::with_gradient_norm`]).
     pub fn gradient_bound(&self) -> f64 {
         match self.schema.gradient_norm() {
             Some(norm) => norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15),

@@ -25,15 +25,15 @@ use crate::privacy::{BoundedData, Geometry, Target};
 /// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation on them
 /// alone (MECHANISMS M10).
 ///
-/// Each selection is an exponential mechanism on the integer gradient at the present coefficients, which then move a fixed
-/// step along what was selected (private forward stagewise selection: re-scoring matters, since features overlap in what
-/// they explain). The refit is in k dimensions, where its noise no longer grows with p. The intercept is a candidate that is
-/// never used up: a step may go to it, so that unbalanced classes do not make every feature look useful; it is always
-/// refitted.
+/// Each selection is an exponential mechanism on the integer gradient at the present coefficients, which then move a
+/// fixed step along what was selected (private forward stagewise selection: re-scoring matters, since features overlap
+/// in what they explain). The refit is in k dimensions, where its noise no longer grows with p. The intercept is a
+/// candidate that is never used up: a step may go to it, so that unbalanced classes do not make every feature look
+/// useful; it is always refitted.
 ///
-/// **Neighbours**: replace-one or add-remove. **Privacy**: k bounded-range events, one objective perturbation and one small
-/// Gaussian event, composed adaptively by Renyi divergence: which features the refit uses is public once they are selected.
-/// **Needs** a catalogued Lipschitz loss. Norms: "l1" (features) and disjoint groups.
+/// **Neighbours**: replace-one or add-remove. **Privacy**: k bounded-range events, one objective perturbation and one
+/// small Gaussian event, composed adaptively by Renyi divergence: which features the refit uses is public once they are
+/// selected. **Needs** a catalogued Lipschitz loss. Norms: "l1" (features) and disjoint groups.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectRefit {

@@ -10,13 +10,13 @@ use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::theory::least;
 
-/// Stochastic gradient descent over data-independent permutations, then noise: "bolt-on" privacy (Wu et al. 2017, Theorems 2
-/// and 3; MECHANISMS M7).
+/// Stochastic gradient descent over data-independent permutations, then noise: "bolt-on" privacy (Wu et al. 2017,
+/// Theorems 2 and 3; MECHANISMS M7).
 ///
-/// **Neighbours**: replace-one. **Sensitivity**: 2 k eta L R2/b without a ridge, 2 L R2/(n ridge) with one, float errors added
-/// ([`PermutedPlan`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a catalogued loss. There is no
-/// penalty: the norm is not used. Full gradient descent (Zhang et al. 2017) is output-perturbation with mode
-/// "early-stopping".
+/// **Neighbours**: replace-one. **Sensitivity**: 2 k eta L R2/b without a ridge, 2 L R2/(n ridge) with one, float
+/// errors added ([`PermutedPlan`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a
+/// catalogued loss. There is no penalty: the norm is not used. Full gradient descent (Zhang et al. 2017) is
+/// output-perturbation with mode "early-stopping".
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SgdOutput {
@@ -46,8 +46,8 @@ impl Mechanism for SgdOutput {
         Ok(1.0) // users' own losses are refused by the plan
     }
 
-    /// Without a ridge the total length u n = k eta n/b of the descent minimises the predicted excess, whose noise is proportional
-    /// to u; eta is then 1/(beta R2^2) at most, and b what gives u.
+    /// Without a ridge the total length u n = k eta n/b of the descent minimises the predicted excess, whose noise is
+    /// proportional to u; eta is then 1/(beta R2^2) at most, and b what gives u.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         let delta = problem.validate()?;
         check_reviewed(&problem, domain)?;

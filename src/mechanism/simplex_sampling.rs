@@ -17,16 +17,16 @@ const BRACKET: (f64, f64) = (1e-90, 1e90);
 
 /// Softmax sampling over the simplex (Jain & Thakurta 2014, Theorems 3 and 4; MECHANISMS M9).
 ///
-/// The mean of m draws e_a, a ~ theta_hat, where theta_hat minimises (1/n) sum l + (lambda/n) sum theta ln theta over the
-/// simplex. **Neighbours**: replace-one. **Privacy**: m draws of bounded range eta each
+/// The mean of m draws e_a, a ~ theta_hat, where theta_hat minimises (1/n) sum l + (lambda/n) sum theta ln theta over
+/// the simplex. **Neighbours**: replace-one. **Privacy**: m draws of bounded range eta each
 /// ([`SoftmaxPlan`] proves it) compose in Renyi divergence.
 ///
 /// # Public rules for m and lambda
 /// The entropy lies in [-ln p, 0], so theta_hat exceeds the least mean loss by at most lambda ln p/n; a mean of m
 /// independent draws has variance at most R^2/m in every margin and no bias, so smoothness adds at most Lg R^2/(2 m).
 /// - Neither given: m minimises lambda(m) ln p/n + Lg R^2/(2 m), lambda(m) the least whose m draws cost rho(epsilon,
-///   delta) of zCDP, m eta^2/8. For large c this is m of order sqrt(n) and an excess of order 1/sqrt(n): the variance falls
-///   as 1/m (Theorem 4 pays 1/sqrt(m), hence its n^(-1/3)).
+///   delta) of zCDP, m eta^2/8. For large c this is m of order sqrt(n) and an excess of order 1/sqrt(n): the variance
+///   falls as 1/m (Theorem 4 pays 1/sqrt(m), hence its n^(-1/3)).
 /// - One given: the other is the best that the accountant allows, the least lambda or the largest m (at most 10^6).
 /// - Both given: refused where they cost more than (epsilon, delta).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
@@ -74,8 +74,8 @@ impl SimplexSampling {
     /// ```
     ///
     /// # Errors
-    /// Public parameters out of their domains, bounds that are not symmetric, more asked for than (epsilon, delta) holds;
-    /// [`Error::UnsoundMechanism`] under add-remove and for losses without a reviewed proof.
+    /// Public parameters out of their domains, bounds that are not symmetric, more asked for than (epsilon, delta)
+    /// holds; [`Error::UnsoundMechanism`] under add-remove and for losses without a reviewed proof.
     pub fn plan(&self, problem: Problem) -> Result<SimplexSamplingPlan> {
         if problem.adjacency == Adjacency::AddRemove {
             return Err(Error::UnsoundMechanism(

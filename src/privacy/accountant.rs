@@ -8,15 +8,17 @@ use crate::error::{Error, Result};
 use crate::numeric::directed::{add_up, count_up, div_up, mul_up, sqrt_up, sub_down};
 use split::Split;
 
-/// Adds events up. All answers are upper bounds, rounded up, and hold for adaptively chosen queries as long as the *parameters* of the events
-/// were fixed beforehand (choosing those adaptively needs a privacy filter, M12).
+/// Adds events up. All answers are upper bounds, rounded up, and hold for adaptively chosen queries as long as the
+/// *parameters* of the events were fixed beforehand (choosing those adaptively needs a privacy filter, M12).
 ///
 /// Of the bounds that apply it gives the least:
-/// - Gaussian events alone: the exact curve at ratio sqrt(sum of (sensitivity/sigma)^2) (Dong, Roth & Su 2022, corollary 2), which nothing beats;
-/// - events of pure epsilon, alone or with Gaussian ones: basic composition of the summed epsilon, by the curve of randomised response or added to
-///   the exact Gaussian curve;
+/// - Gaussian events alone: the exact curve at ratio sqrt(sum of (sensitivity/sigma)^2) (Dong, Roth & Su 2022,
+///   corollary 2), which nothing beats;
+/// - events of pure epsilon, alone or with Gaussian ones: basic composition of the summed epsilon, by the curve of
+///   randomised response or added to the exact Gaussian curve;
 /// - anything: the summed Renyi curves, converted at the best order;
-/// - objective perturbations: their own curve if there is one alone, else the better of the Renyi bound and a split of delta.
+/// - objective perturbations: their own curve if there is one alone, else the better of the Renyi bound and a split of
+///   delta.
 ///
 /// ```
 /// use dpsparse::privacy::accountant::Accountant;
@@ -110,7 +112,8 @@ impl Accountant {
         Ok(least)
     }
 
-    /// The least epsilon for which the composition is proved (epsilon, delta)-DP, rounded up; infinite where nothing is proved.
+    /// The least epsilon for which the composition is proved (epsilon, delta)-DP, rounded up; infinite where nothing is
+    /// proved.
     ///
     /// # Errors
     /// `delta` not strictly between 0 and 1.

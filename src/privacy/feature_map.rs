@@ -118,8 +118,8 @@ impl FeatureMap {
         squares.iter().map(|square| square.sqrt()).collect()
     }
 
-    /// The images of the records, under `schema`, whose row norm they are shortened to; sparse records stay sparse where
-    /// zeros stay zero.
+    /// The images of the records, under `schema`, whose row norm they are shortened to; sparse records stay sparse
+    /// where zeros stay zero.
     ///
     /// # Errors
     /// [`crate::Error::InvalidData`] where rows cannot be shortened.
@@ -173,8 +173,8 @@ impl FeatureMap {
 
     /// Turns coefficients for the images, of schema `from`, into those for the records themselves, of schema `to`.
     ///
-    /// Clipping aside, sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x; the constant part joins the
-    /// intercept. Without an intercept shifts must be 0.
+    /// Clipping aside, sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x; the constant part joins
+    /// the intercept. Without an intercept shifts must be 0.
     pub fn undo(&self, theta: &mut [f64], from: &Schema, to: &Schema) {
         let (features, intercept) = theta.split_at_mut(self.factor.len());
         let mut constant = 0.0;
@@ -206,8 +206,8 @@ mod tests {
     }
 
     proptest! {
-        /// Coefficients that are undone score a record as the ones for its image do, up to the lattice; rows come out no
-        /// longer than the new schema says, and norms are those of the images.
+        /// Coefficients that are undone score a record as the ones for its image do, up to the lattice; rows come out
+        /// no longer than the new schema says, and norms are those of the images.
         #[test]
         fn undoing_matches_applying(
             x in prop::collection::vec(-1.0..1.0f64, 12),
@@ -240,7 +240,8 @@ mod tests {
             }
         }
 
-        /// What a record adds to a gradient, weighted, is no longer than the schema says, intercept included, in every storage.
+        /// What a record adds to a gradient, weighted, is no longer than the schema says, intercept included, in every
+        /// storage.
         #[test]
         fn weights_bound_contributions(
             x in prop::collection::vec(prop_oneof![Just(0.0), -1.0..1.0f64], 20),

@@ -1,8 +1,9 @@
-//! Gradients of the mean loss at coefficients that depend on unreleased data, with a stated error (MECHANISMS M1, M6 to M8).
+//! Gradients of the mean loss at coefficients that depend on unreleased data, with a stated error (MECHANISMS M1, M6 to
+//! M8).
 //!
-//! There 14-bit derivatives would break non-expansiveness and optimality conditions by far. Here they have 42 bits, in three
-//! limbs of 14, so that the exact integer kernels sum them: no rounding in any sum, the same bits on any number of threads
-//! and in any storage, and an error that does not grow with the number of records.
+//! There 14-bit derivatives would break non-expansiveness and optimality conditions by far. Here they have 42 bits, in
+//! three limbs of 14, so that the exact integer kernels sum them: no rounding in any sum, the same bits on any number
+//! of threads and in any storage, and an error that does not grow with the number of records.
 
 use rayon::prelude::*;
 
@@ -58,14 +59,15 @@ impl<'a> FineGradient<'a> {
         }
     }
 
-    /// Euclidean norm of the error of [`FineGradient::evaluate`], for rows of Euclidean norm at most `rows`, p columns and a
-    /// loss of smoothness beta; it does not depend on theta.
+    /// Euclidean norm of the error of [`FineGradient::evaluate`], for rows of Euclidean norm at most `rows`, p columns
+    /// and a loss of smoothness beta; it does not depend on theta.
     ///
-    /// A score: theta is rounded to multiples of 2^-[`COEFFICIENT_SCALE`], so |dz| <= rows sqrt(p) 2^-57; margins are exact;
-    /// adding their parts in floats errs by less than 2^-50 |z|, which moves a derivative by at most 2^-50 sup |z l''(z)|
-    /// <= 2^-50 (2 L + beta) for the catalogued losses: l'' vanishes, or falls like exp(-|z|), beyond |z| = |y| + L/beta.
-    /// Evaluating l' errs by a few ulp, below 2^-46 L, its rounding by 2^-42 L. Sums over records are exact, their
-    /// conversion relative 2^-50. An error dd of every derivative moves the mean by at most dd rows.
+    /// A score: theta is rounded to multiples of 2^-[`COEFFICIENT_SCALE`], so |dz| <= rows sqrt(p) 2^-57; margins are
+    /// exact; adding their parts in floats errs by less than 2^-50 |z|, which moves a derivative by at most 2^-50
+    /// sup |z l''(z)| <= 2^-50 (2 L + beta) for the catalogued losses: l'' vanishes, or falls like exp(-|z|),
+    /// beyond |z| = |y| + L/beta. Evaluating l' errs by a few ulp, below 2^-46 L, its rounding by 2^-42 L. Sums over
+    /// records are exact, their conversion relative 2^-50. An error dd of every derivative moves the mean by at most dd
+    /// rows.
     pub fn error_bound(lipschitz: f64, smoothness: f64, rows: f64, columns: usize) -> f64 {
         let score = rows * (columns as f64).sqrt() * 2f64.powi(-57);
         let derivative = smoothness * score
@@ -77,15 +79,15 @@ impl<'a> FineGradient<'a> {
     /// Recomputes the scores <x_i, theta>; theta is finite.
     pub fn set_scores(&mut self, theta: &[f64]) {
         let largest = theta.iter().fold(0.0f64, |m, t| m.max(t.abs()));
-        // Entries of a part are at most 2^bits, and p of them times 2^14 (three times over for sparse columns) stay below
-        // 2^62.
+        // Entries of a part are at most 2^bits, and p of them times 2^14 (three times over for sparse columns) stay
+        // below 2^62.
         let columns = usize::BITS - theta.len().leading_zeros();
         let bits = 28.min(45 - columns as i32);
         self.rest.clear();
         self.rest.extend_from_slice(theta);
         self.scores.fill(0.0);
-        // From the coarsest part to the finest, whose unit is 2^-COEFFICIENT_SCALE; a coefficient is the exact sum of its
-        // parts up to half of that.
+        // From the coarsest part to the finest, whose unit is 2^-COEFFICIENT_SCALE; a coefficient is the exact sum of
+        // its parts up to half of that.
         let highest = largest.max(f64::MIN_POSITIVE).log2().floor() as i32 + 1;
         let mut exponent = highest - bits;
         loop {

@@ -10,8 +10,8 @@ use crate::numeric::linear::dot;
 const BLOCK: usize = 512;
 
 impl BoundedData {
-    /// out_jk = sum_i w_i x_ij x_ik in scaled units for k <= j, row by row in a square; the intercept last. Threads share
-    /// the entries of `out`, so they change no bit of it.
+    /// out_jk = sum_i w_i x_ij x_ik in scaled units for k <= j, row by row in a square; the intercept last. Threads
+    /// share the entries of `out`, so they change no bit of it.
     pub(in crate::privacy) fn weighted_gram(&self, weights: &[f64], out: &mut [f64]) {
         let (n, p) = (self.n_records(), self.n_columns());
         let mut block = vec![0.0; BLOCK * p];

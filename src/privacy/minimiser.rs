@@ -6,8 +6,8 @@ use crate::norm::Norm;
 use crate::numeric::linear::{Cholesky, norm2};
 use crate::prox::Scratch;
 
-/// F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + <tilt, theta> + (ridge/2)|theta|_2^2 + alpha Omega(theta without intercept),
-/// in scaled units, the intercept last and under the ridge too.
+/// F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + <tilt, theta> + (ridge/2)|theta|_2^2 + alpha
+/// Omega(theta without intercept), in scaled units, the intercept last and under the ridge too.
 pub(in crate::privacy) struct Objective<'a> {
     /// Bound on |l'|.
     pub lipschitz: f64,
@@ -29,9 +29,9 @@ pub(in crate::privacy) struct Objective<'a> {
     pub most_load: f64,
 }
 
-/// Under add-remove the number of records is private, and more of them than the public normaliser make F steeper. The float
-/// error is proved for up to so many times the normaliser; that there are no more is a public fact of the domain, as finite
-/// values are, and is checked before anything is spent.
+/// Under add-remove the number of records is private, and more of them than the public normaliser make F steeper. The
+/// float error is proved for up to so many times the normaliser; that there are no more is a public fact of the domain,
+/// as finite values are, and is checked before anything is spent.
 pub(in crate::privacy) const MOST_LOAD: f64 = 16.0;
 
 /// Columns up to which Newton's method is used: a Hessian costs n p^2/2.
@@ -48,16 +48,16 @@ impl Objective<'_> {
         (self.smoothness * self.rows * self.rows * load + self.ridge) * (1.0 + 1e-12)
     }
 
-    /// |theta*|_2 is at most this: 0 is in the subdifferential of F at theta*, whose penalty part has a non-negative inner
-    /// product with theta*, so ridge |theta*| <= L R2 load + |tilt|.
+    /// |theta*|_2 is at most this: 0 is in the subdifferential of F at theta*, whose penalty part has a non-negative
+    /// inner product with theta*, so ridge |theta*| <= L R2 load + |tilt|.
     fn size_bound(&self, load: f64) -> f64 {
         (self.lipschitz * self.rows * load + self.tilt_bound) / self.ridge
     }
 
-    /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt and ridge terms, whose
-    /// sizes are at most |tilt| and (beta R2^2 load + ridge) 2 |theta*|. A prox that is off by e at a point of size at most
-    /// 7 size bounds (3 of the point, 4 of a gradient step) makes the residual that of a point e away: it is off by
-    /// twice (beta R2^2 load + ridge) e, and the point by e. Public: at the largest load.
+    /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt and ridge terms,
+    /// whose sizes are at most |tilt| and (beta R2^2 load + ridge) 2 |theta*|. A prox that is off by e at a point of
+    /// size at most 7 size bounds (3 of the point, 4 of a gradient step) makes the residual that of a point e away: it
+    /// is off by twice (beta R2^2 load + ridge) e, and the point by e. Public: at the largest load.
     fn float_error(&self, columns: usize) -> f64 {
         let load = self.most_load;
         let gradient =
@@ -86,11 +86,12 @@ pub(in crate::privacy) type Watch<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 /// A point within [`Objective::distance`] of the minimiser of F. Omega is a catalogued one, whose prox does not fail.
 ///
-/// Newton's method (no penalty, few columns) or accelerated proximal gradient steps run until the residual, an element of
-/// the subdifferential, is at most 4 times the float error: |theta - theta*| <= (|residual| + error)/ridge by strong
-/// convexity. If they have not got there in their allowance, proximal gradient steps follow, T of them: each contracts the
-/// distance to theta* by 1 - ridge/smoothness up to error/smoothness, so after T >= kappa ln(2 size ridge/error) of them it
-/// is at most 2 error/ridge. Both ways end within the stated distance, from any start; only the running time tells them apart.
+/// Newton's method (no penalty, few columns) or accelerated proximal gradient steps run until the residual, an element
+/// of the subdifferential, is at most 4 times the float error: |theta - theta*| <= (|residual| + error)/ridge by strong
+/// convexity. If they have not got there in their allowance, proximal gradient steps follow, T of them: each contracts
+/// the distance to theta* by 1 - ridge/smoothness up to error/smoothness, so after T >= kappa ln(2 size ridge/error) of
+/// them it is at most 2 error/ridge. Both ways end within the stated distance, from any start; only the running time
+/// tells them apart.
 pub(in crate::privacy) fn minimise(
     objective: &Objective<'_>,
     gradient: &mut FineGradient<'_>,
@@ -118,8 +119,8 @@ pub(in crate::privacy) fn minimise(
     Ok(())
 }
 
-/// Where a minimisation starts, and where it ends. Neither theta nor the Hessian of an earlier minimisation has to be near:
-/// they save time.
+/// Where a minimisation starts, and where it ends. Neither theta nor the Hessian of an earlier minimisation has to be
+/// near: they save time.
 pub(in crate::privacy) struct Start {
     pub theta: Vec<f64>,
     factor: Option<Cholesky>,

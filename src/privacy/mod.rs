@@ -3,8 +3,8 @@
 //! Audit guide, in reading order:
 //!
 //! 1. [`schema`](Schema): public facts, and the map of features onto integers.
-//! 2. [`bounded_data`](BoundedData), with `dense_records`, `sparse_records`, `lines` and `row_norm`: records are clipped,
-//!    rounded and shortened on entry. Fields are visible in here only.
+//! 2. [`bounded_data`](BoundedData), with `dense_records`, `sparse_records`, `lines` and `row_norm`: records are
+//!    clipped, rounded and shortened on entry. Fields are visible in here only.
 //! 3. [`derivative_lattice`](DerivativeLattice): d_i is a clamped integer function of record i and of public state.
 //!    `float_products`: products with floats and their errors, for answers that rounded derivatives would break.
 //! 4. [`sensitivity`]: every bound with its proof. [`event`], [`accountant`], [`calibrate`]: what an answer costs.
@@ -13,14 +13,15 @@
 //!
 //! Invariants, each with a test:
 //! - nothing outside `privacy` reads a record (it does not compile);
-//! - at a public theta, the contribution of record i depends on record i and on public state alone, whatever a user's loss
-//!   does: it was tabulated before any record was read;
+//! - at a public theta, the contribution of record i depends on record i and on public state alone, whatever a user's
+//!   loss does: it was tabulated before any record was read;
 //! - integers are exact: no result depends on threads, storage or the order of records, and no accumulator overflows;
 //! - an answer that the plan does not hold is refused before anything is drawn;
 //! - floats never decide a random choice: weights are enclosed in integers and compared with lazily drawn bits.
 //!
 //! Trusted beyond this folder: the catalogued losses, `numeric` (the one file of it with `unsafe` is `kernel`), the
-//! ChaCha20 generator and the operating system's entropy. Not trusted: polytopes' callers, mechanisms, Python, users' losses.
+//! ChaCha20 generator and the operating system's entropy. Not trusted: polytopes' callers, mechanisms, Python, users'
+//! losses.
 #![forbid(unsafe_code)]
 
 pub mod accountant;

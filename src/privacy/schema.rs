@@ -211,12 +211,12 @@ impl Schema {
         self.intercept != 0
     }
 
-    /// The same facts with another value in the column of the intercept, in scaled units: where rows are short a column of
-    /// ones would be most of their Euclidean norm, which noise is proportional to.
+    /// The same facts with another value in the column of the intercept, in scaled units: where rows are short a column
+    /// of ones would be most of their Euclidean norm, which noise is proportional to.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `fit_intercept` for a schema without an intercept, or a value outside (0, 1] or too
-    /// small for the lattice.
+    /// [`Error::InvalidArgument`] naming `fit_intercept` for a schema without an intercept, or a value outside
+    /// (0, 1] or too small for the lattice.
     pub fn with_intercept_value(self, value: f64) -> Result<Self> {
         let lattice = (value * f64::from(MAX_FEATURE)).round();
         if !(self.has_intercept() && lattice >= 1.0 && lattice <= f64::from(MAX_FEATURE)) {
@@ -231,9 +231,9 @@ impl Schema {
         })
     }
 
-    /// The same facts with long rows left as they are, for mechanisms that release noisy gradients: there a record of norm |x|
-    /// counts min(1, norm/|x|) times instead, the intercept's column included in both. Shortening x would bias a regression,
-    /// whose targets stay as they are.
+    /// The same facts with long rows left as they are, for mechanisms that release noisy gradients: there a record of
+    /// norm |x| counts min(1, norm/|x|) times instead, the intercept's column included in both. Shortening x would bias
+    /// a regression, whose targets stay as they are.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] naming `row_norm` where it is not positive and finite.

@@ -81,7 +81,8 @@ impl Contribution {
     }
 
     /// Euclidean norm of the change of the whole gradient: |d x|_2 <= d_max sqrt(row_norm^2 + intercept^2), the
-    /// lattice value of the intercept's column (0 without one), where without a given row norm |x|_2 <= 16383 sqrt(n_features). M3, l-infinity ball.
+    /// lattice value of the intercept's column (0 without one), where without a given row norm |x|_2 <= 16383
+    /// sqrt(n_features). M3, l-infinity ball.
     ///
     /// # Errors
     /// A bound beyond 2^62.

@@ -15,20 +15,21 @@ use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
 
-/// Any mechanism after a private choice of scales: wide public bounds ruin accuracy, and a small share of the budget finds
-/// scales that fit (MECHANISMS M0: bounds need only be public once they are used).
+/// Any mechanism after a private choice of scales: wide public bounds ruin accuracy, and a small share of the budget
+/// finds scales that fit (MECHANISMS M0: bounds need only be public once they are used).
 ///
 /// What is released first, by public facts alone:
 ///
-/// - ranges of features, two quantiles each by the exponential mechanism ([`RangePlan`]): of all features where they can be
-///   had with little error; of those alone whose bounds are not [0, 1] or [-1, 1] where not; one range of all values where
-///   all bounds are the same and there are too many features for either;
-/// - or weights of columns ([`ColumnWeightsPlan`]), where a row norm far below sqrt(p) says that records are sparse counts;
-/// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows ([`NormPlan`]), to which longer rows
-///   are shortened; in regressions they count less instead ([`Schema::with_gradient_norm`]).
+/// - ranges of features, two quantiles each by the exponential mechanism ([`RangePlan`]): of all features where they
+///   can be had with little error; of those alone whose bounds are not [0, 1] or [-1, 1] where not; one range of all
+///   values where all bounds are the same and there are too many features for either;
+/// - or weights of columns ([`ColumnWeightsPlan`]), where a row norm far below sqrt(p) says that records are sparse
+///   counts;
+/// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows ([`NormPlan`]), to which
+///   longer rows are shortened; in regressions they count less instead ([`Schema::with_gradient_norm`]).
 ///
-/// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for the
-/// epsilon that is left: the largest with which all events together meet (epsilon, delta).
+/// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
+/// the epsilon that is left: the largest with which all events together meet (epsilon, delta).
 ///
 /// [`RangePlan`]: crate::privacy::answer::RangePlan
 /// [`ColumnWeightsPlan`]: crate::privacy::answer::ColumnWeightsPlan
@@ -43,8 +44,8 @@ impl PrivateScale {
     /// Private scales, then `inner`, for records with these public facts.
     ///
     /// # Errors
-    /// As [`Mechanism::geometry`] of `inner`; [`Error::InvalidArgument`] naming `scale` for a mechanism with a norm of its own
-    /// kind without an intercept, since ranges move features.
+    /// As [`Mechanism::geometry`] of `inner`; [`Error::InvalidArgument`] naming `scale` for a mechanism with a norm of
+    /// its own kind without an intercept, since ranges move features.
     pub fn new(inner: Box<dyn Mechanism>, facts: &Facts<'_>) -> Result<Self> {
         let geometry = inner.geometry(facts.domain, true, facts.row_norm)?;
         let scales = match geometry {

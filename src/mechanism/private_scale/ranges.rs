@@ -27,9 +27,9 @@ pub(super) struct RangeChoice {
 }
 
 impl RangeChoice {
-    /// The exponential mechanism misses a quantile of level q where exp(-epsilon0 q n/(2 m)) times the number of thresholds in
-    /// the empty tail is not small: q n epsilon0/(2 m) must be some nats. The level is as low as that allows, and epsilon0 no
-    /// larger than the lowest level wants.
+    /// The exponential mechanism misses a quantile of level q where exp(-epsilon0 q n/(2 m)) times the number of
+    /// thresholds in the empty tail is not small: q n epsilon0/(2 m) must be some nats. The level is as low as that
+    /// allows, and epsilon0 no larger than the lowest level wants.
     pub(super) fn new(of: RangesOf, n: usize, person: usize, rho: f64) -> Self {
         let count = match &of {
             RangesOf::Each(features) => features.len().max(1),
@@ -76,8 +76,8 @@ impl RangeChoice {
     }
 }
 
-/// Maps ranges (in scaled units of a centred schema) to [-1, 1], widened by a margin for boxes; features without one from
-/// their bounds [0, 1] or [-1, 1] to themselves.
+/// Maps ranges (in scaled units of a centred schema) to [-1, 1], widened by a margin for boxes; features without one
+/// from their bounds [0, 1] or [-1, 1] to themselves.
 pub(super) fn map_of_ranges(
     of: &RangesOf,
     ranges: &[(f64, f64)],

@@ -344,9 +344,9 @@ impl<'a> VertexSelector<'a> {
         }
     }
 
-    /// Takes every candidate that holds one of `columns` out of the later choices: selection without replacement. The choice
-    /// among what is left is still an exponential mechanism of the same sensitivity (peeling; MECHANISMS M10). `columns` is
-    /// public. At least one candidate must stay; explicit vertices are not retired.
+    /// Takes every candidate that holds one of `columns` out of the later choices: selection without replacement. The
+    /// choice among what is left is still an exponential mechanism of the same sensitivity (peeling; MECHANISMS M10).
+    /// `columns` is public. At least one candidate must stay; explicit vertices are not retired.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] where no candidate would be left.

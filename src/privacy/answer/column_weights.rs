@@ -10,12 +10,12 @@ use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
 use crate::privacy::noise::source::Source;
 use crate::privacy::schema::Schema;
 
-/// How the weights of columns are released: the noisy sums of |x_ij|, and from them less weight for features that are large
-/// in many records, as inverse document frequencies have it (Sparck Jones 1972).
+/// How the weights of columns are released: the noisy sums of |x_ij|, and from them less weight for features that are
+/// large in many records, as inverse document frequencies have it (Sparck Jones 1972).
 ///
-/// **Sensitivity** of the integer vector sum_i |x_i|, r the bound on a row's norm in lattice units: r under add-remove. Under
-/// replace-one |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 r^2, as no entry is negative: sqrt(2) r. Times m for m records a
-/// person. The noise is the exactly rounded Gaussian, so the exact Gaussian curve holds (M12).
+/// **Sensitivity** of the integer vector sum_i |x_i|, r the bound on a row's norm in lattice units: r under add-remove.
+/// Under replace-one |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 r^2, as no entry is negative: sqrt(2) r.
+/// Times m for m records a person. The noise is the exactly rounded Gaussian, so the exact Gaussian curve holds (M12).
 #[derive(Debug, Clone)]
 pub struct ColumnWeightsPlan {
     sigma: f64,
@@ -33,7 +33,8 @@ impl ColumnWeightsPlan {
     /// Noise of standard deviation `multiplier` times the sensitivity on every sum.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `row_norm` for a schema without one, or noise that the exact sampler does not take.
+    /// [`Error::InvalidArgument`] naming `row_norm` for a schema without one, or noise that the exact sampler does not
+    /// take.
     pub fn new(
         schema: &Schema,
         multiplier: f64,
@@ -64,7 +65,8 @@ impl ColumnWeightsPlan {
 
     /// Spends the event, draws, and returns one weight in (0, 1] a feature.
     ///
-    /// With s_j the noisy sum, floored at twice the noise, and M the largest: w_j = ln(M/s_j)/ln(M/floor), at least 0.03.
+    /// With s_j the noisy sum, floored at twice the noise, and M the largest: w_j = ln(M/s_j)/ln(M/floor), at least
+    /// 0.03.
     ///
     /// # Errors
     /// [`Error::Randomness`].

@@ -13,13 +13,13 @@ use crate::privacy::minimiser::{Objective, Start, minimise};
 use crate::privacy::noise::source::Source;
 use crate::privacy::selection::{LARGEST_SCORE, MinkowskiSelection, Summand};
 
-/// How the minimisers theta(s) = argmin mean loss + (ridge/2)|theta|^2 + <s, theta> leave at public s, |s|_2 <= a public
-/// bound (MECHANISMS M6): sensitivity, noise and events, all before any data.
+/// How the minimisers theta(s) = argmin mean loss + (ridge/2)|theta|^2 + <s, theta> leave at public s, |s|_2 <= a
+/// public bound (MECHANISMS M6): sensitivity, noise and events, all before any data.
 ///
 /// **Sensitivity.** At the same s the objectives of neighbours differ by at most c m L R2/n in gradient, c = 2 under
-/// replace-one and 1 under add-remove, and both are ridge-strongly convex; what the room holds is within e of the minimiser,
-/// whatever it started from. So D2 = c m L R2/(n ridge) + 2 e, the same at every s. s is public: it comes from
-/// earlier answers alone.
+/// replace-one and 1 under add-remove, and both are ridge-strongly convex; what the room holds is within e of the
+/// minimiser, whatever it started from. So D2 = c m L R2/(n ridge) + 2 e, the same at every s. s is public: it comes
+/// from earlier answers alone.
 ///
 /// **Release**: theta(s) on a lattice with Gaussian noise, sqrt(p) lattice units added to D2. **Choice**: a vertex of a
 /// Minkowski sum at theta(s) rounded to a lattice h, |d|_2 <= D2/h + sqrt(p) units ([`MinkowskiSelection`]).
@@ -88,8 +88,8 @@ impl DualPlan {
         })
     }
 
-    /// `n_iter` choices of a vertex of the sum of `summands` over the first `n_features` columns, then one release, which
-    /// takes the share `release_share` of the zCDP of the whole.
+    /// `n_iter` choices of a vertex of the sum of `summands` over the first `n_features` columns, then one release,
+    /// which takes the share `release_share` of the zCDP of the whole.
     ///
     /// # Errors
     /// As [`DualPlan::noisy_iterates`], and those of [`MinkowskiSelection::new`].
@@ -192,8 +192,8 @@ impl<'a> DualIterates<'a> {
     /// theta(s) with its noise: spends the event, then draws. s is public, in scaled units, 0 for the intercept.
     ///
     /// # Errors
-    /// [`Error::BudgetExceeded`] where the plan holds no release now, [`Error::InvalidArgument`] for an s that is not finite, too
-    /// large or of another length, [`Error::Randomness`].
+    /// [`Error::BudgetExceeded`] where the plan holds no release now, [`Error::InvalidArgument`] for an s that is not
+    /// finite, too large or of another length, [`Error::Randomness`].
     pub fn release(&mut self, s: &[f64]) -> Result<Vec<f64>> {
         self.check(s)?;
         let plan = self.plan;

@@ -42,8 +42,8 @@ pub struct DescentFacts {
 /// bolt-on gradient descent of Zhang, Zheng, Mou & Wang 2017).
 ///
 /// A step theta -> prox(theta - eta grad F(theta)) of a convex, smooth F with eta <= 2/(beta_total + mu) contracts by
-/// 1 - eta mu (Nesterov 2004, Theorem 2.1.12), and a prox does not expand. Replacing m records moves the gradient at one
-/// point by at most 2 m L R2/n. With float errors e_grad and e_prox of a step on both sides:
+/// 1 - eta mu (Nesterov 2004, Theorem 2.1.12), and a prox does not expand. Replacing m records moves the gradient at
+/// one point by at most 2 m L R2/n. With float errors e_grad and e_prox of a step on both sides:
 ///
 /// D2 = eta (2 m L R2/n + 2 e_grad + 2 e_prox/eta) sum_{t < T} (1 - eta mu)^t.
 ///
@@ -59,8 +59,8 @@ impl DescentPlan {
     /// Calibrates the noise to (epsilon, delta).
     ///
     /// # Errors
-    /// [`Error::UnsoundMechanism`] under add-remove; [`Error::InvalidArgument`] for a step that is too long for the steps to
-    /// be non-expansive, or no iterations.
+    /// [`Error::UnsoundMechanism`] under add-remove; [`Error::InvalidArgument`] for a step that is too long for the
+    /// steps to be non-expansive, or no iterations.
     pub fn new(
         facts: DescentFacts,
         noise: OutputNoise,
@@ -106,8 +106,8 @@ impl DescentPlan {
         self.noise.scale(self.facts.columns)
     }
 
-    /// Spends the events, descends, and adds the noise. `norm` is the catalogued norm of the penalty; `progress(done, total)`
-    /// may stop the run.
+    /// Spends the events, descends, and adds the noise. `norm` is the catalogued norm of the penalty;
+    /// `progress(done, total)` may stop the run.
     ///
     /// # Errors
     /// An error of `progress`, [`Error::Randomness`].

@@ -1,7 +1,8 @@
-//! Where softmax sampling samples: scores s with s = grad G(softmax(-s/lambda)) up to a proved residual (MECHANISMS M9).
+//! Where softmax sampling samples: scores s with s = grad G(softmax(-s/lambda)) up to a proved residual (MECHANISMS
+//! M9).
 //!
-//! theta = softmax(-s/lambda) minimises G(theta) + lambda sum theta ln theta over the simplex, G the summed loss, if and
-//! only if grad G(theta) - s is a constant vector (KKT). Half its range is the residual here.
+//! theta = softmax(-s/lambda) minimises G(theta) + lambda sum theta ln theta over the simplex, G the summed loss, if
+//! and only if grad G(theta) - s is a constant vector (KKT). Half its range is the residual here.
 
 use super::softmax_sample::{SmoothLoss, SoftmaxPlan};
 use crate::error::Result;
@@ -56,8 +57,8 @@ impl Point {
 }
 
 /// softmax(-s/lambda) in floats. With t_a = (s_a - min s)/lambda, which carries 2u relatively, the largest error is
-/// sum theta_a (2 t_a u + 2u) twice (numerator, sum) plus the additions and the division; sum theta_a t_a is at most the
-/// entropy, hence ln p. So |error|_1 <= (4 ln p + 6 + D) u up to second order, D of `additions_over_columns`.
+/// sum theta_a (2 t_a u + 2u) twice (numerator, sum) plus the additions and the division; sum theta_a t_a is at most
+/// the entropy, hence ln p. So |error|_1 <= (4 ln p + 6 + D) u up to second order, D of `additions_over_columns`.
 fn softmax(scores: &[f64], regularisation: f64) -> Vec<f64> {
     let least = scores.iter().fold(f64::INFINITY, |a, &b| a.min(b));
     let mut theta: Vec<f64> = scores
@@ -147,8 +148,8 @@ impl<'a> Objective<'a> {
     /// Newton steps at one lambda until the residual is at most `tolerance`; None where they do not get there.
     ///
     /// The step D solves D + H C D/lambda = r, H the Hessian of G, C = diag(theta) - theta theta'. With w =
-    /// sqrt(theta), P the projection orthogonal to w and t = P w D it is the symmetric (1 + P w H w P/lambda) t = P w r,
-    /// by conjugate gradients, and D = r - H w t/lambda.
+    /// sqrt(theta), P the projection orthogonal to w and t = P w D it is the symmetric
+    /// (1 + P w H w P/lambda) t = P w r, by conjugate gradients, and D = r - H w t/lambda.
     fn newton(
         &self,
         mut scores: Vec<f64>,
@@ -250,12 +251,13 @@ impl<'a> Objective<'a> {
     ///
     /// **Proof.** Let e bound the error of a computed gradient in every coordinate, the rounding of the update
     /// included ((1 + c) times it), D_k the divergence KL(theta*, theta_k). The three-point identity of the step, G
-    /// convex and relatively smooth, give f(theta+) - f* <= c lambda D_k - (1 + c) lambda D_k+1 + e |theta* - theta+|_1,
-    /// and f(theta+) - f* >= (lambda/2) |theta+ - theta*|_1^2, so (1 + c) D_k+1 <= c D_k + e^2/(2 lambda^2): D_k <=
-    /// rho^k ln p + e^2/(2 lambda^2), |theta_k - theta*|_1 <= rho^(k/2) sqrt(2 ln p) + e/lambda. The gradient is c
-    /// lambda-Lipschitz from l1 to l-infinity: |grad G(theta_k) - s*| <= B_k = c lambda rho^(k/2) sqrt(2 ln p) + c e, s* =
-    /// grad G(theta*). Then |s_k+1 - s*| <= rho |s_k - s*| + (1 - rho)(B_k + e) sums to |s_k - s*| <= rho^k n L R +
-    /// 2 c lambda sqrt(2 ln p) rho^((k-1)/2) + (1 + c) e, and the computed residual after k steps is at most
+    /// convex and relatively smooth, give f(theta+) - f* <= c lambda D_k - (1 + c) lambda
+    /// D_k+1 + e |theta* - theta+|_1, and f(theta+) - f* >= (lambda/2) |theta+ - theta*|_1^2, so (1 + c)
+    /// D_k+1 <= c D_k + e^2/(2 lambda^2): D_k <= rho^k ln p + e^2/(2 lambda^2), |theta_k - theta*|_1 <= rho^(k/2)
+    /// sqrt(2 ln p) + e/lambda. The gradient is c lambda-Lipschitz from l1 to l-infinity: |grad
+    /// G(theta_k) - s*| <= B_k = c lambda rho^(k/2) sqrt(2 ln p) + c e, s* = grad G(theta*).
+    /// Then |s_k+1 - s*| <= rho |s_k - s*| + (1 - rho)(B_k + e) sums to |s_k - s*| <= rho^k n L R + 2 c lambda
+    /// sqrt(2 ln p) rho^((k-1)/2) + (1 + c) e, and the computed residual after k steps is at most
     ///   rho^k n L R + 3 c lambda sqrt(2 ln p) rho^((k-1)/2) + 2 (1 + c) e.
     /// `SoftmaxPlan` makes the last term at most half the tolerance and takes k so that the others are the other half.
     fn damped(&self, plan: &SoftmaxPlan, watch: Watch<'_>) -> Result<Vec<f64>> {

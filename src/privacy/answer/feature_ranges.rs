@@ -24,9 +24,9 @@ pub enum RangesOf {
 /// How the ranges of features are released: two quantiles of each by the exponential mechanism (Smith 2011).
 ///
 /// Candidates are the thresholds t on the lattice of a feature, k = round(q n) is public, and scores are those of
-/// `quantile_scores`. Replacing (or adding, or removing) a record moves #{i: x_ij <= t} by at most 1: sensitivity m for m
-/// records a person. The values of p features together move it by p times that. Each choice is a bounded-range event; they
-/// compose.
+/// `quantile_scores`. Replacing (or adding, or removing) a record moves #{i: x_ij <= t} by at most 1:
+/// sensitivity m for m records a person. The values of p features together move it by p times that. Each choice is a
+/// bounded-range event; they compose.
 #[derive(Debug, Clone)]
 pub struct RangePlan {
     epsilon0: f64,

@@ -15,21 +15,23 @@ const MARGIN_UNITS: f64 = (1u64 << 44) as f64;
 /// A released linear model in the user's units: one coefficient per feature, and an intercept.
 pub type LinearModel = (Vec<f64>, f64);
 
-/// How one of several released models is chosen: the exponential mechanism over their losses on records that none of them was
-/// fitted on (held-out validation, as in Chaudhuri, Monteleoni & Sarwate 2011, section 6, there with a generic epsilon).
+/// How one of several released models is chosen: the exponential mechanism over their losses on records that none of
+/// them was fitted on (held-out validation, as in Chaudhuri, Monteleoni & Sarwate 2011, section 6, there with a generic
+/// epsilon).
 ///
 /// **Score** of a model, minimised: the sum over the records of an integer in [0, 2^16], 2^16 times
-/// - classification: 1 if the record is misclassified, 0 if not (score 0 counts as the negative class, as in prediction);
+/// - classification: 1 if the record is misclassified, 0 if not (score 0 counts as the negative class, as in
+///   prediction);
 /// - regression: min((z - y)^2, 1), y in [-1, 1] by its public bounds: a residual beyond half their width counts as 1.
 ///
-/// **Sensitivity.** At models that are public, what a record adds depends on that record and on the model alone: margins are
-/// integer products, exact whatever the order or storage. With m records a person, replacing a person's records moves every
-/// score by at most m 2^16 either way, so the privacy loss eta (q'_k - q_k) - ln(Z/Z') has range at most 2 eta m 2^16 over
-/// k. Adding a person moves all scores up, by m 2^16 at most: range eta m 2^16. Set equal to epsilon0, that is
-/// [`InverseTemperature`] for a sensitivity of m 2^16, or half of it.
+/// **Sensitivity.** At models that are public, what a record adds depends on that record and on the model alone:
+/// margins are integer products, exact whatever the order or storage. With m records a person, replacing a person's
+/// records moves every score by at most m 2^16 either way, so the privacy loss eta (q'_k - q_k) - ln(Z/Z') has range at
+/// most 2 eta m 2^16 over k. Adding a person moves all scores up, by m 2^16 at most: range eta m 2^16. Set equal to
+/// epsilon0, that is [`InverseTemperature`] for a sensitivity of m 2^16, or half of it.
 ///
-/// The models may come from other records of the same people: this is one adaptive step in a composition, and its event is
-/// added to theirs.
+/// The models may come from other records of the same people: this is one adaptive step in a composition, and its event
+/// is added to theirs.
 #[derive(Debug, Clone)]
 pub struct HeldOutPlan {
     temperature: InverseTemperature,

@@ -27,13 +27,13 @@ pub enum OutputNoise {
 
 /// Noise calibrated to one vector of p entries with L2 sensitivity D2.
 ///
-/// The vector is rounded to multiples of the lattice h, which moves each of two neighbours by at most sqrt(p)/2 units in L2
-/// and p/2 in L1: D2/h + sqrt(p) and sqrt(p) D2/h + p units between them.
+/// The vector is rounded to multiples of the lattice h, which moves each of two neighbours by at most sqrt(p)/2 units
+/// in L2 and p/2 in L1: D2/h + sqrt(p) and sqrt(p) D2/h + p units between them.
 ///
 /// **Gamma**: theta + b with exact b is epsilon-DP. Floats give b' within e_b of b but with probability 1e-30
-/// ([`SphericalGamma::error`]), so theta + b' is a function of theta + b plus an error of at most e_b, which lattice Laplace
-/// noise for sqrt(p) 2 e_b/h + p covers with 1 % of epsilon. The sum is rounded exactly, but for 2^-53 of a unit. The 1e-30
-/// costs a delta of 1e-30 (1 + e^epsilon), which must not exceed the delta of the release.
+/// ([`SphericalGamma::error`]), so theta + b' is a function of theta + b plus an error of at most e_b, which lattice
+/// Laplace noise for sqrt(p) 2 e_b/h + p covers with 1 % of epsilon. The sum is rounded exactly, but for 2^-53 of a
+/// unit. The 1e-30 costs a delta of 1e-30 (1 + e^epsilon), which must not exceed the delta of the release.
 #[derive(Debug, Clone)]
 pub(super) struct LatticeNoise {
     lattice: f64,
@@ -172,7 +172,8 @@ impl LatticeNoise {
     }
 }
 
-/// a + b rounded to an integer: within 1/2 + 2^-53 of the exact sum, however large its parts are. The fractions are exact.
+/// a + b rounded to an integer: within 1/2 + 2^-53 of the exact sum, however large its parts are. The fractions are
+/// exact.
 fn round_sum(a: f64, b: f64) -> i64 {
     let (whole_a, whole_b) = (a.round(), b.round());
     let rest = ((a - whole_a) + (b - whole_b)).round();

@@ -32,9 +32,9 @@ pub struct GradientPlan {
 impl GradientPlan {
     /// Noise of standard deviation `multiplier` times the sensitivity on every entry of the integer gradient.
     ///
-    /// The L2 sensitivity is that of [`Contribution::euclidean`], in lattice units, with the norm to which contributions are
-    /// scaled down in place of that of the rows where the schema has one; the noise is the exactly rounded
-    /// continuous Gaussian, so the exact Gaussian curve holds (M12).
+    /// The L2 sensitivity is that of [`Contribution::euclidean`], in lattice units, with the norm to which
+    /// contributions are scaled down in place of that of the rows where the schema has one; the noise is the exactly
+    /// rounded continuous Gaussian, so the exact Gaussian curve holds (M12).
     ///
     /// # Errors
     /// A sensitivity beyond 2^62, or noise that the exact sampler does not take.
@@ -48,8 +48,8 @@ impl GradientPlan {
         let row_norm = schema.lattice_gradient_norm().or(schema.lattice_row_norm());
         let features = schema.n_features() as u64;
         let exact = contribution.euclidean(features, row_norm, schema.lattice_intercept())?;
-        // In units of 2^shift the noise fits the sampler. Flooring to them moves the difference of two entries by less than
-        // 1: sqrt(p) more.
+        // In units of 2^shift the noise fits the sampler. Flooring to them moves the difference of two entries by less
+        // than 1: sqrt(p) more.
         let wanted = multiplier * exact as f64;
         let shift = (wanted.log2() - 38.0).ceil().max(0.0) as u32;
         let floored = sqrt_up(schema.n_columns() as f64) * f64::from(u8::from(shift > 0));
@@ -136,12 +136,12 @@ impl<'a> NoisyGradient<'a> {
         })
     }
 
-    /// Writes the noisy gradient of sum_i l(<theta, x_i>; y_i) in scaled units: spends the event, then draws. `theta` is
-    /// public, in scaled units, the intercept last.
+    /// Writes the noisy gradient of sum_i l(<theta, x_i>; y_i) in scaled units: spends the event, then draws. `theta`
+    /// is public, in scaled units, the intercept last.
     ///
     /// # Errors
-    /// [`Error::BudgetExceeded`] beyond the planned count, [`Error::InvalidArgument`] for a theta that is not finite or of
-    /// another length, [`Error::Randomness`].
+    /// [`Error::BudgetExceeded`] beyond the planned count, [`Error::InvalidArgument`] for a theta that is not finite or
+    /// of another length, [`Error::Randomness`].
     pub fn release(&mut self, theta: &[f64], out: &mut [f64]) -> Result<()> {
         let unit = self.set_direction(theta)?;
         self.budget.spend(&self.plan.event)?;
@@ -176,11 +176,11 @@ impl<'a> NoisyGradient<'a> {
         Ok(())
     }
 
-    /// Puts theta on a public lattice of at least 2^-16 of its largest entry, as fine as exact margins allow, and returns
-    /// the unit of a margin.
+    /// Puts theta on a public lattice of at least 2^-16 of its largest entry, as fine as exact margins allow, and
+    /// returns the unit of a margin.
     ///
-    /// No overflow: an entry is at most 2^30 and the sum of their sizes at most 2^46, so |margin| <= 2^60; sparse columns
-    /// add at most three such terms.
+    /// No overflow: an entry is at most 2^30 and the sum of their sizes at most 2^46, so |margin| <= 2^60; sparse
+    /// columns add at most three such terms.
     fn set_direction(&mut self, theta: &[f64]) -> Result<f64> {
         let p = self.data.n_columns();
         if theta.len() != p || !theta.iter().all(|t| t.is_finite()) {
@@ -212,7 +212,8 @@ mod tests {
     use crate::privacy::event::Adjacency;
     use crate::privacy::schema::{Bounds, Geometry, Target};
 
-    /// Where the noise is so large that entries are floored to a coarser lattice, the sensitivity pays sqrt(p) units for it.
+    /// Where the noise is so large that entries are floored to a coarser lattice, the sensitivity pays sqrt(p) units
+    /// for it.
     #[test]
     fn flooring_costs_the_root_of_the_columns() {
         let bounds = Bounds {

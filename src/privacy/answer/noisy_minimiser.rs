@@ -64,14 +64,15 @@ pub struct MinimiserFacts {
 
 /// How the minimiser of one strongly convex objective is released: sensitivity, noise and events, all before any data.
 ///
-/// **Output** (M7, mode A). The objectives of neighbours differ by at most c m L R2/n in gradient, c = 2 under replace-one
-/// and 1 under add-remove, and both are ridge-strongly convex: |theta* - theta*'|_2 <= c m L R2/(n ridge). What is released
-/// is within e of theta*, so D2 = c m L R2/(n ridge) + 2 e.
+/// **Output** (M7, mode A). The objectives of neighbours differ by at most c m L R2/n in gradient, c = 2 under
+/// replace-one and 1 under add-remove, and both are ridge-strongly convex: |theta* - theta*'|_2 <= c m L R2/(n ridge).
+/// What is released is within e of theta*, so D2 = c m L R2/(n ridge) + 2 e.
 ///
-/// **Objective** (M8). theta*(b) with b ~ N(0, s^2 I) costs an objective-perturbation event of L R2, s and ln(1 + kappa),
-/// kappa = beta R2^2/(n ridge). b is drawn as a multiple of a lattice so fine that replacing it by the continuous b moves
-/// theta* by at most e_b = h_b sqrt(p)/(2 n ridge); with the solver's e the released point is within e + e_b of theta*(b) of
-/// the continuous b, a function of a private release, so Gaussian noise of sensitivity 2 (e + e_b) covers the difference.
+/// **Objective** (M8). theta*(b) with b ~ N(0, s^2 I) costs an objective-perturbation event of L R2, s and
+/// ln(1 + kappa), kappa = beta R2^2/(n ridge). b is drawn as a multiple of a lattice so fine that replacing it by the
+/// continuous b moves theta* by at most e_b = h_b sqrt(p)/(2 n ridge); with the solver's e the released point is
+/// within e + e_b of theta*(b) of the continuous b, a function of a private release, so Gaussian noise of sensitivity 2
+/// (e + e_b) covers the difference.
 ///
 /// Either way the point is rounded to the lattice h: sqrt(p) lattice units more (M7).
 #[derive(Debug, Clone)]
@@ -107,11 +108,11 @@ enum TiltLaw {
 
 /// Lattice units per standard deviation of b.
 const TILT_UNITS: f64 = (1u64 << 39) as f64;
-/// Standard deviations sqrt(p) that the size of b may take. Larger ones have probability below exp(-63^2 p/2) < 1e-850, less
-/// than the last digit of any delta: [`MinimiserPlan::new`] calibrates to the float below delta.
+/// Standard deviations sqrt(p) that the size of b may take. Larger ones have probability below exp(-63^2 p/2) < 1e-850,
+/// less than the last digit of any delta: [`MinimiserPlan::new`] calibrates to the float below delta.
 const TILT_SIZES: f64 = 64.0;
-/// The same for Gamma noise: |b| > size (p + sqrt(2 p t) + t) has probability below exp(-t) (Boucheron, Lugosi & Massart 2013,
-/// section 2.4).
+/// The same for Gamma noise: |b| > size (p + sqrt(2 p t) + t) has probability below exp(-t) (Boucheron, Lugosi &
+/// Massart 2013, section 2.4).
 const GAMMA_TAIL: f64 = 2000.0;
 /// Probability with which Gamma noise may be farther off than its error bound.
 const GAMMA_FAILURE: f64 = 1e-30;
@@ -125,8 +126,8 @@ impl MinimiserPlan {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a ridge that is not positive, or so small that epsilon cannot be met whatever the
-    /// noise; [`Error::UnsoundMechanism`] for objective perturbation with several records per person, for which no bound is
-    /// proved.
+    /// noise; [`Error::UnsoundMechanism`] for objective perturbation with several records per person, for which no
+    /// bound is proved.
     pub fn new(
         perturbation: Perturbation,
         facts: MinimiserFacts,
@@ -147,8 +148,8 @@ impl MinimiserPlan {
         }
     }
 
-    /// Objective perturbation in one release with `companions`, events that the rest of it spends: all of them together meet
-    /// (epsilon, delta).
+    /// Objective perturbation in one release with `companions`, events that the rest of it spends: all of them together
+    /// meet (epsilon, delta).
     ///
     /// # Errors
     /// As [`MinimiserPlan::new`].
@@ -310,8 +311,8 @@ impl MinimiserPlan {
         entry / self.facts.n_samples as f64
     }
 
-    /// As [`MinimiserPlan::release`] with some of the features alone; `features` is public, at most as many as the plan was
-    /// made for, and there is no penalty.
+    /// As [`MinimiserPlan::release`] with some of the features alone; `features` is public, at most as many as the plan
+    /// was made for, and there is no penalty.
     ///
     /// # Errors
     /// More features than the plan has columns for; [`Error::Randomness`].
@@ -335,8 +336,8 @@ impl MinimiserPlan {
         this.release(&restricted, loss, None, source, watch)
     }
 
-    /// Draws b, minimises, adds the output noise, and spends the events before. `norm` is the catalogued norm of the penalty;
-    /// `watch` is called before every pass over the records and may stop the run.
+    /// Draws b, minimises, adds the output noise, and spends the events before. `norm` is the catalogued norm of the
+    /// penalty; `watch` is called before every pass over the records and may stop the run.
     ///
     /// # Errors
     /// An error of `watch`; [`Error::Randomness`]; before anything is spent, more records than
@@ -418,7 +419,8 @@ impl MinimiserPlan {
 }
 
 impl MinimiserFacts {
-    /// Under add-remove the true number of records is at most so many times n: a public fact, which the float error needs.
+    /// Under add-remove the true number of records is at most so many times n: a public fact, which the float error
+    /// needs.
     pub const MOST_RECORDS: usize = MOST_LOAD as usize;
 
     /// The number of records per n.

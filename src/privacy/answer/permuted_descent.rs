@@ -33,15 +33,15 @@ pub struct PermutedFacts {
     pub records_per_person: usize,
 }
 
-/// The last iterate of k passes of stochastic gradient descent, released with noise (Wu, Li, Kumar, Chaudhuri, Jha & Naughton
-/// 2017, Theorems 2 and 3; MECHANISMS M7, cousins).
+/// The last iterate of k passes of stochastic gradient descent, released with noise (Wu, Li, Kumar, Chaudhuri, Jha &
+/// Naughton 2017, Theorems 2 and 3; MECHANISMS M7, cousins).
 ///
-/// The permutation is drawn without looking at the data, so the record that neighbours differ in is used at the same k steps.
-/// **Convex**, eta <= 2/(beta R2^2): steps do not expand, and each of those k adds 2 eta L R2/b: 2 k eta L R2/b. **Strongly
-/// convex**, eta_t = min(1/beta_total, 1/(mu t)), beta_total = beta R2^2 + mu: a step contracts by 1 - eta_t mu, so what is
-/// added at step t is worth at most 2 L R2/(b mu T) at the end, T = k ceil(n/b): 2 k L R2/(b mu T) <= 2 L R2/(mu n). Batches
-/// are whole but for the last of a pass, which is divided by b too. m records: m times. Float errors of T steps on both sides
-/// are added. n is a true count: replace-one only.
+/// The permutation is drawn without looking at the data, so the record that neighbours differ in is used at the
+/// same k steps. **Convex**, eta <= 2/(beta R2^2): steps do not expand, and each of those k adds 2 eta L R2/b:
+/// 2 k eta L R2/b. **Strongly convex**, eta_t = min(1/beta_total, 1/(mu t)), beta_total = beta R2^2 + mu: a step
+/// contracts by 1 - eta_t mu, so what is added at step t is worth at most 2 L R2/(b mu T) at the end, T = k ceil(n/b):
+/// 2 k L R2/(b mu T) <= 2 L R2/(mu n). Batches are whole but for the last of a pass, which is divided
+/// by b too. m records: m times. Float errors of T steps on both sides are added. n is a true count: replace-one only.
 #[derive(Debug, Clone)]
 pub struct PermutedPlan {
     facts: PermutedFacts,
@@ -52,8 +52,8 @@ impl PermutedPlan {
     /// Calibrates the noise to (epsilon, delta).
     ///
     /// # Errors
-    /// [`Error::UnsoundMechanism`] under add-remove; [`Error::InvalidArgument`] for no passes, an empty batch, or a step that
-    /// may expand.
+    /// [`Error::UnsoundMechanism`] under add-remove; [`Error::InvalidArgument`] for no passes, an empty batch, or a
+    /// step that may expand.
     pub fn new(
         facts: PermutedFacts,
         noise: OutputNoise,

@@ -10,8 +10,9 @@ pub(super) fn accumulate(counts: &mut [i64]) {
 /// Writes the scores of thresholds, minimised by the exponential mechanism, for the quantile of rank k (Smith 2011):
 /// max(#{x < t} - k, k - #{x <= t}, 0), where x < t means up to the threshold below t and `up_to` holds #{x <= t}.
 ///
-/// 0 at a quantile, also where many values are equal: |#{x <= t} - k| would leave a choice among all the thresholds on one side of
-/// such a value. **Sensitivity**: a value more or less moves each count, and so their maximum, by at most 1; k is public.
+/// 0 at a quantile, also where many values are equal: |#{x <= t} - k| would leave a choice among all the thresholds on
+/// one side of such a value. **Sensitivity**: a value more or less moves each count, and so their maximum, by at most
+/// 1; k is public.
 pub(super) fn quantile_scores(up_to: &[i64], rank: i64, scores: &mut Vec<i64>) {
     let below = std::iter::once(&0).chain(up_to);
     let score = |(below, up_to): (&i64, &i64)| (below - rank).max(rank - up_to).max(0);
@@ -34,8 +35,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition; a value more or less moves every score by at most 1; the value of a rank scores 0, and
-        /// nothing else does where it is one of many equal ones.
+        /// Against the definition; a value more or less moves every score by at most 1; the value of a rank scores 0,
+        /// and nothing else does where it is one of many equal ones.
         #[test]
         fn scores_are_those_of_quantiles(mut values in prop::collection::vec(0..6usize, 2..30), rank in 1..30i64) {
             let all = scores(&values, rank);

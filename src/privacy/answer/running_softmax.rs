@@ -1,4 +1,5 @@
-//! A vertex per round, drawn by the softmax of a running sum of costs (Jain & Thakurta 2014, section 5.2; MECHANISMS M9).
+//! A vertex per round, drawn by the softmax of a running sum of costs (Jain & Thakurta 2014, section 5.2; MECHANISMS
+//! M9).
 
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +18,10 @@ const UNIT: i64 = 1 << 30;
 /// probability proportional to exp(-eta q_a/(2 D)), q the exact integer sum of all costs so far.
 ///
 /// **Neighbours**: the cost vector of one round is replaced by another (replace-one) or by zeros (add-remove; the round
-/// itself is public). **Sensitivity**: one summand changes, so q moves by at most D = 2 2^30, or 2^30, in every coordinate
-/// and round. **Privacy**: every draw is the exponential mechanism of M2, of bounded range eta, given everything released
-/// before; T rounds compose adaptively at a parameter fixed beforehand, also where costs answer to released weights. In
-/// JT's terms lambda = 2 D R/(2^30 eta): 4 R/eta, or 2 R/eta.
+/// itself is public). **Sensitivity**: one summand changes, so q moves by at most D = 2 2^30, or 2^30, in every
+/// coordinate and round. **Privacy**: every draw is the exponential mechanism of M2, of bounded range eta, given
+/// everything released before; T rounds compose adaptively at a parameter fixed beforehand, also where costs answer to
+/// released weights. In JT's terms lambda = 2 D R/(2^30 eta): 4 R/eta, or 2 R/eta.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunningPlan {
@@ -191,8 +192,9 @@ impl RunningSoftmax {
     /// Adds the costs of one round, clipped to the bound, and draws the vertex of the next.
     ///
     /// # Errors
-    /// [`Error::BudgetExceeded`] past the horizon; [`Error::InvalidData`] for a vector of another length or entries that
-    /// are not finite; both before anything is spent or changed. [`Error::Randomness`] after the round was counted.
+    /// [`Error::BudgetExceeded`] past the horizon; [`Error::InvalidData`] for a vector of another length or entries
+    /// that are not finite; both before anything is spent or changed. [`Error::Randomness`] after the round was
+    /// counted.
     pub fn update(&mut self, costs: &[f64]) -> Result<usize> {
         let state = &mut self.state;
         if state.round >= state.plan.horizon {
@@ -258,8 +260,8 @@ impl RunningSoftmax {
         serde_json::to_string(&self.state).unwrap_or_default()
     }
 
-    /// Goes on from a saved state, its rounds counted. Every copy that goes on spends the rounds that are left again; the
-    /// certificate of a copy counts its own.
+    /// Goes on from a saved state, its rounds counted. Every copy that goes on spends the rounds that are left again;
+    /// the certificate of a copy counts its own.
     ///
     /// # Errors
     /// Text that is not such a state, or one that no stream can reach.

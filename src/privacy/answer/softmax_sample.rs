@@ -76,33 +76,33 @@ pub fn stability(c: f64) -> f64 {
 
 /// What draws from the entropic minimiser cost, and how it is found, all before any data.
 ///
-/// G(theta) = sum_i l(<x_i, theta>; y_i) over n records with |x_i|_inf <= R; theta_hat minimises G + lambda sum theta ln
-/// theta over the simplex; a draw is a vertex e_a, a ~ theta_hat.
+/// G(theta) = sum_i l(<x_i, theta>; y_i) over n records with |x_i|_inf <= R; theta_hat minimises G + lambda sum theta
+/// ln theta over the simplex; a draw is a vertex e_a, a ~ theta_hat.
 ///
 /// **Neighbours**: replace-one (n is a true count); a person owns m records.
-/// **Sampled law**: P = softmax(-h q), exactly, for integers q and h = 2^-k: whatever the solver did, P is a point of the
-/// simplex with lambda ln P_a = -w q_a + constant, w = h lambda. Its KKT residual, half the range of grad G(P) - w q, is
-/// at most tau.
-/// **Bounded range** (Theorem 3 with our constant): ln P_a/P'_a has range at most eta = (2 M/lambda)(1 + phi(c)), M = 2 m L
-/// R + 2 tau, c = n Lg R^2/lambda.
+/// **Sampled law**: P = softmax(-h q), exactly, for integers q and h = 2^-k: whatever the solver did, P is a point of
+/// the simplex with lambda ln P_a = -w q_a + constant, w = h lambda. Its KKT residual, half the range of grad
+/// G(P) - w q, is at most tau.
+/// **Bounded range** (Theorem 3 with our constant): ln P_a/P'_a has range at most eta = (2 M/lambda)(1 + phi(c)), M = 2
+/// m L R + 2 tau, c = n Lg R^2/lambda.
 ///
 /// *Proof.* Let delta = P - P', u = |delta|_1, G_0 the loss of the common records, g = grad G_0(P') - grad G_0(P). The
 /// two KKT conditions give lambda (ln P_a - ln P'_a) = g_a + d_a + constant with |d|_inf <= 2 m L R + 2 tau = M: the
 /// gradients of m records at P, of as many others at P', two residuals. Times delta, with Pinsker twice: lambda u^2 <=
-/// lambda (KL(P, P') + KL(P', P)) <= -S + M u, where S = -<g, delta> = sum_i (l'(z'_i) - l'(z_i))(z'_i - z_i) >= 0. And S
-/// <= Lg sum (z'_i - z_i)^2 <= n Lg R^2 u^2 = c lambda u^2. As (l'(z') - l'(z))^2 <= Lg (l'(z') - l'(z))(z' - z),
-/// Cauchy-Schwarz gives |g|_inf <= R sqrt(n Lg S). So S <= min(M u - lambda u^2, c lambda u^2), which is greatest at u =
-/// M/(2 lambda) for c >= 1 (S = M^2/(4 lambda), |g| <= M sqrt(c)/2) and at u = M/(lambda (1 + c)) below (|g| <= M c/(1 +
-/// c)). Each side of the loss is within (|g| + M)/lambda of one constant. QED
+/// lambda (KL(P, P') + KL(P', P)) <= -S + M u, where S = -<g, delta> = sum_i (l'(z'_i) - l'(z_i))(z'_i - z_i) >= 0.
+/// And S <= Lg sum (z'_i - z_i)^2 <= n Lg R^2 u^2 = c lambda u^2. As (l'(z') - l'(z))^2 <= Lg (l'(z') - l'(z))(z' - z),
+/// Cauchy-Schwarz gives |g|_inf <= R sqrt(n Lg S). So S <= min(M u - lambda u^2, c lambda u^2), which is greatest
+/// at u = M/(2 lambda) for c >= 1 (S = M^2/(4 lambda), |g| <= M sqrt(c)/2) and at u = M/(lambda (1 + c)) below
+/// (|g| <= M c/(1 + c)). Each side of the loss is within (|g| + M)/lambda of one constant. QED
 ///
-/// The paper prints 1 + c/2 in place of 1 + phi(c). It is false for c < 1, where phi(c) > c/2, and larger than needed for
-/// c > 1.
+/// The paper prints 1 + c/2 in place of 1 + phi(c). It is false for c < 1, where phi(c) > c/2, and larger than needed
+/// for c > 1.
 ///
 /// **tau** is the sum of the computed residual (at most `tolerance`, checked or proved in `entropic_minimum`),
 /// the float error E of a computed gradient, and the rounding to the lattice: scores move by w/2 and 4u of their range,
-/// which moves grad G(P) by c times as much. In E, errors are per record: theta (see `softmax`) and its margins move l' by
-/// Lg R times their relative error, l' itself errs by 2^-45 L, and the sum over records adds (D + 4) u L R; twice, for
-/// second order.
+/// which moves grad G(P) by c times as much. In E, errors are per record: theta (see `softmax`) and its margins
+/// move l' by Lg R times their relative error, l' itself errs by 2^-45 L, and the sum over records adds (D + 4) u L R;
+/// twice, for second order.
 ///
 /// ```
 /// use dpsparse::privacy::answer::{SmoothLoss, SoftmaxPlan};
@@ -186,8 +186,8 @@ impl SoftmaxPlan {
     /// Draws at `regularisation` = lambda from n records, of which one person owns `records_per_person`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for bounds that are not symmetric, an intercept, a loss that does not go with the target,
-    /// or a regularisation for which no range is finite.
+    /// [`Error::InvalidArgument`] for bounds that are not symmetric, an intercept, a loss that does not go with the
+    /// target, or a regularisation for which no range is finite.
     pub fn new(
         schema: &Schema,
         n_samples: usize,

@@ -11,11 +11,11 @@ use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
 const PER_OCTAVE: usize = 4;
 const OCTAVES: usize = 7;
 
-/// How a quantile of the Euclidean norms of rows is released: by the exponential mechanism on a geometric grid (Smith 2011)
-/// below the largest norm that a public map allows.
+/// How a quantile of the Euclidean norms of rows is released: by the exponential mechanism on a geometric grid
+/// (Smith 2011) below the largest norm that a public map allows.
 ///
-/// Scores are those of `quantile_scores`, k = round(q n) is public. A record moves #{i: |x_i| <= t} by at most 1: sensitivity m
-/// for m records a person. One bounded-range event.
+/// Scores are those of `quantile_scores`, k = round(q n) is public. A record moves #{i: |x_i| <= t} by at most 1:
+/// sensitivity m for m records a person. One bounded-range event.
 #[derive(Debug, Clone)]
 pub struct NormPlan {
     epsilon0: f64,

@@ -42,8 +42,8 @@ pub fn renyi(epsilon: f64, order: f64) -> f64 {
 ///
 /// Proof: with the curve above, R(a) = epsilon times the mean of tanh over [epsilon/2, (a - 1/2) epsilon],
 /// since tanh is the derivative of ln cosh and the interval has length (a-1) epsilon. tanh is concave on
-/// [0, inf), so the mean is at most tanh at the middle, tanh(a epsilon/2), which is at most a tanh(epsilon/2) by concavity and tanh 0 = 0. Equality as a -> 1. (Bun & Steinke 2016,
-/// proposition 1.4, has epsilon^2/2.)
+/// [0, inf), so the mean is at most tanh at the middle, tanh(a epsilon/2), which is at most a tanh(epsilon/2) by
+/// concavity and tanh 0 = 0. Equality as a -> 1. (Bun & Steinke 2016, proposition 1.4, has epsilon^2/2.)
 ///
 /// ```
 /// use dpsparse::privacy::event::randomised_response;

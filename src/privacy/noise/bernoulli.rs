@@ -9,7 +9,8 @@ use crate::numeric::enclosure::{Interval, PROBABILITY_BITS};
 /// in units of 2^-bits, narrower and narrower.
 ///
 /// The bits drawn so far say U in
-/// [u, u + 1) 2^-bits. If u + 1 <= lo then U < p, if u >= hi then U >= p; otherwise more bits and a narrower enclosure are taken. The answer is that of a comparison of the full real U with p, hence exact.
+/// [u, u + 1) 2^-bits. If u + 1 <= lo then U < p, if u >= hi then U >= p; otherwise more bits and a narrower enclosure
+/// are taken. The answer is that of a comparison of the full real U with p, hence exact.
 pub fn bernoulli(
     source: &mut Source,
     fast: Interval,

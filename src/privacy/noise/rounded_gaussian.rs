@@ -30,8 +30,8 @@ pub(super) static HALF_NORMAL: LazyLock<Strips> = LazyLock::new(|| {
 ///
 /// A real X = sigma Z is drawn, Z = +-T from `strips` with T known to 68 binary digits, more only on demand (after
 /// Karney 2016). X lies between two numbers whose rounded values are computed in integers; where they differ, further
-/// digits of T are drawn until they agree. So the value is that of the full real X rounded, and its law is exact. A tie,
-/// X + 1/2 an integer, has probability zero.
+/// digits of T are drawn until they agree. So the value is that of the full real X rounded, and its law is exact. A
+/// tie, X + 1/2 an integer, has probability zero.
 ///
 /// ```
 /// use dpsparse::privacy::noise::{integer_law::IntegerLaw, rounded_gaussian::RoundedGaussian, source::Source};

@@ -28,8 +28,8 @@ static EXPONENTIAL: LazyLock<Strips> = LazyLock::new(|| {
 
 /// A sampler in dimension p: radius Gamma(p, scale), uniform direction (MECHANISMS M7, M8).
 ///
-/// **What is exact.** The vector b = scale R g/|g|, R a sum of p exponential and g a vector of p normal variables, all of
-/// them drawn exactly in the reals (`strips`), has exactly the density above. **What is not:** the floats returned,
+/// **What is exact.** The vector b = scale R g/|g|, R a sum of p exponential and g a vector of p normal variables, all
+/// of them drawn exactly in the reals (`strips`), has exactly the density above. **What is not:** the floats returned,
 /// b', differ from b, by no more than [`SphericalGamma::error`] but with the stated probability. A mechanism must pay
 /// for that distance (M8: e_b and delta_b); b' itself is no private noise, since floats of neighbours have different
 /// supports.
@@ -85,13 +85,13 @@ impl SphericalGamma {
 
     /// An upper bound of |b' - b|_2 that holds with probability 1 - `delta` at least: e_b and delta_b of M8.
     ///
-    /// Write u = 2^-53, a = 2^-131. A float variable has relative error 3u and absolute error a (`Draw::float`). Relative
-    /// errors, to first order: radius (p + 3)u; |g| half of (p + 7)u; coordinate 3u; quotient and two products 3u; in
-    /// all (3p/2 + 13)u, and (2p + 32)u with the higher orders, as p u <= 2^-21. Absolute errors move the radius by p a,
-    /// the direction by at most 2 sqrt(p) a/|g|; doubled for the higher orders. So
+    /// Write u = 2^-53, a = 2^-131. A float variable has relative error 3u and absolute error a (`Draw::float`).
+    /// Relative errors, to first order: radius (p + 3)u; |g| half of (p + 7)u; coordinate 3u; quotient and two products
+    /// 3u; in all (3p/2 + 13)u, and (2p + 32)u with the higher orders, as p u <= 2^-21. Absolute errors move the radius
+    /// by p a, the direction by at most 2 sqrt(p) a/|g|; doubled for the higher orders. So
     /// |b' - b| <= scale (R ((2p + 32)u + 4 sqrt(p) a/|g|) + 2 p a). With t = ln(2/delta), R > p + sqrt(2 p t) + t has
-    /// probability at most delta/2 (Boucheron, Lugosi & Massart 2013, section 2.4), and so has |g| < (delta/2)^(1/p), as
-    /// the |g_i| are independent and their densities below 1.
+    /// probability at most delta/2 (Boucheron, Lugosi & Massart 2013, section 2.4), and so has |g| < (delta/2)^(1/p),
+    /// as the |g_i| are independent and their densities below 1.
     ///
     /// # Errors
     /// `delta` outside [1e-30, 1).

@@ -1,9 +1,9 @@
 //! Exact draws from the decreasing laws exp(-rate * t) and exp(-rate * t^2), t >= 0, on integers or reals.
 //!
 //! Rejection from a histogram (von Neumann; Karney 2016 draws the Gaussian like this with strips as wide as sigma and
-//! lazily drawn digits). Strip i < n covers t in [i w, (i + 1) w), w a power of two; its height is an upper bound of the
-//! density at i w. Beyond n w stands the tail, in blocks of 32 w: block j has height H 2^-j, H an upper bound of the
-//! density at n w. A point uniform below this histogram is kept if it lies below the density.
+//! lazily drawn digits). Strip i < n covers t in [i w, (i + 1) w), w a power of two; its height is an upper bound of
+//! the density at i w. Beyond n w stands the tail, in blocks of 32 w: block j has height H 2^-j, H an upper bound of
+//! the density at n w. A point uniform below this histogram is kept if it lies below the density.
 //!
 //! **Exact.** A point kept is uniform below the density, so its t has the law, if the histogram covers the density and
 //! the point is uniform below the histogram.

@@ -35,12 +35,12 @@ pub struct Summand {
 /// proportional to exp(eta_g <v, k>), eta_g = epsilon0_g/2 near eta w_g, exactly and apart from the others.
 ///
 /// **Cost.** A choice whose scores move by at most b between neighbours has a privacy loss of range 2 eta_g b, which is
-/// (2 eta_g b)^2/8 = (eta_g^2/2) b^2 zCDP (Cesar & Rogers 2021), and zCDP adds over independent choices. With k - k' = d:
-/// a cross moves by b = |d_g|_inf, b^2 <= sum_{j in g} d_j^2; a segment by b = |d_i - d_j|, b^2 <= 2 (d_i^2 + d_j^2), up to four
-/// times what a cross over its two ends would cost; signed k-subsets are (eta_g^2/2) sum_{j in g} d_j^2 zCDP by their variance
-/// (`signed_subset`). In all
-///   rho <= (1/2) sum_j d_j^2 load_j <= (1/2) |d|_2^2 max_j load_j, load_j = sum of eta_g^2 (crosses and subsets at j) +
-///   2 eta_g^2 (segments at j).
+/// (2 eta_g b)^2/8 = (eta_g^2/2) b^2 zCDP (Cesar & Rogers 2021), and zCDP adds over independent choices.
+/// With k - k' = d: a cross moves by b = |d_g|_inf, b^2 <= sum_{j in g} d_j^2; a segment by b = |d_i - d_j|, b^2 <= 2
+/// (d_i^2 + d_j^2), up to four times what a cross over its two ends would cost; signed k-subsets are (eta_g^2/2)
+/// sum_{j in g} d_j^2 zCDP by their variance (`signed_subset`). In all
+///   rho <= (1/2) sum_j d_j^2 load_j <= (1/2) |d|_2^2 max_j load_j, load_j = sum of eta_g^2 (crosses and subsets
+///   at j) + 2 eta_g^2 (segments at j).
 #[derive(Debug, Clone)]
 pub struct MinkowskiSelection {
     summands: Vec<(Summand, InverseTemperature)>,
@@ -50,19 +50,19 @@ pub struct MinkowskiSelection {
 
 /// Largest size of a score.
 pub const LARGEST_SCORE: i64 = 1 << 50;
-/// Largest eta_g a summand may have per unit of a score, and factor that keeps roundings below a wanted rho. That of subsets
-/// keeps their sampler fast.
+/// Largest eta_g a summand may have per unit of a score, and factor that keeps roundings below a wanted rho. That of
+/// subsets keeps their sampler fast.
 const LARGEST: f64 = 512.0;
 const LARGEST_OF_SUBSETS: f64 = 1.0;
 const SHAVE: f64 = 1.0 - 1e-12;
 
 impl MinkowskiSelection {
-    /// The selection of cost at most `rho` for score vectors on `n_features` that differ by at most `sensitivity` in L2 between
-    /// neighbours.
+    /// The selection of cost at most `rho` for score vectors on `n_features` that differ by at most `sensitivity` in L2
+    /// between neighbours.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for summands with weights that are not positive and finite, an empty or repeated list of
-    /// features, a feature out of range, no summand at all, or noise beyond what the exact sampler takes.
+    /// [`Error::InvalidArgument`] for summands with weights that are not positive and finite, an empty or repeated list
+    /// of features, a feature out of range, no summand at all, or noise beyond what the exact sampler takes.
     pub fn new(
         summands: Vec<Summand>,
         n_features: usize,

@@ -1,14 +1,16 @@
 //! One signed subset of k features: a vertex of {s: |s|_inf <= 1, |s|_1 <= k} (MECHANISMS M5).
 //!
-//! **Cost.** P_u(v), proportional to exp(<v, u>) over signed k-subsets v, is an exponential family with log-partition A: along
-//! u' + t (u - u') the function t -> A has the second derivative Var <v, d>, d = u - u', and
-//! D_a(P_u | P_u') = (A(a) - a A(1) - (1 - a) A(0))/(a - 1) <= (a/2) sup Var <v, d> (the remainder of linear interpolation). Given
-//! the subset S the signs are independent with means m_j = tanh(u_j), and S has product weights at a fixed size, so that
-//! membership is negatively correlated (Borcea, Branden & Liggett 2009): the covariance of the indicators has non-positive
-//! entries off the diagonal and rows that sum to 0, a graph Laplacian, below twice its diagonal. With q_j = P(j in S),
-//!   Var <v, d> <= sum_j d_j^2 (q_j (1 - m_j^2) + 2 q_j (1 - q_j) m_j^2) = sum_j d_j^2 q_j (1 + m_j^2 (1 - 2 q_j)) <= |d|_2^2,
-//! as q (1 + |1 - 2q|) <= 1 for q <= 1/2 and q <= 1 beyond. So scores that move by d cost (eta^2/2)|d|_2^2 zCDP. k draws of one
-//! feature without replacement would be another law, at k times the cost of the first.
+//! **Cost.** P_u(v), proportional to exp(<v, u>) over signed k-subsets v, is an exponential family with log-partition
+//! A: along u' + t (u - u') the function t -> A has the second derivative Var <v, d>, d = u - u', and
+//! D_a(P_u | P_u') = (A(a) - a A(1) - (1 - a) A(0))/(a - 1) <= (a/2) sup Var <v, d> (the remainder of linear
+//! interpolation). Given the subset S the signs are independent with means m_j = tanh(u_j), and S has product weights
+//! at a fixed size, so that membership is negatively correlated (Borcea, Branden & Liggett 2009): the covariance of the
+//! indicators has non-positive entries off the diagonal and rows that sum to 0, a graph Laplacian, below twice its
+//! diagonal. With q_j = P(j in S),
+//!   Var <v, d> <= sum_j d_j^2 (q_j (1 - m_j^2) + 2 q_j (1 - q_j) m_j^2)
+//!     = sum_j d_j^2 q_j (1 + m_j^2 (1 - 2 q_j)) <= |d|_2^2,
+//! as q (1 + |1 - 2q|) <= 1 for q <= 1/2 and q <= 1 beyond. So scores that move by d cost (eta^2/2)|d|_2^2
+//! zCDP. k draws of one feature without replacement would be another law, at k times the cost of the first.
 
 use super::inverse_temperature::InverseTemperature;
 use crate::numeric::enclosure::{Interval, exp2_neg};
@@ -26,9 +28,9 @@ const NEAR: f64 = 0.1;
 /// `temperature` is eta per 2^-[`FINE`] of a score, 0 < size < number of features, and scores stay below 2^51 in size.
 ///
 /// Every feature takes one of the states 0, +1 and -1 on its own, with weights 1, exp(-eta (threshold - k_j)) and
-/// exp(-eta (threshold + k_j)), until `size` of them are not 0. Under that condition the threshold is a common factor and drops
-/// out: the law is exact whatever it is. It is chosen for an expected number near `size`, by floats, so that about
-/// sqrt(2 pi size) rounds do.
+/// exp(-eta (threshold + k_j)), until `size` of them are not 0. Under that condition the threshold is a common factor
+/// and drops out: the law is exact whatever it is. It is chosen for an expected number near `size`, by floats, so that
+/// about sqrt(2 pi size) rounds do.
 pub(super) fn draw_subset(
     features: &[u32],
     size: usize,
@@ -61,10 +63,11 @@ pub(super) fn draw_subset(
     }
 }
 
-/// A threshold, in fine units, near which `size` states are expected not to be 0: between sizes of scores, so below 2^62.
+/// A threshold, in fine units, near which `size` states are expected not to be 0: between sizes of scores, so below
+/// 2^62.
 ///
-/// Around the size-th largest |k|, the state of a feature is 0 with odds exp(b)/(2 cosh) for a threshold b/eta above; at b =
-/// ln(4m) fewer than `size` are expected, at -ln(4m) all that are as large but a few hundredths.
+/// Around the size-th largest |k|, the state of a feature is 0 with odds exp(b)/(2 cosh) for a threshold b/eta above;
+/// at b = ln(4m) fewer than `size` are expected, at -ln(4m) all that are as large but a few hundredths.
 fn threshold(scores: &[i64], size: usize, eta_fine: f64) -> i64 {
     let eta = eta_fine * f64::from(1u32 << FINE);
     let mut sizes: Vec<u64> = scores.iter().map(|score| score.unsigned_abs()).collect();

@@ -58,8 +58,8 @@ fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
     largest + logs.map(|log| (log - largest).exp()).sum::<f64>().ln()
 }
 
-/// The law of the whole by its definition: P(v_1, ..., v_G) proportional to exp(sum_g eta_g <v_g, k>), in the order of the
-/// product set: ln P, with the vertex sum_g w_g v_g of each.
+/// The law of the whole by its definition: P(v_1, ..., v_G) proportional to exp(sum_g eta_g <v_g, k>), in the order of
+/// the product set: ln P, with the vertex sum_g w_g v_g of each.
 fn law(summands: &[Summand], etas: &[f64], scores: &[f64]) -> Vec<(f64, Vec<f64>)> {
     let mut law = vec![(0.0, vec![0.0; scores.len()])];
     for (summand, eta) in summands.iter().zip(etas) {
@@ -101,8 +101,8 @@ fn etas(summands: &[Summand], n_features: usize, sensitivity: f64, rho: f64) -> 
     summands.iter().map(|s| eta * s.weight).collect()
 }
 
-/// Small sums: disjoint and overlapping groups, nested ones, a chain, a triangle, a mixture, signed pairs of features alone and
-/// as a part of sorted l1.
+/// Small sums: disjoint and overlapping groups, nested ones, a chain, a triangle, a mixture, signed pairs of features
+/// alone and as a part of sorted l1.
 fn cases() -> Vec<Vec<Summand>> {
     vec![
         vec![cross(1.0, &[0]), cross(1.0, &[1]), cross(1.0, &[2])],
@@ -184,7 +184,8 @@ fn neighbours_stay_within_rho() {
 }
 
 /// A chain of three vertices at the cost that a cover over its edges would have: a pair of neighbours breaks it. Along
-/// d = (1, -2, 1) the two segments move by 3/sqrt(6) each, 1.5 in squares, and the cover's load is 2 (2 (2/sqrt 6)^2 = 4/3).
+/// d = (1, -2, 1) the two segments move by 3/sqrt(6) each, 1.5 in squares, and the cover's load is 2
+/// (2 (2/sqrt 6)^2 = 4/3).
 #[test]
 fn a_cut_is_no_cover() {
     let chain = [segment(1.0, 0, 1), segment(1.0, 1, 2)];
@@ -208,8 +209,8 @@ fn a_cut_is_no_cover() {
     assert!((ratio - 4.0).abs() < 0.01, "{ratio}");
 }
 
-/// Signed k-subsets at the cost of a cross, |d|_inf^2: k times too little along d = (1, ..., 1). At what is charged, |d|_2^2, no
-/// direction costs more, whatever the scores (MECHANISMS M5).
+/// Signed k-subsets at the cost of a cross, |d|_inf^2: k times too little along d = (1, ..., 1). At what is
+/// charged, |d|_2^2, no direction costs more, whatever the scores (MECHANISMS M5).
 #[test]
 fn subsets_are_no_cross() {
     let p = 5;
