@@ -16,6 +16,9 @@ pub struct Release {
     pub coefficients: Vec<f64>,
     /// Intercept, in the user's units.
     pub intercept: f64,
+    /// Released ranges in the user's units, one per feature, that features are clipped to before the coefficients
+    /// apply, in the fit and in predictions alike; None where the model is linear everywhere.
+    pub feature_ranges: Option<Bounds>,
     /// Iterations made (public: fixed by the plan).
     pub n_iter: usize,
     /// What the release cost.
@@ -50,10 +53,13 @@ pub fn run(
         ));
     }
     let (coefficients, intercept) = problem.schema.to_user_units(&outcome.scaled);
+    let ranges = outcome.feature_ranges;
+    let feature_ranges = ranges.map(|ranges| problem.schema.ranges_to_user_units(&ranges));
     let certificate = Certificate::new(plan, outcome.events, outcome.secure);
     Ok(Release {
         coefficients,
         intercept,
+        feature_ranges,
         n_iter: plan.n_iter(),
         certificate,
     })
@@ -204,8 +210,8 @@ impl Certificate {
         }
     }
 
-    /// The certificate of a release that was made from several others, about the same people, and from answers that spent
-    /// `events`: their costs are added up. What the parts assume is assumed here, once.
+    /// The certificate of a release that was made from several others, about the same people, and from answers that
+    /// spent `events`: their costs are added up. What the parts assume is assumed here, once.
     ///
     /// # Errors
     /// No parts; parts of different neighbours or units; events that do not compose.

@@ -52,7 +52,7 @@ from reference.statistics import LEVEL, p_value
 UNIT = 2**16  # a loss of 1
 GRID = {"radius": [1.0, 10.0]}
 # Margins of three public models at four records; the labels decide the errors.
-MODELS = [(np.array([1.0, 0.0]), 0.0), (np.array([0.0, -1.0]), 0.25), (np.array([0.0, 0.0]), 1.0)]
+MODELS = [(np.array(c), d, None) for c, d in (([1.0, 0.0], 0.0), ([0.0, -1.0], 0.25), ([0.0, 0.0], 1.0))]
 RECORDS = [(x, y, label) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for label in (-1.0, 1.0)]
 
 
@@ -74,7 +74,7 @@ def law(scores, epsilon, adjacency, people=1):
 
 
 def errors(records):
-    return np.array([sum((a * c[0] + b * c[1] + d > 0) != (y > 0) for a, b, y in records) for c, d in MODELS])
+    return np.array([sum((a * c[0] + b * c[1] + d > 0) != (y > 0) for a, b, y in records) for c, d, _ in MODELS])
 
 
 # --- the choice ---
@@ -90,7 +90,7 @@ def test_scores_of_regressors_are_clamped_squares():
     rng = np.random.default_rng(0)
     records = [tuple(record) for record in np.column_stack([rng.integers(-4, 5, (50, 2)) / 4, rng.uniform(-9, 9, 50)])]
     scores = held_out(records, y_bounds=(-2.0, 6.0)).non_private_scores(MODELS)
-    for score, (c, d) in zip(scores, MODELS, strict=True):
+    for score, (c, d, _) in zip(scores, MODELS, strict=True):
         residuals = [(a * c[0] + b * c[1] + d - np.clip(y, -2, 6)) / 4 for a, b, y in records]
         assert score / UNIT == pytest.approx(sum(min(r * r, 1) for r in residuals), abs=50 * (2**-16 + 1e-3))
 

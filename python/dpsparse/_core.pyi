@@ -356,7 +356,7 @@ def fit_private(
     *,
     seed: int | None,
     progress: Callable[[int, int], object] | None,
-) -> tuple[NDArray[np.float64], float, int, Certificate]: ...
+) -> tuple[NDArray[np.float64], float, int, Certificate, NDArray[np.float64] | None]: ...
 
 @final
 class HeldOut:
@@ -371,14 +371,16 @@ class HeldOut:
     ) -> Self: ...
     def choose(
         self,
-        models: list[tuple[NDArray[np.float64], float]],
+        models: list[tuple[NDArray[np.float64], float, NDArray[np.float64] | None]],
         *,
         epsilon: float,
         adjacency: str,
         records_per_person: int,
         seed: int | None,
     ) -> int: ...
-    def non_private_scores(self, models: list[tuple[NDArray[np.float64], float]]) -> NDArray[np.int64]: ...
+    def non_private_scores(
+        self, models: list[tuple[NDArray[np.float64], float, NDArray[np.float64] | None]]
+    ) -> NDArray[np.int64]: ...
 
 def check_storage(plan: Plan, x: Any, y: NDArray[np.float64]) -> None: ...
 def compose_certificates(

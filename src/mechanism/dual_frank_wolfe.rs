@@ -332,6 +332,7 @@ impl Plan for DualFrankWolfePlan {
             scaled,
             events,
             secure,
+            feature_ranges: None,
         })
     }
 }

@@ -390,6 +390,7 @@ impl Plan for FrankWolfePlan {
             scaled,
             events,
             secure,
+            feature_ranges: None,
         })
     }
 }

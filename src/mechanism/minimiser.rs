@@ -252,6 +252,7 @@ impl Plan for Minimisation {
             scaled,
             events: self.plan.events().to_vec(),
             secure: source.is_secure(),
+            feature_ranges: None,
         })
     }
 }

@@ -117,4 +117,7 @@ pub struct Outcome {
     pub events: Vec<(Event, u64)>,
     /// Whether all randomness came from the operating system.
     pub secure: bool,
+    /// Released ranges in scaled units, one per feature, to which features are clipped before the coefficients apply;
+    /// None: the model is linear everywhere.
+    pub feature_ranges: Option<Vec<(f64, f64)>>,
 }

@@ -205,6 +205,7 @@ impl Plan for NoisyFrankWolfePlan {
             scaled: theta,
             events,
             secure,
+            feature_ranges: None,
         })
     }
 }

@@ -199,6 +199,7 @@ impl Plan for NoisyProximalGradientPlan {
             scaled: mean,
             events,
             secure,
+            feature_ranges: None,
         })
     }
 }

@@ -272,6 +272,7 @@ impl Plan for EarlyStopping {
             scaled,
             events: self.descent.events().to_vec(),
             secure: source.is_secure(),
+            feature_ranges: None,
         })
     }
 }

@@ -274,6 +274,7 @@ impl Plan for SelectRefitPlan {
             scaled,
             events: self.events(),
             secure: source.is_secure(),
+            feature_ranges: None,
         })
     }
 }

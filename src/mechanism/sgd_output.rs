@@ -181,6 +181,7 @@ impl Plan for SgdOutputPlan {
             scaled,
             events: self.descent.events().to_vec(),
             secure: source.is_secure(),
+            feature_ranges: None,
         })
     }
 }

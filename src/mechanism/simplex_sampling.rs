@@ -333,6 +333,7 @@ impl Plan for SimplexSamplingPlan {
             scaled,
             events,
             secure,
+            feature_ranges: None,
         })
     }
 }

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
-use super::lines::Lines;
 use super::row_norm::RowNorm;
 use super::schema::Schema;
 use crate::error::Result;
@@ -148,11 +147,7 @@ impl FeatureMap {
                     .for_each(|(out, (&j, &x))| {
                         *out = self.lattice_value(i64::from(x), j as usize);
                     });
-                let mut rows = Lines {
-                    starts: rows.starts.clone(),
-                    indices: rows.indices.clone(),
-                    values,
-                };
+                let mut rows = rows.with_values(values);
                 if let Some(norm) = RowNorm::of(schema) {
                     norm.shorten_rows(&mut rows)?;
                 }
@@ -171,16 +166,49 @@ impl FeatureMap {
         })
     }
 
+    /// For each feature the values within its bounds, in scaled units of the records' schema `from`, that the map does
+    /// not clip: what lies outside has the image of the nearer end. There are some. None where the map clips nothing.
+    ///
+    /// With features clipped to these ranges first, coefficients that are [undone](FeatureMap::undo) score a record as
+    /// the ones for its image do.
+    pub fn ranges(&self, from: &Schema) -> Option<Vec<(f64, f64)>> {
+        if self.limit.is_infinite() {
+            return None;
+        }
+        // Images end at -1 and 1 too.
+        let limit = self.limit.min(self.norm);
+        let range = |(j, (&factor, &shift)): (usize, (&f64, &f64))| {
+            let (low, high) = from.scaled_bounds(j);
+            if factor == 0.0 || low == high {
+                return (low, high);
+            }
+            let (one, other) = ((-limit - shift) / factor, (limit - shift) / factor);
+            let (least, most) = (one.min(other), one.max(other));
+            debug_assert!(
+                least <= high && low <= most,
+                "ranges are released within the bounds"
+            );
+            (low.clamp(least, most), high.clamp(least, most))
+        };
+        let constants = self.factor.iter().zip(&self.shift);
+        Some(constants.enumerate().map(range).collect())
+    }
+
     /// Turns coefficients for the images, of schema `from`, into those for the records themselves, of schema `to`.
     ///
-    /// Clipping aside, sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x; the constant part joins
-    /// the intercept. Without an intercept shifts must be 0.
+    /// Clipping aside ([`FeatureMap::ranges`]), sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x;
+    /// the constant part joins the intercept. Without an intercept shifts must be 0.
     pub fn undo(&self, theta: &mut [f64], from: &Schema, to: &Schema) {
         let (features, intercept) = theta.split_at_mut(self.factor.len());
         let mut constant = 0.0;
-        for ((theta, factor), shift) in features.iter_mut().zip(&self.factor).zip(&self.shift) {
+        for (j, theta) in features.iter_mut().enumerate() {
+            let shift = match to.scaled_bounds(j) {
+                // No range can clip a constant feature: its coefficient in the user's units is 0.
+                (0.0, 0.0) => self.shift[j].clamp(-self.limit, self.limit),
+                _ => self.shift[j],
+            };
             constant += *theta * shift / self.norm;
-            *theta *= factor / self.norm;
+            *theta *= self.factor[j] / self.norm;
         }
         if let [intercept] = intercept {
             let constant = constant + *intercept * from.intercept_value();
@@ -238,6 +266,57 @@ mod tests {
                 short.fill_row(i, &mut mapped);
                 prop_assert!(dot(&mapped[..4], &mapped[..4]).sqrt() <= 0.05);
             }
+        }
+
+        /// Where the map clips, undone coefficients score a record that is clipped to the map's ranges, in the user's
+        /// units, as the ones for its image do, up to the lattice; public bounds may be narrow, far from zero or equal.
+        #[test]
+        fn ranges_are_what_images_clip(
+            x in prop::collection::vec(0.0..1.0f64, 12),
+            bounds in prop::collection::vec((-50.0..50.0f64, prop_oneof![Just(0.0), 1e-6..1.0f64, 1.0..80.0f64]), 4),
+            factor in prop::collection::vec(prop_oneof![-30.0..-0.1f64, 0.1..30.0f64], 4),
+            middle in prop::collection::vec(0.0..=1.0f64, 4),
+            theta in prop::collection::vec(-2.0..2.0f64, 5),
+            centred: bool,
+        ) {
+            let bounds = Bounds {
+                lower: bounds.iter().map(|&(low, _)| low).collect(),
+                upper: bounds.iter().map(|&(low, width)| low + width).collect(),
+            };
+            let geometry = if centred { Geometry::Centred } else { Geometry::Uncentred };
+            let to = Schema::new(4, bounds.clone(), geometry, Target::Classes, true, None).unwrap();
+            let from = schema(4, 0.3, None);
+            let inside = |(i, j): (usize, usize)| {
+                let (low, high) = bounds.of(j);
+                (low + (high - low) * x[4 * i + j]).min(high)
+            };
+            let x = Array2::from_shape_fn((3, 4), inside);
+            let data = BoundedData::from_dense(x.view(), &[1.0; 3], to.clone()).unwrap();
+            // Steeper maps magnify the lattice's rounding.
+            let tolerance = 1e-3 * factor.iter().fold(1.0f64, |m, f| m.max(f.abs()));
+            let shift = (0..4).map(|j| match to.scaled_bounds(j) {
+                (0.0, 0.0) => 3.0 * middle[j], // any, clipped or not
+                (low, high) => -factor[j] * (low + (high - low) * middle[j]),
+            });
+            let map = FeatureMap::new(factor.clone(), shift.collect(), 1.0);
+            let image = map.apply(&data, &from).unwrap();
+            let mut undone = theta.clone();
+            map.undo(&mut undone, &from, &to);
+            let (coefficients, intercept) = to.to_user_units(&undone);
+            let ranges = to.ranges_to_user_units(&map.ranges(&to).unwrap());
+            for j in 0..4 {
+                let ((low, high), (lower, upper)) = (ranges.of(j), bounds.of(j));
+                prop_assert!(lower <= low && low <= high && high <= upper);
+            }
+            let mut mapped = vec![0.0; 5];
+            for i in 0..3 {
+                let clipped = (0..4).map(|j| x[(i, j)].clamp(ranges.lower[j], ranges.upper[j]));
+                let score = clipped.zip(&coefficients).map(|(x, c)| x * c).sum::<f64>() + intercept;
+                image.fill_row(i, &mut mapped);
+                let expected = mapped.iter().zip(&theta).map(|(a, b)| a * b).sum::<f64>();
+                prop_assert!((score - expected).abs() < tolerance, "{} {}", score, expected);
+            }
+            prop_assert!(FeatureMap::linear(vec![1.0; 4]).ranges(&to).is_none());
         }
 
         /// What a record adds to a gradient, weighted, is no longer than the schema says, intercept included, in every

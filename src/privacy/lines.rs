@@ -16,6 +16,16 @@ impl Lines {
         self.starts.len() - 1
     }
 
+    /// The same pattern with other values, one per stored entry.
+    pub(in crate::privacy) fn with_values(&self, values: Vec<i16>) -> Lines {
+        debug_assert_eq!(values.len(), self.values.len());
+        Lines {
+            starts: self.starts.clone(),
+            indices: self.indices.clone(),
+            values,
+        }
+    }
+
     /// Stored entries of line `k`.
     pub(in crate::privacy) fn stored(&self, k: usize) -> usize {
         self.starts[k + 1] - self.starts[k]

@@ -32,6 +32,7 @@ mod curator;
 mod dense_records;
 mod derivative_lattice;
 pub mod event;
+mod feature_clip;
 mod feature_map;
 mod fine_gradient;
 mod float_products;

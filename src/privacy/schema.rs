@@ -382,6 +382,33 @@ impl Schema {
         (coefficients, intercept)
     }
 
+    /// Lowest and highest value of feature `j` in any record, in scaled units.
+    pub(super) fn scaled_bounds(&self, j: usize) -> (f64, f64) {
+        let unit = f64::from(MAX_FEATURE);
+        (self.low[j] / unit, self.high[j] / unit)
+    }
+
+    /// Ranges of values of the features in the user's units from those in scaled units, each with its lower end first.
+    /// Ends at or beyond the public bounds become the bounds themselves, and a constant feature keeps its bounds.
+    pub fn ranges_to_user_units(&self, scaled: &[(f64, f64)]) -> Bounds {
+        let unit = f64::from(MAX_FEATURE);
+        // Rounding keeps the order: every step is monotone.
+        let end = |j: usize, value: f64| {
+            let ((low, high), (lower, upper)) = (self.scaled_bounds(j), self.bounds.of(j));
+            match value {
+                value if value <= low => lower,
+                value if value >= high => upper,
+                value => ((value * unit - self.offset[j]) / self.scale[j]).clamp(lower, upper),
+            }
+        };
+        let range = |(j, &(low, high)): (usize, &(f64, f64))| match self.scale[j] {
+            0.0 => self.bounds.of(j),
+            _ => (end(j, low), end(j, high)),
+        };
+        let (lower, upper) = scaled.iter().enumerate().map(range).unzip();
+        Bounds { lower, upper }
+    }
+
     /// The inverse of [`Schema::to_user_units`] on features that are not constant; there is an intercept.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::certificate::{PyCertificate, events_to_python};
@@ -98,8 +99,8 @@ impl PyPlan {
     }
 }
 
-/// Plans a fit by the mechanism of a name, its options as a JSON object; `scale` says whether private scales come first,
-/// None leaves it to "auto".
+/// Plans a fit by the mechanism of a name, its options as a JSON object; `scale` says whether private scales come
+/// first, None leaves it to "auto".
 #[pyfunction]
 #[pyo3(signature = (statement, mechanism, options, scale=None))]
 fn plan_private(
@@ -121,8 +122,15 @@ fn plan_private(
     })
 }
 
-/// Coefficients, intercept, iterations and certificate.
-type Fitted<'py> = (Bound<'py, PyArray1<f64>>, f64, usize, PyCertificate);
+/// Coefficients, intercept, iterations, certificate, and one range per feature where features are clipped to released
+/// ones.
+type Fitted<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    f64,
+    usize,
+    PyCertificate,
+    Option<Bound<'py, PyArray2<f64>>>,
+);
 
 #[pyfunction]
 #[pyo3(signature = (plan, x, y, *, seed, progress))]
@@ -144,16 +152,23 @@ fn fit_private<'py>(
     for assumption in &plan.assumptions {
         release.certificate.assume(assumption.as_str());
     }
+    let ranges = release.feature_ranges.map(|ranges| {
+        let pairs = Array2::from_shape_fn((ranges.lower.len(), 2), |(j, side)| {
+            [ranges.lower[j], ranges.upper[j]][side]
+        });
+        pairs.into_pyarray(py)
+    });
     Ok((
         release.coefficients.into_pyarray(py),
         release.intercept,
         release.n_iter,
         PyCertificate(release.certificate),
+        ranges,
     ))
 }
 
-/// The point that a plan adds noise to and the bound on its L2 sensitivity, in scaled units: for a curator's own checks and for
-/// tests, never for release. None: the mechanism has no such point.
+/// The point that a plan adds noise to and the bound on its L2 sensitivity, in scaled units: for a curator's own checks
+/// and for tests, never for release. None: the mechanism has no such point.
 #[pyfunction]
 #[pyo3(signature = (plan, x, y, *, seed))]
 fn non_private_release<'py>(
@@ -212,8 +227,8 @@ fn non_private_gradient<'py>(
     Ok((gradient.into_pyarray(py), lattice.bound(), lattice.scale()))
 }
 
-/// The integer scores q of softmax sampling, P(a) proportional to exp(-q_a 2^-bits), and bits: for a curator's own checks
-/// and for tests, never for release.
+/// The integer scores q of softmax sampling, P(a) proportional to exp(-q_a 2^-bits), and bits: for a curator's own
+/// checks and for tests, never for release.
 #[pyfunction]
 fn non_private_simplex_scores<'py>(
     py: Python<'py>,

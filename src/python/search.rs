@@ -1,6 +1,6 @@
 //! Hyper-parameter search for Python: a choice on held-out records, and the certificate of the whole.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use super::accounting::event_from_python;
@@ -9,10 +9,35 @@ use super::private::PyPlan;
 use super::records::{Records, to_vec};
 use super::selection::source;
 use super::threads;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::privacy::answer::{HeldOutPlan, LinearModel, non_private_scores};
 use crate::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
 use crate::release::Certificate;
+
+/// Coefficients, intercept and the ranges of the features where they are clipped, as `fit_private` returns them.
+type Model<'py> = (Vec<f64>, f64, Option<PyReadonlyArray2<'py, f64>>);
+
+fn linear_models(models: Vec<Model<'_>>) -> PyResult<Vec<LinearModel>> {
+    let model = |(coefficients, intercept, ranges): Model<'_>| {
+        Ok(LinearModel {
+            coefficients,
+            intercept,
+            feature_ranges: ranges.map(|ranges| bounds_of(&ranges)).transpose()?,
+        })
+    };
+    models.into_iter().map(model).collect()
+}
+
+fn bounds_of(ranges: &PyReadonlyArray2<'_, f64>) -> Result<Bounds> {
+    let ranges = ranges.as_array();
+    if ranges.ncols() != 2 {
+        return Err(Error::invalid("feature_ranges", "must have two columns"));
+    }
+    Ok(Bounds {
+        lower: ranges.column(0).to_vec(),
+        upper: ranges.column(1).to_vec(),
+    })
+}
 
 /// Records on which released models are compared. Holds records: it never leaves a fit.
 #[pyclass(name = "HeldOut", module = "dpsparse._core", frozen)]
@@ -55,29 +80,33 @@ impl PyHeldOut {
         })??)))
     }
 
-    /// The index of a model, (coefficients, intercept) in the user's units, by the exponential mechanism.
+    /// The index of a model, (coefficients, intercept, feature ranges or None) in the user's units, by the exponential
+    /// mechanism.
     #[pyo3(signature = (models, *, epsilon, adjacency, records_per_person, seed))]
     fn choose(
         &self,
         py: Python<'_>,
-        models: Vec<LinearModel>,
+        models: Vec<Model<'_>>,
         epsilon: f64,
         adjacency: &str,
         records_per_person: usize,
         seed: Option<u64>,
     ) -> PyResult<usize> {
+        let models = linear_models(models)?;
         let plan = HeldOutPlan::new(epsilon, adjacency.parse()?, records_per_person)?;
         Ok(threads::run(py, None, |_| -> Result<usize> {
             plan.choose(self.0.as_ref(), &models, &mut source(seed)?)
         })??)
     }
 
-    /// The integer scores behind `choose`, 2^16 for a loss of 1: for a curator's own checks and for tests, never for release.
+    /// The integer scores behind `choose`, 2^16 for a loss of 1: for a curator's own checks and for tests, never for
+    /// release.
     fn non_private_scores<'py>(
         &self,
         py: Python<'py>,
-        models: Vec<LinearModel>,
+        models: Vec<Model<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let models = linear_models(models)?;
         let scores = threads::run(py, None, |_| non_private_scores(self.0.as_ref(), &models))??;
         Ok(scores.into_pyarray(py))
     }

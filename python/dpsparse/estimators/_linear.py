@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
@@ -66,18 +67,42 @@ def encode_labels(y: ArrayLike, declared: Any = None) -> tuple[NDArray[Any], NDA
     return classes, 2.0 * codes.astype(np.float64) - 1.0
 
 
+def _clip(X: Any, ranges: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
+    """Clip the columns of X, an array or a CSR or CSC matrix, to ranges of shape (n_features, 2), without changing X.
+
+    Returns a matrix M and a row m of shape (n_features,): M + m is X clipped. A sparse M stores what X does.
+    """
+    lower, upper = ranges.T
+    if not sp.issparse(X):
+        return np.clip(X, lower, upper), np.zeros(len(ranges))
+    if not X.has_canonical_format:
+        # Entries of the same place are one value.
+        X = X.copy()
+        X.sum_duplicates()
+    columns = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+    zero = np.clip(0.0, lower, upper)
+    stored = np.clip(X.data, lower[columns], upper[columns]) - zero[columns]
+    return type(X)((stored, X.indices, X.indptr), shape=X.shape), zero
+
+
 class _LinearModel:
-    """Scores of a fitted linear model with attributes ``coef_`` and ``intercept_``."""
+    """Scores of a linear model: ``coef_`` and ``intercept_``, and ``feature_ranges_`` where features are clipped."""
 
     coef_: NDArray[np.float64]
     intercept_: Any
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Return X theta + b, of shape (n_samples,)."""
+        """Return X theta + b, of shape (n_samples,), with X clipped to ranges where there are any."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
-        scores = safe_sparse_dot(X, self.coef_.ravel(), dense_output=True)
-        return np.asarray(scores + np.asarray(self.intercept_, dtype=np.float64).ravel(), dtype=np.float64)
+        coefficients = self.coef_.ravel()
+        constant = np.asarray(self.intercept_, dtype=np.float64).ravel()
+        ranges = getattr(self, "feature_ranges_", None)
+        if ranges is not None:
+            X, zero = _clip(X, ranges)
+            constant = constant + zero @ coefficients
+        scores = safe_sparse_dot(X, coefficients, dense_output=True)
+        return np.asarray(scores + constant, dtype=np.float64)
 
     @property
     def support_(self) -> NDArray[np.intp]:
@@ -100,7 +125,7 @@ class LinearRegressorMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            X coef_ + intercept_.
+            X coef_ + intercept_; X is clipped first where an estimator has ``feature_ranges_``.
         """
         return self._scores(X)
 
@@ -131,7 +156,8 @@ class LinearClassifierMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            X coef_ + intercept_, positive where ``classes_[1]`` is predicted.
+            X coef_ + intercept_, positive where ``classes_[1]`` is predicted; X is clipped first where an estimator has
+            ``feature_ranges_``.
         """
         return self._scores(X)
 
@@ -146,7 +172,7 @@ class LinearClassifierMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Entries of ``classes_``.
+            Entries of ``classes_``, by the sign of :meth:`decision_function`.
         """
         scores = self._scores(X)
         labels: NDArray[Any] = self.classes_[(scores > 0.0).astype(np.intp)]
@@ -164,7 +190,7 @@ class LinearClassifierMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            Probabilities of ``classes_[0]`` and ``classes_[1]``; rows sum to 1.
+            Probabilities of ``classes_[0]`` and ``classes_[1]`` by :meth:`decision_function`; rows sum to 1.
         """
         scores = self._scores(X)
         # 1/(1 + exp(-s)) by the exponential that cannot overflow, exact in both tails.

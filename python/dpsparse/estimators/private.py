@@ -27,6 +27,8 @@ _LABELS_FROM_Y = "the two labels, read from y, are public"
 class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
     """What private classifiers and regressors share."""
 
+    feature_ranges_: npt.NDArray[np.float64] | None
+
     @abstractmethod
     def _target_statement(self) -> dict[str, Any]:
         """Public facts about y."""
@@ -106,11 +108,12 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         plan = self.plan(*X.shape)
         key = seed(self.random_state)
         with progress(plan.mechanism, self.verbose) as report:
-            coefficients, intercept, n_iter, certificate = _core.fit_private(
+            coefficients, intercept, n_iter, certificate, ranges = _core.fit_private(
                 plan, records(X), targets, seed=key, progress=report
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
+        self.feature_ranges_ = ranges
         return coefficients, intercept
 
     def __sklearn_tags__(self) -> Any:
@@ -183,6 +186,9 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         Intercept in the user's units.
     classes_ : ndarray of shape (2,)
         Labels; a positive coefficient favours ``classes_[1]``.
+    feature_ranges_ : ndarray of shape (n_features, 2) or None
+        Released ranges that features are clipped to before ``coef_`` and ``intercept_`` apply, in fits and in
+        predictions alike; None where the model is linear everywhere.
     support_ : ndarray of int
         Indices of the non-zero coefficients.
     certificate_ : Certificate
@@ -361,6 +367,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Coefficients in the user's units.
     intercept_ : float
         Intercept in the user's units.
+    feature_ranges_ : ndarray of shape (n_features, 2) or None
+        Released ranges that features are clipped to before ``coef_`` and ``intercept_`` apply, in fits and in
+        predictions alike; None where the model is linear everywhere.
     support_ : ndarray of int
         Indices of the non-zero coefficients.
     certificate_ : Certificate

@@ -121,7 +121,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     **Score.** Classifiers: number of held-out errors. Regressors: sum of min(residual**2, 1) in integer steps of
-    2**-16, with targets scaled to [-1, 1] by ``y_bounds``. Features are clipped to ``bounds`` first, as in fits.
+    2**-16, with targets scaled to [-1, 1] by ``y_bounds``. Features are clipped to ``bounds`` first, as in fits, and to
+    a model's own ``feature_ranges_``, as in predictions.
 
     **Why it is private.** Neighbours are those of the estimator.
 
@@ -284,7 +285,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         models, certificates = [], []
         for params, fitted in zip(plan.candidates, plan.fits, strict=True):
             candidate = self._from_plan(params, fitted, randomness.next())
-            models.append(_fitted(candidate, fitted, X_train, y_train))
+            coefficients, intercept = _fitted(candidate, fitted, X_train, y_train)
+            models.append((coefficients, intercept, candidate.feature_ranges_))
             certificates.append(candidate.certificate_)
         best = compared.choose(
             models,
@@ -302,7 +304,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         else:
             winner = self._from_plan(params, plan.fits[best], None)
             winner.n_iter_ = plan.fits[best].n_iter
-            coefficients, intercept = models[best]
+            coefficients, intercept, winner.feature_ranges_ = models[best]
         winner.set_params(random_state=self.estimator.random_state)
         self.certificate_ = _core.compose_certificates(
             certificates,

@@ -98,7 +98,7 @@ class _PrivateSimplex(BaseEstimator):
 
     def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         plan = self.plan(*X.shape)
-        coefficients, _, n_draws, certificate = _core.fit_private(
+        coefficients, _, n_draws, certificate, _ = _core.fit_private(
             plan, records(X), targets, seed=seed(self.random_state), progress=None
         )
         self.n_draws_ = n_draws

@@ -127,15 +127,17 @@ def audit(
 
 def _runner(release: Any) -> Callable[[Any, int], Any]:
     if not hasattr(release, "fit"):
-        return lambda data, seed: _model(release(data, seed))
-    return lambda data, seed: _model(clone(release).set_params(random_state=seed).fit(*data))
+        return lambda data, seed: released(release(data, seed))
+    return lambda data, seed: released(clone(release).set_params(random_state=seed).fit(*data))
 
 
-def _model(output: Any) -> Any:
-    """Coefficients and intercept of a linear model; other outputs as they are."""
+def released(output: Any) -> Any:
+    """Coefficients, intercept and, where there are any, ranges of a linear model; other outputs as they are."""
     if not hasattr(output, "coef_"):
         return output
-    return np.concatenate([np.ravel(output.coef_), np.ravel(output.intercept_)])
+    ranges = getattr(output, "feature_ranges_", None)
+    parts = [output.coef_, output.intercept_, *([] if ranges is None else [ranges])]
+    return np.concatenate([np.ravel(part) for part in parts])
 
 
 # --- scores: an array (score, data set, run), computed run by run from the run and the first half alone ---

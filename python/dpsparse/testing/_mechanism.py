@@ -16,7 +16,7 @@ from dpsparse._validation import positive_integer
 from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor
 from dpsparse.estimators._validation import bound_arrays
 from dpsparse.privacy import Accountant
-from dpsparse.testing._audit import audit
+from dpsparse.testing._audit import audit, released
 
 __all__ = ["check_mechanism"]
 
@@ -135,12 +135,8 @@ def _require(holds: Any, subject: _Subject, promise: str) -> None:
         raise AssertionError(f"{type(subject.estimator).__name__} with {subject.estimator.mechanism!r}: {promise}")
 
 
-def _parameters(model: Any) -> npt.NDArray[np.float64]:
-    return np.concatenate([np.ravel(model.coef_), np.ravel(model.intercept_)])
-
-
 def _bits(model: Any) -> bytes:
-    return _parameters(model).tobytes()
+    return bytes(released(model).tobytes())
 
 
 def _check_certificate(subject: _Subject) -> None:
@@ -238,7 +234,7 @@ def _check_extremes(subject: _Subject) -> None:
 
 
 def _require_finite(subject: _Subject, model: Any, X: npt.NDArray[np.float64], case: str) -> None:
-    _require(np.isfinite(_parameters(model)).all(), subject, f"coefficients are not finite with {case}")
+    _require(np.isfinite(released(model)).all(), subject, f"coefficients are not finite with {case}")
     answers = model.decision_function if is_classifier(model) else model.predict
     with np.errstate(over="ignore"):  # records far outside the bounds
         _require(not np.isnan(answers(X)).any(), subject, f"predictions are not numbers with {case}")

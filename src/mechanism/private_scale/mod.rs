@@ -237,9 +237,14 @@ impl Plan for ScaledPlan {
         let map = self.releases.release(data, source)?;
         let scaled = map.apply(data, &self.schema)?;
         let mut outcome = self.inner.execute(&scaled, source, progress)?;
+        debug_assert!(outcome.feature_ranges.is_none(), "one map, not two");
         map.undo(&mut outcome.scaled, &self.schema, &self.problem.schema);
         let mut events = self.releases.events();
         events.append(&mut outcome.events);
-        Ok(Outcome { events, ..outcome })
+        Ok(Outcome {
+            events,
+            feature_ranges: map.ranges(&self.problem.schema),
+            ..outcome
+        })
     }
 }

@@ -4,7 +4,7 @@ use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::ledger::Budget;
 use crate::privacy::noise::source::Source;
-use crate::privacy::schema::Target;
+use crate::privacy::schema::{Bounds, Target};
 use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
 
 /// Most that one record adds to a score; even, so that half of it is an integer.
@@ -12,8 +12,16 @@ const LEVELS: i64 = 1 << 16;
 /// Sum of the absolute integer coefficients: margins stay below 2^44 2^15 with what rounding adds.
 const MARGIN_UNITS: f64 = (1u64 << 44) as f64;
 
-/// A released linear model in the user's units: one coefficient per feature, and an intercept.
-pub type LinearModel = (Vec<f64>, f64);
+/// A released linear model in the user's units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearModel {
+    /// One coefficient per feature.
+    pub coefficients: Vec<f64>,
+    /// Added to every score.
+    pub intercept: f64,
+    /// What features are clipped to first, where they are.
+    pub feature_ranges: Option<Bounds>,
+}
 
 /// How one of several released models is chosen: the exponential mechanism over their losses on records that none of
 /// them was fitted on (held-out validation, as in Chaudhuri, Monteleoni & Sarwate 2011, section 6, there with a generic
@@ -25,10 +33,11 @@ pub type LinearModel = (Vec<f64>, f64);
 /// - regression: min((z - y)^2, 1), y in [-1, 1] by its public bounds: a residual beyond half their width counts as 1.
 ///
 /// **Sensitivity.** At models that are public, what a record adds depends on that record and on the model alone:
-/// margins are integer products, exact whatever the order or storage. With m records a person, replacing a person's
-/// records moves every score by at most m 2^16 either way, so the privacy loss eta (q'_k - q_k) - ln(Z/Z') has range at
-/// most 2 eta m 2^16 over k. Adding a person moves all scores up, by m 2^16 at most: range eta m 2^16. Set equal to
-/// epsilon0, that is [`InverseTemperature`] for a sensitivity of m 2^16, or half of it.
+/// margins are integer products, exact whatever the order or storage, of features that the model clips or not. With m
+/// records a person, replacing a person's records moves every score by at most m 2^16 either way, so the privacy loss
+/// eta (q'_k - q_k) - ln(Z/Z') has range at most 2 eta m 2^16 over k. Adding a person moves all scores up, by m 2^16 at
+/// most: range eta m 2^16. Set equal to epsilon0, that is [`InverseTemperature`] for a sensitivity of m 2^16, or half
+/// of it.
 ///
 /// The models may come from other records of the same people: this is one adaptive step in a composition, and its event
 /// is added to theirs.
@@ -87,14 +96,21 @@ impl HeldOutPlan {
 /// **Not private**: for a curator's own checks, and for tests of the law and of the sensitivity (MECHANISMS M13).
 ///
 /// # Errors
-/// Models of another shape than the records, or not finite; records that were read without an intercept.
+/// Models of another shape than the records, or not finite, or ranges whose ends are not in order; records that were
+/// read without an intercept.
 pub fn non_private_scores(data: Option<&BoundedData>, models: &[LinearModel]) -> Result<Vec<i64>> {
     let score = |model: &LinearModel| data.map_or(Ok(0), |data| loss(data, model));
     models.iter().map(score).collect()
 }
 
-fn loss(data: &BoundedData, (coefficients, intercept): &LinearModel) -> Result<i64> {
-    let theta = data.schema.to_scaled_units(coefficients, *intercept)?;
+fn loss(data: &BoundedData, model: &LinearModel) -> Result<i64> {
+    let schema = &data.schema;
+    let theta = schema.to_scaled_units(&model.coefficients, model.intercept)?;
+    let clipped = match &model.feature_ranges {
+        Some(ranges) => Some(data.clipped(ranges)?),
+        None => None,
+    };
+    let data = clipped.as_ref().unwrap_or(data);
     let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
     if !size.is_finite() {
         return Err(Error::invalid("coefficients", "must be finite"));
@@ -138,6 +154,14 @@ mod tests {
         BoundedData::from_dense(x.view(), y, schema).unwrap()
     }
 
+    fn linear(coefficients: &[f64], intercept: f64) -> LinearModel {
+        LinearModel {
+            coefficients: coefficients.to_vec(),
+            intercept,
+            feature_ranges: None,
+        }
+    }
+
     fn interval() -> Target {
         Target::Interval {
             low: -2.0,
@@ -151,18 +175,18 @@ mod tests {
         let x = ndarray::array![[1.0, 0.0, 2.0], [-1.0, 5.0, 2.0], [1.0, 5.0, 2.0]];
         let classes = data(&x, &[1.0, 1.0, -1.0], Target::Classes);
         let models = [
-            (vec![1.0, 0.0, 0.0], 0.0),
-            (vec![0.0, 0.0, 0.0], 0.0),
-            (vec![0.0, -1.0, 0.0], 4.0),
+            linear(&[1.0, 0.0, 0.0], 0.0),
+            linear(&[0.0, 0.0, 0.0], 0.0),
+            linear(&[0.0, -1.0, 0.0], 4.0),
         ];
         let scores = non_private_scores(Some(&classes), &models).unwrap();
         assert_eq!(scores, [2 * LEVELS, 2 * LEVELS, LEVELS]);
         // Residuals 1, -2 and 4 of targets whose half width is 4; then 0 and beyond the clamp.
         let reals = data(&x, &[2.0, 5.0, 2.0], interval());
         let models = [
-            (vec![0.0, 0.6, 0.0], 3.0),
-            (vec![0.0, 0.0, 0.0], 2.0),
-            (vec![0.0, 0.0, 0.0], 1e6),
+            linear(&[0.0, 0.6, 0.0], 3.0),
+            linear(&[0.0, 0.0, 0.0], 2.0),
+            linear(&[0.0, 0.0, 0.0], 1e6),
         ];
         let scores = non_private_scores(Some(&reals), &models).unwrap();
         let sixteenths: Vec<f64> = scores
@@ -176,7 +200,7 @@ mod tests {
 
     #[test]
     fn nothing_held_out_makes_all_models_equal() {
-        let models = vec![(vec![0.0], 0.0); 3];
+        let models = vec![linear(&[0.0], 0.0); 3];
         assert_eq!(non_private_scores(None, &models).unwrap(), [0, 0, 0]);
         let plan = HeldOutPlan::new(1.0, Adjacency::AddRemove, 1).unwrap();
         let mut counts = [0; 3];
@@ -194,11 +218,22 @@ mod tests {
         let data = data(&x, &[1.0], Target::Classes);
         let plan = HeldOutPlan::new(1.0, Adjacency::ReplaceOne, 1).unwrap();
         let mut source = Source::seeded(0);
+        let ranged = |lower: &[f64], upper: &[f64]| LinearModel {
+            feature_ranges: Some(Bounds {
+                lower: lower.to_vec(),
+                upper: upper.to_vec(),
+            }),
+            ..linear(&[0.0; 3], 0.0)
+        };
+        assert!(non_private_scores(Some(&data), &[ranged(&[0.0; 3], &[0.0; 3])]).is_ok());
         for models in [
             vec![],
-            vec![(vec![0.0; 2], 0.0)],
-            vec![(vec![f64::NAN, 0.0, 0.0], 0.0)],
-            vec![(vec![0.0; 3], f64::INFINITY)],
+            vec![linear(&[0.0; 2], 0.0)],
+            vec![linear(&[f64::NAN, 0.0, 0.0], 0.0)],
+            vec![linear(&[0.0; 3], f64::INFINITY)],
+            vec![ranged(&[0.0; 2], &[0.0; 2])],
+            vec![ranged(&[0.0; 3], &[0.0, -1.0, 0.0])],
+            vec![ranged(&[0.0, f64::NAN, 0.0], &[0.0; 3])],
         ] {
             assert!(plan.choose(Some(&data), &models, &mut source).is_err());
         }
@@ -208,15 +243,21 @@ mod tests {
     }
 
     proptest! {
-        /// The proof's two facts: every score moves by at most LEVELS, and up only when a record is added.
+        /// The proof's two facts: every score moves by at most LEVELS, and up only when a record is added. Models clip
+        /// features or not.
         #[test]
         fn a_record_moves_scores_as_proved(
             rows in proptest::collection::vec((-2.0f64..2.0, -1.0f64..7.0, -9.0f64..9.0), 2..9),
-            models in proptest::collection::vec((-3.0f64..3.0, -3.0f64..3.0, -9.0f64..9.0), 1..5),
+            models in proptest::collection::vec((-3.0f64..3.0, -3.0f64..3.0, -9.0f64..9.0, 0.0f64..3.0), 1..5),
             regression: bool,
         ) {
             let target = if regression { interval() } else { Target::Classes };
-            let models: Vec<LinearModel> = models.iter().map(|&(a, b, c)| (vec![a, b, 0.0], c)).collect();
+            let ranges = |width: f64| Bounds { lower: vec![-width, width, 2.0], upper: vec![width, 4.0, 2.0] };
+            let model = |&(a, b, c, width): &(f64, f64, f64, f64)| LinearModel {
+                feature_ranges: (width < 2.0).then(|| ranges(width)),
+                ..linear(&[a, b, 0.0], c)
+            };
+            let models: Vec<LinearModel> = models.iter().map(model).collect();
             let scores = |rows: &[(f64, f64, f64)]| {
                 let x = Array2::from_shape_fn((rows.len(), 3), |(i, j)| [rows[i].0, rows[i].1, 2.0][j]);
                 let y: Vec<f64> = rows.iter().map(|row| if regression { row.2 } else { row.2.signum() }).collect();
