@@ -133,7 +133,7 @@ def test_the_privacy_of_a_choice_by_enumeration(adjacency):
 def test_storage_and_order_change_no_score():
     rng = np.random.default_rng(1)
     x, y = rng.uniform(-1, 1, (500, 6)) * (rng.uniform(size=(500, 6)) < 0.4), rng.choice([-1.0, 1.0], 500)
-    models = [(rng.normal(size=6), 0.1) for _ in range(4)]
+    models = [(rng.normal(size=6), 0.1, ranges) for ranges in (None, np.tile([-0.3, 0.5], (6, 1)), None)]
     bounds = {"lower": np.array([-1.0]), "upper": np.array([2.0]), "y_bounds": None}
     reference = _core.HeldOut(x, y, **bounds).non_private_scores(models)
     for stored in (np.asfortranarray(x), sp.csr_matrix(x), sp.csc_matrix(x)):
