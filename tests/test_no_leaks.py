@@ -201,6 +201,7 @@ def test_progress_shows_public_counts_only(capsys):
 PUBLIC = {
     "coef_",
     "intercept_",
+    "feature_ranges_",
     "classes_",
     "n_features_in_",
     "feature_names_in_",
