@@ -15,6 +15,7 @@ __all__ = [
     "DualFrankWolfe",
     "FrankWolfe",
     "NoisyGradientFrankWolfe",
+    "NoisyNewton",
     "NoisyProximalGradient",
     "ObjectivePerturbation",
     "OutputPerturbation",
@@ -96,6 +97,38 @@ class NoisyGradientFrankWolfe:
     radius: float | None = None
     average_gradients: bool = True
     name: ClassVar[str] = "noisy-gradient-frank-wolfe"
+
+
+@dataclass(frozen=True)
+class NoisyNewton:
+    """Private Newton steps: second moments released once, then noisy gradients (MECHANISMS M4, M10).
+
+    Minimises ``mean loss + (ridge / 2) * |theta|**2`` with ``beta X'X / n`` in place of the Hessian, which it bounds
+    (Boehning & Lindsay 1988). For the squared loss these are the sufficient statistics (Wang 2018, AdaSSP, is ``n_iter=1``
+    with another damping). For ill-conditioned features and up to 2047 of them. Neighbours: replace-one or add-remove.
+    Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm (``R2**2`` under add-remove), ``2 L R2 / n`` of
+    the gradient of the mean loss.
+
+    Parameters
+    ----------
+    n_iter : int, optional
+        Number of steps T. None: 20.
+    share : float, optional
+        Share of the zCDP budget for the moments, in (0, 1). None: 0.2.
+    damping : float, optional
+        Added to all eigenvalues, in units of the largest that the noise of the moments has. None: 0.4.
+    ridge : float, optional
+        In scaled units. None: the estimator's, or 0. The intercept is not under it.
+    threshold : float, optional
+        Size of a prox of Omega that follows the release, in scaled units. None: 0.
+    """
+
+    n_iter: int | None = None
+    share: float | None = None
+    damping: float | None = None
+    ridge: float | None = None
+    threshold: float | None = None
+    name: ClassVar[str] = "noisy-newton"
 
 
 @dataclass(frozen=True)
@@ -363,6 +396,7 @@ Mechanism: TypeAlias = (
     FrankWolfe
     | PenalisedFrankWolfe
     | NoisyGradientFrankWolfe
+    | NoisyNewton
     | NoisyProximalGradient
     | OutputPerturbation
     | ObjectivePerturbation

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use super::frank_wolfe;
 use super::simplex_sampling::SimplexSampling;
 use super::{
-    Domain, DualFrankWolfe, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation,
-    OutputPerturbation, Plan, Problem, SelectRefit, SgdOutput,
+    Domain, DualFrankWolfe, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
+    ObjectivePerturbation, OutputPerturbation, Plan, Problem, SelectRefit, SgdOutput,
 };
 use crate::error::{Error, Result};
 use crate::privacy::{Geometry, Target};
@@ -72,6 +72,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry::<frank_wolfe::Penalised>("penalised-frank-wolfe"),
     entry::<NoisyFrankWolfe>("noisy-gradient-frank-wolfe"),
     entry::<NoisyProximalGradient>("noisy-proximal-gradient"),
+    entry::<NoisyNewton>("noisy-newton"),
     entry::<OutputPerturbation>("output-perturbation"),
     entry::<ObjectivePerturbation>("objective-perturbation"),
     entry::<SgdOutput>("sgd-output"),

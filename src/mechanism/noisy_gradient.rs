@@ -25,18 +25,7 @@ impl Gradients {
     /// multiplier m cost what one of multiplier m/sqrt(T) costs (M12).
     pub fn calibrated(problem: &Problem, n_iter: usize) -> Result<Self> {
         let delta = problem.validate()?;
-        if n_iter == 0 || n_iter > MOST {
-            return Err(Error::invalid(
-                "n_iter",
-                format!("must be between 1 and {MOST}"),
-            ));
-        }
-        let lattice = problem.derivative_lattice()?;
-        let contribution = Contribution {
-            derivative: lattice.bound(),
-            adjacency: problem.adjacency,
-            records_per_person: problem.records_per_person as u64,
-        };
+        check_steps(n_iter)?;
         let multiplier = calibrate(
             |multiplier| Event::gaussian(1.0, multiplier),
             n_iter as u64,
@@ -44,6 +33,19 @@ impl Gradients {
             delta,
             (1e-3, 1e9),
         )?;
+        Self::with_multiplier(problem, n_iter, multiplier)
+    }
+
+    /// T releases with noise of this many times the sensitivity.
+    pub fn with_multiplier(problem: &Problem, n_iter: usize, multiplier: f64) -> Result<Self> {
+        let delta = problem.validate()?;
+        check_steps(n_iter)?;
+        let lattice = problem.derivative_lattice()?;
+        let contribution = Contribution {
+            derivative: lattice.bound(),
+            adjacency: problem.adjacency,
+            records_per_person: problem.records_per_person as u64,
+        };
         let plan = GradientPlan::new(&problem.schema, contribution, lattice, multiplier)?;
         let noise_scale = plan.sigma() * plan.unit() / problem.n_samples as f64;
         Ok(Self {
@@ -57,6 +59,16 @@ impl Gradients {
     pub fn events(&self) -> Vec<(Event, u64)> {
         vec![(*self.plan.event(), self.n_iter as u64)]
     }
+}
+
+fn check_steps(n_iter: usize) -> Result<()> {
+    if n_iter == 0 || n_iter > MOST {
+        return Err(Error::invalid(
+            "n_iter",
+            format!("must be between 1 and {MOST}"),
+        ));
+    }
+    Ok(())
 }
 
 /// Standard deviation of the noise on an entry of the mean gradient if one release had the whole budget:

@@ -31,6 +31,7 @@ _WHY_NOT = {
     "frank-wolfe": "its vertices are chosen, not perturbed",
     "penalised-frank-wolfe": "its vertices are chosen, not perturbed",
     "noisy-gradient-frank-wolfe": "its noise passes through later steps, which depend on private gradients",
+    "noisy-newton": "its noise passes through later steps, which depend on private gradients",
     "noisy-proximal-gradient": "its noise passes through later steps, which depend on private gradients",
     "dual-frank-wolfe": "it averages releases of different points, each chosen by the noise before it",
 }

@@ -145,7 +145,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
-        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe",
+        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton", "dual-frank-wolfe",
         "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object of
         :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)
@@ -330,7 +330,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
-        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "dual-frank-wolfe",
+        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton", "dual-frank-wolfe",
         "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object of
         :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)

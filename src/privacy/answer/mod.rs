@@ -13,6 +13,7 @@ mod noisy_minimiser;
 mod permuted_descent;
 mod quantile;
 mod running_softmax;
+mod second_moments;
 mod softmax_sample;
 mod typical_norm;
 
@@ -27,5 +28,6 @@ pub use noisy_gradient::{GradientPlan, NoisyGradient};
 pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation, TiltNoise};
 pub use permuted_descent::{PermutedFacts, PermutedPlan};
 pub use running_softmax::{RunningPlan, RunningSoftmax};
+pub use second_moments::MomentsPlan;
 pub use softmax_sample::{SmoothLoss, SoftmaxPlan, SoftmaxSampler, stability};
 pub use typical_norm::NormPlan;
