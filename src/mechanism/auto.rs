@@ -2,12 +2,13 @@
 
 use super::defaults::{AUTO_CLIP, WEIGHTED_ROW};
 use super::{
-    Domain, Mechanism, NoisyFrankWolfe, NoisyProximalGradient, ObjectivePerturbation, PrivateScale,
-    SelectRefit,
+    Domain, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
+    PrivateScale, SelectRefit,
 };
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::privacy::calibrate::rho_from_epsilon;
+use crate::privacy::event::Adjacency;
 use crate::privacy::{Bounds, Target};
 
 /// What is public before a fit.
@@ -23,6 +24,8 @@ pub struct Facts<'a> {
     pub delta: Option<f64>,
     /// How many records one person may own.
     pub records_per_person: usize,
+    /// Neighbouring relation.
+    pub adjacency: Adjacency,
     /// Public bounds of the features.
     pub bounds: &'a Bounds,
     /// Public bound on the Euclidean norm of a scaled row.
@@ -68,6 +71,16 @@ impl Facts<'_> {
     fn rho(&self) -> Result<f64> {
         let public = || (self.n_samples.max(2) as f64).powi(-2).min(1e-6);
         rho_from_epsilon(self.epsilon, self.delta.unwrap_or_else(public))
+    }
+
+    /// Whether noisy second moments say more of most directions than their noise hides.
+    fn moments_are_clear(&self) -> Result<bool> {
+        let columns = self.n_features + usize::from(self.intercept);
+        let person = self.records_per_person;
+        let adjacency = self.adjacency;
+        let damping =
+            NoisyNewton::relative_damping(self.n_samples, columns, self.rho()?, adjacency, person);
+        Ok(damping <= 1.0 && columns <= NoisyNewton::MOST_COLUMNS)
     }
 
     /// Whether objective perturbation is proved for these facts: one record per person (MECHANISMS M8).
@@ -125,15 +138,17 @@ pub struct Choice {
 /// | several records a person, or the squared loss for classes | as for a regression |
 /// | classes, n >= p^2, or rows far shorter than sqrt(p), or one wide range for all features | objective perturbation |
 /// | classes otherwise | select-refit |
+/// | a regression, n >= p^2, moments not hidden by their noise | noisy Newton |
 /// | a regression, n >= p^2 or with a row norm | noisy proximal gradient |
 /// | a regression otherwise | Frank-Wolfe |
 ///
-/// Objective perturbation and noisy proximal gradient come after private scales ([`PrivateScale`]), unless a row norm
+/// Objective perturbation, noisy Newton and noisy proximal gradient come after private scales ([`PrivateScale`]), unless a row norm
 /// says that features are scaled as they should be.
 ///
 /// ```
 /// use dpsparse::loss::Logistic;
 /// use dpsparse::mechanism::{Domain, Facts, auto};
+/// use dpsparse::privacy::event::Adjacency;
 /// use dpsparse::privacy::{Bounds, Target};
 /// let bounds = Bounds { lower: vec![0.0], upper: vec![1.0] };
 /// let facts = Facts {
@@ -142,6 +157,7 @@ pub struct Choice {
 ///     epsilon: 1.0,
 ///     delta: None,
 ///     records_per_person: 1,
+///     adjacency: Adjacency::ReplaceOne,
 ///     bounds: &bounds,
 ///     row_norm: None,
 ///     intercept: true,
@@ -188,6 +204,8 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         } else {
             return Ok(facts.select_refit());
         }
+    } else if !classes && many && facts.moments_are_clear()? {
+        Box::new(NoisyNewton::default())
     } else if many || facts.row_norm.is_some() {
         Box::new(NoisyProximalGradient::default())
     } else {

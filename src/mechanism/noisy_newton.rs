@@ -5,7 +5,9 @@ use serde::Deserialize;
 
 use super::noisy_gradient::{Gradients, noise_of_one};
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{NEWTON_DAMPING, NEWTON_SHARE, NEWTON_STEPS, USER_LOSS_MARGIN};
+use crate::mechanism::defaults::{
+    NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS, USER_LOSS_MARGIN,
+};
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::answer::{MomentsPlan, NoisyGradient};
@@ -19,7 +21,7 @@ use crate::prox::Scratch;
 /// records (Boehning & Lindsay 1988), released once (Dwork, Talwar, Thakurta & Zhang 2014), then T noisy gradients (MECHANISMS
 /// M4, M10); the mean of the last half of the iterates is released.
 ///
-/// theta <- theta - (H + lambda I)^-1 (g_t + ridge theta), where H is beta M/n without its negative eigenvalues, plus the ridge.
+/// theta <- theta + m (theta - theta of before) - (1 - m) (H + lambda I)^-1 (g_t + ridge theta) (Polyak 1964), where H is beta M/n without its negative eigenvalues, plus the ridge.
 /// lambda is a public share of the largest eigenvalue that the noise of M has (2 sigma sqrt(p) for a symmetric normal matrix): where
 /// the noise hides the curvature, steps are those of gradient descent. For the squared loss M is X'X, the sufficient statistic
 /// (Wang 2018, AdaSSP, is T = 1 with another lambda); where residuals are small, noise on T clamped gradients is less than
@@ -65,6 +67,9 @@ fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
 }
 
 impl NoisyNewton {
+    /// Most columns, the intercept included.
+    pub const MOST_COLUMNS: usize = MomentsPlan::MOST_COLUMNS;
+
     /// lambda in units of the mean eigenvalue of the moments of rows that are as long as they may be: above 1, the moments of most
     /// directions are below their noise, and gradient descent is better. By public facts alone; `rho` is the zCDP budget.
     pub(super) fn relative_damping(
@@ -237,6 +242,8 @@ impl Plan for NoisyNewtonPlan {
         let normaliser = 1.0 / self.problem.n_samples as f64;
         let mut theta = DVector::<f64>::zeros(columns);
         let (mut gradient, mut mean) = (theta.clone(), theta.clone());
+        // theta of before, then the next theta.
+        let mut moved = theta.clone();
         let first_of_mean = n_iter / 2;
         for t in 0..n_iter {
             answer.release(theta.as_slice(), gradient.as_mut_slice())?;
@@ -244,7 +251,11 @@ impl Plan for NoisyNewtonPlan {
             for j in 0..p {
                 gradient[j] += self.ridge * theta[j];
             }
-            theta.gemv(-1.0, &inverse, &gradient, 1.0);
+            // theta + momentum (theta - before) - (1 - momentum) step
+            moved.axpy(NEWTON_MOMENTUM, &theta, -NEWTON_MOMENTUM);
+            moved.gemv(NEWTON_MOMENTUM - 1.0, &inverse, &gradient, 1.0);
+            moved += &theta;
+            std::mem::swap(&mut theta, &mut moved);
             if t >= first_of_mean {
                 let weight = 1.0 / (t - first_of_mean + 1) as f64;
                 mean.axpy(weight, &theta, 1.0 - weight);

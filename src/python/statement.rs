@@ -162,6 +162,7 @@ impl Statement {
         let (domain, bounds) = (self.norm.domain()?, self.bounds());
         let loss = self.loss.catalogued()?;
         let facts = Facts {
+            adjacency: self.adjacency.parse()?,
             n_samples: self.n_samples,
             n_features: self.n_features,
             epsilon: self.epsilon,

@@ -50,7 +50,7 @@ impl PrivateScale {
         let geometry = inner.geometry(facts.domain, true, facts.row_norm)?;
         let scales = match geometry {
             Geometry::Uncentred if facts.sparse() => Scales::Weights,
-            Geometry::Uncentred if facts.movable() => Scales::Ranges,
+            Geometry::Uncentred if facts.movable() => Self::ranges(facts),
             Geometry::Uncentred => Scales::Norm,
             Geometry::Centred if facts.intercept => Scales::Boxes,
             Geometry::Centred => {
@@ -73,7 +73,15 @@ impl PrivateScale {
     /// Whether ranges of features are worth their noise under a zCDP budget.
     pub(super) fn can_range(facts: &Facts<'_>, rho: f64) -> bool {
         let (n, p, person) = (facts.n_samples, facts.n_features, facts.records_per_person);
-        RangeChoice::best(facts.bounds, n, p, person, rho).is_some()
+        RangeChoice::best(Self::ranges(facts), facts.bounds, n, p, person, rho).is_some()
+    }
+
+    /// What ranges are for.
+    fn ranges(facts: &Facts<'_>) -> Scales {
+        match facts.target {
+            Target::Classes => Scales::Ranges,
+            Target::Interval { .. } => Scales::Clipped,
+        }
     }
 
     /// The public facts of the scaled records.
@@ -123,7 +131,7 @@ impl Mechanism for PrivateScale {
     ) -> Result<Geometry> {
         self.inner.geometry(domain, intercept, row_norm)?;
         Ok(match self.scales {
-            Scales::Boxes | Scales::Ranges | Scales::Public => Geometry::Centred,
+            Scales::Boxes | Scales::Ranges | Scales::Clipped | Scales::Public => Geometry::Centred,
             Scales::Weights | Scales::Norm => Geometry::Uncentred,
         })
     }

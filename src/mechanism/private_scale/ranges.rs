@@ -1,8 +1,10 @@
 //! Ranges of features: whose are worth their noise, and the map that they make.
 
+use super::releases::Scales;
 use crate::error::Result;
 use crate::mechanism::defaults::{
-    MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_NATS, RANGE_SHARE,
+    CLIPPED_LEVEL, CLIPPED_MARGIN, CLIPPED_TAIL, MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS,
+    RANGE_LIMIT, RANGE_MARGIN, RANGE_NATS, RANGE_SHARE,
 };
 use crate::privacy::answer::{RangePlan, RangesOf};
 use crate::privacy::{Bounds, FeatureMap, Schema};
@@ -30,29 +32,28 @@ impl RangeChoice {
     /// The exponential mechanism misses a quantile of level q where exp(-epsilon0 q n/(2 m)) times the number of
     /// thresholds in the empty tail is not small: q n epsilon0/(2 m) must be some nats. The level is as low as that
     /// allows, and epsilon0 no larger than the lowest level wants.
-    pub(super) fn new(of: RangesOf, n: usize, person: usize, rho: f64) -> Self {
+    fn new(of: RangesOf, scales: Scales, n: usize, person: usize, rho: f64) -> Self {
+        let least = match scales {
+            Scales::Clipped => CLIPPED_LEVEL,
+            _ => RANGE_LEVELS.0,
+        };
         let count = match &of {
             RangesOf::Each(features) => features.len().max(1),
             RangesOf::Together(_) => 1,
         };
         let needed = 2.0 * RANGE_NATS * person as f64 / n as f64;
         let most = (8.0 * RANGE_SHARE * rho / (2 * count) as f64).sqrt();
-        let epsilon0 = most.min(4.0 * needed / RANGE_LEVELS.0);
+        let epsilon0 = most.min(4.0 * needed / least);
         Self {
             of,
             epsilon0,
-            level: (needed / epsilon0).max(RANGE_LEVELS.0),
+            level: (needed / epsilon0).max(least),
         }
     }
 
-    /// The same at the largest level, where its own is too large.
-    pub(super) fn at_any_price(self) -> Self {
-        let level = self.level.min(RANGE_LEVELS.1);
-        Self { level, ..self }
-    }
-
-    /// The finest choice that is worth its noise.
+    /// The finest choice of those that `scales` allow which is worth its noise.
     pub(super) fn best(
+        scales: Scales,
         bounds: &Bounds,
         n: usize,
         p: usize,
@@ -62,12 +63,29 @@ impl RangeChoice {
         let same = !bounds.all_unit(p) && bounds.all_equal(p);
         let together = same.then_some(RangesOf::Together(p));
         let units = (0..p).filter(|&j| bounds.is_unit(j)).count();
-        let all = (units <= MOST_UNIT_RANGES).then(|| every(p));
-        (all.into_iter())
+        let finest = match scales {
+            // Features with unit bounds are taken as they are.
+            Scales::Clipped => Some(not_unit(bounds, p)),
+            _ => (units <= MOST_UNIT_RANGES).then(|| every(p)),
+        };
+        (finest.into_iter())
             .chain(together)
             .chain([not_unit(bounds, p)])
-            .map(|of| Self::new(of, n, person, rho))
+            .map(|of| Self::new(of, scales, n, person, rho))
             .find(|choice| choice.level <= RANGE_LEVELS.1)
+    }
+
+    /// Ranges at the largest level, where a finer one is not worth its noise.
+    pub(super) fn at_any_price(
+        scales: Scales,
+        of: RangesOf,
+        n: usize,
+        person: usize,
+        rho: f64,
+    ) -> Self {
+        let choice = Self::new(of, scales, n, person, rho);
+        let level = choice.level.min(RANGE_LEVELS.1);
+        Self { level, ..choice }
     }
 
     /// As it is released.
@@ -76,13 +94,13 @@ impl RangeChoice {
     }
 }
 
-/// Maps ranges (in scaled units of a centred schema) to [-1, 1], widened by a margin for boxes; features without one
+/// Maps ranges (in scaled units of a centred schema), released at quantile `level`, as `scales` say; features without one
 /// from their bounds [0, 1] or [-1, 1] to themselves.
 pub(super) fn map_of_ranges(
-    of: &RangesOf,
+    scales: Scales,
+    plan: &RangePlan,
     ranges: &[(f64, f64)],
     schema: &Schema,
-    boxes: bool,
 ) -> FeatureMap {
     let p = schema.n_features();
     let (mut factor, mut shift) = (Vec::with_capacity(p), Vec::with_capacity(p));
@@ -97,28 +115,19 @@ pub(super) fn map_of_ranges(
             shift.push(0.0);
         }
     }
-    let mut set = |j: usize, (low, high): (f64, f64)| {
-        let middle = 0.5 * (low + high);
-        let at_bound = low <= -1.0 || high >= 1.0;
-        if !boxes && at_bound && schema.bounds().is_unit(j) {
-            return; // an indicator: it fills its bounds, however rare
-        }
-        // Nothing within the public bounds is clipped: models are linear beyond any limit.
-        let least = match (boxes, low == high) {
-            (true, _) => RANGE_LEAST,
-            // Most values are equal; the others may be anywhere.
-            (false, true) => 1.0 + middle.abs(),
-            (false, false) => (1.0 + middle.abs()) / RANGE_LIMIT,
+    let mut set = |j: usize, range: (f64, f64)| {
+        let (low, high) = match scales {
+            Scales::Boxes => boxed(range),
+            Scales::Clipped => widened(range, plan.level()),
+            _ if schema.bounds().is_unit(j) && (range.0 <= -1.0 || range.1 >= 1.0) => {
+                return; // an indicator: it fills its bounds, however rare
+            }
+            _ => spread(range),
         };
-        let half = (0.5 * (high - low)).max(least);
-        let half = if boxes {
-            half * (1.0 + 2.0 * RANGE_MARGIN)
-        } else {
-            half
-        };
+        let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
         (factor[j], shift[j]) = (1.0 / half, -middle / half);
     };
-    match of {
+    match plan.of() {
         RangesOf::Each(features) => {
             for (&j, &range) in features.iter().zip(ranges) {
                 set(j as usize, range);
@@ -126,5 +135,38 @@ pub(super) fn map_of_ranges(
         }
         RangesOf::Together(_) => (0..p).for_each(|j| set(j, ranges[0])),
     }
-    FeatureMap::new(factor, shift, if boxes { 1.0 } else { f64::INFINITY })
+    let limit = match scales {
+        Scales::Boxes | Scales::Clipped => 1.0,
+        _ => f64::INFINITY,
+    };
+    FeatureMap::new(factor, shift, limit)
+}
+
+/// Widened by a margin, and never narrow: the box of mechanisms that use the maximum norm of a row.
+fn boxed((low, high): (f64, f64)) -> (f64, f64) {
+    let half = (0.5 * (high - low)).max(RANGE_LEAST) * (1.0 + 2.0 * RANGE_MARGIN);
+    let middle = 0.5 * (low + high);
+    (middle - half, middle + half)
+}
+
+/// Widened to what few values are beyond, within the public bounds.
+fn widened((low, high): (f64, f64), level: f64) -> (f64, f64) {
+    if low == high {
+        return (-1.0, 1.0); // most values are equal; the others may be anywhere
+    }
+    let margin = (high - low) * (CLIPPED_MARGIN * (level - CLIPPED_TAIL)).max(0.0);
+    ((low - margin).max(-1.0), (high + margin).min(1.0))
+}
+
+/// What is mapped to a spread of 1, and no narrower than that the public bounds fit the lattice: nothing within them is
+/// clipped, and models are linear beyond any limit.
+fn spread((low, high): (f64, f64)) -> (f64, f64) {
+    let middle = 0.5 * (low + high);
+    let bounds = 1.0 + middle.abs();
+    let half = if low == high {
+        bounds // most values are equal; the others may be anywhere
+    } else {
+        (0.5 * (high - low)).max(bounds / RANGE_LIMIT)
+    };
+    (middle - half, middle + half)
 }

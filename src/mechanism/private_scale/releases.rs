@@ -18,6 +18,9 @@ pub(super) enum Scales {
     Boxes,
     /// Ranges, mapped to a spread of 1, and a typical norm of rows.
     Ranges,
+    /// Ranges, widened and mapped to [-1, 1], to which features are clipped in fits and predictions alike, and a typical
+    /// norm of rows: for regressions, whose errors in the tails are large.
+    Clipped,
     /// Weights of columns, and a typical norm of rows.
     Weights,
     /// A typical norm of rows alone.
@@ -29,7 +32,10 @@ pub(super) enum Scales {
 impl Scales {
     /// Whether a typical norm of rows is released.
     pub(super) fn has_norm(self) -> bool {
-        matches!(self, Scales::Ranges | Scales::Weights | Scales::Norm)
+        matches!(
+            self,
+            Scales::Ranges | Scales::Clipped | Scales::Weights | Scales::Norm
+        )
     }
 }
 
@@ -51,11 +57,11 @@ impl Releases {
         let outer = &problem.schema;
         let (n, p) = (problem.n_samples, outer.n_features());
         let person = problem.records_per_person;
-        let sure = |of| RangeChoice::new(of, n, person, rho).at_any_price();
+        let sure = |of| RangeChoice::at_any_price(scales, of, n, person, rho);
         let choice = match scales {
             Scales::Boxes => Some(sure(every(p))),
-            Scales::Ranges => {
-                let best = RangeChoice::best(outer.bounds(), n, p, person, rho);
+            Scales::Ranges | Scales::Clipped => {
+                let best = RangeChoice::best(scales, outer.bounds(), n, p, person, rho);
                 Some(best.unwrap_or_else(|| sure(not_unit(outer.bounds(), p))))
             }
             Scales::Weights | Scales::Norm | Scales::Public => None,
@@ -111,7 +117,7 @@ impl Releases {
         let map = match (&self.ranges, &self.weights) {
             (Some(plan), _) => {
                 let ranges = plan.release(data, source)?;
-                map_of_ranges(plan.of(), &ranges, schema, self.scales == Scales::Boxes)
+                map_of_ranges(self.scales, plan, &ranges, schema)
             }
             (None, Some(weights)) => FeatureMap::linear(weights.release(data, source)?),
             (None, None) => FeatureMap::linear(vec![1.0; p]),

@@ -76,6 +76,11 @@ impl RangePlan {
         &self.of
     }
 
+    /// q of the lower ends; the upper ends have 1 - q.
+    pub fn level(&self) -> f64 {
+        self.level
+    }
+
     /// Number of ranges.
     pub fn len(&self) -> usize {
         match &self.of {

@@ -10,9 +10,6 @@ use crate::privacy::noise::source::Source;
 use crate::privacy::row_norm::RowNorm;
 use crate::privacy::schema::Schema;
 
-/// Most columns: the matrix has their square.
-const MOST_COLUMNS: usize = 2048;
-
 /// How the second moments sum_i x_i x_i' of the records are released, the intercept's column included: an integer matrix plus
 /// the exactly rounded Gaussian (Dwork, Talwar, Thakurta & Zhang 2014; MECHANISMS M0, M10).
 ///
@@ -33,6 +30,9 @@ pub struct MomentsPlan {
 }
 
 impl MomentsPlan {
+    /// Most columns: the matrix has their square.
+    pub const MOST_COLUMNS: usize = 2048;
+
     /// Noise of standard deviation `multiplier` times the sensitivity.
     ///
     /// # Errors
@@ -44,12 +44,12 @@ impl MomentsPlan {
         records_per_person: usize,
     ) -> Result<Self> {
         let columns = schema.n_columns();
-        if columns > MOST_COLUMNS {
+        if columns > Self::MOST_COLUMNS {
             return Err(Error::invalid(
                 "X",
                 format!(
                     "has too many features for a matrix of second moments: at most {}",
-                    MOST_COLUMNS - 1
+                    Self::MOST_COLUMNS - 1
                 ),
             ));
         }
@@ -215,7 +215,7 @@ mod tests {
                 a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
             };
             let plan = |adjacency| MomentsPlan::new(&schema, 1.0, adjacency, 1).unwrap();
-            let (one, other) = (released(&[a.clone()], &schema), released(&[b], &schema));
+            let (one, other) = (released(std::slice::from_ref(&a), &schema), released(&[b], &schema));
             prop_assert!(distance(&one, &other) <= plan(Adjacency::ReplaceOne).sigma);
             prop_assert!(distance(&one, &[0.0; 15]) <= plan(Adjacency::AddRemove).sigma);
             let largest = released(&[vec![1.0; 4]], &schema);
