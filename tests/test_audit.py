@@ -341,6 +341,7 @@ PAIRS = {"norm": ConcaveCardinality([1.0, 2.0, 2.0]), "n_features": 3}
 OTHERS = {
     "noisy-gradient-frank-wolfe": ("noisy-gradient-frank-wolfe", {}),
     "noisy-proximal-gradient": ("noisy-proximal-gradient", {}),
+    "noisy-newton": ("noisy-newton", {}),
     "dual by noisy iterates": (DualFrankWolfe(n_iter=3, ridge=0.2), PAIRS),
     "dual by signed pairs": (DualFrankWolfe("selection", n_iter=3, ridge=0.2), PAIRS),
     "output, gaussian": (OutputPerturbation(ridge=0.2), {}),

@@ -61,7 +61,7 @@ REGRESSORS = {
         "private ranges of 8 features and a typical row norm, then noisy",
     ),
     "many features": (60, {}, "frank-wolfe over the l1 ball"),
-    "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-proximal-gradient"),
+    "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
 }
 CASES = [(PrivateSparseClassifier, *case) for case in CLASSIFIERS.values()] + [
     (PrivateSparseRegressor, *case) for case in REGRESSORS.values()

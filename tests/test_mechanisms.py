@@ -20,6 +20,7 @@ from dpsparse import (
     InvalidArgumentError,
     InvalidDataError,
     NoisyGradientFrankWolfe,
+    NoisyNewton,
     NoisyProximalGradient,
     ObjectivePerturbation,
     OutputPerturbation,
@@ -41,6 +42,7 @@ Y_BOUNDS = (-1.0, 3.0)
 FRANK_WOLFE = FrankWolfe(n_iter=5)
 NOISY_FRANK_WOLFE = NoisyGradientFrankWolfe(n_iter=5)
 PROXIMAL = NoisyProximalGradient(n_iter=5, alpha=0.01, ridge=0.01)
+NEWTON = NoisyNewton(n_iter=5, ridge=0.01, threshold=0.001)
 OUTPUT = {
     f"output-{mode}-{noise}": OutputPerturbation(mode=mode, noise=noise, alpha=0.01, threshold=0.001)
     for mode in ("ridge", "early-stopping")
@@ -55,6 +57,7 @@ MECHANISMS = {
     "noisy-frank-wolfe": NOISY_FRANK_WOLFE,
     "averaged": NoisyGradientFrankWolfe(n_iter=5, average_gradients=True),
     "proximal": PROXIMAL,
+    "newton": NEWTON,
     **OUTPUT,
     "objective": OBJECTIVE,
     **SGD,
@@ -335,6 +338,13 @@ def test_default_ridges_leave_the_solver_time():
         (NoisyProximalGradient(n_iter=2**40), "n_iter"),
         (NoisyProximalGradient(alpha=-1.0), "alpha"),
         (NoisyProximalGradient(ridge=-1.0), "ridge"),
+        (NoisyNewton(n_iter=0), "n_iter"),
+        (NoisyNewton(share=0.0), "share"),
+        (NoisyNewton(share=1.0), "share"),
+        (NoisyNewton(damping=0.0), "damping"),
+        (NoisyNewton(damping=float("nan")), "damping"),
+        (NoisyNewton(ridge=-1.0), "ridge"),
+        (NoisyNewton(threshold=-1.0), "threshold"),
         (NoisyGradientFrankWolfe(n_iter=0), "n_iter"),
         (NoisyGradientFrankWolfe(radius=0.0), "radius"),
         (NoisyGradientFrankWolfe(average_gradients="no"), "average_gradients"),
@@ -393,8 +403,25 @@ def test_at_a_huge_epsilon_the_minimiser_is_that_of_the_stated_objective(name, l
     np.testing.assert_allclose(ours, theirs, atol=3e-3)
 
 
+@pytest.mark.parametrize("adjacency", [{}, {"adjacency": "add-remove", "n_public": 3000}])
+def test_newton_steps_solve_ill_conditioned_least_squares(adjacency):
+    """Features that almost agree: gradient descent of as many steps is far off where Newton steps are exact."""
+    rng = np.random.default_rng(5)
+    common = rng.uniform(-0.9, 0.9, 3000)
+    X = np.column_stack([common + rng.uniform(-0.1, 0.1, 3000) for _ in range(4)])
+    y = X @ [1.0, -1.0, 0.5, 0.0] + 0.2 + rng.normal(0, 0.05, 3000)
+    least_squares = np.linalg.lstsq(np.column_stack([X, np.ones(3000)]), y, rcond=None)[0]
+    errors = []
+    for mechanism in (NoisyNewton(n_iter=60), NoisyProximalGradient(n_iter=60)):
+        facts = {"mechanism": mechanism, "loss": "squared", "y_bounds": (-1.0, 1.0), "scale": None}
+        estimator = regressor(epsilon=1e5, delta=1e-6, **facts, **adjacency).fit(X, np.clip(y, -1, 1))
+        errors.append(np.abs(model(estimator) - least_squares).max())
+    assert errors[0] < 0.01 < 0.3 < errors[1]
+
+
 CHECKED = (
     FRANK_WOLFE,
+    NEWTON,
     NOISY_FRANK_WOLFE,
     PROXIMAL,
     OutputPerturbation(),

@@ -145,9 +145,9 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
-        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton", "dual-frank-wolfe",
-        "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object of
-        :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
+        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
+        "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object
+        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the features: two numbers, or two arrays with one entry per feature. Values outside are
         clipped.
@@ -330,9 +330,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
-        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton", "dual-frank-wolfe",
-        "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object of
-        :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
+        "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
+        "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object
+        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
     bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the features. Values outside are clipped.
     y_bounds : pair (lower, upper), default (-1.0, 1.0)
