@@ -106,8 +106,8 @@ class NoisyNewton:
     Minimises ``mean loss + (ridge / 2) * |theta|**2`` with ``beta X'X / n`` in place of the Hessian, which it bounds
     (Boehning & Lindsay 1988). For the squared loss these are the sufficient statistics (Wang 2018, AdaSSP, is
     ``n_iter=1`` with another damping). For ill-conditioned features, at most 2047 of them. Neighbours: replace-one or
-    add-remove. Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm (``R2**2`` under add-remove), ``2 L R2 / n`` of
-    the gradient of the mean loss.
+    add-remove. Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm (``R2**2`` under add-remove), ``2 L
+    R2 / n`` of the gradient of the mean loss.
 
     Parameters
     ----------
