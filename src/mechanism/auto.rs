@@ -1,6 +1,6 @@
 //! Which mechanism is best, by public facts alone (MECHANISMS M13).
 
-use super::defaults::{AUTO_CLIP, WEIGHTED_ROW};
+use super::defaults::{AUTO_CLIP, NEWTON_LIMIT, WEIGHTED_ROW};
 use super::{
     Domain, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
     PrivateScale, SelectRefit,
@@ -80,7 +80,7 @@ impl Facts<'_> {
         let adjacency = self.adjacency;
         let damping =
             NoisyNewton::relative_damping(self.n_samples, columns, self.rho()?, adjacency, person);
-        Ok(damping <= 1.0 && columns <= NoisyNewton::MOST_COLUMNS)
+        Ok(damping <= NEWTON_LIMIT && columns <= NoisyNewton::MOST_COLUMNS)
     }
 
     /// Whether objective perturbation is proved for these facts: one record per person (MECHANISMS M8).

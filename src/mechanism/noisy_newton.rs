@@ -70,7 +70,7 @@ impl NoisyNewton {
     /// Most columns, the intercept included.
     pub const MOST_COLUMNS: usize = MomentsPlan::MOST_COLUMNS;
 
-    /// lambda in units of the mean eigenvalue of the moments of rows that are as long as they may be: above 1, the moments of most
+    /// lambda in units of the mean eigenvalue of the moments of rows that are as long as they may be: far above 1, the moments of most
     /// directions are below their noise, and gradient descent is better. By public facts alone; `rho` is the zCDP budget.
     pub(super) fn relative_damping(
         n_samples: usize,

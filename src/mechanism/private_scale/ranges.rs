@@ -3,8 +3,8 @@
 use super::releases::Scales;
 use crate::error::Result;
 use crate::mechanism::defaults::{
-    CLIPPED_LEVEL, CLIPPED_MARGIN, CLIPPED_TAIL, MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS,
-    RANGE_LIMIT, RANGE_MARGIN, RANGE_NATS, RANGE_SHARE,
+    CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT,
+    RANGE_MARGIN, RANGE_NATS, RANGE_SHARE,
 };
 use crate::privacy::answer::{RangePlan, RangesOf};
 use crate::privacy::{Bounds, FeatureMap, Schema};
@@ -154,7 +154,7 @@ fn widened((low, high): (f64, f64), level: f64) -> (f64, f64) {
     if low == high {
         return (-1.0, 1.0); // most values are equal; the others may be anywhere
     }
-    let margin = (high - low) * (CLIPPED_MARGIN * (level - CLIPPED_TAIL)).max(0.0);
+    let margin = (high - low) * CLIPPED_MARGIN * (level - CLIPPED_LEVEL);
     ((low - margin).max(-1.0), (high + margin).min(1.0))
 }
 
