@@ -94,7 +94,8 @@ pub const NEWTON_MOMENTUM: f64 = 0.5;
 pub const NEWTON_DAMPING: f64 = 0.3;
 
 /// Damping in units of the mean eigenvalue up to which noisy Newton steps are preferred to gradient descent: on garbage
-/// at epsilon 0.1 it is 2 and they have the R^2 .71, beside .63; with few records for the features most directions are hidden.
+/// at epsilon 0.1 it is 2 and they have the R^2 .71, beside .63; with few records for the features most directions are
+/// hidden.
 pub const NEWTON_LIMIT: f64 = 4.0;
 
 /// Passes of stochastic gradient descent.
@@ -115,14 +116,14 @@ pub const SELECT_POWER: f64 = 0.65;
 /// How far a coefficient moves when its feature is selected, in scaled units.
 pub const SELECT_STEP: f64 = 1.0;
 
-/// Lowest quantile at the lower end of a private range beyond which regressions are clipped. Least squares without privacy,
-/// clipped at the .01 and .99 quantiles in fits and predictions alike, has the R^2 .928 on diamonds and .662 on california
-/// (.920 and .640 without), at .05 and .95 .907 and .650.
+/// Lowest quantile at the lower end of a private range beyond which regressions are clipped. Least squares without
+/// privacy, clipped at the .01 and .99 quantiles in fits and predictions alike, has the R^2 .928 on diamonds and .662
+/// on california (.920 and .640 without), at .05 and .95 .907 and .650.
 pub const CLIPPED_LEVEL: f64 = 0.01;
 
 /// What such a range at a higher level q is widened by on each side, in units of its width: this times q -
-/// [`CLIPPED_LEVEL`]. So little is cut off, whatever quantiles the budget allows. 10 and 20 are alike on california, diamonds
-/// and garbage.
+/// [`CLIPPED_LEVEL`]. So little is cut off, whatever quantiles the budget allows. 10 and 20 are alike on california,
+/// diamonds and garbage.
 pub const CLIPPED_MARGIN: f64 = 10.0;
 
 /// Largest share of the zCDP budget that private ranges of the features spend.
@@ -172,8 +173,8 @@ pub const SCALED_ROW: f64 = 0.15;
 /// Value of the intercept's column where rows have the norm 1. 0.25 and 0.5 are alike on cod_rna and phoneme.
 pub const SCALED_INTERCEPT: f64 = 0.4;
 
-/// Clamp of the residual of the squared loss after private scales: 0.2 is better on garbage, where it brings .003 at epsilon 1,
-/// 0.3 on diamonds and california, where it brings .002; 1 loses .02 to .1 at epsilon 0.1.
+/// Clamp of the residual of the squared loss after private scales: 0.2 is better on garbage, where it brings .003 at
+/// epsilon 1, 0.3 on diamonds and california, where it brings .002; 1 loses .02 to .1 at epsilon 0.1.
 pub const SCALED_RESIDUAL: f64 = 0.25;
 
 /// Share of the zCDP budget that weights of columns spend.

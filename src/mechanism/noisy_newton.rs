@@ -17,19 +17,21 @@ use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::prox::Scratch;
 
-/// Private Newton steps on mean loss + (ridge/2)|theta|^2 with one bound on all Hessians: beta times the second moments of the
-/// records (Boehning & Lindsay 1988), released once (Dwork, Talwar, Thakurta & Zhang 2014), then T noisy gradients (MECHANISMS
-/// M4, M10); the mean of the last half of the iterates is released.
+/// Private Newton steps on mean loss + (ridge/2)|theta|^2 with one bound on all Hessians: beta times the second moments
+/// of the records (Boehning & Lindsay 1988), released once (Dwork, Talwar, Thakurta & Zhang 2014), then T noisy
+/// gradients (MECHANISMS M4, M10); the mean of the last half of the iterates is released.
 ///
-/// theta <- theta + m (theta - theta of before) - (1 - m) (H + lambda I)^-1 (g_t + ridge theta) (Polyak 1964), where H is beta M/n without its negative eigenvalues, plus the ridge.
-/// lambda is a public share of the largest eigenvalue that the noise of M has (2 sigma sqrt(p) for a symmetric normal matrix): where
-/// the noise hides the curvature, steps are those of gradient descent. For the squared loss M is X'X, the sufficient statistic
-/// (Wang 2018, AdaSSP, is T = 1 with another lambda); where residuals are small, noise on T clamped gradients is less than
-/// noise on X'y. The intercept is not part of the ridge. A last prox, with a public threshold, makes theta sparse.
+/// theta <- theta + m (theta - theta of before) - (1 - m) (H + lambda I)^-1 (g_t + ridge theta) (Polyak 1964), where H
+/// is beta M/n without its negative eigenvalues, plus the ridge. lambda is a public share of the largest eigenvalue
+/// that the noise of M has (2 sigma sqrt(p) for a symmetric normal matrix): where the noise hides the curvature, steps
+/// are those of gradient descent. For the squared loss M is X'X, the sufficient statistic (Wang 2018, AdaSSP, is T = 1
+/// with another lambda); where residuals are small, noise on T clamped gradients is less than noise on X'y. The
+/// intercept is not part of the ridge. A last prox, with a public threshold, makes theta sparse.
 ///
-/// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`MomentsPlan`]) and
-/// 2 d_max |x|_2 on the gradients ([`crate::privacy::sensitivity`]). **Privacy**: 1 + T Gaussian mechanisms, by the exact Gaussian
-/// curve; everything else is post-processing, so privacy does not depend on the loss being convex or smooth.
+/// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`MomentsPlan`])
+/// and 2 d_max |x|_2 on the gradients ([`crate::privacy::sensitivity`]). **Privacy**: 1 + T Gaussian mechanisms, by the
+/// exact Gaussian curve; everything else is post-processing, so privacy does not depend on the loss being convex or
+/// smooth.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyNewton {
@@ -70,8 +72,9 @@ impl NoisyNewton {
     /// Most columns, the intercept included.
     pub const MOST_COLUMNS: usize = MomentsPlan::MOST_COLUMNS;
 
-    /// lambda in units of the mean eigenvalue of the moments of rows that are as long as they may be: far above 1, the moments of most
-    /// directions are below their noise, and gradient descent is better. By public facts alone; `rho` is the zCDP budget.
+    /// lambda in units of the mean eigenvalue of the moments of rows that are as long as they may be: far above 1, the
+    /// moments of most directions are below their noise, and gradient descent is better. By public facts alone; `rho`
+    /// is the zCDP budget.
     pub(super) fn relative_damping(
         n_samples: usize,
         n_columns: usize,
@@ -90,8 +93,8 @@ impl NoisyNewton {
     }
 }
 
-/// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for many
-/// columns (Wigner 1958).
+/// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for
+/// many columns (Wigner 1958).
 fn largest_eigenvalue(sigma: f64, columns: f64) -> f64 {
     2.0 * sigma * columns.sqrt()
 }
@@ -279,6 +282,7 @@ impl Plan for NoisyNewtonPlan {
             scaled,
             events,
             secure,
+            feature_ranges: None,
         })
     }
 }

@@ -94,8 +94,8 @@ impl RangeChoice {
     }
 }
 
-/// Maps ranges (in scaled units of a centred schema), released at quantile `level`, as `scales` say; features without one
-/// from their bounds [0, 1] or [-1, 1] to themselves.
+/// Maps ranges (in scaled units of a centred schema), released at quantile `level`, as `scales` say; features without
+/// one from their bounds [0, 1] or [-1, 1] to themselves.
 pub(super) fn map_of_ranges(
     scales: Scales,
     plan: &RangePlan,

@@ -10,16 +10,17 @@ use crate::privacy::noise::source::Source;
 use crate::privacy::row_norm::RowNorm;
 use crate::privacy::schema::Schema;
 
-/// How the second moments sum_i x_i x_i' of the records are released, the intercept's column included: an integer matrix plus
-/// the exactly rounded Gaussian (Dwork, Talwar, Thakurta & Zhang 2014; MECHANISMS M0, M10).
+/// How the second moments sum_i x_i x_i' of the records are released, the intercept's column included: an integer
+/// matrix plus the exactly rounded Gaussian (Dwork, Talwar, Thakurta & Zhang 2014; MECHANISMS M0, M10).
 ///
 /// Rows are in integers and no longer than r in lattice units, those that count less in gradients
 /// ([`Schema::with_gradient_norm`]) by shortening them, intercept included: r^2 = R^2 + c^2.
 ///
-/// **Sensitivity.** |x x'|_F = |x|^2 <= r^2 under add-remove. Under replace-one |a a' - b b'|_F^2 = |a|^4 + |b|^4 - 2 <a, b>^2
-/// <= 2 r^4: sqrt(2) r^2. Times m for m records a person. The entries on and above the diagonal are released, the diagonal
-/// divided by sqrt(2): that vector has 1/sqrt(2) of the Frobenius norm, so noise of standard deviation sigma off the diagonal and
-/// sqrt(2) sigma on it has the multiplier sqrt(2) sigma/|.|_F. The exact Gaussian curve holds (M12).
+/// **Sensitivity.** |x x'|_F = |x|^2 <= r^2 under add-remove. Under replace-one |a a' - b b'|_F^2 = |a|^4 + |b|^4 - 2
+/// <a, b>^2 <= 2 r^4: sqrt(2) r^2. Times m for m records a person. The entries on and above the diagonal are released,
+/// the diagonal divided by sqrt(2): that vector has 1/sqrt(2) of the Frobenius norm, so noise of standard deviation
+/// sigma off the diagonal and sqrt(2) sigma on it has the multiplier sqrt(2) sigma/|.|_F. The exact Gaussian curve
+/// holds (M12).
 #[derive(Debug, Clone)]
 pub struct MomentsPlan {
     columns: usize,
@@ -36,7 +37,8 @@ impl MomentsPlan {
     /// Noise of standard deviation `multiplier` times the sensitivity.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `X` for more than 2047 features, and noise that the exact sampler does not take.
+    /// [`Error::InvalidArgument`] naming `X` for more than 2047 features, and noise that the exact sampler does not
+    /// take.
     pub fn new(
         schema: &Schema,
         multiplier: f64,
@@ -85,7 +87,8 @@ impl MomentsPlan {
         &self.event
     }
 
-    /// Standard deviation of the noise on an entry off the diagonal, in scaled units; sqrt(2) times that on the diagonal.
+    /// Standard deviation of the noise on an entry off the diagonal, in scaled units; sqrt(2) times that on the
+    /// diagonal.
     pub fn noise_scale(&self) -> f64 {
         self.sigma * self.unit()
     }
@@ -95,8 +98,8 @@ impl MomentsPlan {
         2f64.powi(self.shift as i32) / f64::from(MAX_FEATURE).powi(2)
     }
 
-    /// Spends the event, draws, and returns the symmetric matrix in scaled units, row by row. `poll` is called after every column
-    /// and may stop the release.
+    /// Spends the event, draws, and returns the symmetric matrix in scaled units, row by row. `poll` is called after
+    /// every column and may stop the release.
     ///
     /// No overflow: an entry is below n 2^28 < 2^59.
     ///
@@ -142,8 +145,8 @@ impl MomentsPlan {
     }
 }
 
-/// The columns one after the other, the intercept's last, with rows that count less in gradients shortened: truncation moves
-/// towards zero, so |trunc(w x)| <= w |x| <= r.
+/// The columns one after the other, the intercept's last, with rows that count less in gradients shortened: truncation
+/// moves towards zero, so |trunc(w x)| <= w |x| <= r.
 fn bounded_columns(data: &BoundedData) -> Vec<i16> {
     let n = data.n_records();
     let mut columns = match &data.features {
@@ -202,8 +205,8 @@ mod tests {
     }
 
     proptest! {
-        /// Replacing or removing a record moves what is released by no more than the event says, and a pair of records that
-        /// reaches the bound exists.
+        /// Replacing or removing a record moves what is released by no more than the event says, and a pair of records
+        /// that reaches the bound exists.
         #[test]
         fn the_sensitivity_holds(
             a in prop::collection::vec(-1.0..1.0f64, 4),
