@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::mechanism::{OnlineSimplex, Plan, Problem};
+use crate::mechanism::{FeatureScalerPlan, OnlineSimplex, Plan, PrivacyClaim, Problem};
 use crate::privacy::accountant::Accountant;
 use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::noise::source::Source;
-use crate::privacy::{BoundedData, Bounds, Geometry, Target};
+use crate::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
 
 /// A private model in the user's units, with its certificate.
 #[derive(Debug, Clone)]
@@ -39,13 +39,7 @@ pub fn run(
     progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<Release> {
     let problem = plan.problem();
-    if *data.schema() != problem.schema {
-        return Err(Error::invalid(
-            "data",
-            "were ingested under other public facts than the plan was made for",
-        ));
-    }
-    data.check_count(problem.n_samples, problem.adjacency)?;
+    check_facts(data, &problem.schema, &problem.claim())?;
     let outcome = plan.execute(data, source, progress)?;
     if outcome.events != plan.events() {
         return Err(Error::BudgetExceeded(
@@ -63,6 +57,34 @@ pub fn run(
         n_iter: plan.n_iter(),
         certificate,
     })
+}
+
+/// Releases the ranges of the features that a plan announced, (low, high) of each in the user's units, and what they
+/// cost.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] naming `data` when the records were ingested under other public facts,
+/// [`Error::Randomness`].
+pub fn release_ranges(
+    plan: &FeatureScalerPlan,
+    data: &BoundedData,
+    source: &mut Source,
+) -> Result<(Vec<(f64, f64)>, Certificate)> {
+    check_facts(data, plan.schema(), plan.claim())?;
+    let ranges = plan.execute(data, source)?;
+    let certificate = Certificate::of_ranges(plan, source.is_secure());
+    Ok((ranges, certificate))
+}
+
+/// Whether records were ingested under the public facts of a plan, the number of records included where it is public.
+fn check_facts(data: &BoundedData, schema: &Schema, claim: &PrivacyClaim) -> Result<()> {
+    if data.schema() != schema {
+        return Err(Error::invalid(
+            "data",
+            "were ingested under other public facts than the plan was made for",
+        ));
+    }
+    data.check_count(claim.n_samples, claim.adjacency)
 }
 
 /// Some events of one kind.
@@ -97,7 +119,7 @@ pub struct Certificate {
     n_samples: usize,
     bounds: Bounds,
     row_norm: Option<f64>,
-    // None for a stream of costs; the field itself must be there.
+    // None for a stream of costs and for ranges of features; the field itself must be there.
     #[serde(deserialize_with = "Option::deserialize")]
     target: Option<Target>,
     assumptions: Vec<String>,
@@ -108,32 +130,38 @@ pub struct Certificate {
 /// Name and version of the JSON format.
 const FORMAT: &str = "dpsparse-certificate-1";
 
+/// What is protected as one unit, and what every release about records assumes.
+fn terms(claim: &PrivacyClaim) -> (String, Vec<String>) {
+    let m = claim.records_per_person;
+    let unit = match m {
+        1 => "one record (a row of X with its entry of y)".to_string(),
+        _ => {
+            format!("one person, who owns at most {m} records (rows of X with their entries of y)")
+        }
+    };
+    let mut assumptions = vec![
+        "the bounds, feature names, hyper-parameters and the domain (finite values, known labels) are public".into(),
+        match claim.adjacency {
+            Adjacency::ReplaceOne => "the number of records is public".into(),
+            Adjacency::AddRemove => "the public number of records was chosen without looking at the data".into(),
+        },
+        "running time is outside the guarantee".into(),
+    ];
+    if m > 1 {
+        assumptions.push(format!("no person owns more than {m} records"));
+    }
+    (unit, assumptions)
+}
+
 impl Certificate {
     /// What a run of `plan` that spent `events` cost.
     fn new(plan: &dyn Plan, events: Vec<(Event, u64)>, secure: bool) -> Self {
         let problem: &Problem = plan.problem();
         let schema = &problem.schema;
-        let m = problem.records_per_person;
-        let unit = match m {
-            1 => "one record (a row of X with its entry of y)".to_string(),
-            _ => format!(
-                "one person, who owns at most {m} records (rows of X with their entries of y)"
-            ),
-        };
-        let mut assumptions = vec![
-            "the bounds, feature names, hyper-parameters and the domain (finite values, known labels) are public".into(),
-            match problem.adjacency {
-                Adjacency::ReplaceOne => "the number of records is public".into(),
-                Adjacency::AddRemove => "the public number of records was chosen without looking at the data".into(),
-            },
-            "running time is outside the guarantee".into(),
-        ];
+        let (unit, mut assumptions) = terms(&problem.claim());
         if schema.geometry() == Geometry::Uncentred {
             assumptions
                 .push("features were scaled by the larger of their two absolute bounds".into());
-        }
-        if m > 1 {
-            assumptions.push(format!("no person owns more than {m} records"));
         }
         if problem.loss.name() == "user" {
             assumptions.push("the user's loss was chosen without looking at the data".into());
@@ -157,6 +185,31 @@ impl Certificate {
             assumptions,
             secure,
             certified: plan.certified(),
+        }
+    }
+
+    /// What the release of ranges cost.
+    fn of_ranges(plan: &FeatureScalerPlan, secure: bool) -> Self {
+        let claim = plan.claim();
+        let (unit, assumptions) = terms(claim);
+        let events = plan.events().into_iter();
+        Self {
+            format: FORMAT.into(),
+            mechanism: plan.describe(),
+            claimed_epsilon: claim.epsilon,
+            claimed_delta: plan.delta(),
+            events: events
+                .map(|(event, count)| SpentEvent { event, count })
+                .collect(),
+            adjacency: claim.adjacency,
+            unit,
+            n_samples: claim.n_samples,
+            bounds: plan.schema().bounds().clone(),
+            row_norm: None,
+            target: None,
+            assumptions,
+            secure,
+            certified: true,
         }
     }
 

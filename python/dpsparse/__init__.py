@@ -3,7 +3,7 @@
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
 :class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
 ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Hyper-parameter search that
-is paid for: :class:`PrivateSearchCV`. Structured norms:
+is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
 Checks for your own parts: :mod:`dpsparse.testing`. Data: :mod:`dpsparse.datasets`.
 """
@@ -18,10 +18,12 @@ from dpsparse._core import (
     NotSubmodularError,
     Plan,
     RandomnessError,
+    ScalerPlan,
     UnsoundMechanismError,
     UserLossError,
 )
 from dpsparse.estimators import (
+    PrivateScaler,
     PrivateSearchCV,
     PrivateSimplexClassifier,
     PrivateSimplexRegressor,
@@ -71,12 +73,14 @@ __all__ = [
     "PenalisedFrankWolfe",
     "Plan",
     "PrivateOnlineSimplex",
+    "PrivateScaler",
     "PrivateSearchCV",
     "PrivateSimplexClassifier",
     "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
     "PrivateSparseRegressor",
     "RandomnessError",
+    "ScalerPlan",
     "SearchPlan",
     "SelectRefit",
     "SgdOutput",

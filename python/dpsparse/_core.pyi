@@ -25,6 +25,7 @@ __all__ = [
     "Plan",
     "PureEvent",
     "RandomnessError",
+    "ScalerPlan",
     "UnsoundMechanismError",
     "UserLossError",
     "ZeroConcentratedEvent",
@@ -39,6 +40,7 @@ __all__ = [
     "exponential_mechanism",
     "fit_exact",
     "fit_private",
+    "fit_scaler",
     "gaussian_sigma",
     "loss_names",
     "non_private_gradient",
@@ -46,6 +48,7 @@ __all__ = [
     "non_private_simplex_scores",
     "path_exact",
     "plan_private",
+    "plan_scaler",
     "rho_from_epsilon",
     "rounded_gaussian",
     "theorem_4_iterations",
@@ -259,6 +262,37 @@ class Plan:
     def predicted_excess_risk(self) -> float: ...
     @property
     def parameters(self) -> dict[str, float]: ...
+
+@final
+class ScalerPlan:
+    @property
+    def n_samples(self) -> int: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def level(self) -> float: ...
+    @property
+    def reliable(self) -> bool: ...
+    @property
+    def mechanism(self) -> str: ...
+    @property
+    def events(self) -> list[tuple[_Event, int]]: ...
+
+def plan_scaler(
+    *,
+    n_samples: int,
+    n_features: int,
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    epsilon: float,
+    delta: float | None,
+    level: float | None,
+    adjacency: str,
+    records_per_person: int,
+) -> ScalerPlan: ...
+def fit_scaler(plan: ScalerPlan, x: Any, *, seed: int | None) -> tuple[NDArray[np.float64], Certificate]: ...
 
 @final
 class OnlineSimplex:

@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Task};
-use crate::mechanism::Domain;
 use crate::mechanism::defaults::{
     CLASSIFIER_CURVATURE, CLASSIFIER_DISTANCE, CLASSIFIER_FLATNESS, CLASSIFIER_MARGIN,
     CLASSIFIER_RADIUS, REGRESSOR_CURVATURE, REGRESSOR_DISTANCE, REGRESSOR_FLATNESS,
     REGRESSOR_MARGIN, REGRESSOR_RADIUS, RESIDUAL_BOUND,
 };
+use crate::mechanism::{Domain, PrivacyClaim};
 use crate::polytope::Polytope;
 use crate::privacy::event::Adjacency;
 use crate::privacy::{DerivativeLattice, Schema, Target};
@@ -41,25 +41,7 @@ impl Problem {
     /// [`Error::InvalidArgument`] naming `epsilon`, `delta`, `records_per_person`, `residual_bound`, `loss`
     /// or the number of samples.
     pub fn validate(&self) -> Result<f64> {
-        if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
-            return Err(Error::invalid("epsilon", "must be positive and finite"));
-        }
-        if self
-            .delta
-            .is_some_and(|delta| !(delta > 0.0 && delta < 1.0))
-        {
-            return Err(Error::invalid("delta", "must lie strictly between 0 and 1"));
-        }
-        if self.records_per_person == 0 {
-            return Err(Error::invalid("records_per_person", "must be at least 1"));
-        }
-        if self.n_samples < 2 {
-            let n = self.n_samples;
-            return Err(Error::invalid(
-                "X",
-                format!("has n_samples={n}: at least 2 records are needed"),
-            ));
-        }
+        let delta = self.claim().validate()?;
         if self.loss.task() == Task::Classification && self.schema.target() != Target::Classes {
             return Err(Error::invalid(
                 "loss",
@@ -84,13 +66,17 @@ impl Problem {
             }
             _ => {}
         }
-        match (self.delta, self.adjacency) {
-            (Some(delta), _) => Ok(delta),
-            (None, Adjacency::ReplaceOne) => Ok((self.n_samples as f64).powi(-2).min(1e-6)),
-            (None, Adjacency::AddRemove) => Err(Error::invalid(
-                "delta",
-                "must be given under add-remove, where the number of records is private",
-            )),
+        Ok(delta)
+    }
+
+    /// What is asked for, and for whom.
+    pub fn claim(&self) -> PrivacyClaim {
+        PrivacyClaim {
+            n_samples: self.n_samples,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            adjacency: self.adjacency,
+            records_per_person: self.records_per_person,
         }
     }
 

@@ -10,6 +10,7 @@ mod online;
 mod private;
 mod records;
 mod released_noise;
+mod scaler;
 mod search;
 mod selection;
 mod set_function;
@@ -33,6 +34,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     theory::register(module)?;
     private::register(module)?;
     released_noise::register(module)?;
+    scaler::register(module)?;
     search::register(module)?;
     online::register(module)
 }

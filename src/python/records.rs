@@ -69,6 +69,15 @@ pub(super) fn to_vec(y: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<f64>> {
 }
 
 impl<'py> Records<'py> {
+    /// Number of rows.
+    pub(super) fn n_records(&self) -> usize {
+        match self {
+            Records::Double(x) => x.shape()[0],
+            Records::Single(x) => x.shape()[0],
+            Records::Compressed(_, (rows, _), ..) => *rows,
+        }
+    }
+
     /// Number of columns.
     pub(super) fn n_features(&self) -> usize {
         match self {

@@ -2,10 +2,12 @@
 
 from dpsparse.estimators.exact import SparseClassifier, SparseRegressor, path
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse.estimators.scaler import PrivateScaler
 from dpsparse.estimators.search import PrivateSearchCV, SearchPlan
 from dpsparse.estimators.simplex import PrivateSimplexClassifier, PrivateSimplexRegressor
 
 __all__ = [
+    "PrivateScaler",
     "PrivateSearchCV",
     "PrivateSimplexClassifier",
     "PrivateSimplexRegressor",

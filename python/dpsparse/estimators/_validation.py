@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse._validation import positive_integer
 
 Checked = TypeVar("Checked")
 
@@ -66,6 +67,19 @@ def bound_arrays(bounds: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.f
     if any(side.ndim != 1 for side in arrays):
         raise InvalidArgumentError(problem)
     return arrays[0], arrays[1]
+
+
+def public_count(adjacency: Any, n_public: Any, n_samples: int) -> int:
+    """Return the number of records that may be used as public: ``n_public`` under add-remove, else the true one."""
+    if not isinstance(adjacency, str):
+        raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
+    if adjacency == "add-remove":
+        if n_public is None:
+            raise InvalidArgumentError("n_public must be given under add-remove, where the true count is private")
+        return positive_integer("n_public", n_public)
+    if n_public is not None:
+        raise InvalidArgumentError("n_public is used under adjacency='add-remove' only; leave it at None")
+    return n_samples
 
 
 def seed(random_state: Any) -> int | None:

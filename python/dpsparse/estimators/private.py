@@ -15,7 +15,7 @@ from dpsparse._core import InvalidArgumentError, InvalidDataError, Plan
 from dpsparse._progress import progress
 from dpsparse._validation import flag, number, optional_number, pair, positive_integer
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
-from dpsparse.estimators._validation import bound_arrays, records, seed, without_values
+from dpsparse.estimators._validation import bound_arrays, public_count, records, seed, without_values
 from dpsparse.estimators.intervals import ReleasedNoiseMixin
 from dpsparse.mechanisms import resolve, specification
 
@@ -41,16 +41,8 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
 
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = bound_arrays(self.bounds)
-        if self.adjacency == "add-remove":
-            if self.n_public is None:
-                raise InvalidArgumentError("n_public must be given under add-remove, where the true count is private")
-            n_samples = positive_integer("n_public", self.n_public)
-        elif self.n_public is not None:
-            raise InvalidArgumentError("n_public is used under adjacency='add-remove' only; leave it at None")
-        if not isinstance(self.adjacency, str):
-            raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
         return {
-            "n_samples": n_samples,
+            "n_samples": public_count(self.adjacency, self.n_public, n_samples),
             "n_features": n_features,
             "lower": lower,
             "upper": upper,

@@ -4,6 +4,7 @@ mod ranges;
 mod releases;
 
 use self::ranges::RangeChoice;
+pub(super) use self::ranges::level_times_epsilon0;
 use self::releases::{Releases, Scales};
 use super::defaults::{SCALED_INTERCEPT, SCALED_RESIDUAL, SCALED_ROW};
 use super::{Domain, Facts, Mechanism, Outcome, Plan, Problem};

@@ -20,6 +20,13 @@ pub(super) fn not_unit(bounds: &Bounds, p: usize) -> RangesOf {
     RangesOf::Each((0..p as u32).filter(wide).collect())
 }
 
+/// The least product of a level q and an epsilon0 that finds quantiles reliably. The exponential mechanism misses one
+/// where exp(-epsilon0 q n/(2 m)) times the number of thresholds in the empty tail is not small: q n epsilon0/(2 m) must
+/// be some nats.
+pub(in crate::mechanism) fn level_times_epsilon0(n: usize, person: usize) -> f64 {
+    2.0 * RANGE_NATS * person as f64 / n as f64
+}
+
 /// Whose ranges, at which quantiles, for how much.
 #[derive(Debug)]
 pub(super) struct RangeChoice {
@@ -29,9 +36,7 @@ pub(super) struct RangeChoice {
 }
 
 impl RangeChoice {
-    /// The exponential mechanism misses a quantile of level q where exp(-epsilon0 q n/(2 m)) times the number of
-    /// thresholds in the empty tail is not small: q n epsilon0/(2 m) must be some nats. The level is as low as that
-    /// allows, and epsilon0 no larger than the lowest level wants.
+    /// The level is as low as [`level_times_epsilon0`] allows, and epsilon0 no larger than the lowest level wants.
     fn new(of: RangesOf, scales: Scales, n: usize, person: usize, rho: f64) -> Self {
         let least = match scales {
             Scales::Clipped => CLIPPED_LEVEL,
@@ -41,7 +46,7 @@ impl RangeChoice {
             RangesOf::Each(features) => features.len().max(1),
             RangesOf::Together(_) => 1,
         };
-        let needed = 2.0 * RANGE_NATS * person as f64 / n as f64;
+        let needed = level_times_epsilon0(n, person);
         let most = (8.0 * RANGE_SHARE * rho / (2 * count) as f64).sqrt();
         let epsilon0 = most.min(4.0 * needed / least);
         Self {

@@ -1,0 +1,135 @@
+//! Private ranges of features for Python.
+
+use ndarray::Array2;
+use numpy::{IntoPyArray, PyArray2};
+use pyo3::prelude::*;
+
+use super::certificate::{PyCertificate, events_to_python};
+use super::records::Records;
+use super::selection::source;
+use super::threads;
+use crate::mechanism::{FeatureScaler, FeatureScalerPlan, PrivacyClaim};
+use crate::privacy::Bounds;
+use crate::release::release_ranges;
+
+/// What the fit of a scaler will release and cost, before any data.
+#[pyclass(name = "ScalerPlan", module = "dpsparse", frozen)]
+struct PyScalerPlan(FeatureScalerPlan);
+
+#[pymethods]
+impl PyScalerPlan {
+    /// Number of records that the plan is for (the public one under add-remove).
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.0.claim().n_samples
+    }
+
+    /// epsilon that the release will carry.
+    #[getter]
+    fn epsilon(&self) -> f64 {
+        self.0.claim().epsilon
+    }
+
+    /// delta that the release will carry.
+    #[getter]
+    fn delta(&self) -> f64 {
+        self.0.delta()
+    }
+
+    /// Quantile at the lower end of a range; the upper end has 1 - level.
+    #[getter]
+    fn level(&self) -> f64 {
+        self.0.level()
+    }
+
+    /// Whether the budget finds so low a quantile reliably.
+    #[getter]
+    fn reliable(&self) -> bool {
+        self.0.is_reliable()
+    }
+
+    /// The release in words.
+    #[getter]
+    fn mechanism(&self) -> String {
+        self.0.describe()
+    }
+
+    /// Pairs of event and count.
+    #[getter]
+    fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
+        events_to_python(py, self.0.events().into_iter())
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "ScalerPlan({}; epsilon={}, delta={:.3e}; {})",
+            self.0.describe(),
+            self.epsilon(),
+            self.delta(),
+            if self.reliable() {
+                "reliable"
+            } else {
+                "the budget is too small to find them reliably"
+            }
+        )
+    }
+}
+
+/// Plans the release of ranges.
+#[pyfunction]
+#[pyo3(signature = (*, n_samples, n_features, lower, upper, epsilon, delta, level, adjacency, records_per_person))]
+#[allow(clippy::too_many_arguments)]
+fn plan_scaler(
+    n_samples: usize,
+    n_features: usize,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    epsilon: f64,
+    delta: Option<f64>,
+    level: Option<f64>,
+    adjacency: &str,
+    records_per_person: usize,
+) -> PyResult<PyScalerPlan> {
+    let scaler = FeatureScaler {
+        claim: PrivacyClaim {
+            n_samples,
+            epsilon,
+            delta,
+            adjacency: adjacency.parse()?,
+            records_per_person,
+        },
+        n_features,
+        bounds: Bounds { lower, upper },
+        level,
+    };
+    Ok(PyScalerPlan(scaler.plan()?))
+}
+
+/// Ranges, one row (low, high) per feature, and certificate.
+#[pyfunction]
+#[pyo3(signature = (plan, x, *, seed))]
+fn fit_scaler<'py>(
+    py: Python<'py>,
+    plan: PyRef<'py, PyScalerPlan>,
+    x: Records<'py>,
+    seed: Option<u64>,
+) -> PyResult<(Bound<'py, PyArray2<f64>>, PyCertificate)> {
+    let plan = &plan.0;
+    let x = x.plain()?;
+    // Records come with targets; none is read.
+    let y = vec![1.0; x.n_records()];
+    let x = x.views()?;
+    let (ranges, certificate) = threads::run(py, None, |_| {
+        let data = x.ingest(&y, plan.schema())?;
+        release_ranges(plan, &data, &mut source(seed)?)
+    })??;
+    let side = |(j, k): (usize, usize)| if k == 0 { ranges[j].0 } else { ranges[j].1 };
+    let ranges = Array2::from_shape_fn((ranges.len(), 2), side);
+    Ok((ranges.into_pyarray(py), PyCertificate(certificate)))
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyScalerPlan>()?;
+    module.add_function(wrap_pyfunction!(plan_scaler, module)?)?;
+    module.add_function(wrap_pyfunction!(fit_scaler, module)?)
+}
