@@ -403,6 +403,26 @@ def test_at_a_huge_epsilon_the_minimiser_is_that_of_the_stated_objective(name, l
     np.testing.assert_allclose(ours, theirs, atol=3e-3)
 
 
+def test_one_newton_step_is_ridge_regression_on_sufficient_statistics():
+    """AdaSSP (Wang 2018): (X'X/n + damping) theta = X'y/n, with the public damping of the plan."""
+    X, _, targets = records(2000)
+    estimator = regressor(
+        mechanism=NoisyNewton(n_iter=1, damping=5e3),
+        loss="squared",
+        y_bounds=(-1.0, 1.0),
+        residual_bound=1.0,
+        scale=None,
+        fit_intercept=False,
+        epsilon=1e5,
+        delta=1e-6,
+    )
+    y = np.clip(targets - 1, -1, 1)
+    damping = dict(estimator.plan(*X.shape).parameters)["damping"]
+    assert 0.05 < damping < 5.0
+    expected = np.linalg.solve(X.T @ X / len(X) + damping * np.eye(P), X.T @ y / len(X))
+    np.testing.assert_allclose(estimator.fit(X, y).coef_, expected, atol=2e-3)
+
+
 @pytest.mark.parametrize("adjacency", [{}, {"adjacency": "add-remove", "n_public": 3000}])
 def test_newton_steps_solve_ill_conditioned_least_squares(adjacency):
     """Features that almost agree: gradient descent of as many steps is far off where Newton steps are exact."""

@@ -104,19 +104,19 @@ class NoisyNewton:
     """Private Newton steps: second moments released once, then noisy gradients (MECHANISMS M4, M10).
 
     Minimises ``mean loss + (ridge / 2) * |theta|**2`` with ``beta X'X / n`` in place of the Hessian, which it bounds
-    (Boehning & Lindsay 1988). For the squared loss these are the sufficient statistics (Wang 2018, AdaSSP, is
-    ``n_iter=1`` with another damping). For ill-conditioned features, at most 2047 of them. Neighbours: replace-one or
-    add-remove. Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm (``R2**2`` under add-remove), ``2 L
-    R2 / n`` of the gradient of the mean loss.
+    (Boehning & Lindsay 1988). For the squared loss ``n_iter=1`` with ``residual_bound=1`` releases the sufficient
+    statistics X'X and X'y (Wang 2018, AdaSSP). For ill-conditioned features, at most 2047 of them. Neighbours:
+    replace-one or add-remove. Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm (``R2**2`` under
+    add-remove), ``2 L R2 / n`` of the gradient of the mean loss.
 
     Parameters
     ----------
     n_iter : int, optional
-        Number of steps T. None: 20.
+        Number of steps T. None: 30.
     share : float, optional
-        Share of the zCDP budget for the moments, in (0, 1). None: 0.2.
+        Share of the zCDP budget for the moments, in (0, 1). None: 0.15.
     damping : float, optional
-        Added to all eigenvalues, in units of the largest that the noise of the moments has. None: 0.4.
+        Added to all eigenvalues, in units of the largest that the noise of the moments has. None: 0.3.
     ridge : float, optional
         In scaled units. None: the estimator's, or 0. The intercept is not under it.
     threshold : float, optional

@@ -24,9 +24,10 @@ use crate::prox::Scratch;
 /// theta <- theta + m (theta - theta of before) - (1 - m) (H + lambda I)^-1 (g_t + ridge theta) (Polyak 1964), where H
 /// is beta M/n without its negative eigenvalues, plus the ridge. lambda is a public share of the largest eigenvalue
 /// that the noise of M has (2 sigma sqrt(p) for a symmetric normal matrix): where the noise hides the curvature, steps
-/// are those of gradient descent. For the squared loss M is X'X, the sufficient statistic (Wang 2018, AdaSSP, is T = 1
-/// with another lambda); where residuals are small, noise on T clamped gradients is less than noise on X'y. The
-/// intercept is not part of the ridge. A last prox, with a public threshold, makes theta sparse.
+/// are those of gradient descent. For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp on |y| <= 1 the
+/// other statistic is X'y, and theta is that of AdaSSP (Wang 2018) with another lambda. Where residuals are small,
+/// noise on T clamped gradients is less than noise on X'y. The intercept is not part of the ridge. A last prox, with a
+/// public threshold, makes theta sparse.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`MomentsPlan`])
 /// and 2 d_max |x|_2 on the gradients ([`crate::privacy::sensitivity`]). **Privacy**: 1 + T Gaussian mechanisms, by the
@@ -126,23 +127,24 @@ impl Mechanism for NoisyNewton {
             return Err(Error::invalid("damping", "must be positive and finite"));
         }
         let n_iter = self.n_iter.unwrap_or(NEWTON_STEPS);
+        let moments = |multiplier: f64| {
+            let (adjacency, person) = (problem.adjacency, problem.records_per_person);
+            MomentsPlan::new(&problem.schema, multiplier, adjacency, person)
+        };
+        moments(1.0)?; // not too wide
         // One multiplier for the whole budget: the inverse squares of the parts' add up to its own.
         let parts = |multiplier: f64| -> Result<(MomentsPlan, Gradients)> {
-            let moments = MomentsPlan::new(
-                &problem.schema,
-                multiplier / share.sqrt(),
-                problem.adjacency,
-                problem.records_per_person,
-            )?;
-            let multiplier = multiplier * (n_iter as f64 / (1.0 - share)).sqrt();
-            let gradients = Gradients::with_multiplier(&problem, n_iter, multiplier)?;
-            Ok((moments, gradients))
+            let steps = multiplier * (n_iter as f64 / (1.0 - share)).sqrt();
+            let gradients = Gradients::with_multiplier(&problem, n_iter, steps)?;
+            Ok((moments(multiplier / share.sqrt())?, gradients))
         };
+        parts(1.0)?;
         let events = |multiplier: f64| {
             let (moments, gradients) = parts(multiplier)?;
             Ok::<_, Error>(all_events(&moments, &gradients))
         };
-        let multiplier = calibrate_events(events, problem.epsilon, delta, (1e-3, 1e9))?;
+        let multiplier = calibrate_events(events, problem.epsilon, delta, (1e-3, 1e7))
+            .map_err(|_| Error::invalid("epsilon", "is too small for noisy-newton"))?;
         let (moments, gradients) = parts(multiplier)?;
         let n = problem.n_samples as f64;
         let columns = problem.schema.n_columns() as f64;
@@ -247,6 +249,7 @@ impl Plan for NoisyNewtonPlan {
         let (mut gradient, mut mean) = (theta.clone(), theta.clone());
         // theta of before, then the next theta.
         let mut moved = theta.clone();
+        let momentum = if n_iter == 1 { 0.0 } else { NEWTON_MOMENTUM };
         let first_of_mean = n_iter / 2;
         for t in 0..n_iter {
             answer.release(theta.as_slice(), gradient.as_mut_slice())?;
@@ -255,8 +258,8 @@ impl Plan for NoisyNewtonPlan {
                 gradient[j] += self.ridge * theta[j];
             }
             // theta + momentum (theta - before) - (1 - momentum) step
-            moved.axpy(NEWTON_MOMENTUM, &theta, -NEWTON_MOMENTUM);
-            moved.gemv(NEWTON_MOMENTUM - 1.0, &inverse, &gradient, 1.0);
+            moved.axpy(momentum, &theta, -momentum);
+            moved.gemv(momentum - 1.0, &inverse, &gradient, 1.0);
             moved += &theta;
             std::mem::swap(&mut theta, &mut moved);
             if t >= first_of_mean {
