@@ -261,9 +261,9 @@ class SgdOutput:
 
 @dataclass(frozen=True)
 class SelectRefit:
-    """Select features or groups privately, then refit them by objective perturbation (MECHANISMS M10).
+    """Select features or groups privately, then refit them alone (MECHANISMS M10).
 
-    Neighbours: replace-one or add-remove. Needs a catalogued Lipschitz loss; ``norm`` is "l1" or disjoint groups.
+    Neighbours: replace-one or add-remove. Needs a catalogued loss; ``norm`` is "l1" or disjoint groups.
 
     Parameters
     ----------
@@ -271,8 +271,12 @@ class SelectRefit:
         Features, or groups, to select. None: a public rule.
     share : float, optional
         Share of the zCDP budget for the selection. None: a public constant.
+    refit : {"objective-perturbation", "noisy-newton"}, optional
+        How the selected features are refitted. None: by objective perturbation where it is proved (a Lipschitz loss, one
+        record a person), else by noisy Newton steps.
     ridge : float, optional
-        Ridge of the refit in scaled units. None: the estimator's, or the public rule of objective perturbation.
+        Ridge of the refit in scaled units. None: the estimator's; a public rule for objective perturbation, 0 for noisy
+        Newton steps.
     clip : float, optional
         Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
         linearly. None: no clamp.
@@ -280,6 +284,7 @@ class SelectRefit:
 
     n_selected: int | None = None
     share: float | None = None
+    refit: str | None = None
     ridge: float | None = None
     clip: float | None = None
     name: ClassVar[str] = "select-refit"
@@ -476,6 +481,8 @@ def _option(name: str, kind: str, value: Any) -> Any:
         return None if value is None else positive_integer(name, value)
     if kind == "float | None":
         return optional_finite(name, value)
+    if kind == "str | None":
+        return value if value is None or isinstance(value, str) else repr(value)
     if kind == "bool":
         return flag(name, value)
     return value if isinstance(value, str) else None

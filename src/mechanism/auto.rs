@@ -140,7 +140,7 @@ pub struct Choice {
 /// | classes otherwise | select-refit |
 /// | a regression, n >= p^2, moments not hidden by their noise | noisy Newton |
 /// | a regression, n >= p^2 or with a row norm | noisy proximal gradient |
-/// | a regression otherwise | Frank-Wolfe |
+/// | a regression otherwise | select-refit |
 ///
 /// Objective perturbation, noisy Newton and noisy proximal gradient come after private scales ([`PrivateScale`]), unless a row norm
 /// says that features are scaled as they should be.
@@ -177,7 +177,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let classes = facts.target == Target::Classes;
     match facts.domain {
         Domain::L1 => {}
-        Domain::Groups(_) if classes && facts.objective() && facts.row_norm.is_none() => {
+        Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
             return Ok(facts.select_refit());
         }
         domain => {
@@ -209,7 +209,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     } else if many || facts.row_norm.is_some() {
         Box::new(NoisyProximalGradient::default())
     } else {
-        return Ok(facts.frank_wolfe());
+        return Ok(facts.select_refit());
     };
     if centred && !ranged && alike && classes {
         return Ok(facts.choose(Box::new(PrivateScale::public(chosen))));

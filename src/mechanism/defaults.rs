@@ -113,8 +113,16 @@ pub const SELECT_SIZE: f64 = 0.2;
 /// See [`SELECT_SIZE`].
 pub const SELECT_POWER: f64 = 0.65;
 
-/// How far a coefficient moves when its feature is selected, in scaled units.
-pub const SELECT_STEP: f64 = 1.0;
+/// How far a classifier's coefficient moves when its feature is selected, in scaled units.
+pub const CLASSIFIER_SELECT_STEP: f64 = 1.0;
+
+/// The same for regressors, where targets fill [-1, 1]: of 0.1, 0.2 and 0.4, within .01 of each other, the least bad on sparse
+/// linear models of 2 000 and 20 000 records with 500 and 1000 features, alike and not.
+pub const REGRESSOR_SELECT_STEP: f64 = 0.2;
+
+/// Clamp of the residual of the squared loss in a selection and its refit: 0.25 beats 0.1 and 0.15 on california, diamonds
+/// and garbage, and loses .03 to them on sparse linear models of 2 000 records.
+pub const SELECT_RESIDUAL: f64 = 0.25;
 
 /// Lowest quantile at the lower end of a private range beyond which regressions are clipped. Least squares without
 /// privacy, clipped at the .01 and .99 quantiles in fits and predictions alike, has the R^2 .928 on diamonds and .662

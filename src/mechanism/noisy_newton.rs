@@ -1,17 +1,14 @@
 use std::sync::Arc;
 
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use serde::Deserialize;
 
-use super::noisy_gradient::{Gradients, noise_of_one};
+use super::newton_steps::{NewtonOptions, NewtonSteps, largest_eigenvalue};
+use super::noisy_gradient::noise_of_one;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{
-    NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS, USER_LOSS_MARGIN,
-};
+use crate::mechanism::defaults::{NEWTON_DAMPING, NEWTON_SHARE, USER_LOSS_MARGIN};
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
-use crate::privacy::answer::{MomentsPlan, NoisyGradient};
-use crate::privacy::calibrate::calibrate_events;
+use crate::privacy::answer::MomentsPlan;
 use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
@@ -52,21 +49,9 @@ pub struct NoisyNewton {
 struct NoisyNewtonPlan {
     problem: Problem,
     norm: Arc<SetFunctionNorm>,
-    moments: MomentsPlan,
-    gradients: Gradients,
-    /// lambda.
-    damping: f64,
-    ridge: f64,
+    steps: NewtonSteps,
     threshold: f64,
     predicted_excess_risk: f64,
-}
-
-fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
-    let value = value.unwrap_or(0.0);
-    if !(value.is_finite() && value >= 0.0) {
-        return Err(Error::invalid(name, "must be non-negative and finite"));
-    }
-    Ok(value)
 }
 
 impl NoisyNewton {
@@ -94,12 +79,6 @@ impl NoisyNewton {
     }
 }
 
-/// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for
-/// many columns (Wigner 1958).
-fn largest_eigenvalue(sigma: f64, columns: f64) -> f64 {
-    2.0 * sigma * columns.sqrt()
-}
-
 impl Mechanism for NoisyNewton {
     fn weighs_records(&self) -> bool {
         true
@@ -112,78 +91,32 @@ impl Mechanism for NoisyNewton {
     }
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
-        let delta = problem.validate()?;
+        problem.validate()?;
         let norm = domain.norm(problem.schema.n_features())?;
-        let (ridge, threshold) = (
-            non_negative("ridge", self.ridge)?,
-            non_negative("threshold", self.threshold)?,
-        );
-        let share = self.share.unwrap_or(NEWTON_SHARE);
-        if !(share > 0.0 && share < 1.0) {
-            return Err(Error::invalid("share", "must lie strictly between 0 and 1"));
+        let threshold = self.threshold.unwrap_or(0.0);
+        if !(threshold.is_finite() && threshold >= 0.0) {
+            return Err(Error::invalid(
+                "threshold",
+                "must be non-negative and finite",
+            ));
         }
-        let damping = self.damping.unwrap_or(NEWTON_DAMPING);
-        if !(damping.is_finite() && damping > 0.0) {
-            return Err(Error::invalid("damping", "must be positive and finite"));
-        }
-        let n_iter = self.n_iter.unwrap_or(NEWTON_STEPS);
-        let moments = |multiplier: f64| {
-            let (adjacency, person) = (problem.adjacency, problem.records_per_person);
-            MomentsPlan::new(&problem.schema, multiplier, adjacency, person)
+        let options = NewtonOptions {
+            n_iter: self.n_iter,
+            share: self.share,
+            damping: self.damping,
+            ridge: self.ridge,
         };
-        moments(1.0)?; // not too wide
-        // One multiplier for the whole budget: the inverse squares of the parts' add up to its own.
-        let parts = |multiplier: f64| -> Result<(MomentsPlan, Gradients)> {
-            let steps = multiplier * (n_iter as f64 / (1.0 - share)).sqrt();
-            let gradients = Gradients::with_multiplier(&problem, n_iter, steps)?;
-            Ok((moments(multiplier / share.sqrt())?, gradients))
-        };
-        parts(1.0)?;
-        let events = |multiplier: f64| {
-            let (moments, gradients) = parts(multiplier)?;
-            Ok::<_, Error>(all_events(&moments, &gradients))
-        };
-        let multiplier = calibrate_events(events, problem.epsilon, delta, (1e-3, 1e7))
-            .map_err(|_| Error::invalid("epsilon", "is too small for noisy-newton"))?;
-        let (moments, gradients) = parts(multiplier)?;
-        let n = problem.n_samples as f64;
-        let columns = problem.schema.n_columns() as f64;
-        let eigenvalue = largest_eigenvalue(moments.noise_scale(), columns);
-        let damping = damping * problem.smoothness() * eigenvalue / n;
-        let noise = noise_of_one(&problem)? / (1.0 - share).sqrt();
-        let length = n_iter as f64 / (damping + ridge);
+        let steps = NewtonSteps::plan(&problem, options, &[])?;
+        let noise = noise_of_one(&problem)? / (1.0 - steps.share).sqrt();
+        // As early stopping after steps of 1/lambda acts.
+        let ridge = steps.ridge + (steps.damping + steps.ridge) / steps.gradients.n_iter as f64;
         Ok(Box::new(NoisyNewtonPlan {
-            predicted_excess_risk: (problem.landscape()).ridge_excess(
-                ridge + 1.0 / length,
-                noise,
-                0.0,
-            ),
+            predicted_excess_risk: problem.landscape().ridge_excess(ridge, noise, 0.0),
             problem,
             norm,
-            moments,
-            gradients,
-            damping,
-            ridge,
+            steps,
             threshold,
         }))
-    }
-}
-
-fn all_events(moments: &MomentsPlan, gradients: &Gradients) -> Vec<(Event, u64)> {
-    let mut events = vec![(*moments.event(), 1)];
-    events.extend(gradients.events());
-    events
-}
-
-impl NoisyNewtonPlan {
-    /// Applies (H + lambda I)^-1 by the eigenvectors of the noisy moments.
-    fn inverse(&self, moments: Vec<f64>) -> DMatrix<f64> {
-        let d = self.problem.schema.n_columns();
-        let scale = self.problem.smoothness() / self.problem.n_samples as f64;
-        let eigen = SymmetricEigen::new(DMatrix::from_vec(d, d, moments));
-        let inverse = |value: f64| 1.0 / ((scale * value).max(0.0) + self.ridge + self.damping);
-        let scaled = &eigen.eigenvectors * DMatrix::from_diagonal(&eigen.eigenvalues.map(inverse));
-        scaled * eigen.eigenvectors.transpose()
     }
 }
 
@@ -197,10 +130,7 @@ impl Plan for NoisyNewtonPlan {
             0.0 => String::new(),
             threshold => format!(", then a prox of {threshold}"),
         };
-        format!(
-            "noisy-newton with ridge {}, {} steps damped by {:.3e}{threshold}",
-            self.ridge, self.gradients.n_iter, self.damping
-        )
+        self.steps.describe() + &threshold
     }
 
     fn certified(&self) -> bool {
@@ -208,19 +138,19 @@ impl Plan for NoisyNewtonPlan {
     }
 
     fn delta(&self) -> f64 {
-        self.gradients.delta
+        self.steps.gradients.delta
     }
 
     fn n_iter(&self) -> usize {
-        self.gradients.n_iter
+        self.steps.gradients.n_iter
     }
 
     fn events(&self) -> Vec<(Event, u64)> {
-        all_events(&self.moments, &self.gradients)
+        self.steps.events()
     }
 
     fn noise_scale(&self) -> f64 {
-        self.gradients.noise_scale
+        self.steps.gradients.noise_scale
     }
 
     fn predicted_excess_risk(&self) -> f64 {
@@ -228,7 +158,7 @@ impl Plan for NoisyNewtonPlan {
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
-        vec![("damping", self.damping)]
+        vec![("damping", self.steps.damping)]
     }
 
     fn execute(
@@ -237,53 +167,20 @@ impl Plan for NoisyNewtonPlan {
         source: &mut Source,
         progress: &mut dyn FnMut(usize, usize) -> Result<()>,
     ) -> Result<Outcome> {
-        let n_iter = self.gradients.n_iter;
-        let moments = (self.moments).release(data, source, &mut || progress(0, n_iter))?;
-        let inverse = self.inverse(moments);
+        let n_iter = self.n_iter();
         let loss = self.problem.loss.as_ref();
-        let mut answer =
-            NoisyGradient::new(data, loss, &self.gradients.plan, n_iter as u64, source)?;
-        let (p, columns) = (self.problem.schema.n_features(), data.n_columns());
-        let normaliser = 1.0 / self.problem.n_samples as f64;
-        let mut theta = DVector::<f64>::zeros(columns);
-        let (mut gradient, mut mean) = (theta.clone(), theta.clone());
-        // theta of before, then the next theta.
-        let mut moved = theta.clone();
-        let momentum = if n_iter == 1 { 0.0 } else { NEWTON_MOMENTUM };
-        let first_of_mean = n_iter / 2;
-        for t in 0..n_iter {
-            answer.release(theta.as_slice(), gradient.as_mut_slice())?;
-            gradient *= normaliser;
-            for j in 0..p {
-                gradient[j] += self.ridge * theta[j];
-            }
-            // theta + momentum (theta - before) - (1 - momentum) step
-            moved.axpy(momentum, &theta, -momentum);
-            moved.gemv(momentum - 1.0, &inverse, &gradient, 1.0);
-            moved += &theta;
-            std::mem::swap(&mut theta, &mut moved);
-            if t >= first_of_mean {
-                let weight = 1.0 / (t - first_of_mean + 1) as f64;
-                mean.axpy(weight, &theta, 1.0 - weight);
-            }
-            progress(t + 1, n_iter)?;
-        }
-        let (spent, secure) = answer.finish();
-        let mut events = vec![(*self.moments.event(), 1)];
-        events.extend(spent);
-        let mut scaled = mean.as_slice().to_vec();
+        let progress = &mut |t| progress(t, n_iter);
+        let (released, secure) = self.steps.run(data, loss, source, progress)?;
+        let mut scaled = released.clone();
         if self.threshold > 0.0 {
+            let p = self.problem.schema.n_features();
             let mut scratch = Scratch::default();
-            (self.norm).prox(
-                &mean.as_slice()[..p],
-                self.threshold,
-                &mut scaled[..p],
-                &mut scratch,
-            )?;
+            let features = &mut scaled[..p];
+            (self.norm).prox(&released[..p], self.threshold, features, &mut scratch)?;
         }
         Ok(Outcome {
             scaled,
-            events,
+            events: self.events(),
             secure,
             feature_ranges: None,
         })

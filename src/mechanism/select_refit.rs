@@ -3,27 +3,25 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::{assumptions, check_reviewed, clipped, describe_clip};
+use super::minimiser::{check_reviewed, clipped};
+use super::refit::{Refit, RefitBy};
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{
-    LEAST_RIDGE, SELECT_CURVATURE_SHARE, SELECT_POWER, SELECT_RIDGE_FACTOR, SELECT_SHARE,
-    SELECT_SIZE, SELECT_STEP,
+    CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER, SELECT_RESIDUAL, SELECT_SHARE,
+    SELECT_SIZE,
 };
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
-use crate::numeric::directed::sqrt_up;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::polytope::{Polytope, Structure};
-use crate::privacy::answer::{
-    MinimiserFacts, MinimiserPlan, SelectionNoise, SelectionPlan, VertexSelector,
-};
+use crate::privacy::answer::{SelectionNoise, SelectionPlan, VertexSelector};
 use crate::privacy::calibrate::rho_from_epsilon;
 use crate::privacy::event::Event;
 use crate::privacy::noise::source::Source;
 use crate::privacy::sensitivity::Contribution;
 use crate::privacy::{BoundedData, Geometry, Target};
 
-/// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation on them
-/// alone (MECHANISMS M10).
+/// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation or noisy
+/// Newton steps on them alone (MECHANISMS M10).
 ///
 /// Each selection is an exponential mechanism on the integer gradient at the present coefficients, which then move a
 /// fixed step along what was selected (private forward stagewise selection: re-scoring matters, since features overlap
@@ -31,9 +29,10 @@ use crate::privacy::{BoundedData, Geometry, Target};
 /// candidate that is never used up: a step may go to it, so that unbalanced classes do not make every feature look
 /// useful; it is always refitted.
 ///
-/// **Neighbours**: replace-one or add-remove. **Privacy**: k bounded-range events, one objective perturbation and one
-/// small Gaussian event, composed adaptively by Renyi divergence: which features the refit uses is public once they are
-/// selected. **Needs** a catalogued Lipschitz loss. Norms: "l1" (features) and disjoint groups.
+/// **Neighbours**: replace-one or add-remove. **Privacy**: k bounded-range events and those of
+/// [`ObjectivePerturbation`](super::ObjectivePerturbation) or [`NoisyNewton`](super::NoisyNewton), composed adaptively by
+/// Renyi divergence: which features the refit uses is public once they are selected. **Needs** a catalogued loss. Norms:
+/// "l1" (features) and disjoint groups.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectRefit {
@@ -41,7 +40,10 @@ pub struct SelectRefit {
     pub n_selected: Option<usize>,
     /// Share of the zCDP budget that selection spends; None: a public constant.
     pub share: Option<f64>,
-    /// Ridge of the refit in scaled units; None: the public rule of objective perturbation.
+    /// How the selected features are refitted; None: by objective perturbation where that is proved, else by noisy Newton
+    /// steps.
+    pub refit: Option<RefitBy>,
+    /// Ridge of the refit in scaled units; None: a public rule for objective perturbation, 0 for noisy Newton steps.
     pub ridge: Option<f64>,
     /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
     pub clip: Option<f64>,
@@ -53,11 +55,11 @@ struct SelectRefitPlan {
     polytope: Arc<dyn Polytope>,
     /// None where everything is selected anyway.
     selection: Option<SelectionPlan>,
-    refit: MinimiserPlan,
+    refit: Refit,
     n_selected: usize,
-    ridge: f64,
+    /// How far a coefficient moves when its feature is selected.
+    step: f64,
     delta: f64,
-    noise_scale: f64,
 }
 
 impl Mechanism for SelectRefit {
@@ -95,12 +97,12 @@ impl Mechanism for SelectRefit {
         let delta = problem.validate()?;
         let problem = clipped(problem, self.clip)?;
         check_reviewed(&problem, domain)?;
-        let Some(lipschitz) = problem.loss.lipschitz() else {
-            return Err(Error::UnsoundMechanism(
-                "select-refit refits by objective perturbation, for which the squared loss has no Lipschitz constant \
-                 (MECHANISMS M8); use loss=\"huber\""
-                    .into(),
-            ));
+        let problem = Problem {
+            residual_bound: match problem.loss.lipschitz() {
+                None => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
+                Some(_) => problem.residual_bound,
+            },
+            ..problem
         };
         let n_features = problem.schema.n_features();
         let polytope =
@@ -149,44 +151,21 @@ impl Mechanism for SelectRefit {
             None
         };
         let refitted = (n_selected * largest).min(n_features);
-        let intercept = usize::from(problem.schema.has_intercept());
-        let rows = sqrt_up((refitted + intercept) as f64);
-        let smoothness = problem.loss.smoothness();
-        let ridge = match self.ridge {
-            Some(ridge) => ridge,
-            None => {
-                let kappa = (SELECT_CURVATURE_SHARE * problem.epsilon).exp_m1();
-                let rule = SELECT_RIDGE_FACTOR / (problem.n_samples as f64 * kappa);
-                rule.max(LEAST_RIDGE) * smoothness * rows * rows
-            }
-        };
-        if !(ridge.is_finite() && ridge > 0.0) {
-            return Err(Error::invalid("ridge", "must be positive and finite"));
-        }
-        let facts = MinimiserFacts {
-            lipschitz,
-            smoothness,
-            rows,
-            ridge,
-            alpha: 0.0,
-            prox_error: 0.0,
-            n_samples: problem.n_samples,
-            columns: refitted + intercept,
-            adjacency: problem.adjacency,
-            records_per_person: problem.records_per_person,
-        };
         let companions: Vec<(Event, u64)> = (selection.iter())
             .map(|selection| (*selection.event(), n_selected as u64))
             .collect();
-        let refit = MinimiserPlan::objective_beside(facts, &companions, problem.epsilon, delta)?;
+        let by = self.refit.unwrap_or_else(|| RefitBy::best(&problem));
+        let refit = Refit::plan(by, &problem, refitted, self.ridge, &companions)?;
         Ok(Box::new(SelectRefitPlan {
-            noise_scale: refit.tilt_scale().max(refit.output_scale()),
+            step: match problem.schema.target() {
+                Target::Classes => CLASSIFIER_SELECT_STEP,
+                Target::Interval { .. } => REGRESSOR_SELECT_STEP,
+            },
             problem,
             polytope,
             selection,
             refit,
             n_selected,
-            ridge,
             delta,
         }))
     }
@@ -203,10 +182,9 @@ impl Plan for SelectRefitPlan {
             _ => "features",
         };
         format!(
-            "select-refit: {} {what} by exact selection, then objective-perturbation with ridge {:.6}{}",
+            "select-refit: {} {what} by exact selection, then {}",
             self.n_selected,
-            self.ridge,
-            describe_clip(&self.problem)
+            self.refit.describe(&self.problem)
         )
     }
 
@@ -225,24 +203,23 @@ impl Plan for SelectRefitPlan {
     fn events(&self) -> Vec<(Event, u64)> {
         let selection = self.selection.iter();
         let selections = selection.map(|selection| (*selection.event(), self.n_selected as u64));
-        selections
-            .chain(self.refit.events().iter().copied())
-            .collect()
+        selections.chain(self.refit.events()).collect()
     }
 
     fn noise_scale(&self) -> f64 {
-        self.noise_scale
+        self.refit.noise_scale()
     }
 
     fn predicted_excess_risk(&self) -> f64 {
         // The refit's own, k dimensions of tilt noise against the ridge and the curvature of the loss.
         let columns = self.n_selected as f64 + 1.0;
-        let curvature = self.problem.loss.smoothness() * self.problem.curvature() + self.ridge;
-        0.5 * columns * self.noise_scale.powi(2) / curvature
+        let curvature =
+            self.problem.loss.smoothness() * self.problem.curvature() + self.refit.ridge();
+        0.5 * columns * self.noise_scale().powi(2) / curvature
     }
 
     fn assumptions(&self) -> Vec<String> {
-        assumptions(self.problem.adjacency)
+        self.refit.assumptions(&self.problem)
     }
 
     fn execute(
@@ -251,17 +228,13 @@ impl Plan for SelectRefitPlan {
         source: &mut Source,
         progress: &mut dyn FnMut(usize, usize) -> Result<()>,
     ) -> Result<Outcome> {
-        let loss = self.problem.loss.as_ref();
         let p = self.problem.schema.n_features();
         let features: Vec<u32> = match &self.selection {
             None => (0..p as u32).collect(),
             Some(selection) => self.select(selection, data, source, progress)?,
         };
-        let refitted = self
-            .refit
-            .release_restricted(data, &features, loss, source, &mut || {
-                progress(self.n_selected, self.n_selected + 1)
-            })?;
+        let poll = &mut || progress(self.n_selected, self.n_selected + 1);
+        let refitted = (self.refit).release(data, &features, &self.problem, source, poll)?;
         progress(self.n_selected + 1, self.n_selected + 1)?;
         let mut scaled = vec![0.0; data.n_columns()];
         for (&j, &theta) in features.iter().zip(&refitted) {
@@ -293,8 +266,8 @@ impl SelectRefitPlan {
         let polytope = self.polytope.as_ref();
         let mut selector = VertexSelector::new(data, loss, polytope, selection, count, source)?;
         let mut selected = BTreeSet::new();
-        // Margins are integers; one unit of a coefficient is SELECT_STEP.
-        let unit = SELECT_STEP / f64::from(MAX_FEATURE);
+        // Margins are integers; one unit of a coefficient is the step.
+        let unit = self.step / f64::from(MAX_FEATURE);
         for k in 0..self.n_selected {
             let vertex = selector.choose(unit)?;
             let features = vertex.iter().map(|&(j, _)| j);

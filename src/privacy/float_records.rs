@@ -35,8 +35,8 @@ impl BoundedData {
         }
     }
 
-    /// The same records with some of the features alone, stored densely.
-    pub(in crate::privacy) fn restricted(&self, features: &[u32]) -> Self {
+    /// The same records with some of the features alone, stored densely. Which ones must be public, or paid for.
+    pub fn restricted(&self, features: &[u32]) -> Self {
         let n = self.n_records();
         let mut columns = Vec::with_capacity(n * features.len());
         for &j in features {

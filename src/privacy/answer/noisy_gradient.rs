@@ -22,6 +22,7 @@ const CHUNK: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct GradientPlan {
     lattice: DerivativeLattice,
+    columns: usize,
     /// Entries are released in units of 2^shift lattice units.
     shift: u32,
     sensitivity: f64,
@@ -59,6 +60,7 @@ impl GradientPlan {
         RoundedGaussian::new(sigma)?;
         Ok(Self {
             lattice,
+            columns: schema.n_columns(),
             shift,
             sensitivity,
             sigma,
@@ -108,10 +110,11 @@ pub struct NoisyGradient<'a> {
 }
 
 impl<'a> NoisyGradient<'a> {
-    /// Ready for `count` releases.
+    /// Ready for `count` releases. The records may have fewer columns than planned for: the bounds hold for some of the
+    /// features too.
     ///
     /// # Errors
-    /// As [`GradientPlan::new`].
+    /// More columns than planned for, and as [`GradientPlan::new`].
     pub fn new(
         data: &'a BoundedData,
         loss: &'a dyn Loss,
@@ -120,6 +123,10 @@ impl<'a> NoisyGradient<'a> {
         source: &'a mut Source,
     ) -> Result<Self> {
         let n = data.n_records();
+        if data.n_columns() > plan.columns {
+            let problem = "hold more features than the gradients were planned for";
+            return Err(Error::invalid("data", problem));
+        }
         Ok(Self {
             data,
             loss,

@@ -98,23 +98,29 @@ impl MomentsPlan {
         2f64.powi(self.shift as i32) / f64::from(MAX_FEATURE).powi(2)
     }
 
-    /// Spends the event, draws, and returns the symmetric matrix in scaled units, row by row. `poll` is called after
+    /// Spends the event, draws, and returns the symmetric matrix in scaled units, row by row. The records may have fewer
+    /// columns than planned for: the bounds hold for some of the features too. `poll` is called after
     /// every column and may stop the release.
     ///
     /// No overflow: an entry is below n 2^28 < 2^59.
     ///
     /// # Errors
-    /// An error of `poll`; [`Error::Randomness`].
+    /// More columns than planned for; an error of `poll`; [`Error::Randomness`].
     pub fn release(
         &self,
         data: &BoundedData,
         source: &mut Source,
         poll: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Vec<f64>> {
+        let d = data.n_columns();
+        if d > self.columns {
+            let problem = "hold more features than the moments were planned for";
+            return Err(Error::invalid("data", problem));
+        }
         let events = [(self.event, 1)];
         Budget::new(&events).spend_all(&events)?;
         source.renew_after_fork()?;
-        let (d, n) = (self.columns, data.n_records());
+        let n = data.n_records();
         let rows = bounded_columns(data);
         let mut diagonal = vec![0i64; d];
         let mut above = Vec::with_capacity(d * (d - 1) / 2);

@@ -1,0 +1,166 @@
+//! Noisy Newton steps: what noisy-newton and the refit of a selection share (MECHANISMS M4, M10).
+
+use nalgebra::{DMatrix, DVector, SymmetricEigen};
+
+use super::noisy_gradient::Gradients;
+use crate::error::{Error, Result};
+use crate::loss::Loss;
+use crate::mechanism::Problem;
+use crate::mechanism::defaults::{NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS};
+use crate::privacy::BoundedData;
+use crate::privacy::answer::{MomentsPlan, NoisyGradient};
+use crate::privacy::calibrate::calibrate_events;
+use crate::privacy::event::Event;
+use crate::privacy::noise::source::Source;
+
+/// What users may set; None: the public constants.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NewtonOptions {
+    pub n_iter: Option<usize>,
+    pub share: Option<f64>,
+    pub damping: Option<f64>,
+    pub ridge: Option<f64>,
+}
+
+/// One release of second moments and T of gradients, calibrated, and the constants of the steps.
+#[derive(Debug, Clone)]
+pub(super) struct NewtonSteps {
+    moments: MomentsPlan,
+    pub gradients: Gradients,
+    /// Share of the zCDP budget that the moments take.
+    pub share: f64,
+    /// lambda, in units of the Hessian of the mean loss.
+    pub damping: f64,
+    pub ridge: f64,
+    /// beta/n.
+    scale: f64,
+    normaliser: f64,
+}
+
+impl NewtonSteps {
+    /// Calibrated so that with `companions`, events that the release spends besides, (epsilon, delta) of `problem` is met.
+    pub fn plan(
+        problem: &Problem,
+        options: NewtonOptions,
+        companions: &[(Event, u64)],
+    ) -> Result<Self> {
+        let delta = problem.validate()?;
+        let ridge = options.ridge.unwrap_or(0.0);
+        if !(ridge.is_finite() && ridge >= 0.0) {
+            return Err(Error::invalid("ridge", "must be non-negative and finite"));
+        }
+        let share = options.share.unwrap_or(NEWTON_SHARE);
+        if !(share > 0.0 && share < 1.0) {
+            return Err(Error::invalid("share", "must lie strictly between 0 and 1"));
+        }
+        let damping = options.damping.unwrap_or(NEWTON_DAMPING);
+        if !(damping.is_finite() && damping > 0.0) {
+            return Err(Error::invalid("damping", "must be positive and finite"));
+        }
+        let n_iter = options.n_iter.unwrap_or(NEWTON_STEPS);
+        let moments = |multiplier: f64| {
+            let (adjacency, person) = (problem.adjacency, problem.records_per_person);
+            MomentsPlan::new(&problem.schema, multiplier, adjacency, person)
+        };
+        // One multiplier for both: the inverse squares of theirs add up to its own.
+        let parts = |multiplier: f64| -> Result<(MomentsPlan, Gradients)> {
+            let steps = multiplier * (n_iter as f64 / (1.0 - share)).sqrt();
+            let gradients = Gradients::with_multiplier(problem, n_iter, steps)?;
+            Ok((moments(multiplier / share.sqrt())?, gradients))
+        };
+        parts(1.0)?; // not too wide, and a number of steps that plans take
+        let events = |multiplier: f64| {
+            let (moments, gradients) = parts(multiplier)?;
+            let own = [(*moments.event(), 1)]
+                .into_iter()
+                .chain(gradients.events());
+            Ok::<_, Error>(companions.iter().copied().chain(own).collect())
+        };
+        let multiplier = calibrate_events(events, problem.epsilon, delta, (1e-3, 1e7))
+            .map_err(|_| Error::invalid("epsilon", "is too small for noisy-newton"))?;
+        let (moments, gradients) = parts(multiplier)?;
+        let normaliser = 1.0 / problem.n_samples as f64;
+        let scale = problem.smoothness() * normaliser;
+        let columns = problem.schema.n_columns() as f64;
+        let damping = damping * scale * largest_eigenvalue(moments.noise_scale(), columns);
+        Ok(Self {
+            moments,
+            gradients,
+            share,
+            damping,
+            ridge,
+            scale,
+            normaliser,
+        })
+    }
+
+    pub fn events(&self) -> Vec<(Event, u64)> {
+        let mut events = vec![(*self.moments.event(), 1)];
+        events.extend(self.gradients.events());
+        events
+    }
+
+    pub fn describe(&self) -> String {
+        format!(
+            "noisy-newton with ridge {}, {} steps damped by {:.3e}",
+            self.ridge, self.gradients.n_iter, self.damping
+        )
+    }
+
+    /// The mean of the last half of the iterates in scaled units, and whether the randomness was secure. `data` may have fewer
+    /// columns than planned for, never more. `progress(t)` is called after every step and column and may stop the run.
+    pub fn run(
+        &self,
+        data: &BoundedData,
+        loss: &dyn Loss,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<(Vec<f64>, bool)> {
+        let n_iter = self.gradients.n_iter;
+        let moments = (self.moments).release(data, source, &mut || progress(0))?;
+        let inverse = self.inverse(moments, data.n_columns());
+        let plan = &self.gradients.plan;
+        let mut answer = NoisyGradient::new(data, loss, plan, n_iter as u64, source)?;
+        let p = data.schema().n_features();
+        let mut theta = DVector::<f64>::zeros(data.n_columns());
+        let (mut gradient, mut mean) = (theta.clone(), theta.clone());
+        // theta of before, then the next theta.
+        let mut moved = theta.clone();
+        let momentum = if n_iter == 1 { 0.0 } else { NEWTON_MOMENTUM };
+        let first_of_mean = n_iter / 2;
+        for t in 0..n_iter {
+            answer.release(theta.as_slice(), gradient.as_mut_slice())?;
+            gradient *= self.normaliser;
+            for j in 0..p {
+                gradient[j] += self.ridge * theta[j];
+            }
+            // theta + momentum (theta - before) - (1 - momentum) step
+            moved.axpy(momentum, &theta, -momentum);
+            moved.gemv(momentum - 1.0, &inverse, &gradient, 1.0);
+            moved += &theta;
+            std::mem::swap(&mut theta, &mut moved);
+            if t >= first_of_mean {
+                let weight = 1.0 / (t - first_of_mean + 1) as f64;
+                mean.axpy(weight, &theta, 1.0 - weight);
+            }
+            progress(t + 1)?;
+        }
+        let (_, secure) = answer.finish();
+        Ok((mean.as_slice().to_vec(), secure))
+    }
+
+    /// (H + lambda I)^-1 by the eigenvectors of the noisy moments.
+    fn inverse(&self, moments: Vec<f64>, columns: usize) -> DMatrix<f64> {
+        let eigen = SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments));
+        let inverse =
+            |value: f64| 1.0 / ((self.scale * value).max(0.0) + self.ridge + self.damping);
+        let scaled = &eigen.eigenvectors * DMatrix::from_diagonal(&eigen.eigenvalues.map(inverse));
+        scaled * eigen.eigenvectors.transpose()
+    }
+}
+
+/// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for
+/// many columns (Wigner 1958).
+pub(super) fn largest_eigenvalue(sigma: f64, columns: f64) -> f64 {
+    2.0 * sigma * columns.sqrt()
+}
