@@ -355,6 +355,7 @@ OTHERS = {
     "objective, gamma": (ObjectivePerturbation(noise="gamma"), {"loss": "huber"}),
     "sgd": (SgdOutput(n_passes=2), {}),
     "select-refit": (SelectRefit(n_selected=1), {"estimators": PrivateSparseClassifier}),
+    "select-refit by Newton steps": (SelectRefit(n_selected=1, refit="noisy-newton"), {}),
 }
 PLANS_TAKE_LONG = "select-refit"
 

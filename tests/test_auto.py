@@ -60,7 +60,9 @@ REGRESSORS = {
         {"bounds": wide(8)},
         "private ranges of 8 features and a typical row norm, then noisy",
     ),
-    "many features": (60, {}, "frank-wolfe over the l1 ball"),
+    "many features": (60, {}, "select-refit"),
+    "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, "select-refit"),
+    "two records a person": (60, {"records_per_person": 2}, "select-refit"),
     "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
 }
 CASES = [(PrivateSparseClassifier, *case) for case in CLASSIFIERS.values()] + [

@@ -51,6 +51,7 @@ OUTPUT = {
 SGD = {f"sgd-{noise}": SgdOutput(noise=noise, n_passes=2) for noise in ("gaussian", "gamma", "laplace")}
 OBJECTIVE = ObjectivePerturbation(alpha=0.01, threshold=0.001)
 SELECT = SelectRefit(n_selected=2)
+SELECT_NEWTON = SelectRefit(n_selected=2, refit="noisy-newton")
 MECHANISMS = {
     "frank-wolfe": FRANK_WOLFE,
     "penalised": PenalisedFrankWolfe(alpha=0.01, n_iter=5),
@@ -63,6 +64,7 @@ MECHANISMS = {
     **SGD,
     "sgd-ridge": SgdOutput(n_passes=2, ridge=0.1, batch_size=7),
     "select-refit": SELECT,
+    "select-newton": SELECT_NEWTON,
 }
 NORMS = {
     "l1": "l1",
@@ -76,16 +78,17 @@ NORMS = {
     "range": ContiguousRange(P),
 }
 SEMINORMS = {"chain", "cycle"}
-CONVEX = {*OUTPUT, "objective", *SGD, "sgd-ridge", "select-refit"}
-NO_SQUARED = {"objective", "select-refit"}
+CONVEX = {*OUTPUT, "objective", *SGD, "sgd-ridge", "select-refit", "select-newton"}
+NO_SQUARED = {"objective"}
 REPLACE_ONE_ONLY = {name for name in MECHANISMS if name.startswith(("output-early", "sgd"))}
-ONE_RECORD_ONLY = {"objective", "select-refit"}
+ONE_RECORD_ONLY = {"objective"}
 TAKES_NORM = {
     "frank-wolfe": {"l1", "linf", "groups"},
     "penalised": {"l1"},
     "noisy-frank-wolfe": set(NORMS) - SEMINORMS,
     "averaged": set(NORMS) - SEMINORMS,
     "select-refit": {"l1", "groups"},
+    "select-newton": {"l1", "groups"},
 }
 every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 
@@ -243,6 +246,8 @@ def test_a_person_with_two_records(name):
         mechanism = dataclasses.replace(mechanism, n_iter=4)
     if name.startswith("output-ridge"):
         mechanism = dataclasses.replace(mechanism, ridge=0.1)
+    if name == "select-refit":  # two records are refitted by other steps than one
+        mechanism = SELECT_NEWTON
     if name.startswith("sgd") and mechanism.ridge is None:
         mechanism = dataclasses.replace(mechanism, step=0.05, batch_size=4)
     one, two = (classifier(mechanism=mechanism, records_per_person=m).plan(N, P).noise_scales[0] for m in (1, 2))
@@ -339,6 +344,8 @@ def test_default_ridges_leave_the_solver_time():
         (NoisyProximalGradient(alpha=-1.0), "alpha"),
         (NoisyProximalGradient(ridge=-1.0), "ridge"),
         (NoisyNewton(n_iter=0), "n_iter"),
+        (SelectRefit(refit="least-squares"), "refit"),
+        (SelectRefit(refit=3), "refit"),
         (NoisyNewton(share=0.0), "share"),
         (NoisyNewton(share=1.0), "share"),
         (NoisyNewton(damping=0.0), "damping"),
