@@ -138,6 +138,48 @@ def test_private_scales_pay_where_bounds_are_wide():
     assert scores["auto"] > 0.9 > 0.87 > scores[None]
 
 
+def test_regressions_clip_the_tails_in_fits_and_predictions():
+    """Targets that stop growing beyond a value, which few records exceed by far. Deterministic: fixed seeds."""
+    rng = np.random.default_rng(6)
+    X = 10 + rng.standard_t(1.5, (12_000, 4))
+    bounds = (np.full(4, -1000.0), np.full(4, 1000.0))
+    y = np.clip(X, -5, 25) @ [0.05, -0.05, 0.02, 0.0] + rng.normal(0, 0.1, 12_000)
+    (X, X_test), (y, y_test) = np.split(X, 2), np.split(np.clip(y - np.mean(y), -1, 1), 2)
+    models = {
+        scale: PrivateSparseRegressor(epsilon=2.0, bounds=bounds, scale=scale, random_state=0).fit(X, y)
+        for scale in ("auto", None)
+    }
+    assert models["auto"].score(X_test, y_test) > 0.7 > 0.4 > models[None].score(X_test, y_test)
+    assert models[None].feature_ranges_ is None
+    low, high = models["auto"].feature_ranges_.T
+    assert (high - low < 100).all()
+    linear = np.clip(X_test, low, high) @ models["auto"].coef_ + models["auto"].intercept_
+    np.testing.assert_allclose(models["auto"].predict(X_test), linear)
+    # Features that are declared to be scaled are never clipped.
+    unit = PrivateSparseRegressor(random_state=0).fit(np.clip(X / 20, -1, 1), y)
+    assert unit.feature_ranges_ is None
+    bounds = (np.append(bounds[0], 0.0), np.append(bounds[1], 1.0))
+    mixed = PrivateSparseRegressor(bounds=bounds, random_state=0).fit(np.column_stack([X, X[:, 0] > 10]), y)
+    np.testing.assert_allclose(mixed.feature_ranges_[4], [0.0, 1.0], atol=1e-12)
+
+
+def test_regressions_with_many_features_are_sparse_and_good():
+    """Ten of 300 features matter; noise leaves R^2 .8. Frank-Wolfe gets below 0. Deterministic: fixed seeds."""
+    rng = np.random.default_rng(7)
+    theta = np.zeros(300)
+    theta[::30] = rng.choice([-1, 1], 10) * rng.uniform(0.3, 1.5, 10)
+    X = rng.uniform(-1, 1, (12_000, 300))
+    z = X @ theta
+    y = (z + 0.5 * z.std() * rng.normal(size=len(z))) / (5 * z.std())
+    facts = {"epsilon": 0.5, "delta": 1e-6, "random_state": 0}
+    auto, frank_wolfe = (
+        PrivateSparseRegressor(mechanism=name, **facts).fit(X[:10_000], y[:10_000]) for name in ("auto", "frank-wolfe")
+    )
+    assert auto.score(X[10_000:], y[10_000:]) > 0.7 > 0.3 > frank_wolfe.score(X[10_000:], y[10_000:])
+    assert len(auto.support_) < 60
+    assert set(np.flatnonzero(abs(theta) > 0.8)) <= set(auto.support_)
+
+
 def test_weights_of_columns_pay_on_sparse_counts():
     """One feature that all records have and that says nothing, and rare ones that do. Deterministic: fixed seeds."""
     rng = np.random.default_rng(4)

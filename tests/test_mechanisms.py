@@ -232,6 +232,14 @@ def test_many_more_records_than_the_public_number_are_refused_where_the_solver_n
     assert not any("16 times" in line for line in classifier(name).fit(X, y).certificate_.assumptions)
 
 
+@pytest.mark.parametrize("name", ["output-perturbation", "objective-perturbation", "select-refit"])
+@pytest.mark.parametrize("adjacency", [{}, {"adjacency": "add-remove", "n_public": 10**6}])
+@pytest.mark.parametrize("epsilon", [1.0, 10.0, 1e3])
+def test_default_ridges_leave_the_minimiser_time_at_every_budget(name, adjacency, epsilon):
+    plan = regressor(mechanism=name, epsilon=epsilon, delta=1e-9, **adjacency).plan(10**6, P)
+    assert np.isfinite(plan.noise_scales).all()
+
+
 @every_mechanism
 def test_a_person_with_two_records(name):
     X, y, _ = records()

@@ -201,13 +201,13 @@ def test_constant_features_cost_nothing():
 
 
 def test_the_public_rule_of_the_level():
-    """level n epsilon0/2 must be 9 m, within 0.1 and 0.25; plans say where that is not so."""
+    """level n epsilon0/2 is 13 m, within 0.1 and 0.25; plans say where it is below 9 m."""
     for n, epsilon, person in [(100_000, 1.0, 1), (3000, 0.3, 1), (3000, 1.0, 5), (200, 0.5, 1)]:
         plan = make(epsilon=epsilon, records_per_person=person).plan(n, 10)
         ((event, _),) = plan.events
-        needed = 18 * person / (n * event.epsilon0)
-        assert plan.level == pytest.approx(np.clip(needed, 0.1, 0.25), rel=1e-12)
-        assert plan.reliable == (needed <= 0.25)
+        unit = 2 * person / (n * event.epsilon0)
+        assert plan.level == pytest.approx(np.clip(13 * unit, 0.1, 0.25), rel=1e-12)
+        assert plan.reliable == (9 * unit <= 0.25)
     assert make(level=0.01).plan(100_000, 2).reliable
     assert not make(level=0.01).plan(1000, 2).reliable
     assert make(level=0.01).plan(1000, 2).level == 0.01

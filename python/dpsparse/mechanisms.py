@@ -272,8 +272,8 @@ class SelectRefit:
     share : float, optional
         Share of the zCDP budget for the selection. None: a public constant.
     refit : {"objective-perturbation", "noisy-newton"}, optional
-        How the selected features are refitted. None: by objective perturbation where it is proved (a Lipschitz loss, one
-        record a person), else by noisy Newton steps.
+        How the selected features are refitted. None: by objective perturbation where it is proved (a Lipschitz loss,
+        one record a person), else by noisy Newton steps.
     ridge : float, optional
         Ridge of the refit in scaled units. None: the estimator's; a public rule for objective perturbation, 0 for noisy
         Newton steps.

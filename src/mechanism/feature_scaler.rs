@@ -1,5 +1,5 @@
 use super::PrivacyClaim;
-use super::defaults::RANGE_LEVELS;
+use super::defaults::{RANGE_LEVELS, RANGE_NATS};
 use super::private_scale::level_times_epsilon0;
 use crate::error::{Error, Result};
 use crate::privacy::answer::{RangePlan, RangesOf};
@@ -110,8 +110,9 @@ impl FeatureScaler {
         let epsilon0 = calibrate(Event::exponential, choices, claim.epsilon, delta, bracket)
             .map_err(|_: Error| Error::invalid("epsilon", "is too small for so many features"))?;
         let (n, person) = (claim.n_samples, claim.records_per_person);
-        let least = level_times_epsilon0(n, person) / epsilon0;
-        let level = (self.level).unwrap_or(least.clamp(RANGE_LEVELS.0, RANGE_LEVELS.1));
+        let [least, wanted] =
+            RANGE_NATS.map(|nats| level_times_epsilon0(nats, n, person) / epsilon0);
+        let level = (self.level).unwrap_or(wanted.clamp(RANGE_LEVELS.0, RANGE_LEVELS.1));
         let ranges = RangePlan::new(epsilon0, level, n, RangesOf::Each(features), person)?;
         Ok(FeatureScalerPlan {
             claim,
@@ -146,7 +147,7 @@ impl FeatureScalerPlan {
     }
 
     /// Whether so low a quantile is found reliably: a choice prefers a given threshold in the empty tail to one at the
-    /// quantile with odds of exp(-[`RANGE_NATS`](super::defaults::RANGE_NATS)) at most.
+    /// quantile with odds of exp(-9) at most ([`RANGE_NATS`]).
     pub fn is_reliable(&self) -> bool {
         self.reliable
     }

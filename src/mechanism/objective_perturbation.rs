@@ -2,7 +2,6 @@ use serde::Deserialize;
 
 use super::minimiser::{Minimisation, Options, check_reviewed, clipped};
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::LEAST_RIDGE;
 use crate::mechanism::{Domain, Mechanism, Plan, Problem};
 use crate::privacy::Target;
 use crate::privacy::answer::{Perturbation, TiltNoise};
@@ -86,7 +85,7 @@ fn default_ridge(problem: &Problem, noise: TiltNoise) -> Result<f64> {
     };
     let shares = (1..=36).map(|k| 0.5 * 2f64.powf(-0.25 * f64::from(36 - k)));
     let share = least(shares, |share| excess(share).unwrap_or(f64::NAN));
-    let ridge = ridge(share).max(LEAST_RIDGE * problem.smoothness() * rows * rows);
+    let ridge = ridge(share).max(problem.least_ridge(rows));
     if ridge.is_finite() {
         Ok(ridge)
     } else {

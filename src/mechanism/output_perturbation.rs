@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::minimiser::{Minimisation, Options, check_reviewed, lipschitz};
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{DESCENT_STEPS, LEAST_RIDGE};
+use crate::mechanism::defaults::DESCENT_STEPS;
 use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::answer::{
@@ -189,7 +189,7 @@ pub(super) fn default_ridge(problem: &Problem, noise: OutputNoise, delta: f64) -
         Ok(landscape.ridge_excess(ridge, 0.0, plan.output_scale()))
     };
     let candidates = (-72..=16).map(|k| smoothness * 2f64.powf(0.25 * f64::from(k)));
-    let candidates = candidates.filter(|ridge| *ridge >= LEAST_RIDGE * smoothness);
+    let candidates = candidates.filter(|ridge| *ridge >= problem.least_ridge(rows));
     least(candidates, |ridge| excess(ridge).unwrap_or(f64::NAN))
 }
 

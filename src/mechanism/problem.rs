@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::loss::{Loss, Task};
 use crate::mechanism::defaults::{
     CLASSIFIER_CURVATURE, CLASSIFIER_DISTANCE, CLASSIFIER_FLATNESS, CLASSIFIER_MARGIN,
-    CLASSIFIER_RADIUS, REGRESSOR_CURVATURE, REGRESSOR_DISTANCE, REGRESSOR_FLATNESS,
+    CLASSIFIER_RADIUS, LEAST_RIDGE, REGRESSOR_CURVATURE, REGRESSOR_DISTANCE, REGRESSOR_FLATNESS,
     REGRESSOR_MARGIN, REGRESSOR_RADIUS, RESIDUAL_BOUND,
 };
 use crate::mechanism::{Domain, PrivacyClaim};
@@ -129,6 +129,17 @@ impl Problem {
             Some(norm) => norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15),
             None => self.row_bound(),
         }
+    }
+
+    /// The least ridge of the public rules, in scaled units, for rows no longer than `rows`: the proved number of steps of the
+    /// minimiser stays below 1e7.
+    pub fn least_ridge(&self, rows: f64) -> f64 {
+        let records = match self.adjacency {
+            Adjacency::ReplaceOne => 1.0,
+            // They may be 16 times as many as announced, which doubles the margin left.
+            Adjacency::AddRemove => 8.0,
+        };
+        records * LEAST_RIDGE * self.smoothness() * rows * rows
     }
 
     /// What the public rules of mechanisms with Euclidean noise take the mean loss to look like.

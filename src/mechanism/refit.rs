@@ -6,7 +6,7 @@ use super::minimiser::{assumptions, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps};
 use crate::error::{Error, Result};
 use crate::mechanism::Problem;
-use crate::mechanism::defaults::{LEAST_RIDGE, SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
+use crate::mechanism::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
 use crate::numeric::directed::sqrt_up;
 use crate::privacy::BoundedData;
 use crate::privacy::answer::{MinimiserFacts, MinimiserPlan};
@@ -154,7 +154,7 @@ fn objective(
         None => {
             let kappa = (SELECT_CURVATURE_SHARE * problem.epsilon).exp_m1();
             let rule = SELECT_RIDGE_FACTOR / (problem.n_samples as f64 * kappa);
-            rule.max(LEAST_RIDGE) * smoothness * rows * rows
+            (rule * smoothness * rows * rows).max(problem.least_ridge(rows))
         }
     };
     if !(ridge.is_finite() && ridge > 0.0) {

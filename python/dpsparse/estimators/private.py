@@ -195,11 +195,11 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     Notes
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
-    Frank-Wolfe; a norm other than l1: "select-refit" for groups, else Frank-Wolfe. Otherwise, with n records and p
-    features: objective perturbation where ``n >= p**2``, for sparse counts (``row_norm`` far below ``sqrt(p)``) and
-    for features that share one wide range; "select-refit" elsewhere. Derivatives of the logistic loss are clamped at
-    1/2, which halves the noise and changes only what records on the wrong side say. Every constant stands in
-    ``src/mechanism/defaults.rs``, with where it comes from.
+    Frank-Wolfe; a user's own loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with
+    n records and p features: objective perturbation where ``n >= p**2``, for sparse counts (``row_norm`` far below
+    ``sqrt(p)``) and for features that share one wide range; "select-refit" elsewhere. Derivatives of the logistic loss
+    are clamped at 1/2, which halves the noise and changes only what records on the wrong side say. Every constant
+    stands in ``src/mechanism/defaults.rs``, with where it comes from.
 
     References
     ----------
@@ -376,8 +376,12 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     Notes
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
-    Frank-Wolfe. Otherwise noisy proximal gradient descent, after private scales, where ``n >= p**2`` or ``row_norm`` is
-    given, and Frank-Wolfe elsewhere and for norms other than l1.
+    Frank-Wolfe; a user's own loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with
+    n records and p features, where ``n >= p**2``: after private scales, noisy Newton steps, or noisy proximal gradient
+    descent where the noise would hide most second moments; the latter too where ``row_norm`` is given, and
+    "select-refit" with Newton steps elsewhere. Where bounds other than [0, 1] and [-1, 1] say little, features are
+    clipped to private ranges, in the fit and in predictions (``feature_ranges_``): the tails of few records, which
+    would decide the errors of a linear model, count no more than the ends of these ranges. ``scale=None`` forgoes it.
 
     References
     ----------

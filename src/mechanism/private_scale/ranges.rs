@@ -20,11 +20,11 @@ pub(super) fn not_unit(bounds: &Bounds, p: usize) -> RangesOf {
     RangesOf::Each((0..p as u32).filter(wide).collect())
 }
 
-/// The least product of a level q and an epsilon0 that finds quantiles reliably. The exponential mechanism misses one
-/// where exp(-epsilon0 q n/(2 m)) times the number of thresholds in the empty tail is not small: q n epsilon0/(2 m) must
-/// be some nats.
-pub(in crate::mechanism) fn level_times_epsilon0(n: usize, person: usize) -> f64 {
-    2.0 * RANGE_NATS * person as f64 / n as f64
+/// The product of a level q and an epsilon0 with which thresholds at the quantile are so many nats likelier than those in
+/// the empty tail. The exponential mechanism misses the quantile where exp(-epsilon0 q n/(2 m)) times the number of
+/// thresholds in the empty tail is not small.
+pub(in crate::mechanism) fn level_times_epsilon0(nats: f64, n: usize, person: usize) -> f64 {
+    2.0 * nats * person as f64 / n as f64
 }
 
 /// Whose ranges, at which quantiles, for how much.
@@ -33,11 +33,13 @@ pub(super) struct RangeChoice {
     of: RangesOf,
     epsilon0: f64,
     level: f64,
+    /// Whether quantiles at this level are found well enough.
+    sound: bool,
 }
 
 impl RangeChoice {
-    /// The level is as low as [`level_times_epsilon0`] allows, and epsilon0 no larger than the lowest level wants.
-    fn new(of: RangesOf, scales: Scales, n: usize, person: usize, rho: f64) -> Self {
+    /// The level is as low as [`RANGE_NATS`] allow, and epsilon0 no larger than the lowest level wants.
+    pub(super) fn new(of: RangesOf, scales: Scales, n: usize, person: usize, rho: f64) -> Self {
         let least = match scales {
             Scales::Clipped => CLIPPED_LEVEL,
             _ => RANGE_LEVELS.0,
@@ -46,13 +48,15 @@ impl RangeChoice {
             RangesOf::Each(features) => features.len().max(1),
             RangesOf::Together(_) => 1,
         };
-        let needed = level_times_epsilon0(n, person);
+        let [needed, wanted] = RANGE_NATS.map(|nats| level_times_epsilon0(nats, n, person));
         let most = (8.0 * RANGE_SHARE * rho / (2 * count) as f64).sqrt();
-        let epsilon0 = most.min(4.0 * needed / least);
+        let epsilon0 = most.min(4.0 * wanted / least);
+        let level = (wanted / epsilon0).clamp(least, RANGE_LEVELS.1);
         Self {
             of,
             epsilon0,
-            level: (needed / epsilon0).max(least),
+            level,
+            sound: level * epsilon0 >= needed,
         }
     }
 
@@ -77,20 +81,7 @@ impl RangeChoice {
             .chain(together)
             .chain([not_unit(bounds, p)])
             .map(|of| Self::new(of, scales, n, person, rho))
-            .find(|choice| choice.level <= RANGE_LEVELS.1)
-    }
-
-    /// Ranges at the largest level, where a finer one is not worth its noise.
-    pub(super) fn at_any_price(
-        scales: Scales,
-        of: RangesOf,
-        n: usize,
-        person: usize,
-        rho: f64,
-    ) -> Self {
-        let choice = Self::new(of, scales, n, person, rho);
-        let level = choice.level.min(RANGE_LEVELS.1);
-        Self { level, ..choice }
+            .find(|choice| choice.sound)
     }
 
     /// As it is released.

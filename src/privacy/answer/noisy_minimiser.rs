@@ -493,7 +493,7 @@ impl MinimiserFacts {
             return Err(Error::invalid(
                 "ridge",
                 format!(
-                    "is too small: the minimiser might take {steps:.1e} passes over the data; beta R2^2/ridge of at most 1e5 is \
+                    "is too small: the minimiser might take {steps:.1e} passes over the data; beta R2^2/ridge of at most 1e4 is \
                      safe"
                 ),
             ));
