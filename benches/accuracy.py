@@ -7,7 +7,7 @@ test accuracy; regression under add-remove with ``n_public = n`` at delta 1e-5, 
 
 Run: ``python benches/accuracy.py [--quick] [--sets a9a,imdb] [--only auto,rivals] [--epsilons 1,4] [--output FOLDER]``.
 Scores are kept in FOLDER/scores.jsonl, where a later run replaces only what it measures again, so that the table can be
-made in pieces; accuracy.md, accuracy.png and accuracy.svg show all of them. DPSPARSE_DIFFPRIVLIB_PYTHON names the
+made in pieces; accuracy.md, accuracy.png/.svg and overview.svg show them. DPSPARSE_DIFFPRIVLIB_PYTHON names the
 interpreter of an environment with diffprivlib 0.6.6 and scikit-learn 1.7.
 """
 

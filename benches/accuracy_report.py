@@ -39,7 +39,7 @@ def error(values: list[float]) -> float:
 
 
 def write(rows: list[dict[str, Any]], folder: Path) -> str:
-    """Write accuracy.md and accuracy.png/.svg into the folder; return the Markdown."""
+    """Write accuracy.md, accuracy.png/.svg and overview.svg into the folder; return the Markdown."""
     found = cells(rows)
     parts = [_comparison(found), _sets(found), _structure(found), _refusals(rows), _settings(rows)]
     text = "\n\n".join(part for part in parts if part) + "\n"
@@ -48,6 +48,7 @@ def write(rows: list[dict[str, Any]], folder: Path) -> str:
         print("  no plots: matplotlib is absent")
     elif found:
         _plots(found, folder)
+        _overview(found, folder)
     return text
 
 
@@ -217,6 +218,45 @@ def _plots(found: Cells, folder: Path) -> None:
     figure.tight_layout(rect=(0, min(0.35, 1.1 / figure.get_figheight()), 1, 1))
     for suffix in ("png", "svg"):
         figure.savefig(folder / f"accuracy.{suffix}", dpi=120)
+    pyplot.close(figure)
+
+
+def _overview(found: Cells, folder: Path) -> None:
+    """Draw auto beside the best rival measured here, the figures of RIVALS.md and the fit without privacy."""
+    names = [name for name in dict.fromkeys(name for name, _ in TARGETS) if (name, AUTO, 1.0) in found]
+    columns = 3
+    height = math.ceil(len(names) / columns)
+    figure, axes = pyplot.subplots(height, columns, figsize=(3.6 * columns, 2.5 * height + 0.5), squeeze=False)
+    for axis, name in zip(axes.flat, names, strict=False):
+        at = _epsilons(found, name)
+        values = [found[name, AUTO, epsilon] for epsilon in at]
+        spread = [2 * np.nan_to_num(error(each)) for each in values]
+        axis.errorbar(at, [np.mean(each) for each in values], spread, color="black", marker="o", ms=3, label="auto")
+        rivals = [(epsilon, best[0]) for epsilon in at if (best := _best_rival(found, name, epsilon))]
+        axis.plot(*zip(*rivals, strict=True), "--", color="tab:red", label="best rival run here, tuned on the test set")
+        known = [(epsilon, target) for (each, epsilon), (target, _) in TARGETS.items() if each == name]
+        axis.plot(
+            *zip(*known, strict=True), "x", color="tab:red", label="best rival of RIVALS.md, tuned on the test set"
+        )
+        if (name, NON_PRIVATE, math.inf) in found:
+            axis.axhline(np.mean(found[name, NON_PRIVATE, math.inf]), color="grey", label="not private")
+        shown = [*(np.mean(each) for each in values), *(y for _, y in rivals + known)]
+        low, high = min(shown), max(*shown, np.mean(found.get((name, NON_PRIVATE, math.inf), [max(shown)])))
+        axis.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+        axis.set_xscale("log")
+        axis.set_xticks(at, [f"{epsilon:g}" for epsilon in at])
+        axis.minorticks_off()
+        axis.set_title(f"{name}, {'R^2' if found[name, TRIVIAL, math.inf][0] == 0 else 'accuracy'}", fontsize=9)
+        axis.tick_params(labelsize=8)
+    for axis in axes.flat[len(names) :]:
+        axis.axis("off")
+    for axis in axes[-1]:
+        axis.set_xlabel("epsilon (bars: two standard errors)", fontsize=8)
+    if names:
+        figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="lower center", ncols=4, fontsize=8)
+    figure.tight_layout(rect=(0, 0.35 / figure.get_figheight(), 1, 1))
+    with pyplot.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dpsparse"}):
+        figure.savefig(folder / "overview.svg", metadata={"Date": None})
     pyplot.close(figure)
 
 

@@ -29,7 +29,7 @@ CLASSIFIERS = {
     "few features, wide bounds": (
         8,
         {"bounds": wide(8)},
-        "private ranges of 8 features and a typical row norm, then obj",
+        "private ranges of 8 features and a typical row norm, then noisy-newton",
     ),
     "few features, unit bounds": (8, {"bounds": (0, 1)}, "private a typical row norm, then objective-perturbation"),
     "a row norm": (8, {"bounds": (0, 1), "row_norm": 1.5}, "objective-perturbation"),

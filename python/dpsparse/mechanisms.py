@@ -121,6 +121,9 @@ class NoisyNewton:
         In scaled units. None: the estimator's, or 0. The intercept is not under it.
     threshold : float, optional
         Size of a prox of Omega that follows the release, in scaled units. None: 0.
+    clip : float, optional
+        Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
+        linearly. None: no clamp.
     """
 
     n_iter: int | None = None
@@ -128,6 +131,7 @@ class NoisyNewton:
     damping: float | None = None
     ridge: float | None = None
     threshold: float | None = None
+    clip: float | None = None
     name: ClassVar[str] = "noisy-newton"
 
 

@@ -1,6 +1,8 @@
 //! Which mechanism is best, by public facts alone (MECHANISMS M13).
 
-use super::defaults::{AUTO_CLIP, NEWTON_LIMIT, WEIGHTED_ROW};
+use super::defaults::{
+    AUTO_CLIP, CLASSIFIER_NEWTON_LIMIT, NEWTON_CLIP, REGRESSOR_NEWTON_LIMIT, WEIGHTED_ROW,
+};
 use super::{
     Domain, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
     PrivateScale, SelectRefit,
@@ -80,7 +82,11 @@ impl Facts<'_> {
         let adjacency = self.adjacency;
         let damping =
             NoisyNewton::relative_damping(self.n_samples, columns, self.rho()?, adjacency, person);
-        Ok(damping <= NEWTON_LIMIT && columns <= NoisyNewton::MOST_COLUMNS)
+        let limit = match self.target {
+            Target::Classes => CLASSIFIER_NEWTON_LIMIT,
+            Target::Interval { .. } => REGRESSOR_NEWTON_LIMIT,
+        };
+        Ok(damping <= limit && columns <= NoisyNewton::MOST_COLUMNS)
     }
 
     /// Whether objective perturbation is proved for these facts: one record per person (MECHANISMS M8).
@@ -136,10 +142,11 @@ pub struct Choice {
 /// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
 /// | several records a person, or the squared loss for classes | as for a regression |
+/// | classes, private ranges | noisy Newton |
 /// | classes, n >= p^2, or rows far shorter than sqrt(p), or one wide range for all features | objective perturbation |
 /// | classes otherwise | select-refit |
-/// | a regression, n >= p^2, moments not hidden by their noise | noisy Newton |
-/// | a regression, n >= p^2 or with a row norm | noisy proximal gradient |
+/// | a regression, n >= p^2 or private ranges | noisy Newton, or noisy proximal gradient where noise hides the moments |
+/// | a regression with a row norm | noisy proximal gradient |
 /// | a regression otherwise | select-refit |
 ///
 /// Objective perturbation, noisy Newton and noisy proximal gradient come after private scales ([`PrivateScale`]), unless a row norm
@@ -196,7 +203,13 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let centred = scale && facts.movable();
     // A regression on wide bounds is lost without ranges: on california at epsilon 0.05 R^2 -.8, and .6 with poor ones.
     let ranged = centred && (!classes || PrivateScale::can_range(facts, rho));
-    let chosen: Box<dyn Mechanism> = if classes && facts.objective() {
+    let newton = || NoisyNewton {
+        clip: facts.clip().map(|_| NEWTON_CLIP),
+        ..NoisyNewton::default()
+    };
+    let chosen: Box<dyn Mechanism> = if ranged && facts.moments_are_clear()? {
+        Box::new(newton())
+    } else if classes && facts.objective() {
         if many || sparse || (alike && centred) {
             Box::new(ObjectivePerturbation {
                 clip: facts.clip(),
@@ -206,7 +219,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
             return Ok(facts.select_refit());
         }
     } else if !classes && many && facts.moments_are_clear()? {
-        Box::new(NoisyNewton::default())
+        Box::new(newton())
     } else if many || facts.row_norm.is_some() {
         Box::new(NoisyProximalGradient::default())
     } else {

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, largest_eigenvalue};
 use super::noisy_gradient::noise_of_one;
 use crate::error::{Error, Result};
@@ -43,6 +44,8 @@ pub struct NoisyNewton {
     pub ridge: Option<f64>,
     /// tau of a prox of Omega that follows the release (post-processing), in scaled units; None: 0.
     pub threshold: Option<f64>,
+    /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
+    pub clip: Option<f64>,
 }
 
 #[derive(Debug)]
@@ -92,6 +95,7 @@ impl Mechanism for NoisyNewton {
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
         problem.validate()?;
+        let problem = clipped(problem, self.clip)?;
         let norm = domain.norm(problem.schema.n_features())?;
         let threshold = self.threshold.unwrap_or(0.0);
         if !(threshold.is_finite() && threshold >= 0.0) {
@@ -130,7 +134,7 @@ impl Plan for NoisyNewtonPlan {
             0.0 => String::new(),
             threshold => format!(", then a prox of {threshold}"),
         };
-        self.steps.describe() + &threshold
+        self.steps.describe() + &describe_clip(&self.problem) + &threshold
     }
 
     fn certified(&self) -> bool {

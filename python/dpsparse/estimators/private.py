@@ -196,10 +196,13 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
     Frank-Wolfe; a user's own loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with
-    n records and p features: objective perturbation where ``n >= p**2``, for sparse counts (``row_norm`` far below
-    ``sqrt(p)``) and for features that share one wide range; "select-refit" elsewhere. Derivatives of the logistic loss
-    are clamped at 1/2, which halves the noise and changes only what records on the wrong side say. Every constant
-    stands in ``src/mechanism/defaults.rs``, with where it comes from.
+    n records and p features: noisy Newton steps after private ranges, where bounds other than [0, 1] and [-1, 1] say
+    little; else objective perturbation where ``n >= p**2``, for sparse counts (``row_norm`` far below ``sqrt(p)``) and
+    for features that share one wide range; "select-refit" elsewhere. Derivatives of the logistic loss are clamped at
+    1/2 (1/4 in Newton steps), which lessens the noise and changes only what records on the wrong side say. Labels are
+    the better for it, but scores are larger than log odds and ``predict_proba`` is too sure: for probabilities take a
+    mechanism with ``clip=None``, such as ``ObjectivePerturbation()``. Every constant stands in
+    ``src/mechanism/defaults.rs``, with where it comes from.
 
     References
     ----------
@@ -330,12 +333,13 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     y_bounds : pair (lower, upper), default (-1.0, 1.0)
         Public bounds of the target. Values outside are clipped.
     residual_bound : float, optional
-        Clamp of the residual of the squared loss, in scaled units. None: 2. Other losses take none.
+        Clamp of the residual of the squared loss, in scaled units. None: 2, but 0.25 after private scales and in
+        "select-refit". Other losses take none.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups).
     scale : {"auto", "private", None}, default "auto"
         Private scales of the features; see :class:`PrivateSparseClassifier`. Long rows then count less instead of being
-        shortened, and ``residual_bound`` is 0.3 unless set.
+        shortened, and ``residual_bound`` is 0.25 unless set.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.
     n_iter : int, optional
