@@ -155,6 +155,10 @@ def test_regressions_clip_the_tails_in_fits_and_predictions():
     assert (high - low < 100).all()
     linear = np.clip(X_test, low, high) @ models["auto"].coef_ + models["auto"].intercept_
     np.testing.assert_allclose(models["auto"].predict(X_test), linear)
+    assert models["auto"].target_bounds_ == (-1, 1)
+    models["auto"].intercept_ += 1.5  # beyond what any target can be
+    np.testing.assert_allclose(models["auto"].predict(X_test), np.clip(linear + 1.5, -1, 1))
+    assert models[None].target_bounds_ is None
     # Features that are declared to be scaled are never clipped.
     unit = PrivateSparseRegressor(random_state=0).fit(np.clip(X / 20, -1, 1), y)
     assert unit.feature_ranges_ is None

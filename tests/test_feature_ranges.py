@@ -78,7 +78,8 @@ def linear(coefficients, intercept, ranges):
 
 def expected_scores(model, X):
     lower, upper = model.feature_ranges_.T
-    return np.clip(X, lower, upper) @ np.ravel(model.coef_) + np.ravel(model.intercept_)
+    scores = np.clip(X, lower, upper) @ np.ravel(model.coef_) + np.ravel(model.intercept_)
+    return np.clip(scores, *model.target_bounds_) if isinstance(model, PrivateSparseRegressor) else scores
 
 
 def answers(model):

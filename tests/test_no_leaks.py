@@ -202,6 +202,7 @@ PUBLIC = {
     "coef_",
     "intercept_",
     "feature_ranges_",
+    "target_bounds_",
     "classes_",
     "n_features_in_",
     "feature_names_in_",

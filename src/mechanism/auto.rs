@@ -1,7 +1,8 @@
 //! Which mechanism is best, by public facts alone (MECHANISMS M13).
 
 use super::defaults::{
-    AUTO_CLIP, CLASSIFIER_NEWTON_LIMIT, NEWTON_CLIP, REGRESSOR_NEWTON_LIMIT, WEIGHTED_ROW,
+    AUTO_CLIP, CLASSIFIER_NEWTON_LIMIT, NEWTON_CLIP, REGRESSOR_NEWTON_LIMIT, SURE_CLIP,
+    SURE_STRENGTH, WEIGHTED_ROW,
 };
 use super::{
     Domain, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
@@ -98,7 +99,13 @@ impl Facts<'_> {
     /// The clamp of the derivatives of the logistic loss; other losses have none.
     fn clip(&self) -> Option<f64> {
         let logistic = self.loss.is_some_and(|loss| loss.name() == "logistic");
-        logistic.then_some(AUTO_CLIP)
+        let strength = self.n_samples as f64 * self.epsilon / self.n_features.max(1) as f64;
+        let clip = if strength < SURE_STRENGTH {
+            AUTO_CLIP
+        } else {
+            SURE_CLIP
+        };
+        logistic.then_some(clip)
     }
 
     fn choose(&self, mechanism: Box<dyn Mechanism>) -> Choice {

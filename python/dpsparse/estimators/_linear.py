@@ -125,9 +125,12 @@ class LinearRegressorMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            X coef_ + intercept_; X is clipped first where an estimator has ``feature_ranges_``.
+            X coef_ + intercept_; X is clipped first where an estimator has ``feature_ranges_``, and the result to
+            ``target_bounds_``.
         """
-        return self._scores(X)
+        scores = self._scores(X)
+        bounds = getattr(self, "target_bounds_", None)
+        return scores if bounds is None else np.clip(scores, *bounds)
 
 
 def _models_probabilities(estimator: Any) -> bool:

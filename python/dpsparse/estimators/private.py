@@ -105,8 +105,12 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
-        self.feature_ranges_ = ranges
+        self._keep_ranges(ranges)
         return coefficients, intercept
+
+    def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
+        """Keep the released ranges, and what goes with them."""
+        self.feature_ranges_ = ranges
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -199,10 +203,10 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     n records and p features: noisy Newton steps after private ranges, where bounds other than [0, 1] and [-1, 1] say
     little; else objective perturbation where ``n >= p**2``, for sparse counts (``row_norm`` far below ``sqrt(p)``) and
     for features that share one wide range; "select-refit" elsewhere. Derivatives of the logistic loss are clamped at
-    1/2 (1/4 in Newton steps), which lessens the noise and changes only what records on the wrong side say. Labels are
-    the better for it, but scores are larger than log odds and ``predict_proba`` is too sure: for probabilities take a
-    mechanism with ``clip=None``, such as ``ObjectivePerturbation()``. Every constant stands in
-    ``src/mechanism/defaults.rs``, with where it comes from.
+    1/2 (1/4 in Newton steps and where ``n epsilon >= 800 p``), which lessens the noise and changes only what records on
+    the wrong side say. Labels are the better for it, but scores are larger than log odds and ``predict_proba`` is too
+    sure: for probabilities take a mechanism with ``clip=None``, such as ``ObjectivePerturbation()``. Every constant
+    stands in ``src/mechanism/defaults.rs``, with where it comes from.
 
     References
     ----------
@@ -368,6 +372,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         predictions alike; None where the model is linear everywhere.
     support_ : ndarray of int
         Indices of the non-zero coefficients.
+    target_bounds_ : tuple of float or None
+        Where there are ``feature_ranges_``: ``y_bounds``, which predictions are clipped to, as targets were in the fit.
     certificate_ : Certificate
         What the fit cost and assumed.
     n_iter_ : int
@@ -385,7 +391,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     descent where the noise would hide most second moments; the latter too where ``row_norm`` is given, and
     "select-refit" with Newton steps elsewhere. Where bounds other than [0, 1] and [-1, 1] say little, features are
     clipped to private ranges, in the fit and in predictions (``feature_ranges_``): the tails of few records, which
-    would decide the errors of a linear model, count no more than the ends of these ranges. ``scale=None`` forgoes it.
+    would decide the errors of a linear model, count no more than the ends of these ranges. Predictions are then clipped
+    to ``y_bounds`` too (``target_bounds_``). ``scale=None`` forgoes both.
 
     References
     ----------
@@ -440,6 +447,10 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     def _target_statement(self) -> dict[str, Any]:
         residual_bound = optional_number("residual_bound", self.residual_bound)
         return {"y_bounds": pair("y_bounds", self.y_bounds), "residual_bound": residual_bound, "assumptions": []}
+
+    def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
+        super()._keep_ranges(ranges)
+        self.target_bounds_ = None if ranges is None else pair("y_bounds", self.y_bounds)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately.

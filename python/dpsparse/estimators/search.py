@@ -122,7 +122,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     -----
     **Score.** Classifiers: number of held-out errors. Regressors: sum of min(residual**2, 1) in integer steps of
     2**-16, with targets scaled to [-1, 1] by ``y_bounds``. Features are clipped to ``bounds`` first, as in fits, and to
-    a model's own ``feature_ranges_``, as in predictions.
+    a model's own ``feature_ranges_``, and predictions then to ``y_bounds``, as in ``predict``.
 
     **Why it is private.** Neighbours are those of the estimator.
 
@@ -304,7 +304,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         else:
             winner = self._from_plan(params, plan.fits[best], None)
             winner.n_iter_ = plan.fits[best].n_iter
-            coefficients, intercept, winner.feature_ranges_ = models[best]
+            coefficients, intercept, ranges = models[best]
+            winner._keep_ranges(ranges)
         winner.set_params(random_state=self.estimator.random_state)
         self.certificate_ = _core.compose_certificates(
             certificates,

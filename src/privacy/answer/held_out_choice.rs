@@ -19,7 +19,7 @@ pub struct LinearModel {
     pub coefficients: Vec<f64>,
     /// Added to every score.
     pub intercept: f64,
-    /// What features are clipped to first, where they are.
+    /// What features are clipped to first, where they are; predictions are then clipped to the bounds of the targets.
     pub feature_ranges: Option<Bounds>,
 }
 
@@ -130,7 +130,14 @@ fn loss(data: &BoundedData, model: &LinearModel) -> Result<i64> {
         }
         Target::Interval { .. } => {
             let scale = unit / f64::from(MAX_FEATURE);
-            let squared = |(&z, &y): (&i64, &f64)| (z as f64 * scale - y).powi(2).min(1.0);
+            // As predictions: y_bounds are -1 and 1.
+            let limit = if clipped.is_some() {
+                1.0
+            } else {
+                f64::INFINITY
+            };
+            let predicted = |z: i64| (z as f64 * scale).clamp(-limit, limit);
+            let squared = |(&z, &y): (&i64, &f64)| (predicted(z) - y).powi(2).min(1.0);
             records
                 .map(|record| (LEVELS as f64 * squared(record)).round() as i64)
                 .sum()
