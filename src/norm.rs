@@ -22,17 +22,17 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
     /// A vertex s of K with <s, theta> = Omega(theta).
     fn vertex(&self, theta: &[f64], s: &mut [f64]) -> Result<()>;
 
-    /// The least t >= 0 with s in tK: the dual norm. Infinite where no t does (a seminorm, and s is not orthogonal to its
-    /// kernel).
+    /// The least t >= 0 with s in tK: the dual norm. Infinite where no t does (a seminorm, and s is not orthogonal to
+    /// its kernel).
     fn dual(&self, s: &[f64]) -> Result<f64>;
 
     /// out = argmin_x |x - v|^2/2 + step*Omega(x); returns a bound on the excess of that objective at `out` over its
-    /// minimum, 0 for closed forms. Entries that Omega ties together come out exactly equal, and entries that it sets to
-    /// zero are exactly zero.
+    /// minimum, 0 for closed forms. Entries that Omega ties together come out exactly equal, and entries that it sets
+    /// to zero are exactly zero.
     fn prox(&self, v: &[f64], step: f64, out: &mut [f64], scratch: &mut Scratch) -> Result<f64>;
 
-    /// The same by an algorithm with a proved float error, slower for some norms: what the noise of a private minimiser must
-    /// cover.
+    /// The same by an algorithm with a proved float error, slower for some norms: what the noise of a private minimiser
+    /// must cover.
     fn proved_prox(
         &self,
         v: &[f64],
@@ -63,8 +63,8 @@ impl SetFunctionNorm {
     /// The norm of a set function.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a monotone F with some F({j}) = 0, which gives no norm, naming the feature; for an F
-    /// that is not monotone and has F(V) != 0. Else only where a user's oracle fails.
+    /// [`Error::InvalidArgument`] for a monotone F with some F({j}) = 0, which gives no norm, naming the feature; for
+    /// an F that is not monotone and has F(V) != 0. Else only where a user's oracle fails.
     pub fn new(function: Arc<dyn SetFunction>) -> Result<Self> {
         if function.is_monotone() {
             let singletons = singletons(&*function)?;
@@ -88,8 +88,8 @@ impl SetFunctionNorm {
         norm_ball::vertex(&*self.function, g, x)
     }
 
-    /// Bound on the Euclidean float error of [`Norm::proved_prox`], per unit of the size of the point that it moves; infinite
-    /// where none is proved.
+    /// Bound on the Euclidean float error of [`Norm::proved_prox`], per unit of the size of the point that it moves;
+    /// infinite where none is proved.
     pub fn prox_error(&self) -> f64 {
         prox::proved_error(&*self.function).unwrap_or(f64::INFINITY)
     }

@@ -1,9 +1,11 @@
-//! What the papers' theorems predict, with explicit constants: the one place of every formula that plans and `dpsparse.theory` use.
+//! What the papers' theorems predict, with explicit constants: the one place of every formula that plans and
+//! `dpsparse.theory` use.
 //!
 //! The papers state orders; the constants here are those of the mended mechanisms (MECHANISMS M3, M4, M7, M8, M11).
 
-/// alpha = L R2/(sqrt(n) G): the penalty that Kumar & Deisenroth 2019, Theorem 1, suggests, G the Gaussian width of |P|(F);
-/// their lambda is n alpha. A choice of penalty only: the privacy that the theorem claims does not hold as printed (M7).
+/// alpha = L R2/(sqrt(n) G): the penalty that Kumar & Deisenroth 2019, Theorem 1, suggests, G the Gaussian width of
+/// |P|(F); their lambda is n alpha. A choice of penalty only: the privacy that the theorem claims does not hold as
+/// printed (M7).
 ///
 /// ```
 /// assert_eq!(dpsparse::theory::suggested_alpha(1.0, 2.0, 100.0, 4.0), 0.05);
@@ -12,8 +14,8 @@ pub fn suggested_alpha(lipschitz: f64, row_norm: f64, n: f64, width: f64) -> f64
     lipschitz * row_norm / (n.sqrt() * width)
 }
 
-/// T = (curvature n epsilon/scale)^(2/3): Talwar, Thakurta & Zhang 2015, Theorem 2.5 (scale L1 |C|_1) and Theorem 2.6 (scale
-/// L2 G_C); Kumar & Deisenroth 2019, Theorem 4 (curvature the squared diameter of K, scale L G_K).
+/// T = (curvature n epsilon/scale)^(2/3): Talwar, Thakurta & Zhang 2015, Theorem 2.5 (scale L1 |C|_1) and Theorem 2.6
+/// (scale L2 G_C); Kumar & Deisenroth 2019, Theorem 4 (curvature the squared diameter of K, scale L G_K).
 ///
 /// ```
 /// assert!((dpsparse::theory::printed_iterations(1.0, 1000.0, 1.0, 1.0) - 100.0).abs() < 1e-9);
@@ -28,16 +30,16 @@ pub fn frank_wolfe_excess(curvature: f64, iterations: f64, error: f64) -> f64 {
     2.0 * curvature / (iterations + 2.0) + error
 }
 
-/// Expected shortfall of one of T exact choices among exp(`log_candidates`) candidates, whose scores have sensitivity D, under
-/// rho-zCDP together: each is eps0-bounded-range with T eps0^2/8 = rho and loses at most (2 D/eps0) ln|S| (McSherry & Talwar
-/// 2007; in place of the Laplace noise of Theorem 2.5, which is not proved, M3).
+/// Expected shortfall of one of T exact choices among exp(`log_candidates`) candidates, whose scores have sensitivity
+/// D, under rho-zCDP together: each is eps0-bounded-range with T eps0^2/8 = rho and loses at most (2 D/eps0) ln|S|
+/// (McSherry & Talwar 2007; in place of the Laplace noise of Theorem 2.5, which is not proved, M3).
 pub fn selection_error(log_candidates: f64, sensitivity: f64, iterations: f64, rho: f64) -> f64 {
     log_candidates * 2.0 * sensitivity * (iterations / (8.0 * rho)).sqrt()
 }
 
-/// Expected shortfall of a vertex chosen by a gradient with normal noise of standard deviation `noise` on every entry, over a
-/// set of Gaussian width `width`: the noise moves the best and the chosen score by `noise * width` each (Theorem 2.6, with the
-/// exact Gaussian calibration in place of its sigma).
+/// Expected shortfall of a vertex chosen by a gradient with normal noise of standard deviation `noise` on every entry,
+/// over a set of Gaussian width `width`: the noise moves the best and the chosen score by `noise * width` each (Theorem
+/// 2.6, with the exact Gaussian calibration in place of its sigma).
 pub fn noisy_vertex_error(width: f64, noise: f64) -> f64 {
     2.0 * width * noise
 }
@@ -56,26 +58,27 @@ pub struct Landscape {
 }
 
 impl Landscape {
-    /// Excess of the mean loss at a minimiser with `ridge`, after normal noise of standard deviation `tilt` on the entries of
-    /// the gradient (objective perturbation, M8) and `output` on those of the minimiser (output perturbation, M7).
+    /// Excess of the mean loss at a minimiser with `ridge`, after normal noise of standard deviation `tilt` on the
+    /// entries of the gradient (objective perturbation, M8) and `output` on those of the minimiser (output
+    /// perturbation, M7).
     ///
-    /// For a quadratic risk: the ridge costs ridge |theta*|^2/2 at most, the tilt p tilt^2/(2 (floor + ridge)), the output
-    /// noise output^2 (trace + p ridge)/2 (Jain & Thakurta 2014, Theorems 1 and 2, whose noise term is free of p in the same
-    /// way: the trace is at most beta R2^2).
+    /// For a quadratic risk: the ridge costs ridge |theta*|^2/2 at most, the tilt p tilt^2/(2 (floor + ridge)), the
+    /// output noise output^2 (trace + p ridge)/2 (Jain & Thakurta 2014, Theorems 1 and 2, whose noise term is free of p
+    /// in the same way: the trace is at most beta R2^2).
     pub fn ridge_excess(&self, ridge: f64, tilt: f64, output: f64) -> f64 {
         let tilt = self.columns * tilt * tilt / (self.floor + ridge);
         let output = (self.trace + self.columns * ridge) * output * output;
         0.5 * (ridge * self.distance * self.distance + tilt + output)
     }
 
-    /// The same for gradient descent of total length `length` (steps times their number) without a ridge: early stopping acts
-    /// like a ridge of 1/length. `tilt` is the noise of the mean of all gradients.
+    /// The same for gradient descent of total length `length` (steps times their number) without a ridge: early
+    /// stopping acts like a ridge of 1/length. `tilt` is the noise of the mean of all gradients.
     pub fn descent_excess(&self, length: f64, tilt: f64, output: f64) -> f64 {
         self.ridge_excess(1.0 / length, tilt, output)
     }
 
-    /// The length at which [`Landscape::descent_excess`] is least for gradients with noise: 1/length = noise sqrt(p)/|theta*| - floor,
-    /// infinite where that is not positive.
+    /// The length at which [`Landscape::descent_excess`] is least for gradients with noise: 1/length = noise
+    /// sqrt(p)/|theta*| - floor, infinite where that is not positive.
     pub fn best_length(&self, tilt: f64) -> f64 {
         let ridge = tilt * self.columns.sqrt() / self.distance - self.floor;
         if ridge > 0.0 {

@@ -1,11 +1,11 @@
 use super::{Logistic, Loss, Task};
 use crate::error::{Error, Result};
 
-/// The logistic loss with its derivative clamped at `bound` in size: logistic for y z >= ln((1 - bound)/bound), linear below.
-/// L = bound, beta = 1/4.
+/// The logistic loss with its derivative clamped at `bound` in size: logistic for y z >= ln((1 - bound)/bound), linear
+/// below. L = bound, beta = 1/4.
 ///
-/// Convex, since the derivative still increases with z. Noise is proportional to L, and records far on the wrong side, which
-/// are the only ones that the clamp changes, are often outliers.
+/// Convex, since the derivative still increases with z. Noise is proportional to L, and records far on the wrong side,
+/// which are the only ones that the clamp changes, are often outliers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClippedLogistic {
     bound: f64,

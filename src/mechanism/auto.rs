@@ -152,12 +152,12 @@ pub struct Choice {
 /// | classes, private ranges | noisy Newton |
 /// | classes, n >= p^2, or rows far shorter than sqrt(p), or one wide range for all features | objective perturbation |
 /// | classes otherwise | select-refit |
-/// | a regression, n >= p^2 or private ranges | noisy Newton, or noisy proximal gradient where noise hides the moments |
+/// | a regression, n >= p^2 or private ranges | noisy Newton, or proximal gradient where noise hides the moments |
 /// | a regression with a row norm | noisy proximal gradient |
 /// | a regression otherwise | select-refit |
 ///
-/// Objective perturbation, noisy Newton and noisy proximal gradient come after private scales ([`PrivateScale`]), unless a row norm
-/// says that features are scaled as they should be.
+/// Objective perturbation, noisy Newton and noisy proximal gradient come after private scales ([`PrivateScale`]),
+/// unless a row norm says that features are scaled as they should be.
 ///
 /// ```
 /// use dpsparse::loss::Logistic;

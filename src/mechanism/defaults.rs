@@ -99,12 +99,12 @@ pub const NEWTON_MOMENTUM: f64 = 0.5;
 pub const NEWTON_DAMPING: f64 = 0.3;
 
 /// Damping of a regression, in units of the mean eigenvalue, up to which noisy Newton steps are preferred to gradient
-/// descent. On garbage it is 2 at epsilon 0.1, where they have the R^2 .71 (.63 without), and 6 and 14 at 0.05 and 0.02, where
-/// they have .44 and -.10 (.52 and .35 without).
+/// descent. On garbage it is 2 at epsilon 0.1, where they have the R^2 .71 (.63 without), and 6 and 14 at 0.05 and
+/// 0.02, where they have .44 and -.10 (.52 and .35 without).
 pub const REGRESSOR_NEWTON_LIMIT: f64 = 4.0;
 
-/// The same of a classifier after private ranges, beside objective perturbation. On phoneme it is 43, 22 and 6 at epsilon
-/// 0.5, 1 and 4: .712, .763 and .797 (.712, .741 and .785 without).
+/// The same of a classifier after private ranges, beside objective perturbation. On phoneme it is 43, 22 and 6 at
+/// epsilon 0.5, 1 and 4: .712, .763 and .797 (.712, .741 and .785 without).
 pub const CLASSIFIER_NEWTON_LIMIT: f64 = 50.0;
 
 /// Passes of stochastic gradient descent.
@@ -125,12 +125,12 @@ pub const SELECT_POWER: f64 = 0.65;
 /// How far a classifier's coefficient moves when its feature is selected, in scaled units.
 pub const CLASSIFIER_SELECT_STEP: f64 = 1.0;
 
-/// The same for regressors, where targets fill [-1, 1]: of 0.1, 0.2 and 0.4, within .01 of each other, the least bad on sparse
-/// linear models of 2 000 and 20 000 records with 500 and 1000 features, alike and not.
+/// The same for regressors, where targets fill [-1, 1]: of 0.1, 0.2 and 0.4, within .01 of each other, the least bad on
+/// sparse linear models of 2 000 and 20 000 records with 500 and 1000 features, alike and not.
 pub const REGRESSOR_SELECT_STEP: f64 = 0.2;
 
-/// Clamp of the residual of the squared loss in a selection and its refit: 0.25 beats 0.1 and 0.15 on california, diamonds
-/// and garbage, and loses .03 to them on sparse linear models of 2 000 records.
+/// Clamp of the residual of the squared loss in a selection and its refit: 0.25 beats 0.1 and 0.15 on california,
+/// diamonds and garbage, and loses .03 to them on sparse linear models of 2 000 records.
 pub const SELECT_RESIDUAL: f64 = 0.25;
 
 /// Lowest quantile at the lower end of a private range beyond which regressions are clipped. Least squares without
@@ -152,8 +152,8 @@ pub const RANGE_LEVELS: (f64, f64) = (0.1, 0.25);
 
 /// How sure a private quantile must be, and should be where the level can be so high: the logarithm of the odds of one
 /// threshold at the quantile against one in the empty tail. The 32767 thresholds make ln 32767 = 10.4; at 7 one of
-/// cod_rna's 16 quantiles was missed in most fits. 9, 11 and 13 are alike on cod_rna, california and diamonds; where the
-/// bounds are 600 times as wide as the data, one of 8 quantiles is missed in most fits at 9, and in few at 13.
+/// cod_rna's 16 quantiles was missed in most fits. 9, 11 and 13 are alike on cod_rna, california and diamonds; where
+/// the bounds are 600 times as wide as the data, one of 8 quantiles is missed in most fits at 9, and in few at 13.
 pub const RANGE_NATS: [f64; 2] = [9.0, 13.0];
 
 /// More features with bounds [0, 1] or [-1, 1] than these are taken for indicators, which need no ranges.
@@ -229,9 +229,9 @@ pub const SELECT_RIDGE_FACTOR: f64 = 3.0;
 /// only records on the wrong side.
 pub const AUTO_CLIP: f64 = 0.5;
 
-/// The same where noise is small, n epsilon/p at least [`SURE_STRENGTH`]: labels are what counts then, and records that are
-/// right by far do not. On a9a at epsilon 2, 4 and 8 (530, 1060 and 2100) .8505, .8508 and .8503, beside .8507, .8503 and
-/// .8499 with 1/2; the same holds, by .001, for objective perturbation on adult and cod_rna.
+/// The same where noise is small, n epsilon/p at least [`SURE_STRENGTH`]: labels are what counts then, and records that
+/// are right by far do not. On a9a at epsilon 2, 4 and 8 (530, 1060 and 2100) .8505, .8508 and .8503, beside .8507,
+/// .8503 and .8499 with 1/2; the same holds, by .001, for objective perturbation on adult and cod_rna.
 pub const SURE_CLIP: f64 = 0.25;
 
 /// See [`SURE_CLIP`].

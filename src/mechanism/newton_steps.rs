@@ -38,7 +38,8 @@ pub(super) struct NewtonSteps {
 }
 
 impl NewtonSteps {
-    /// Calibrated so that with `companions`, events that the release spends besides, (epsilon, delta) of `problem` is met.
+    /// Calibrated so that with `companions`, events that the release spends besides, (epsilon, delta) of `problem` is
+    /// met.
     pub fn plan(
         problem: &Problem,
         options: NewtonOptions,
@@ -107,8 +108,9 @@ impl NewtonSteps {
         )
     }
 
-    /// The mean of the last half of the iterates in scaled units, and whether the randomness was secure. `data` may have fewer
-    /// columns than planned for, never more. `progress(t)` is called after every step and column and may stop the run.
+    /// The mean of the last half of the iterates in scaled units, and whether the randomness was secure. `data` may
+    /// have fewer columns than planned for, never more. `progress(t)` is called after every step and column and may
+    /// stop the run.
     pub fn run(
         &self,
         data: &BoundedData,

@@ -131,8 +131,8 @@ impl Problem {
         }
     }
 
-    /// The least ridge of the public rules, in scaled units, for rows no longer than `rows`: the proved number of steps of the
-    /// minimiser stays below 1e7.
+    /// The least ridge of the public rules, in scaled units, for rows no longer than `rows`: the proved number of steps
+    /// of the minimiser stays below 1e7.
     pub fn least_ridge(&self, rows: f64) -> f64 {
         let records = match self.adjacency {
             Adjacency::ReplaceOne => 1.0,

@@ -24,8 +24,8 @@ pub enum RefitBy {
 }
 
 impl RefitBy {
-    /// The better one of those that are proved: objective perturbation spends nothing on curvature, but needs a Lipschitz loss and
-    /// one record a person.
+    /// The better one of those that are proved: objective perturbation spends nothing on curvature, but needs a
+    /// Lipschitz loss and one record a person.
     pub(super) fn best(problem: &Problem) -> Self {
         if problem.loss.lipschitz().is_some() && problem.records_per_person == 1 {
             Self::ObjectivePerturbation
@@ -95,7 +95,8 @@ impl Refit {
         }
     }
 
-    /// Standard deviation of the noise on an entry of the gradient of the mean loss, or the minimiser where that is more.
+    /// Standard deviation of the noise on an entry of the gradient of the mean loss, or the minimiser where that is
+    /// more.
     pub fn noise_scale(&self) -> f64 {
         match self {
             Self::Objective { plan, .. } => plan.tilt_scale().max(plan.output_scale()),

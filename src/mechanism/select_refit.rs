@@ -20,8 +20,8 @@ use crate::privacy::noise::source::Source;
 use crate::privacy::sensitivity::Contribution;
 use crate::privacy::{BoundedData, Geometry, Target};
 
-/// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation or noisy
-/// Newton steps on them alone (MECHANISMS M10).
+/// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation or
+/// noisy Newton steps on them alone (MECHANISMS M10).
 ///
 /// Each selection is an exponential mechanism on the integer gradient at the present coefficients, which then move a
 /// fixed step along what was selected (private forward stagewise selection: re-scoring matters, since features overlap
@@ -30,9 +30,9 @@ use crate::privacy::{BoundedData, Geometry, Target};
 /// useful; it is always refitted.
 ///
 /// **Neighbours**: replace-one or add-remove. **Privacy**: k bounded-range events and those of
-/// [`ObjectivePerturbation`](super::ObjectivePerturbation) or [`NoisyNewton`](super::NoisyNewton), composed adaptively by
-/// Renyi divergence: which features the refit uses is public once they are selected. **Needs** a catalogued loss. Norms:
-/// "l1" (features) and disjoint groups.
+/// [`ObjectivePerturbation`](super::ObjectivePerturbation) or [`NoisyNewton`](super::NoisyNewton), composed adaptively
+/// by Renyi divergence: which features the refit uses is public once they are selected. **Needs** a catalogued loss.
+/// Norms: "l1" (features) and disjoint groups.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectRefit {
@@ -40,8 +40,8 @@ pub struct SelectRefit {
     pub n_selected: Option<usize>,
     /// Share of the zCDP budget that selection spends; None: a public constant.
     pub share: Option<f64>,
-    /// How the selected features are refitted; None: by objective perturbation where that is proved, else by noisy Newton
-    /// steps.
+    /// How the selected features are refitted; None: by objective perturbation where that is proved, else by noisy
+    /// Newton steps.
     pub refit: Option<RefitBy>,
     /// Ridge of the refit in scaled units; None: a public rule for objective perturbation, 0 for noisy Newton steps.
     pub ridge: Option<f64>,

@@ -1,7 +1,7 @@
 /// F(A) = p - 1 + max A - min A + 1 (Structure::ContiguousRange) minus s: O(p).
 ///
-/// Inside the range of A all positive s come free, so the minimum is over ranges of p - 1 - sum ((s_j)_+ - 1): the subarray
-/// of largest sum (Kadane; Bentley 1984).
+/// Inside the range of A all positive s come free, so the minimum is over ranges of p - 1 - sum ((s_j)_+ - 1): the
+/// subarray of largest sum (Kadane; Bentley 1984).
 pub(crate) fn minimise(s: &[f64]) -> (Vec<usize>, f64) {
     let (mut sum, mut start) = (0.0, 0);
     let (mut best, mut range) = (f64::NEG_INFINITY, 0..0);

@@ -3,8 +3,8 @@
 use super::max_flow::Network;
 use crate::set_function::{Graph, Groups};
 
-/// F(A) = sum_g w_g [A meets g] minus s. Features supply (s_j)_+ to their groups, which demand w_g: cutting a group off means
-/// paying its weight, leaving a feature means losing s_j. Features with s_j <= 0 never pay.
+/// F(A) = sum_g w_g [A meets g] minus s. Features supply (s_j)_+ to their groups, which demand w_g: cutting a group off
+/// means paying its weight, leaving a feature means losing s_j. Features with s_j <= 0 never pay.
 pub(super) fn cover(groups: &Groups, s: &[f64]) -> (Vec<usize>, f64) {
     let p = s.len();
     let mut network = Network::default();

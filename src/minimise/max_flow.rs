@@ -11,18 +11,18 @@ pub trait Amount: Copy + Default + PartialOrd + AddAssign + SubAssign {}
 impl Amount for f64 {}
 impl Amount for i128 {}
 
-/// A network of which every node has a balance: a supply where positive (an arc from the source), a demand where negative
-/// (an arc to the sink).
+/// A network of which every node has a balance: a supply where positive (an arc from the source), a demand where
+/// negative (an arc to the sink).
 ///
 /// The solver is push-relabel (Goldberg & Tarjan 1988) in first-in-first-out order with exact distances to the demands
-/// recomputed now and then (Cherkassky & Goldberg 1997). Only its first phase is run: a maximum preflow, which is all that
-/// a minimum cut needs.
+/// recomputed now and then (Cherkassky & Goldberg 1997). Only its first phase is run: a maximum preflow, which is all
+/// that a minimum cut needs.
 ///
-/// Exactness with floating-point capacities: a push moves min(balance, residual), and x - x = 0 exactly, so that it really
-/// empties the node or saturates the arc, and the argument by which the algorithm ends is combinatorial and holds as it
-/// stands. At the end no supply is left where a demand can be reached, again exactly: the cut is a minimum cut for
-/// capacities that differ from the given ones by the rounding of sums along the arcs of single nodes. With integers it is one of
-/// the given capacities, as long as no sum along the arcs of a node overflows.
+/// Exactness with floating-point capacities: a push moves min(balance, residual), and x - x = 0 exactly, so that it
+/// really empties the node or saturates the arc, and the argument by which the algorithm ends is combinatorial and
+/// holds as it stands. At the end no supply is left where a demand can be reached, again exactly: the cut is a minimum
+/// cut for capacities that differ from the given ones by the rounding of sums along the arcs of single nodes. With
+/// integers it is one of the given capacities, as long as no sum along the arcs of a node overflows.
 #[derive(Debug, Clone, Default)]
 pub struct Network<N = f64> {
     /// (from, to, capacity, capacity of the way back) before `solve`.

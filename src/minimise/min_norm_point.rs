@@ -1,7 +1,8 @@
 //! The point of a base polytope nearest to a target (Wolfe 1976; Fujishige & Isotani 2011; Bach 2013, section 9.2).
 //!
-//! It solves everything here for a submodular function about which nothing else is known: with x = v - s for the nearest
-//! point s of step*B(F), x is the prox of step*f at v, and the level sets of x minimise F. Only greedy vertices are asked for.
+//! It solves everything here for a submodular function about which nothing else is known: with x = v - s for the
+//! nearest point s of step*B(F), x is the prox of step*f at v, and the level sets of x minimise F. Only greedy vertices
+//! are asked for.
 
 use super::Minimum;
 use crate::error::Result;
@@ -25,8 +26,8 @@ pub struct Nearest {
 
 /// argmin over s in step*B(F) of |s - target|^2.
 ///
-/// The vertices in use number at most p, and a round costs a greedy vertex and O(p * vertices) operations; this is meant for
-/// p up to some thousands.
+/// The vertices in use number at most p, and a round costs a greedy vertex and O(p * vertices) operations; this is
+/// meant for p up to some thousands.
 ///
 /// ```
 /// use dpsparse::set_function::Modular;
@@ -160,8 +161,8 @@ impl Hull {
         true
     }
 
-    /// Moves the combination to the point of least norm of the hull of some of the vertices, and drops the others (Wolfe's
-    /// minor cycles; each drops a vertex, so there are at most as many as vertices).
+    /// Moves the combination to the point of least norm of the hull of some of the vertices, and drops the others
+    /// (Wolfe's minor cycles; each drops a vertex, so there are at most as many as vertices).
     fn improve(&mut self, point: &mut [f64]) {
         loop {
             let affine = self.affine_weights();

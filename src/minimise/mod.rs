@@ -1,8 +1,8 @@
 //! Minimising F(A) - s(A) over all subsets A, for real s.
 //!
-//! One file an algorithm, chosen by [`Structure`]: sorting, a bottom-up pass, the largest sum of a subarray, a minimum cut;
-//! for any other submodular function the minimum-norm point of Fujishige and Wolfe, whose gap is returned.
-//! The dual norm, the gauge and the decomposition algorithm for proxes stand on it.
+//! One file an algorithm, chosen by [`Structure`]: sorting, a bottom-up pass, the largest sum of a subarray, a minimum
+//! cut; for any other submodular function the minimum-norm point of Fujishige and Wolfe, whose gap is returned. The
+//! dual norm, the gauge and the decomposition algorithm for proxes stand on it.
 
 mod contiguous_range;
 mod cut;
@@ -25,8 +25,8 @@ pub struct Minimum {
     pub set: Vec<usize>,
     /// F(A) - s(A); never positive, because the empty set has 0.
     pub value: f64,
-    /// `value` exceeds the minimum by at most this. 0 for the combinatorial algorithms, which are exact up to the rounding
-    /// of their sums.
+    /// `value` exceeds the minimum by at most this. 0 for the combinatorial algorithms, which are exact up to the
+    /// rounding of their sums.
     pub gap: f64,
 }
 
@@ -41,7 +41,8 @@ pub struct Minimum {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] where s does not have one finite entry per feature; else only where a user's oracle fails.
+/// [`Error::InvalidArgument`] where s does not have one finite entry per feature; else only where a user's oracle
+/// fails.
 pub fn minimise(f: &dyn SetFunction, s: &[f64]) -> Result<Minimum> {
     if s.len() != f.n_features() {
         return Err(Error::invalid(

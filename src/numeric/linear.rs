@@ -39,7 +39,8 @@ pub struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factorises G, whose lower triangle stands in `gram`, row by row in a square. None where rounding makes it indefinite.
+    /// Factorises G, whose lower triangle stands in `gram`, row by row in a square. None where rounding makes it
+    /// indefinite.
     pub fn new(mut gram: Vec<f64>, size: usize) -> Option<Self> {
         let scale: Vec<f64> = (0..size)
             .map(|a| gram[a * size + a].max(f64::MIN_POSITIVE).sqrt().recip())

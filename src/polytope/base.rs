@@ -11,15 +11,15 @@ use crate::set_function::{Graph, SetFunction, Structure};
 /// Sums below this multiple of the sum of |s| count as 0: the caller's s carries rounding of its own.
 const ROUNDING: f64 = 1e-12;
 
-/// The least t >= 0 with s in tB(F), for an F with F(V) = 0 such as a cut: the dual of the seminorm f(theta). Infinite where s
-/// is not orthogonal, beyond rounding (1e-12 of the sum of |s|), to the vectors on which f vanishes: those constant on V, for
-/// a cut those constant on every component.
+/// The least t >= 0 with s in tB(F), for an F with F(V) = 0 such as a cut: the dual of the seminorm f(theta). Infinite
+/// where s is not orthogonal, beyond rounding (1e-12 of the sum of |s|), to the vectors on which f vanishes: those
+/// constant on V, for a cut those constant on every component.
 ///
 /// On a chain max_j |s_0 + ... + s_j|/w_j; else Dinkelbach's method on max_A s(A)/F(A).
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] where F(V) is not 0 (tB(F) then lies in {s: s(V) = tF(V)} and is no dual of a seminorm) and for
-/// an s that does not have one finite entry per feature; else only where a user's oracle fails.
+/// [`Error::InvalidArgument`] where F(V) is not 0 (tB(F) then lies in {s: s(V) = tF(V)} and is no dual of a seminorm)
+/// and for an s that does not have one finite entry per feature; else only where a user's oracle fails.
 pub fn gauge(f: &dyn SetFunction, s: &[f64]) -> Result<f64> {
     check_vector(f, s)?;
     check_total(f)?;
@@ -68,7 +68,8 @@ fn chain(graph: &Graph, s: &[f64], rounding: f64) -> f64 {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for an s that does not have one finite entry per feature; else only where a user's oracle fails.
+/// [`Error::InvalidArgument`] for an s that does not have one finite entry per feature; else only where a user's oracle
+/// fails.
 pub fn contains(f: &dyn SetFunction, s: &[f64], tol: f64) -> Result<bool> {
     check_vector(f, s)?;
     let slack = tol * (1.0 + s.iter().map(|s| s.abs()).sum::<f64>());
@@ -76,9 +77,9 @@ pub fn contains(f: &dyn SetFunction, s: &[f64], tol: f64) -> Result<bool> {
     Ok(off.abs() <= slack && minimise(f, s)?.value >= -slack)
 }
 
-/// max |s|_ord over B(F). Exact for ord infinity, and for p <= 16 by dynamic programming over subsets; else an upper bound
-/// from max |s_j| = max(|F({j})|, |F(V) - F(V \\ j)|) of every j, and the result says so (ord 1 of a cut is twice the maximum
-/// cut, which is hard).
+/// max |s|_ord over B(F). Exact for ord infinity, and for p <= 16 by dynamic programming over subsets; else an upper
+/// bound from max |s_j| = max(|F({j})|, |F(V) - F(V \\ j)|) of every j, and the result says so (ord 1 of a cut is twice
+/// the maximum cut, which is hard).
 ///
 /// # Errors
 /// Only where a user's oracle fails.

@@ -54,7 +54,8 @@ fn at_least_one(m: usize, q: f64) -> f64 {
     -libm::expm1(m as f64 * libm::log1p(-q))
 }
 
-/// E values[N] for N binomial(m, q), by ratios of probabilities outwards from the mode: no large factorials, no cancellation.
+/// E values[N] for N binomial(m, q), by ratios of probabilities outwards from the mode: no large factorials, no
+/// cancellation.
 fn binomial_mean(values: &[f64], q: f64) -> f64 {
     let m = values.len() - 1;
     if q <= 0.0 || q >= 1.0 {
@@ -84,10 +85,10 @@ fn binomial_mean(values: &[f64], q: f64) -> f64 {
     sum / mass
 }
 
-/// The integral over [0, 10] by the ten-point rule, halving intervals until halves and whole agree to 1e-13 of `scale`, at
-/// most 12 times: the sum of some dozens of intervals is then good to 1e-11. The integral is at least a third of `scale`:
-/// E max |b_j| >= E|b_1|, and for gains that do not grow sum_k gains_k |b|_(k) >= (mean gain) |b|_1 by Chebyshev's
-/// inequality for sums.
+/// The integral over [0, 10] by the ten-point rule, halving intervals until halves and whole agree to 1e-13 of `scale`,
+/// at most 12 times: the sum of some dozens of intervals is then good to 1e-11. The integral is at least a third of
+/// `scale`: E max |b_j| >= E|b_1|, and for gains that do not grow sum_k gains_k |b|_(k) >= (mean gain) |b|_1 by
+/// Chebyshev's inequality for sums.
 fn integral(f: &dyn Fn(f64) -> f64, scale: f64) -> f64 {
     fn refine(
         f: &dyn Fn(f64) -> f64,

@@ -4,8 +4,8 @@
 //! A new polytope is one file that implements [`Polytope`]. Coordinates are integers in units of
 //! [`Polytope::unit`], so that a margin is an integer combination of integer records.
 //!
-//! The polytopes of a set function have too many vertices for that; [`base`], [`symmetric`] and [`norm_ball`] are functions
-//! of the set function instead. Three different polytopes: B(F), |P|(F), and the polar of |P|(F).
+//! The polytopes of a set function have too many vertices for that; [`base`], [`symmetric`] and [`norm_ball`] are
+//! functions of the set function instead. Three different polytopes: B(F), |P|(F), and the polar of |P|(F).
 
 pub mod base;
 mod group_ball;

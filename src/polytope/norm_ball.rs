@@ -4,8 +4,8 @@ use super::{ratio, symmetric};
 use crate::error::Result;
 use crate::set_function::SetFunction;
 
-/// x = argmin <g, x> over {Omega <= 1}, a vertex: -sign(g) 1_A/F(A) for the A that attains the dual norm of g; x = 0 for
-/// g = 0. Features that cost nothing make the minimum minus infinity, and x infinite.
+/// x = argmin <g, x> over {Omega <= 1}, a vertex: -sign(g) 1_A/F(A) for the A that attains the dual norm of g; x = 0
+/// for g = 0. Features that cost nothing make the minimum minus infinity, and x infinite.
 ///
 /// ```
 /// use dpsparse::{polytope::norm_ball, set_function::Cardinality};

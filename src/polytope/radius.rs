@@ -181,10 +181,10 @@ fn over_orders(f: &dyn SetFunction, size: impl Fn(f64) -> f64) -> Result<f64> {
 
 /// max |s|_2^2 over |P|(F) for nested groups, O(sum of group sizes).
 ///
-/// A vertex gives every group's weight to the group's first feature in some order. A feature that is first in a group is
-/// first in the groups of its own inside it, so feature j carries the weights of a path from its least group upwards. For
-/// the subtree of g let j be the one whose path reaches g: path_j is the weight so far, aside_j the best of the subtrees
-/// that the path leaves to the side.
+/// A vertex gives every group's weight to the group's first feature in some order. A feature that is first in a group
+/// is first in the groups of its own inside it, so feature j carries the weights of a path from its least group
+/// upwards. For the subtree of g let j be the one whose path reaches g: path_j is the weight so far, aside_j the best
+/// of the subtrees that the path leaves to the side.
 fn nested(groups: &Groups) -> f64 {
     let forest = Forest::new(groups);
     let p = groups.n_features();

@@ -108,8 +108,8 @@ fn of_free(mut ratio: Ratio, free: &[bool], s: &[f64]) -> Ratio {
     ratio
 }
 
-/// Dinkelbach's method (1967): A minimises F - s/t for the ratio t so far; a negative minimum means a better ratio. It ends
-/// after finitely many rounds, in practice a handful: the ratios grow superlinearly.
+/// Dinkelbach's method (1967): A minimises F - s/t for the ratio t so far; a negative minimum means a better ratio. It
+/// ends after finitely many rounds, in practice a handful: the ratios grow superlinearly.
 ///
 /// Where the price of a set is 0 the ratio is infinite if s(A) is above `rounding`, and else the set is ignored.
 pub(super) fn dinkelbach(f: &dyn SetFunction, s: &[f64], rounding: f64) -> Result<Ratio> {

@@ -1,5 +1,5 @@
-//! The symmetric submodular polyhedron |P|(F) = {s: |s|(A) <= F(A) for all A} of a monotone F: the dual ball of the norm
-//! Omega(theta) = f(|theta|). (The ball of Omega is its polar: `norm_ball`.)
+//! The symmetric submodular polyhedron |P|(F) = {s: |s|(A) <= F(A) for all A} of a monotone F: the dual ball of the
+//! norm Omega(theta) = f(|theta|). (The ball of Omega is its polar: `norm_ball`.)
 
 use super::radius::{self, NormOrder, Radius};
 use super::ratio;
@@ -10,9 +10,9 @@ use crate::set_function::SetFunction;
 
 /// The dual norm max over A of |s|(A)/F(A): the least t with s in t|P|(F) (MECHANISMS M11; Bach 2013, section 5.1).
 ///
-/// Closed for modular functions, blocks and disjoint groups; else Dinkelbach's method on [`minimise`], up to rounding, for
-/// [`Structure::General`](crate::set_function::Structure::General) up to its minimiser's certificate. Infinite where s_j is
-/// not 0 for a feature that costs nothing.
+/// Closed for modular functions, blocks and disjoint groups; else Dinkelbach's method on [`minimise`], up to rounding,
+/// for [`Structure::General`](crate::set_function::Structure::General) up to its minimiser's certificate. Infinite
+/// where s_j is not 0 for a feature that costs nothing.
 ///
 /// ```
 /// use dpsparse::{polytope::symmetric::dual_norm, set_function::Cardinality};
@@ -39,8 +39,9 @@ pub fn contains(f: &dyn SetFunction, s: &[f64], tol: f64) -> Result<bool> {
 
 /// max |s|_ord over |P|(F): F(V) for ord 1, max_j F({j}) for ord infinity.
 ///
-/// For ord 2 exact where F is modular, of blocks or laminar, and for p <= 16 by dynamic programming over subsets; else the
-/// proved upper bound min(sqrt(sum_j F({j})^2), sqrt(max_j F({j}) F(V))), and the result says so: |s_j| <= F({j}), and
+/// For ord 2 exact where F is modular, of blocks or laminar, and for p <= 16 by dynamic programming over subsets; else
+/// the proved upper bound min(sqrt(sum_j F({j})^2), sqrt(max_j F({j}) F(V))), and the result says so: |s_j| <= F({j}),
+/// and
 /// |s|_2^2 <= |s|_inf |s|_1.
 ///
 /// ```
@@ -70,8 +71,8 @@ pub fn radius(f: &dyn SetFunction, ord: NormOrder) -> Result<Radius> {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a function that is not monotone, and for fewer than 2 samples where they are needed; else
-/// only where a user's oracle fails.
+/// [`Error::InvalidArgument`] for a function that is not monotone, and for fewer than 2 samples where they are needed;
+/// else only where a user's oracle fails.
 pub fn gaussian_width(f: &dyn SetFunction, simulation: Simulation) -> Result<Estimate> {
     check_monotone(f)?;
     width::symmetric(f, simulation)

@@ -37,8 +37,8 @@ fn exact(value: f64) -> Estimate {
     }
 }
 
-/// E f(|b|), the width of |P|(F): closed for every structure but General. The expectation is linear, so that a cover has
-/// sum_g w_g E max_{j in g} |b_j|, overlaps or not.
+/// E f(|b|), the width of |P|(F): closed for every structure but General. The expectation is linear, so that a cover
+/// has sum_g w_g E max_{j in g} |b_j|, overlaps or not.
 pub(super) fn symmetric(f: &dyn SetFunction, simulation: Simulation) -> Result<Estimate> {
     let mean = (2.0 / std::f64::consts::PI).sqrt();
     Ok(match f.structure() {
@@ -88,7 +88,8 @@ fn of_maxima(groups: &Groups) -> f64 {
         .sum()
 }
 
-/// The mean of `support` over draws of b. Every draw has a stream of its own, and the sums run in the order of the draws.
+/// The mean of `support` over draws of b. Every draw has a stream of its own, and the sums run in the order of the
+/// draws.
 fn simulate(
     f: &dyn SetFunction,
     Simulation { n_samples, seed }: Simulation,

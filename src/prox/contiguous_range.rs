@@ -4,11 +4,11 @@ use crate::minimise::contiguous_range;
 
 /// prox of step*f(|x|) for F(A) = p - 1 + max A - min A + 1, in O(p log p).
 ///
-/// The largest value of |x| is max over A of (|v|(A) - step*F(A))/|A|, by Dinkelbach's method (1967) on the O(p) minimiser; A
-/// is where it is attained (Bach 2013, section 9.1, on the level sets of a prox). Given A, features between its ends are free,
-/// and those outside pay for the distance to it: on each side that is a sum of maxima over nested groups, {0, ..., k} for
-/// every k to the left, solved from the inside of the nest to the outside as in `nested_groups`, with a heap because the
-/// groups' sizes add up to p^2.
+/// The largest value of |x| is max over A of (|v|(A) - step*F(A))/|A|, by Dinkelbach's method (1967) on the O(p)
+/// minimiser; A is where it is attained (Bach 2013, section 9.1, on the level sets of a prox). Given A, features
+/// between its ends are free, and those outside pay for the distance to it: on each side that is a sum of maxima over
+/// nested groups, {0, ..., k} for every k to the left, solved from the inside of the nest to the outside as in
+/// `nested_groups`, with a heap because the groups' sizes add up to p^2.
 pub(super) fn range(v: &[f64], step: f64, out: &mut [f64]) {
     let sizes: Vec<f64> = v.iter().map(|v| v.abs()).collect();
     out.fill(0.0);

@@ -1,11 +1,11 @@
-//! Proxes of covers and of graph cuts by decomposition into level sets (Groenevelt 1991; Hochbaum 2001; Mairal, Jenatton,
-//! Obozinski & Bach 2011; Bach 2013, section 9.1).
+//! Proxes of covers and of graph cuts by decomposition into level sets (Groenevelt 1991; Hochbaum 2001; Mairal,
+//! Jenatton, Obozinski & Bach 2011; Bach 2013, section 9.1).
 //!
-//! A piece is a set of features with a target t and a submodular F (step included). Its prox is constant at the mean level
-//! (t(piece) - F(piece))/|piece| unless some A has F(A) < (t - level)(A); a minimiser A of the difference lies above the
-//! level and the rest below, and both are pieces again: A with F restricted to A, the rest with F(A + .) - F(A). A minimum
-//! cut finds A. Pieces that fall apart into components are split at once, so that all work soon happens on small networks;
-//! for covers, a first cut at level 0 finds everything that comes out zero.
+//! A piece is a set of features with a target t and a submodular F (step included). Its prox is constant at the mean
+//! level (t(piece) - F(piece))/|piece| unless some A has F(A) < (t - level)(A); a minimiser A of the difference lies
+//! above the level and the rest below, and both are pieces again: A with F restricted to A, the rest with F(A + .) -
+//! F(A). A minimum cut finds A. Pieces that fall apart into components are split at once, so that all work soon happens
+//! on small networks; for covers, a first cut at level 0 finds everything that comes out zero.
 
 use crate::minimise::max_flow::Network;
 use crate::set_function::{Graph, Groups};

@@ -1,4 +1,5 @@
-/// argmin sum_k (x_k - z_k)^2 over x_0 >= x_1 >= ...; in place, in O(n). Entries that are pooled come out exactly equal.
+/// argmin sum_k (x_k - z_k)^2 over x_0 >= x_1 >= ...; in place, in O(n). Entries that are pooled come out exactly
+/// equal.
 ///
 /// Pool adjacent violators (Best & Chakravarti 1990), on a stack of (sum, number).
 pub(crate) fn isotonic_descending(z: &mut [f64], stack: &mut Vec<(f64, usize)>) {

@@ -1,16 +1,17 @@
 //! Proxes of covers and cuts in integers, with a proved error: what private mechanisms use, whose noise covers it.
 //!
-//! v and the weights are rounded to a lattice; from there on the decomposition into level sets (see `decomposition`) is exact,
-//! since it adds, subtracts and compares integers alone: levels are fractions and enter multiplied by the size of their
-//! piece. It ends whatever the numbers are, every cut making pieces smaller.
+//! v and the weights are rounded to a lattice; from there on the decomposition into level sets (see `decomposition`) is
+//! exact, since it adds, subtracts and compares integers alone: levels are fractions and enter multiplied by the size
+//! of their piece. It ends whatever the numbers are, every cut making pieces smaller.
 //!
-//! **Error** ([`error`]), u = 2^-53, h the lattice, m the number of groups or edges. A prox does not expand, so rounding v costs
-//! sqrt(p) h/2. With x = prox(v), v - x is a sum of parts s_g of the groups or f_e (e_i - e_j) of the edges, none longer than
-//! its weight w, and other weights w' scale each part by w'/w at most: x is also the prox, with w', of a point that is within
-//! sum |s_g| |w' - w|/w of v. With |w' - w| <= h covers lose m h, cuts sqrt(2) m h. The parts of one feature have one sign, so
-//! sum |s_g|_1 = |v - x|_1, and flows without cycles (of what is tied) have |f_e| <= |v - x|_1: with |v - x|_2 <= |v|_2, no part
-//! reaches a weight above sqrt(p) |v|_2 <= p max |v|, where weights are cut off, so that this changes nothing. Values are rounded
-//! twice at the end, a factor of all weights once before: 3 u |v|.
+//! **Error** ([`error`]), u = 2^-53, h the lattice, m the number of groups or edges. A prox does not expand, so
+//! rounding v costs sqrt(p) h/2. With x = prox(v), v - x is a sum of parts s_g of the groups or f_e (e_i - e_j) of the
+//! edges, none longer than its weight w, and other weights w' scale each part by w'/w at most: x is also the prox, with
+//! w', of a point that is within sum |s_g| |w' - w|/w of v. With |w' - w| <= h covers lose m h, cuts sqrt(2) m h. The
+//! parts of one feature have one sign, so sum |s_g|_1 = |v - x|_1, and flows without cycles (of what is tied) have
+//! |f_e| <= |v - x|_1: with |v - x|_2 <= |v|_2, no part reaches a weight above sqrt(p) |v|_2 <= p max |v|, where
+//! weights are cut off, so that this changes nothing. Values are rounded twice at the end, a factor of all weights once
+//! before: 3 u |v|.
 
 use crate::minimise::max_flow::Network;
 use crate::set_function::{Graph, Groups};
@@ -20,8 +21,8 @@ const MOST_BITS: u32 = 60;
 /// Below this size a point counts as 0.
 const TINY: f64 = 1e-250;
 
-/// Binary digits of max |v| for which nothing overflows: targets grow to at most p (m + 1) times it, products with sizes p times
-/// more, sums in a network 2 (p + m) times more.
+/// Binary digits of max |v| for which nothing overflows: targets grow to at most p (m + 1) times it, products with
+/// sizes p times more, sums in a network 2 (p + m) times more.
 fn bits(p: usize, m: usize) -> u32 {
     let log = |count: usize| usize::BITS - count.leading_zeros();
     MOST_BITS.min(124 - (2 * log(p) + log(m + 1) + log(2 * (p + m))))
@@ -225,7 +226,8 @@ impl Exact {
         }
     }
 
-    /// size (t - level)(A) - size F(A) for the features A above; a group is above, and paid for, if one of its features is.
+    /// size (t - level)(A) - size F(A) for the features A above; a group is above, and paid for, if one of its features
+    /// is.
     fn pay(
         &mut self,
         problem: &Problem<'_>,

@@ -5,12 +5,12 @@ use crate::lovasz::{descending_order, extension};
 use crate::minimise::min_norm_point::nearest;
 use crate::set_function::SetFunction;
 
-/// prox of step*f (or, `monotone`, of step*f(|x|)) by the nearest point s of step*B(F) to v; returns a bound on the excess of
-/// the objective.
+/// prox of step*f (or, `monotone`, of step*f(|x|)) by the nearest point s of step*B(F) to v; returns a bound on the
+/// excess of the objective.
 ///
 /// x = v - s solves it up to the gap of s. Isotonic regression in the order of x only lowers the objective (Bach 2013,
-/// section 9.2) and ties entries exactly. For a monotone F the prox of f(|x|) is sign(v) times the positive part of the prox
-/// of f at |v|.
+/// section 9.2) and ties entries exactly. For a monotone F the prox of f(|x|) is sign(v) times the positive part of the
+/// prox of f at |v|.
 ///
 /// The bound: for y = v - s, any x and any s with <s, x'> <= step*Omega(x') for all x' (of the orthant, if monotone),
 /// objective(x) - minimum <= |x - y|^2/2 + step*Omega(x) - <s, x>, by weak duality and completing the square. For the

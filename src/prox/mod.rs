@@ -53,8 +53,8 @@ pub struct Scratch {
 /// out = argmin_x |x - v|^2/2 + step*Omega(x), where Omega(x) = f(|x|) for a monotone F and f(x) otherwise.
 ///
 /// Returns a bound on the excess of that objective at `out` over its minimum: certified by duality for
-/// [`Structure::General`], 0 for the other algorithms, which are exact up to the rounding of their sums. Entries that Omega
-/// ties together come out exactly equal, those it sets to zero are exactly zero.
+/// [`Structure::General`], 0 for the other algorithms, which are exact up to the rounding of their sums. Entries that
+/// Omega ties together come out exactly equal, those it sets to zero are exactly zero.
 ///
 /// ```
 /// use dpsparse::prox::{Scratch, prox};
@@ -124,8 +124,8 @@ fn dispatch(
     Ok(0.0)
 }
 
-/// [`prox`] by an algorithm with a proved float error, [`proved_error`] per unit of |v|_2: in integers where minimum cuts
-/// decide. Nothing is proved for [`Structure::General`].
+/// [`prox`] by an algorithm with a proved float error, [`proved_error`] per unit of |v|_2: in integers where minimum
+/// cuts decide. Nothing is proved for [`Structure::General`].
 ///
 /// # Errors
 /// As [`prox`].
@@ -164,11 +164,11 @@ fn proved(
 
 /// Bound on the Euclidean float error of [`proved_prox`] per unit of |v|_2; None where none is proved.
 ///
-/// Every operation errs by u = 2^-53 of its result. A soft threshold: 2 u in each entry. Pools and thresholds are sums of
-/// k <= p terms over their number, an error of u sum |v_i| <= u sqrt(k) |v| in each of k entries: u k |v| in all, k at most
-/// the largest group, times the depth for nested groups, whose proxes follow one another. On a chain the sums are running ones of size at most
-/// 2 |v|_1 (bounds are capped there): 2 p u sqrt(p) |v| in each entry. Each with a factor for the few operations per term. Covers
-/// and other cuts: see `lattice`.
+/// Every operation errs by u = 2^-53 of its result. A soft threshold: 2 u in each entry. Pools and thresholds are sums
+/// of k <= p terms over their number, an error of u sum |v_i| <= u sqrt(k) |v| in each of k entries: u k |v| in all, k
+/// at most the largest group, times the depth for nested groups, whose proxes follow one another. On a chain the sums
+/// are running ones of size at most 2 |v|_1 (bounds are capped there): 2 p u sqrt(p) |v| in each entry. Each with a
+/// factor for the few operations per term. Covers and other cuts: see `lattice`.
 pub fn proved_error(f: &dyn SetFunction) -> Option<f64> {
     let features = f.n_features();
     let p = features as f64;

@@ -2,11 +2,11 @@ use super::{Scratch, l1_ball_threshold};
 use crate::minimise::bottom_up;
 use crate::set_function::Groups;
 
-/// prox of step*sum_g w_g max_{j in g} |x_j| for groups of which any two are disjoint or nested: the proxes of the groups
-/// one after another, children before parents (Jenatton, Mairal, Obozinski & Bach 2011, theorem 1).
+/// prox of step*sum_g w_g max_{j in g} |x_j| for groups of which any two are disjoint or nested: the proxes of the
+/// groups one after another, children before parents (Jenatton, Mairal, Obozinski & Bach 2011, theorem 1).
 ///
-/// The prox of one group is what remains of projecting it onto an l1 ball: its entries cut at a level. Expected O(sum of
-/// group sizes), the size of `groups`.
+/// The prox of one group is what remains of projecting it onto an l1 ball: its entries cut at a level. Expected O(sum
+/// of group sizes), the size of `groups`.
 pub(super) fn nested_groups(
     v: &[f64],
     groups: &Groups,

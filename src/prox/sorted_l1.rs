@@ -3,12 +3,12 @@ use super::{Scratch, l1_ball_threshold};
 use crate::lovasz::sort_descending;
 use crate::set_function::Block;
 
-/// prox of step*(sorted l1 norm of every block), where the k-th largest entry of a block pays its k-th gain; features in no
-/// block are left alone.
+/// prox of step*(sorted l1 norm of every block), where the k-th largest entry of a block pays its k-th gain; features
+/// in no block are left alone.
 ///
 /// Sort, subtract, make descending again, cut at zero (Bogdan, van den Berg, Sabatti, Su & Candes 2015, algorithm 4):
-/// O(p log p). A block that pays for its largest entry only is an l-infinity norm, for which [`l1_ball_threshold`] needs no
-/// sort.
+/// O(p log p). A block that pays for its largest entry only is an l-infinity norm, for which [`l1_ball_threshold`]
+/// needs no sort.
 pub(super) fn sorted_l1(
     v: &[f64],
     blocks: &[Block],

@@ -105,7 +105,8 @@ proptest! {
     }
 }
 
-/// What is tied is tied to the bit: the number of distinct values is that of the level sets, which the data decide clearly.
+/// What is tied is tied to the bit: the number of distinct values is that of the level sets, which the data decide
+/// clearly.
 #[test]
 fn ties_and_zeros_are_exact() {
     let p = 60;

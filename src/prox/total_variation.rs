@@ -9,9 +9,9 @@ pub(super) struct Knot {
     intercept: f64,
 }
 
-/// prox of step*sum_j w_j |x_{j+1} - x_j| for a graph all of whose edges join neighbours: total variation on a chain, or on
-/// several where edges are missing. O(p): Condat's algorithm, faster on most inputs, until it has gone back too often, and
-/// then the dynamic programme, which is linear on all.
+/// prox of step*sum_j w_j |x_{j+1} - x_j| for a graph all of whose edges join neighbours: total variation on a chain,
+/// or on several where edges are missing. O(p): Condat's algorithm, faster on most inputs, until it has gone back too
+/// often, and then the dynamic programme, which is linear on all.
 pub(super) fn total_variation(
     v: &[f64],
     graph: &Graph,
@@ -45,11 +45,12 @@ const PATIENCE: usize = 8;
 
 /// Condat's direct algorithm (2013, "A direct algorithm for 1-D total variation denoising"), with a bound per edge.
 ///
-/// x is constant on segments, and u_k = sum_{i<=k} (v_i - x_i) stays in [-bound_k, bound_k]. From the start of a segment on,
-/// `low` and `high` are the least and largest value that keep u inside so far; u is at the upper bound with `low` at
-/// `low_end` and at the lower bound with `high` at `high_end`. Where not even `low` keeps u inside, the segment ends at
-/// `low_end` with that value, and the search starts over behind it; likewise for `high`. The last bound is 0, as is that of
-/// a missing edge: there low and high meet. Starting over makes it O(p^2) at worst; false after [`PATIENCE`] p steps.
+/// x is constant on segments, and u_k = sum_{i<=k} (v_i - x_i) stays in [-bound_k, bound_k]. From the start of a
+/// segment on, `low` and `high` are the least and largest value that keep u inside so far; u is at the upper bound with
+/// `low` at `low_end` and at the lower bound with `high` at `high_end`. Where not even `low` keeps u inside, the
+/// segment ends at `low_end` with that value, and the search starts over behind it; likewise for `high`. The last bound
+/// is 0, as is that of a missing edge: there low and high meet. Starting over makes it O(p^2) at worst; false after
+/// [`PATIENCE`] p steps.
 fn taut_string(v: &[f64], bounds: &[f64], out: &mut [f64]) -> bool {
     let p = v.len();
     let (bounds, out) = (&bounds[..p], &mut out[..p]);
@@ -102,10 +103,10 @@ fn taut_string(v: &[f64], bounds: &[f64], out: &mut [f64]) -> bool {
 }
 
 /// Johnson's dynamic programme (2013, "A dynamic programming algorithm for the fused lasso and L0-segmentation"): the
-/// derivative of the best objective up to j, as a function of x_j, is piecewise linear and increasing; going over an edge
-/// cuts it to [-bound, bound]. Every cut drops the knots outside and adds two, so that the whole is O(p) for any bounds. A
-/// bound of 0 forgets the past, as it must. Backwards, x_j is x_{j+1} cut to the interval in which the derivative is not
-/// cut: entries that are tied are copies.
+/// derivative of the best objective up to j, as a function of x_j, is piecewise linear and increasing; going over an
+/// edge cuts it to [-bound, bound]. Every cut drops the knots outside and adds two, so that the whole is O(p) for any
+/// bounds. A bound of 0 forgets the past, as it must. Backwards, x_j is x_{j+1} cut to the interval in which the
+/// derivative is not cut: entries that are tied are copies.
 fn dynamic_programme(v: &[f64], bounds: &[f64], out: &mut [f64], scratch: &mut Scratch) {
     let p = v.len();
     let Scratch {

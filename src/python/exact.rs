@@ -180,8 +180,8 @@ fn fit_exact<'py>(
     Ok(fitted(py, solution))
 }
 
-/// Fits a sequence of penalties, each from the last; without `alphas` there are `n_alphas`, from the least that makes theta 0
-/// down to `ratio` times it. Returns the alphas and one fit each.
+/// Fits a sequence of penalties, each from the last; without `alphas` there are `n_alphas`, from the least that makes
+/// theta 0 down to `ratio` times it. Returns the alphas and one fit each.
 #[pyfunction]
 #[pyo3(signature = (request, *, alphas, n_alphas, ratio))]
 fn path_exact<'py>(

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use super::private::PyPlan;
 use crate::privacy::Geometry;
 
-/// Factors from scaled units to the user's, one per coefficient and one for the intercept; None where the map moves features
-/// too, so that an intercept mixes the noise of all coefficients.
+/// Factors from scaled units to the user's, one per coefficient and one for the intercept; None where the map moves
+/// features too, so that an intercept mixes the noise of all coefficients.
 #[pyfunction]
 fn unit_factors<'py>(
     py: Python<'py>,

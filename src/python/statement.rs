@@ -151,8 +151,8 @@ impl Statement {
             })
     }
 
-    /// The mechanism of a name with its options, after private scales or not: None leaves the choice to "auto", and is no
-    /// for every other mechanism.
+    /// The mechanism of a name with its options, after private scales or not: None leaves the choice to "auto", and is
+    /// no for every other mechanism.
     pub(super) fn mechanism(
         &self,
         name: &str,
@@ -188,8 +188,8 @@ impl Statement {
         })
     }
 
-    /// The statement as the core takes it, for one mechanism and the row norm that it uses. A user's loss is tabulated here,
-    /// before any record is read.
+    /// The statement as the core takes it, for one mechanism and the row norm that it uses. A user's loss is tabulated
+    /// here, before any record is read.
     pub(super) fn build(
         &self,
         py: Python<'_>,

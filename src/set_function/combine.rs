@@ -4,7 +4,8 @@ use super::norm_check::last_gains;
 use super::{ConcaveCardinality, GraphCut, GroupCover, Modular, SetFunction, Structure};
 use crate::error::{Error, Result};
 
-/// Gains of a sum that are negative by less than this, relative to the values that they are differences of, are rounding.
+/// Gains of a sum that are negative by less than this, relative to the values that they are differences of, are
+/// rounding.
 const TOLERANCE: f64 = 1e-12;
 
 /// F + G. Two functions of one kind (weights, groups, edges, functions of the cardinality) make one of that kind, so
@@ -23,7 +24,8 @@ const TOLERANCE: f64 = 1e-12;
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] where the numbers of features differ or weights overflow, and where a user's oracle fails.
+/// [`Error::InvalidArgument`] where the numbers of features differ or weights overflow, and where a user's oracle
+/// fails.
 pub fn sum(f: Arc<dyn SetFunction>, g: Arc<dyn SetFunction>) -> Result<Arc<dyn SetFunction>> {
     let (p, q) = (f.n_features(), g.n_features());
     if p != q {

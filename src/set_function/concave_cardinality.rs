@@ -1,10 +1,12 @@
 use super::{Block, SetFunction, Structure, check_n_features};
 use crate::error::{Error, Result};
 
-/// How far, relative to the largest |h|, values may lie below their concave majorant: rounding of the caller's, no more.
+/// How far, relative to the largest |h|, values may lie below their concave majorant: rounding of the caller's, no
+/// more.
 const TOLERANCE: f64 = 1e-10;
 
-/// F(A) = h(|A|) with h concave and h(0) = 0: where h does not fall, Omega is a sorted l1 norm (Bach 2013, section 6.1).
+/// F(A) = h(|A|) with h concave and h(0) = 0: where h does not fall, Omega is a sorted l1 norm (Bach 2013, section
+/// 6.1).
 ///
 /// ```
 /// use dpsparse::set_function::{ConcaveCardinality, SetFunction};
@@ -26,8 +28,8 @@ pub struct ConcaveCardinality {
 impl ConcaveCardinality {
     /// With `values[k]` = h(k + 1); p is the number of values.
     ///
-    /// h may fall: such a set function is not monotone. Values within 1e-10 max |h| of a concave sequence are replaced by
-    /// the least concave sequence above them, so rounding in 0.1*k does no harm.
+    /// h may fall: such a set function is not monotone. Values within 1e-10 max |h| of a concave sequence are replaced
+    /// by the least concave sequence above them, so rounding in 0.1*k does no harm.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for no values, one that is not finite, or values that are not concave. The text names

@@ -26,8 +26,8 @@ impl ContiguousRange {
     }
 }
 
-/// The contiguous range as a cover by 2p - 1 groups: p - 1 + max A - min A + 1 counts the {k, ...} with k >= 1 and the {..., k}
-/// with k < p - 1 that meet A, and V.
+/// The contiguous range as a cover by 2p - 1 groups: p - 1 + max A - min A + 1 counts the {k, ...} with k >= 1 and the
+/// {..., k} with k < p - 1 that meet A, and V.
 ///
 /// # Errors
 /// Those of [`Groups::new`] for p = 0 or too large a p.

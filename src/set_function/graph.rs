@@ -18,8 +18,8 @@ impl Graph {
     /// Edges between features below `n_features`; no weights means 1 each. Parallel edges add up.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for no features, an index out of range, an edge from a feature to itself, weights that
-    /// are negative, not finite or not one per edge. The text names the edge.
+    /// [`Error::InvalidArgument`] for no features, an index out of range, an edge from a feature to itself, weights
+    /// that are negative, not finite or not one per edge. The text names the edge.
     pub fn new(
         edges: &[(usize, usize)],
         weights: Option<Vec<f64>>,

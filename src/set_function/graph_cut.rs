@@ -1,8 +1,8 @@
 use super::{Graph, SetFunction, Structure};
 use crate::error::Result;
 
-/// F(A) = sum of the weights of the edges with exactly one end in A: f(theta) = sum_{ij} w_ij |theta_i - theta_j|, total
-/// variation on the graph.
+/// F(A) = sum of the weights of the edges with exactly one end in A: f(theta) = sum_{ij} w_ij |theta_i - theta_j|,
+/// total variation on the graph.
 ///
 /// F is not monotone and F(V) = 0, so Omega(theta) = f(theta), a seminorm.
 ///

@@ -74,8 +74,8 @@ pub trait SetFunction: std::fmt::Debug + Send + Sync {
         Ok(gains.iter().fold(0.0, |sum, gain| sum + gain))
     }
 
-    /// gains_k = F({order_0, ..., order_k}) - F({order_0, ..., order_{k-1}}) for distinct indices below p; the order may
-    /// leave features out at its end. `gains` is as long as `order`.
+    /// gains_k = F({order_0, ..., order_k}) - F({order_0, ..., order_{k-1}}) for distinct indices below p; the order
+    /// may leave features out at its end. `gains` is as long as `order`.
     ///
     /// # Errors
     /// Only where a user's oracle fails.

@@ -39,8 +39,8 @@ type Callable = dyn Fn(&[usize]) -> Result<f64> + Send + Sync;
 impl Oracle {
     /// Checks the function and wraps it.
     ///
-    /// F(A+i) + F(A+j) >= F(A+i+j) + F(A) is checked for every set A and pair i, j up to 6 features, beyond for 128 random
-    /// ones, the same at every call. With `monotone` None, whether F is monotone is found by p + 1 more calls.
+    /// F(A+i) + F(A+j) >= F(A+i+j) + F(A) is checked for every set A and pair i, j up to 6 features, beyond for 128
+    /// random ones, the same at every call. With `monotone` None, whether F is monotone is found by p + 1 more calls.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for no features, a value that is not finite, F(empty) other than 0 (within 1e-9), or

@@ -25,8 +25,8 @@ impl Tree {
     /// Nested groups of features below `n_features`; no weights means 1 each.
     ///
     /// # Errors
-    /// Those of [`Groups::new`](super::Groups::new), groups that cross, and a group that comes twice (each would have to
-    /// stand above the other). The text names the two groups.
+    /// Those of [`Groups::new`](super::Groups::new), groups that cross, and a group that comes twice (each would have
+    /// to stand above the other). The text names the two groups.
     pub fn new(
         groups: &[Vec<usize>],
         weights: Option<Vec<f64>>,

@@ -1,11 +1,11 @@
-//! Accelerated proximal gradient steps on a quadratic model of the risk plus any norm, over a working set, with Newton's
-//! steps on the ties and zeros that the prox finds.
+//! Accelerated proximal gradient steps on a quadratic model of the risk plus any norm, over a working set, with
+//! Newton's steps on the ties and zeros that the prox finds.
 //!
-//! At a point with weighted slopes d the model of the change of the risk under a change u of z is
-//! sum_i d_i u_i + h_i (u_i - m)^2/2, m the h-weighted mean of u: the intercept moves along (0 without one), and
-//! sum_i d_i = 0. The steps are those of Beck & Teboulle (2009), restarted where the objective rises (O'Donoghue & Candes
-//! 2015). They find the ties and zeros of the minimiser after finitely many steps; from there the Newton steps of
-//! [`ClusterStep`] take over (Bareilles, Iutzeler & Malick 2023).
+//! At a point with weighted slopes d the model of the change of the risk under a change u of z is sum_i d_i u_i + h_i
+//! (u_i - m)^2/2, m the h-weighted mean of u: the intercept moves along (0 without one), and sum_i d_i = 0. The steps
+//! are those of Beck & Teboulle (2009), restarted where the objective rises (O'Donoghue & Candes 2015). They find the
+//! ties and zeros of the minimiser after finitely many steps; from there the Newton steps of [`ClusterStep`] take over
+//! (Bareilles, Iutzeler & Malick 2023).
 
 use super::cluster_step::ClusterStep;
 use super::line_search::{Line, LineSearch};
@@ -439,7 +439,8 @@ impl AcceleratedGradient {
         Ok((value - self.value(omega, Which::Next)?, stopped))
     }
 
-    /// next.image = that of `which` plus the centred X `differences`; returns the model's curvature along the differences.
+    /// next.image = that of `which` plus the centred X `differences`; returns the model's curvature along the
+    /// differences.
     fn finish_next<D: Design + ?Sized>(&mut self, design: &D, which: Which) -> f64 {
         let from = match which {
             Which::Present => &self.present,

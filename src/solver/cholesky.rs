@@ -5,8 +5,8 @@ use crate::numeric::vectors::{dot, dot4};
 /// Relative jitter of the scaled matrix, so that its Cholesky factor exists for dependent columns.
 const JITTER: f64 = 1e-12;
 
-/// Solves G x = rhs by Cholesky's factorisation of G scaled to unit diagonal. `gram` holds the lower triangle, row by row in
-/// a square, and is overwritten; `rhs` becomes x. False where rounding makes G indefinite.
+/// Solves G x = rhs by Cholesky's factorisation of G scaled to unit diagonal. `gram` holds the lower triangle, row by
+/// row in a square, and is overwritten; `rhs` becomes x. False where rounding makes G indefinite.
 pub(super) fn solve(gram: &mut [f64], rhs: &mut [f64]) -> bool {
     let mut scale = Vec::new();
     if !factorise(gram, rhs.len(), &mut scale) {

@@ -1,5 +1,5 @@
-//! Newton's step of the quadratic model on the cone of the present ties, signs and zeros, where Omega is linear: with one
-//! variable for every level of |theta| the model is a small linear system.
+//! Newton's step of the quadratic model on the cone of the present ties, signs and zeros, where Omega is linear: with
+//! one variable for every level of |theta| the model is a small linear system.
 
 use super::accelerated_gradient::centre;
 use super::{Design, cholesky};
@@ -47,8 +47,8 @@ impl ClusterStep {
         self.starts.push(self.positions.len());
     }
 
-    /// Multiplications of one step, roughly; 0 where all of theta is 0, infinite where the step would need more memory than
-    /// [`Design::most_scratch`].
+    /// Multiplications of one step, roughly; 0 where all of theta is 0, infinite where the step would need more memory
+    /// than [`Design::most_scratch`].
     pub fn cost<D: Design + ?Sized>(&self, design: &D) -> f64 {
         let size = self.starts.len() - 1;
         let most = FREE_LEVELS * design.n_rows().max(FREE_LEVELS) + design.most_scratch();
@@ -59,8 +59,8 @@ impl ClusterStep {
         n * self.positions.len() as f64 + size * size * (0.5 * n + size / 6.0)
     }
 
-    /// Computes `direction` for the gradient of model plus penalty (by position) and h with its sum; returns the slope along
-    /// it, or nothing where rounding makes the system indefinite.
+    /// Computes `direction` for the gradient of model plus penalty (by position) and h with its sum; returns the slope
+    /// along it, or nothing where rounding makes the system indefinite.
     pub fn direction<D: Design + ?Sized>(
         &mut self,
         design: &D,

@@ -293,8 +293,8 @@ impl CoordinateDescent {
         change
     }
 
-    /// Minimises over the coordinate at position k, where <x_j, r> = `gradient`; returns the step that the residual has yet to
-    /// be told, and adds to the change of model plus penalty.
+    /// Minimises over the coordinate at position k, where <x_j, r> = `gradient`; returns the step that the residual has
+    /// yet to be told, and adds to the change of model plus penalty.
     fn update(&mut self, k: usize, gradient: f64, theta: &mut [f64], change: &mut f64) -> f64 {
         let (mean, curvature) = (self.means[k], self.steps[k]);
         let value = &mut theta[self.working[k]];
@@ -349,9 +349,9 @@ impl CoordinateDescent {
 
     /// Cost of one `support_step` in inner products of a Gram matrix, roughly.
     ///
-    /// Infinite where the step would need more memory than [`Design::most_scratch`]. Small factorisations count as free. So
-    /// small dense problems take the same path whether rows are weighted or repeated, and end in the same point far below the
-    /// tolerance.
+    /// Infinite where the step would need more memory than [`Design::most_scratch`]. Small factorisations count as
+    /// free. So small dense problems take the same path whether rows are weighted or repeated, and end in the same
+    /// point far below the tolerance.
     fn support_step_cost<D: Design + ?Sized>(&self, design: &D, theta: &[f64]) -> f64 {
         let per_column = design.n_stored().max(1) as f64 / design.n_columns() as f64;
         let support = self.working.iter().copied().filter(|&j| theta[j] != 0.0);
@@ -433,8 +433,8 @@ impl CoordinateDescent {
 
     /// How far to go along the direction of the step, and the change of model plus penalty.
     ///
-    /// Coordinates that would change their sign stop at 0, all at once: the direction is changed for that. Where it brings
-    /// too little, a line search past the changes of sign.
+    /// Coordinates that would change their sign stop at 0, all at once: the direction is changed for that. Where it
+    /// brings too little, a line search past the changes of sign.
     fn choose_step<D: Design + ?Sized>(&mut self, design: &D, theta: &[f64]) -> (f64, f64) {
         self.clamped.clear();
         let mut newton_slope = 0.0;

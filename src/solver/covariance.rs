@@ -1,5 +1,6 @@
-//! Passes that read no records (Friedman, Hastie & Tibshirani 2010, section 2.2, "covariance updates"): where X is sparse,
-//! the inner products of a working set cost about as much as a few passes over its columns, and passes by them next to nothing.
+//! Passes that read no records (Friedman, Hastie & Tibshirani 2010, section 2.2, "covariance updates"): where X is
+//! sparse, the inner products of a working set cost about as much as a few passes over its columns, and passes by them
+//! next to nothing.
 
 use super::Design;
 use crate::numeric::vectors::add;
@@ -39,8 +40,8 @@ impl Covariance {
         !self.gram.is_empty()
     }
 
-    /// Whether to compute the Gram matrix of the columns `working` after so many passes: no later than when they have cost
-    /// as much, and never where it would be too large.
+    /// Whether to compute the Gram matrix of the columns `working` after so many passes: no later than when they have
+    /// cost as much, and never where it would be too large.
     pub fn is_due<D: Design + ?Sized>(
         &mut self,
         design: &D,

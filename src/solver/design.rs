@@ -25,8 +25,8 @@ pub trait Design: Sync {
     /// Number of stored entries, a measure of the cost of one pass over X.
     fn n_stored(&self) -> usize;
 
-    /// Most numbers that a linear system on part of the coordinates may hold: as many as X, and O(n + p), so that a fit takes
-    /// the memory of the data and O(n + p).
+    /// Most numbers that a linear system on part of the coordinates may hold: as many as X, and O(n + p), so that a fit
+    /// takes the memory of the data and O(n + p).
     fn most_scratch(&self) -> usize {
         const PER_LINE: usize = 1024;
         self.n_stored()
@@ -52,14 +52,14 @@ pub trait Design: Sync {
         }
     }
 
-    /// sum_i h_i x_ij x_ik of the pairs (1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2) of four columns, where four are better
-    /// taken together than one after another; nothing where they are not.
+    /// sum_i h_i x_ij x_ik of the pairs (1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2) of four columns, where four are
+    /// better taken together than one after another; nothing where they are not.
     fn pair_products(&self, _columns: [usize; 4], _h: &[f64]) -> Option<[f64; 6]> {
         None
     }
 
-    /// out_ab = sum_i h_i x_ia x_ib for the columns of `columns`, row by row in a square; `out` comes with zeros. Asked for
-    /// only where [`Design::gram_cost`] is finite.
+    /// out_ab = sum_i h_i x_ia x_ib for the columns of `columns`, row by row in a square; `out` comes with zeros. Asked
+    /// for only where [`Design::gram_cost`] is finite.
     fn gram(&self, _columns: &[usize], _h: &[f64], _out: &mut [f64]) {}
 
     /// Passes of coordinate descent over `columns` that cost as much as [`Design::gram`]; infinite where there is none.
@@ -125,8 +125,8 @@ impl<'a> DenseDesign<'a> {
         Self::from_finite_columns(n_rows, data)
     }
 
-    /// As [`DenseDesign::from_columns`] for entries that are known to be finite: a solver that meets others ends without a
-    /// result that means anything.
+    /// As [`DenseDesign::from_columns`] for entries that are known to be finite: a solver that meets others ends
+    /// without a result that means anything.
     ///
     /// # Errors
     /// No rows, no columns, or a length that is no multiple of `n_rows`.

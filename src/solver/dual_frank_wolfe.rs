@@ -3,17 +3,18 @@
 //! With K the dual ball of Omega, a polytope, and a positive ridge,
 //!
 //! ```text
-//! min_theta risk(theta) + alpha Omega(theta) = max over s in alpha K of g(s),    g(s) = min_theta risk(theta) + <s, theta>
+//! min_theta risk(theta) + alpha Omega(theta) = max over s in alpha K of g(s),    g(s) = min_theta risk(theta) + <s,
+//! theta>
 //! ```
 //!
-//! g is concave with gradient theta(s), the minimiser, which is 1/ridge-Lipschitz: |theta(s) - theta(s')| <= |s - s'|/ridge.
-//! The linear oracle is the greedy vertex v of K at theta(s), and <alpha v - s, theta(s)> = risk + alpha Omega - g bounds the
-//! suboptimality of theta(s), the primal point of equation (13). The certificate of `duality_gap` at the slopes of theta(s)
-//! takes the best s for them and is never above that bound; it alone decides when to stop.
+//! g is concave with gradient theta(s), the minimiser, which is 1/ridge-Lipschitz: |theta(s) - theta(s')| <= |s -
+//! s'|/ridge. The linear oracle is the greedy vertex v of K at theta(s), and <alpha v - s, theta(s)> = risk + alpha
+//! Omega - g bounds the suboptimality of theta(s), the primal point of equation (13). The certificate of `duality_gap`
+//! at the slopes of theta(s) takes the best s for them and is never above that bound; it alone decides when to stop.
 //!
-//! s is a convex combination of vertices. A pairwise step moves weight from the worst of them to v (Lacoste-Julien & Jaggi
-//! 2015), which converges linearly over a polytope. A corrective step is Newton's for all weights, up to where the first of
-//! them becomes 0, as in Wolfe's method for the point of least norm.
+//! s is a convex combination of vertices. A pairwise step moves weight from the worst of them to v (Lacoste-Julien &
+//! Jaggi 2015), which converges linearly over a polytope. A corrective step is Newton's for all weights, up to where
+//! the first of them becomes 0, as in Wolfe's method for the point of least norm.
 
 use super::duality_gap::penalty_dual;
 use super::point::Point;
@@ -249,9 +250,9 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
         self.ascend(alpha, &change, 1.0)
     }
 
-    /// Moves the weights by t*change for the first t = longest, longest/2, ... that gains enough, where longest is cut such
-    /// that weights stay positive or become 0; atoms of weight 0 are dropped. False where no t does: nothing has changed
-    /// then.
+    /// Moves the weights by t*change for the first t = longest, longest/2, ... that gains enough, where longest is cut
+    /// such that weights stay positive or become 0; atoms of weight 0 are dropped. False where no t does: nothing has
+    /// changed then.
     fn ascend(&mut self, alpha: f64, change: &[f64], longest: f64) -> Result<bool> {
         let slope: f64 = (self.atoms.iter().zip(change))
             .map(|(atom, c)| alpha * c * dot(&atom.vertex, &self.point.theta))
@@ -285,8 +286,8 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
         Ok(moved)
     }
 
-    /// Moves to these weights where that gains enough of what the slope promises. None: a shorter step may do; false: none
-    /// will, as rounding hides what is left.
+    /// Moves to these weights where that gains enough of what the slope promises. None: a shorter step may do; false:
+    /// none will, as rounding hides what is left.
     fn try_weights(&mut self, alpha: f64, weights: &[f64], promised: f64) -> Result<Option<bool>> {
         combine(&self.atoms, alpha, Some(weights), &mut self.trial_s);
         self.trial.clone_from(&self.point);
@@ -312,8 +313,8 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
         Ok(Some(true))
     }
 
-    /// theta(s) has no exact zeros and ties, but the minimiser in the certificate has, a prox of -X'(w a) that tends to the
-    /// same solution: takes it where it is as good, or good enough.
+    /// theta(s) has no exact zeros and ties, but the minimiser in the certificate has, a prox of -X'(w a) that tends to
+    /// the same solution: takes it where it is as good, or good enough.
     fn sharpen(&mut self, best: &mut Solution, alpha: f64, dual: f64, target: f64) -> Result<()> {
         let ridge = self.problem.ridge();
         let negated: Vec<f64> = self.point.correlations.iter().map(|v| -v).collect();
@@ -407,8 +408,8 @@ mod tests {
         (DenseDesign::from_columns(n, entries).unwrap(), y)
     }
 
-    /// Pass by pass, with and without corrective steps: weights stay a convex combination, s is what they say and lies in
-    /// alpha K, the value never falls, and in the end the bound vanishes.
+    /// Pass by pass, with and without corrective steps: weights stay a convex combination, s is what they say and lies
+    /// in alpha K, the value never falls, and in the end the bound vanishes.
     #[test]
     fn steps_keep_a_convex_combination_and_never_lose() {
         let linf = |lambda: &[f64]| Blocks {

@@ -7,18 +7,18 @@
 //! risk + alpha Omega(theta) >= -sum_i w_i l*(a_i; y_i) + min_t <v, t> + alpha Omega(t) + (ridge/2)|t|^2  =: D_alpha(a)
 //! ```
 //!
-//! (Rockafellar 1970, theorem 31.1). Without a ridge the minimum is 0 where -v lies in alpha K, that is where the dual norm of
-//! -v is at most alpha, and minus infinity elsewhere; so a is scaled by alpha over that dual norm (El Ghaoui, Viallon & Rabbani
-//! 2012). 0 is in the domain of every conjugate and domains are convex, so the scaled point is feasible. With a ridge the
-//! minimiser is a prox; for the l1 norm the minimum is -sum_j (|v_j| - alpha)_+^2 / (2 ridge). Over the ball, any t >= 0 gives
-//! risk >= risk + t(Omega(theta) - radius), hence
+//! (Rockafellar 1970, theorem 31.1). Without a ridge the minimum is 0 where -v lies in alpha K, that is where the dual
+//! norm of -v is at most alpha, and minus infinity elsewhere; so a is scaled by alpha over that dual norm (El Ghaoui,
+//! Viallon & Rabbani 2012). 0 is in the domain of every conjugate and domains are convex, so the scaled point is
+//! feasible. With a ridge the minimiser is a prox; for the l1 norm the minimum is -sum_j (|v_j| - alpha)_+^2 / (2
+//! ridge). Over the ball, any t >= 0 gives risk >= risk + t(Omega(theta) - radius), hence
 //!
 //! ```text
 //! min over the ball >= D_t(a) - t radius      for every t >= 0.
 //! ```
 //!
-//! At a fixed a the best t is where Omega of the minimiser is the radius: for the l1 norm the level of a projection onto an l1
-//! ball. At ridge 0 it is the dual norm, and the gap at a = l' is Frank and Wolfe's (Jaggi 2013).
+//! At a fixed a the best t is where Omega of the minimiser is the radius: for the l1 norm the level of a projection
+//! onto an l1 ball. At ridge 0 it is the dual norm, and the gap at a = l' is Frank and Wolfe's (Jaggi 2013).
 
 use super::point::Point;
 use super::regulariser::Omega;

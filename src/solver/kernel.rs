@@ -10,8 +10,8 @@ const BALANCED: f64 = 1e-11;
 
 /// Disjoint sets of features whose indicators span the kernel of Omega.
 ///
-/// Omega = f of a set function is 0 exactly where theta is constant on each of a few sets and, for a norm, 0 outside them:
-/// the prox with a large step, the projection onto the kernel, shows the sets as its ties.
+/// Omega = f of a set function is 0 exactly where theta is constant on each of a few sets and, for a norm, 0 outside
+/// them: the prox with a large step, the projection onto the kernel, shows the sets as its ties.
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
     sets: Vec<Vec<usize>>,
@@ -89,9 +89,9 @@ impl Kernel {
         }
     }
 
-    /// Moves the slopes a by h (X 1_S) c, with the c that makes X'(w a) orthogonal to every set, and sum w a = 0 where there
-    /// is an intercept. Where a record's slope has reached the end of its domain its curvature h is 0 and nothing moves.
-    /// Slopes that cannot be balanced become 0, which is a dual point too.
+    /// Moves the slopes a by h (X 1_S) c, with the c that makes X'(w a) orthogonal to every set, and sum w a = 0 where
+    /// there is an intercept. Where a record's slope has reached the end of its domain its curvature h is 0 and nothing
+    /// moves. Slopes that cannot be balanced become 0, which is a dual point too.
     pub fn balance<D: Design + ?Sized>(
         &mut self,
         problem: &Problem<'_, D>,

@@ -59,8 +59,8 @@ use proximal_newton::ProximalNewton;
 use regulariser::Omega;
 use run::Run;
 
-/// Called after every pass with the number of passes so far and the latest duality gap (infinite before the first one is
-/// known); an error stops the run and is returned. [`Error::Interrupted`] is the one to use for Ctrl-C.
+/// Called after every pass with the number of passes so far and the latest duality gap (infinite before the first one
+/// is known); an error stops the run and is returned. [`Error::Interrupted`] is the one to use for Ctrl-C.
 pub type Progress<'c> = dyn FnMut(usize, f64) -> Result<()> + 'c;
 
 /// How the norm enters.
@@ -245,8 +245,8 @@ mod tests {
     use crate::loss::{self, Task};
     use proptest::prelude::*;
 
-    /// The third column nearly the first, the second far from centred and, where `hard`, of another scale: condition number
-    /// 1e9, where gradients alone get nowhere.
+    /// The third column nearly the first, the second far from centred and, where `hard`, of another scale: condition
+    /// number 1e9, where gradients alone get nowhere.
     fn instance(
         seed: u64,
         n: usize,
@@ -320,8 +320,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Whatever point the solver stops at, no other point is better by more than the gap: neither the precise solution
-        /// nor random ones around it.
+        /// Whatever point the solver stops at, no other point is better by more than the gap: neither the precise
+        /// solution nor random ones around it.
         #[test]
         fn gap_bounds_the_suboptimality(
             seed in 0..1000u64,

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// The least penalty at which theta = 0 is a minimiser: the dual norm of the gradient of the risk at 0, the best intercept
-/// included.
+/// The least penalty at which theta = 0 is a minimiser: the dual norm of the gradient of the risk at 0, the best
+/// intercept included.
 ///
 /// # Errors
 /// A norm on another number of features, a seminorm (large penalties leave its kernel free), or an oracle that fails.
@@ -39,8 +39,8 @@ pub fn alpha_max<D: Design + ?Sized>(
     omega.dual(&zero.correlations)
 }
 
-/// Solves the penalised problem for every alpha in turn, each from the last solution: falling alphas are the fast order.
-/// `max_iter` and the count of passes are those of one alpha.
+/// Solves the penalised problem for every alpha in turn, each from the last solution: falling alphas are the fast
+/// order. `max_iter` and the count of passes are those of one alpha.
 ///
 /// # Errors
 /// As [`super::minimise`].

@@ -108,7 +108,8 @@ impl<'a> Omega<'a> {
         }
     }
 
-    /// Lower bound on min_theta <scale*correlations, theta> + alpha*Omega(theta) + (ridge/2)|theta|^2 for a positive ridge.
+    /// Lower bound on min_theta <scale*correlations, theta> + alpha*Omega(theta) + (ridge/2)|theta|^2 for a positive
+    /// ridge.
     ///
     /// The minimiser is the prox of alpha*Omega at -scale*correlations, divided by the ridge.
     pub fn ridge_minimum(
@@ -137,8 +138,8 @@ impl<'a> Omega<'a> {
         }
     }
 
-    /// The penalty t that gives the best bound over the ball of `radius` at these correlations: Omega of the minimiser above
-    /// is the radius. Any t >= 0 gives a bound, so a rough one will do.
+    /// The penalty t that gives the best bound over the ball of `radius` at these correlations: Omega of the minimiser
+    /// above is the radius. Any t >= 0 gives a bound, so a rough one will do.
     pub fn ball_level(&mut self, correlations: &[f64], radius: f64, ridge: f64) -> Result<f64> {
         match self.regulariser {
             Regulariser::L1 => Ok(l1_ball_threshold(

@@ -156,8 +156,8 @@ impl TiltedRisk {
         }
     }
 
-    /// Moves `point` to theta(s), as far as rounding lets it, and returns risk + <s, theta> there. The norm of `point` is not
-    /// kept up to date.
+    /// Moves `point` to theta(s), as far as rounding lets it, and returns risk + <s, theta> there. The norm of `point`
+    /// is not kept up to date.
     pub fn minimise<D: Design + ?Sized>(
         &mut self,
         problem: &Problem<'_, D>,

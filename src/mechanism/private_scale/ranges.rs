@@ -20,8 +20,8 @@ pub(super) fn not_unit(bounds: &Bounds, p: usize) -> RangesOf {
     RangesOf::Each((0..p as u32).filter(wide).collect())
 }
 
-/// The product of a level q and an epsilon0 with which thresholds at the quantile are so many nats likelier than those in
-/// the empty tail. The exponential mechanism misses the quantile where exp(-epsilon0 q n/(2 m)) times the number of
+/// The product of a level q and an epsilon0 with which thresholds at the quantile are so many nats likelier than those
+/// in the empty tail. The exponential mechanism misses the quantile where exp(-epsilon0 q n/(2 m)) times the number of
 /// thresholds in the empty tail is not small.
 pub(in crate::mechanism) fn level_times_epsilon0(nats: f64, n: usize, person: usize) -> f64 {
     2.0 * nats * person as f64 / n as f64

@@ -18,8 +18,8 @@ pub(super) enum Scales {
     Boxes,
     /// Ranges, mapped to a spread of 1, and a typical norm of rows.
     Ranges,
-    /// Ranges, widened and mapped to [-1, 1], to which features are clipped in fits and predictions alike, and a typical
-    /// norm of rows: for regressions, whose errors in the tails are large.
+    /// Ranges, widened and mapped to [-1, 1], to which features are clipped in fits and predictions alike, and a
+    /// typical norm of rows: for regressions, whose errors in the tails are large.
     Clipped,
     /// Weights of columns, and a typical norm of rows.
     Weights,

@@ -98,9 +98,9 @@ impl MomentsPlan {
         2f64.powi(self.shift as i32) / f64::from(MAX_FEATURE).powi(2)
     }
 
-    /// Spends the event, draws, and returns the symmetric matrix in scaled units, row by row. The records may have fewer
-    /// columns than planned for: the bounds hold for some of the features too. `poll` is called after
-    /// every column and may stop the release.
+    /// Spends the event, draws, and returns the symmetric matrix in scaled units, row by row. The records may have
+    /// fewer columns than planned for: the bounds hold for some of the features too. `poll` is called after every
+    /// column and may stop the release.
     ///
     /// No overflow: an entry is below n 2^28 < 2^59.
     ///
