@@ -93,6 +93,8 @@ def test_the_choice_and_its_certificate_are_functions_of_public_facts(Model, p, 
         assert model.certificate_.verify()
         assert model.n_iter_ == plan.n_iter
     assert plan.mechanism.startswith(expected), plan.mechanism
+    # Where the arguments leave a choice, the plan says why it was made.
+    assert ("(auto: " in plan.mechanism) == arguments.keys().isdisjoint({"radius", "alpha"})
     first, second = (json.loads(model.certificate_.to_json()) for model in models)
     assert first == second
 

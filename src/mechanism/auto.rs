@@ -4,6 +4,7 @@ use super::defaults::{
     AUTO_CLIP, CLASSIFIER_NEWTON_LIMIT, NEWTON_CLIP, REGRESSOR_NEWTON_LIMIT, SURE_CLIP,
     SURE_STRENGTH, WEIGHTED_ROW,
 };
+use super::explained::Explained;
 use super::{
     Domain, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
     PrivateScale, SelectRefit,
@@ -108,28 +109,31 @@ impl Facts<'_> {
         logistic.then_some(clip)
     }
 
-    fn choose(&self, mechanism: Box<dyn Mechanism>) -> Choice {
-        let row_norm = self.row_norm;
+    fn choose(&self, mechanism: Box<dyn Mechanism>, reason: &'static str) -> Choice {
         Choice {
-            mechanism,
-            row_norm,
+            mechanism: Box::new(Explained {
+                inner: mechanism,
+                reason,
+            }),
+            row_norm: self.row_norm,
         }
     }
 
     /// It centres features, which a bound on uncentred rows says nothing about: with one, uncentred, it loses 7 points
     /// on dna_splice at epsilon 0.5.
-    fn select_refit(&self) -> Choice {
+    fn select_refit(&self, reason: &'static str) -> Choice {
+        let mechanism = SelectRefit {
+            clip: self.clip(),
+            ..SelectRefit::default()
+        };
         Choice {
-            mechanism: Box::new(SelectRefit {
-                clip: self.clip(),
-                ..SelectRefit::default()
-            }),
             row_norm: None,
+            ..self.choose(Box::new(mechanism), reason)
         }
     }
 
-    fn frank_wolfe(&self) -> Choice {
-        self.choose(Box::new(super::frank_wolfe::Constrained::default()))
+    fn frank_wolfe(&self, reason: &'static str) -> Choice {
+        self.choose(Box::new(super::frank_wolfe::Constrained::default()), reason)
     }
 }
 
@@ -142,7 +146,8 @@ pub struct Choice {
     pub row_norm: Option<f64>,
 }
 
-/// The mechanism of the name "auto", with private scales where they are allowed and worth their budget.
+/// The mechanism of the name "auto", with private scales where they are allowed and worth their budget; its plan and its
+/// certificate say why.
 ///
 /// | public facts | mechanism |
 /// |---|---|
@@ -181,7 +186,7 @@ pub struct Choice {
 /// };
 /// // Fewer records than squared features: select, then refit.
 /// let choice = auto(&facts, true)?;
-/// assert!(format!("{:?}", choice.mechanism).starts_with("SelectRefit"));
+/// assert!(format!("{:?}", choice.mechanism).contains("SelectRefit"));
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
 ///
@@ -192,51 +197,67 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     match facts.domain {
         Domain::L1 => {}
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
-            return Ok(facts.select_refit());
+            return Ok(facts.select_refit("groups"));
         }
         domain => {
             let ball = domain.polytope(facts.n_features, facts.intercept, None, 1.0);
             return Ok(match ball {
-                Ok(_) => facts.frank_wolfe(), // few vertices
-                Err(_) => facts.choose(Box::new(NoisyFrankWolfe::default())),
+                Ok(_) => facts.frank_wolfe("a ball with few vertices"),
+                Err(_) => {
+                    let mechanism = Box::new(NoisyFrankWolfe::default());
+                    facts.choose(mechanism, "a norm other than l1")
+                }
             });
         }
     }
     if facts.loss.is_none() {
-        return Ok(facts.frank_wolfe());
+        return Ok(facts.frank_wolfe("a user's own loss"));
     }
     let rho = facts.rho()?;
     let (many, sparse, alike) = (facts.many(), facts.sparse(), facts.alike());
     let centred = scale && facts.movable();
     // A regression on wide bounds is lost without ranges: on california at epsilon 0.05 R^2 -.8, and .6 with poor ones.
     let ranged = centred && (!classes || PrivateScale::can_range(facts, rho));
+    let clear = facts.moments_are_clear()?;
     let newton = || NoisyNewton {
         clip: facts.clip().map(|_| NEWTON_CLIP),
         ..NoisyNewton::default()
     };
-    let chosen: Box<dyn Mechanism> = if ranged && facts.moments_are_clear()? {
-        Box::new(newton())
-    } else if classes && facts.objective() {
-        if many || sparse || (alike && centred) {
-            Box::new(ObjectivePerturbation {
-                clip: facts.clip(),
-                ..ObjectivePerturbation::default()
-            })
-        } else {
-            return Ok(facts.select_refit());
-        }
-    } else if !classes && many && facts.moments_are_clear()? {
-        Box::new(newton())
-    } else if many || facts.row_norm.is_some() {
-        Box::new(NoisyProximalGradient::default())
-    } else {
-        return Ok(facts.select_refit());
+    let objective = || ObjectivePerturbation {
+        clip: facts.clip(),
+        ..ObjectivePerturbation::default()
     };
-    if centred && !ranged && alike && classes {
-        return Ok(facts.choose(Box::new(PrivateScale::public(chosen))));
-    }
-    if scale && (sparse || ranged || (facts.row_norm.is_none() && !facts.wide())) {
-        return Ok(facts.choose(Box::new(PrivateScale::new(chosen, facts)?)));
-    }
-    Ok(facts.choose(chosen))
+    let (chosen, reason): (Box<dyn Mechanism>, _) = if ranged && clear {
+        (
+            Box::new(newton()),
+            "bounds that say little, second moments above their noise",
+        )
+    } else if classes && facts.objective() {
+        let reason = match (many, sparse) {
+            (true, _) => "n >= p^2",
+            (_, true) => "rows far shorter than sqrt(p)",
+            _ if alike && centred => "one wide range for all features",
+            _ => return Ok(facts.select_refit("n < p^2")),
+        };
+        (Box::new(objective()), reason)
+    } else if !classes && many && clear {
+        (
+            Box::new(newton()),
+            "n >= p^2, second moments above their noise",
+        )
+    } else if many || facts.row_norm.is_some() {
+        let reason = if many { "n >= p^2" } else { "a row norm" };
+        (Box::new(NoisyProximalGradient::default()), reason)
+    } else {
+        return Ok(facts.select_refit("n < p^2"));
+    };
+    let scaled = sparse || ranged || (facts.row_norm.is_none() && !facts.wide());
+    let mechanism: Box<dyn Mechanism> = if centred && !ranged && alike && classes {
+        Box::new(PrivateScale::public(chosen))
+    } else if scale && scaled {
+        Box::new(PrivateScale::new(chosen, facts)?)
+    } else {
+        chosen
+    };
+    Ok(facts.choose(mechanism, reason))
 }

@@ -6,6 +6,7 @@ mod catalogue;
 pub mod defaults;
 mod domain;
 mod dual_frank_wolfe;
+mod explained;
 mod feature_scaler;
 mod frank_wolfe;
 mod minimiser;
