@@ -34,7 +34,7 @@ use crate::prox::Scratch;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyNewton {
-    /// T; None: [`NEWTON_STEPS`].
+    /// T; None: [`NEWTON_STEPS`](super::defaults::NEWTON_STEPS).
     pub n_iter: Option<usize>,
     /// Share of the zCDP budget that the moments take, in (0, 1); None: [`NEWTON_SHARE`].
     pub share: Option<f64>,
