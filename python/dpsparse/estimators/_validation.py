@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse._validation import positive_integer
@@ -105,3 +106,14 @@ def records(X: Any) -> Any:
     if indptr.dtype != indices.dtype:
         indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
     return X.format, X.shape, indptr, indices, X.data
+
+
+def read(estimator: Any, X: Any, *y: Any) -> Any:
+    """Return X, or X and y, as scikit-learn's ``validate_data`` has them: float64 or float32, dense, CSR or CSC.
+
+    Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
+    """
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "mM":
+        raise InvalidDataError("X holds dates or time spans: turn them into numbers first")
+    options = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+    return without_values(lambda: validate_data(estimator, X, *y, **options))

@@ -8,14 +8,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from dpsparse import _core, losses, polytopes
-from dpsparse._core import InvalidArgumentError, InvalidDataError, Plan
+from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
 from dpsparse._validation import flag, number, optional_number, pair, positive_integer
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
-from dpsparse.estimators._validation import bound_arrays, public_count, records, seed, without_values
+from dpsparse.estimators._validation import bound_arrays, public_count, read, records, seed, without_values
 from dpsparse.estimators.intervals import ReleasedNoiseMixin
 from dpsparse.mechanisms import resolve, specification
 
@@ -85,16 +84,6 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
         return _core.plan_private(statement, mechanism, options, self._private_scale())
-
-    def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
-        # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
-        if getattr(getattr(X, "dtype", None), "kind", "f") in "mM":
-            raise InvalidDataError("X holds dates or time spans: turn them into numbers first")
-        kinds = [np.float64, np.float32]
-        X, y = without_values(
-            lambda: validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=kinds, ensure_all_finite=False)
-        )
-        return X, y
 
     def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
         plan = self.plan(*X.shape)
@@ -291,7 +280,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
             Before any budget is spent: a parameter out of its domain or unused (``InvalidArgumentError``), unusable
             records or labels (``InvalidDataError``), a combination without a guarantee (``UnsoundMechanismError``).
         """
-        X, y = self._read(X, y)
+        X, y = read(self, X, y)
         labels, targets = encode_labels(y, self.classes)
         coefficients, intercept = self._fit(X, targets)
         self.classes_ = labels
@@ -471,7 +460,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         DpsparseError
             Before any budget is spent, as in :meth:`PrivateSparseClassifier.fit`.
         """
-        X, y = self._read(X, y)
+        X, y = read(self, X, y)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         self.coef_, self.intercept_ = self._fit(X, targets)
         return self

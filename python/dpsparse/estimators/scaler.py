@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpsparse import _core
-from dpsparse._core import InvalidArgumentError, InvalidDataError, ScalerPlan
+from dpsparse._core import InvalidArgumentError, ScalerPlan
 from dpsparse._validation import number, optional_number, positive_integer
-from dpsparse.estimators._validation import bound_arrays, public_count, records, seed, without_values
+from dpsparse.estimators._validation import bound_arrays, public_count, read, records, seed
 
 __all__ = ["PrivateScaler"]
 
@@ -202,13 +202,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Before any budget is spent: a parameter out of its domain (``InvalidArgumentError``) or unusable records
             (``InvalidDataError``).
         """
-        # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
-        if getattr(getattr(X, "dtype", None), "kind", "f") in "mM":
-            raise InvalidDataError("X holds dates or time spans: turn them into numbers first")
-        kinds = [np.float64, np.float32]
-        X = without_values(
-            lambda: validate_data(self, X, accept_sparse=["csr", "csc"], dtype=kinds, ensure_all_finite=False)
-        )
+        X = read(self, X)
         plan = self.plan(*X.shape)
         self.ranges_, self.certificate_ = _core.fit_scaler(plan, records(X), seed=seed(self.random_state))
         self.level_ = plan.level

@@ -28,7 +28,7 @@ from dpsparse.estimators._search_plan import (
     without_empty_parts,
 )
 from dpsparse.estimators._search_split import Randomness
-from dpsparse.estimators._validation import bound_arrays, records, seed, without_values
+from dpsparse.estimators._validation import bound_arrays, read, records, seed, without_values
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
 from dpsparse.privacy import ExponentialEvent
 
@@ -258,7 +258,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         self._check_estimator()
         reader = clone(self.estimator)
-        X, y = reader._read(X, y)
+        X, y = read(reader, X, y)
         n_samples, n_features = X.shape
         adjacency = reader.adjacency
         plan = self.plan(n_samples, n_features)

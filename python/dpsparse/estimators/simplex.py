@@ -9,13 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from dpsparse import _core
-from dpsparse._core import InvalidArgumentError, InvalidDataError, Plan
+from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._validation import number, pair, positive_integer
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
-from dpsparse.estimators._validation import bound_arrays, records, seed, without_values
+from dpsparse.estimators._validation import bound_arrays, read, records, seed, without_values
 
 __all__ = ["PrivateSimplexClassifier", "PrivateSimplexRegressor"]
 
@@ -85,16 +84,6 @@ class _PrivateSimplex(BaseEstimator):
             positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
         return _core.plan_private(statement, "simplex-sampling", self._options())
-
-    def _read(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
-        # Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
-        if getattr(getattr(X, "dtype", None), "kind", "f") in "mM":
-            raise InvalidDataError("X holds dates or time spans: turn them into numbers first")
-        kinds = [np.float64, np.float32]
-        X, y = without_values(
-            lambda: validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=kinds, ensure_all_finite=False)
-        )
-        return X, y
 
     def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         plan = self.plan(*X.shape)
@@ -225,7 +214,7 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
             Before any budget is spent: a parameter out of its domain (``InvalidArgumentError``) or unusable records
             (``InvalidDataError``).
         """
-        X, y = self._read(X, y)
+        X, y = read(self, X, y)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         self.coef_, self.intercept_ = self._fit(X, targets), 0.0
         return self
@@ -342,7 +331,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         DpsparseError
             Before any budget is spent, as in :meth:`PrivateSimplexRegressor.fit`.
         """
-        X, y = self._read(X, y)
+        X, y = read(self, X, y)
         labels, targets = encode_labels(y, self.classes)
         coefficients = self._fit(X, targets)
         self.classes_ = labels
