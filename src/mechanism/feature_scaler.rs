@@ -172,25 +172,16 @@ impl FeatureScalerPlan {
     /// # Errors
     /// [`Error::Randomness`].
     pub fn execute(&self, data: &BoundedData, source: &mut Source) -> Result<Vec<(f64, f64)>> {
-        let bounds = self.schema.bounds();
-        let mut ranges: Vec<_> = (0..self.schema.n_features())
-            .map(|j| bounds.of(j))
-            .collect();
-        let Some(plan) = &self.ranges else {
-            return Ok(ranges);
-        };
-        let released = plan.release(data, source)?;
-        let RangesOf::Each(features) = plan.of() else {
-            return Ok(ranges);
-        };
-        for (&j, (low, high)) in features.iter().zip(released) {
-            let range = &mut ranges[j as usize];
-            let (lo, hi) = *range;
-            let (middle, half) = (hi / 2.0 + lo / 2.0, hi / 2.0 - lo / 2.0);
-            // Increasing, rounding included.
-            let to_user = |scaled: f64| (middle + half * scaled).clamp(lo, hi);
-            *range = (to_user(low), to_user(high));
+        let p = self.schema.n_features();
+        let mut scaled = vec![(-1.0, 1.0); p];
+        if let Some(plan) = &self.ranges
+            && let RangesOf::Each(features) = plan.of()
+        {
+            for (&j, range) in features.iter().zip(plan.release(data, source)?) {
+                scaled[j as usize] = range;
+            }
         }
-        Ok(ranges)
+        let ranges = self.schema.ranges_to_user_units(&scaled);
+        Ok((0..p).map(|j| ranges.of(j)).collect())
     }
 }
