@@ -7,29 +7,20 @@ use super::defaults::{
 use super::explained::Explained;
 use super::{
     Domain, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
-    PrivateScale, SelectRefit,
+    PrivacyClaim, PrivateScale, SelectRefit,
 };
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::privacy::calibrate::rho_from_epsilon;
-use crate::privacy::event::Adjacency;
 use crate::privacy::{Bounds, Target};
 
 /// What is public before a fit.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// Number of records (under add-remove: the public normaliser).
-    pub n_samples: usize,
+    /// Number of records, budget, neighbours.
+    pub claim: PrivacyClaim,
     /// Number of features.
     pub n_features: usize,
-    /// Privacy parameters; no delta means the default one.
-    pub epsilon: f64,
-    /// See `epsilon`.
-    pub delta: Option<f64>,
-    /// How many records one person may own.
-    pub records_per_person: usize,
-    /// Neighbouring relation.
-    pub adjacency: Adjacency,
     /// Public bounds of the features.
     pub bounds: &'a Bounds,
     /// Public bound on the Euclidean norm of a scaled row.
@@ -47,7 +38,7 @@ pub struct Facts<'a> {
 impl Facts<'_> {
     /// Whether n >= p^2: there noise in all p coordinates is small.
     fn many(&self) -> bool {
-        self.n_samples / self.n_features.max(1) >= self.n_features
+        self.claim.n_samples / self.n_features.max(1) >= self.n_features
     }
 
     /// Whether the row norm is far below sqrt(p): records are sparse counts.
@@ -71,36 +62,28 @@ impl Facts<'_> {
         self.wide() && self.intercept && self.row_norm.is_none()
     }
 
-    /// The zCDP budget.
-    fn rho(&self) -> Result<f64> {
-        let public = || (self.n_samples.max(2) as f64).powi(-2).min(1e-6);
-        rho_from_epsilon(self.epsilon, self.delta.unwrap_or_else(public))
-    }
-
-    /// Whether noisy second moments say more of most directions than their noise hides.
-    fn moments_are_clear(&self) -> Result<bool> {
+    /// Whether noisy second moments say more of most directions than their noise hides, under a zCDP budget.
+    fn moments_are_clear(&self, rho: f64) -> bool {
         let columns = self.n_features + usize::from(self.intercept);
-        let person = self.records_per_person;
-        let adjacency = self.adjacency;
-        let damping =
-            NoisyNewton::relative_damping(self.n_samples, columns, self.rho()?, adjacency, person);
         let limit = match self.target {
             Target::Classes => CLASSIFIER_NEWTON_LIMIT,
             Target::Interval { .. } => REGRESSOR_NEWTON_LIMIT,
         };
-        Ok(damping <= limit && columns <= NoisyNewton::MOST_COLUMNS)
+        columns <= NoisyNewton::MOST_COLUMNS
+            && NoisyNewton::relative_damping(&self.claim, columns, rho) <= limit
     }
 
     /// Whether objective perturbation is proved for these facts: one record per person (MECHANISMS M8).
     fn objective(&self) -> bool {
         let lipschitz = |loss: &dyn Loss| loss.lipschitz().is_some();
-        self.records_per_person == 1 && self.loss.is_some_and(lipschitz)
+        self.claim.records_per_person == 1 && self.loss.is_some_and(lipschitz)
     }
 
     /// The clamp of the derivatives of the logistic loss; other losses have none.
     fn clip(&self) -> Option<f64> {
         let logistic = self.loss.is_some_and(|loss| loss.name() == "logistic");
-        let strength = self.n_samples as f64 * self.epsilon / self.n_features.max(1) as f64;
+        let strength =
+            self.claim.n_samples as f64 * self.claim.epsilon / self.n_features.max(1) as f64;
         let clip = if strength < SURE_STRENGTH {
             AUTO_CLIP
         } else {
@@ -166,17 +149,19 @@ pub struct Choice {
 ///
 /// ```
 /// use dpsparse::loss::Logistic;
-/// use dpsparse::mechanism::{Domain, Facts, auto};
+/// use dpsparse::mechanism::{Domain, Facts, PrivacyClaim, auto};
 /// use dpsparse::privacy::event::Adjacency;
 /// use dpsparse::privacy::{Bounds, Target};
 /// let bounds = Bounds { lower: vec![0.0], upper: vec![1.0] };
 /// let facts = Facts {
-///     n_samples: 10_000,
+///     claim: PrivacyClaim {
+///         n_samples: 10_000,
+///         epsilon: 1.0,
+///         delta: None,
+///         adjacency: Adjacency::ReplaceOne,
+///         records_per_person: 1,
+///     },
 ///     n_features: 1_000,
-///     epsilon: 1.0,
-///     delta: None,
-///     records_per_person: 1,
-///     adjacency: Adjacency::ReplaceOne,
 ///     bounds: &bounds,
 ///     row_norm: None,
 ///     intercept: true,
@@ -191,7 +176,7 @@ pub struct Choice {
 /// ```
 ///
 /// # Errors
-/// As [`PrivateScale::new`]; an epsilon or delta outside its domain.
+/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`].
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let classes = facts.target == Target::Classes;
     match facts.domain {
@@ -213,12 +198,12 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     if facts.loss.is_none() {
         return Ok(facts.frank_wolfe("a user's own loss"));
     }
-    let rho = facts.rho()?;
+    let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
     let (many, sparse, alike) = (facts.many(), facts.sparse(), facts.alike());
     let centred = scale && facts.movable();
     // A regression on wide bounds is lost without ranges: on california at epsilon 0.05 R^2 -.8, and .6 with poor ones.
     let ranged = centred && (!classes || PrivateScale::can_range(facts, rho));
-    let clear = facts.moments_are_clear()?;
+    let clear = facts.moments_are_clear(rho);
     let newton = || NoisyNewton {
         clip: facts.clip().map(|_| NEWTON_CLIP),
         ..NoisyNewton::default()

@@ -27,8 +27,6 @@ pub(super) struct NewtonOptions {
 pub(super) struct NewtonSteps {
     moments: MomentsPlan,
     pub gradients: Gradients,
-    /// Share of the zCDP budget that the moments take.
-    pub share: f64,
     /// lambda, in units of the Hessian of the mean loss.
     pub damping: f64,
     pub ridge: f64,
@@ -87,7 +85,6 @@ impl NewtonSteps {
         Ok(Self {
             moments,
             gradients,
-            share,
             damping,
             ridge,
             scale,

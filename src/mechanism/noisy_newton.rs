@@ -4,10 +4,9 @@ use serde::Deserialize;
 
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, largest_eigenvalue};
-use super::noisy_gradient::noise_of_one;
 use crate::error::{Error, Result};
 use crate::mechanism::defaults::{NEWTON_DAMPING, NEWTON_SHARE, USER_LOSS_MARGIN};
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::mechanism::{Domain, Mechanism, Outcome, Plan, PrivacyClaim, Problem};
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::privacy::answer::MomentsPlan;
 use crate::privacy::event::{Adjacency, Event};
@@ -64,21 +63,15 @@ impl NoisyNewton {
     /// lambda in units of the mean eigenvalue of the moments of rows that are as long as they may be: far above 1, the
     /// moments of most directions are below their noise, and gradient descent is better. By public facts alone; `rho`
     /// is the zCDP budget.
-    pub(super) fn relative_damping(
-        n_samples: usize,
-        n_columns: usize,
-        rho: f64,
-        adjacency: Adjacency,
-        records_per_person: usize,
-    ) -> f64 {
-        let multiplier = records_per_person as f64 / (2.0 * NEWTON_SHARE * rho).sqrt();
+    pub(super) fn relative_damping(claim: &PrivacyClaim, n_columns: usize, rho: f64) -> f64 {
+        let multiplier = claim.records_per_person as f64 / (2.0 * NEWTON_SHARE * rho).sqrt();
         // MomentsPlan: the noise off the diagonal, for rows of norm 1.
-        let sigma = match adjacency {
+        let sigma = match claim.adjacency {
             Adjacency::ReplaceOne => multiplier,
             Adjacency::AddRemove => multiplier * 0.5f64.sqrt(),
         };
         let columns = n_columns as f64;
-        NEWTON_DAMPING * largest_eigenvalue(sigma, columns) * columns / n_samples as f64
+        NEWTON_DAMPING * largest_eigenvalue(sigma, columns) * columns / claim.n_samples as f64
     }
 }
 
@@ -111,9 +104,10 @@ impl Mechanism for NoisyNewton {
             ridge: self.ridge,
         };
         let steps = NewtonSteps::plan(&problem, options, &[])?;
-        let noise = noise_of_one(&problem)? / (1.0 - steps.share).sqrt();
-        // As early stopping after steps of 1/lambda acts.
-        let ridge = steps.ridge + (steps.damping + steps.ridge) / steps.gradients.n_iter as f64;
+        // The mean of T noisy gradients; and as early stopping after T steps of 1/lambda acts.
+        let n_iter = steps.gradients.n_iter as f64;
+        let noise = steps.gradients.noise_scale / n_iter.sqrt();
+        let ridge = steps.ridge + (steps.damping + steps.ridge) / n_iter;
         Ok(Box::new(NoisyNewtonPlan {
             predicted_excess_risk: problem.landscape().ridge_excess(ridge, noise, 0.0),
             problem,

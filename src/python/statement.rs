@@ -10,7 +10,9 @@ use super::error::UserLossError;
 use super::set_function::CoreSetFunction;
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
-use crate::mechanism::{self, Choice, Domain, Facts, Mechanism, PrivateScale, Problem, auto};
+use crate::mechanism::{
+    self, Choice, Domain, Facts, Mechanism, PrivacyClaim, PrivateScale, Problem, auto,
+};
 use crate::privacy::{Bounds, Schema, Target};
 
 /// The loss as Python names it.
@@ -162,12 +164,14 @@ impl Statement {
         let (domain, bounds) = (self.norm.domain()?, self.bounds());
         let loss = self.loss.catalogued()?;
         let facts = Facts {
-            adjacency: self.adjacency.parse()?,
-            n_samples: self.n_samples,
+            claim: PrivacyClaim {
+                n_samples: self.n_samples,
+                epsilon: self.epsilon,
+                delta: self.delta,
+                adjacency: self.adjacency.parse()?,
+                records_per_person: self.records_per_person,
+            },
             n_features: self.n_features,
-            epsilon: self.epsilon,
-            delta: self.delta,
-            records_per_person: self.records_per_person,
             bounds: &bounds,
             row_norm: self.row_norm,
             intercept: self.fit_intercept,

@@ -73,7 +73,8 @@ impl PrivateScale {
 
     /// Whether ranges of features are worth their noise under a zCDP budget.
     pub(super) fn can_range(facts: &Facts<'_>, rho: f64) -> bool {
-        let (n, p, person) = (facts.n_samples, facts.n_features, facts.records_per_person);
+        let (n, person) = (facts.claim.n_samples, facts.claim.records_per_person);
+        let p = facts.n_features;
         RangeChoice::best(Self::ranges(facts), facts.bounds, n, p, person, rho).is_some()
     }
 
