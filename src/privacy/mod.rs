@@ -5,9 +5,11 @@
 //! 1. [`schema`](Schema): public facts, and the map of features onto integers.
 //! 2. [`bounded_data`](BoundedData), with `dense_records`, `sparse_records`, `lines` and `row_norm`: records are
 //!    clipped, rounded and shortened on entry. Fields are visible in here only.
+//!    `feature_map` and `feature_clip`: maps and ranges that are public, or were released, applied to them.
 //! 3. [`derivative_lattice`](DerivativeLattice): d_i is a clamped integer function of record i and of public state.
 //!    `float_products`: products with floats and their errors, for answers that rounded derivatives would break.
-//! 4. [`sensitivity`]: every bound with its proof. [`event`], [`accountant`], [`calibrate`]: what an answer costs.
+//! 4. [`sensitivity`]: the bounds of gradients and scores, with proofs; other answers have theirs beside them.
+//!    [`event`], [`accountant`], [`calibrate`]: what an answer costs.
 //! 5. [`noise`]: one generator, exact laws. [`selection`]: the exact exponential mechanism.
 //! 6. [`answer`]: the only exits. Each takes its event off the budget (`ledger`), then draws.
 //!
