@@ -19,10 +19,11 @@
 //! ```
 //! use std::sync::Arc;
 //! use dpsparse::loss::Logistic;
-//! use dpsparse::mechanism::{FrankWolfe, Plan, Problem};
+//! use dpsparse::mechanism::{FrankWolfe, Plan};
+//! use dpsparse::plan::{Problem};
 //! use dpsparse::polytope::SignedCoordinates;
-//! use dpsparse::privacy::event::Adjacency;
-//! use dpsparse::privacy::noise::source::Source;
+//! use dpsparse::accounting::event::Adjacency;
+//! use dpsparse::exact::noise::source::Source;
 //! use dpsparse::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
 //!
 //! // Public facts, and the plan that follows from them alone.
@@ -52,22 +53,29 @@
 //! # Ok::<(), dpsparse::Error>(())
 //! ```
 
+pub mod accounting;
+pub mod auto;
+pub mod certificate;
 pub mod error;
+pub mod exact;
 pub mod loss;
 pub mod lovasz;
 pub mod mechanism;
 pub mod minimise;
 pub mod norm;
 pub mod numeric;
+pub mod plan;
 pub mod polytope;
 pub mod privacy;
 pub mod prox;
 #[cfg(feature = "python")]
 mod python;
 pub mod release;
+pub mod schema;
 pub mod set_function;
 pub mod solver;
 pub mod theory;
 
+pub use certificate::Certificate;
 pub use error::{Error, Result};
-pub use release::{Certificate, Release};
+pub use release::Release;

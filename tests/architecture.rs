@@ -37,7 +37,7 @@ fn room(file: &Path) -> String {
 
 /// Data flows one way: each room may name the listed ones (and itself).
 fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let layers: [(&str, &[&str]); 16] = [
+    let layers: [(&str, &[&str]); 22] = [
         ("error", &[]),
         ("theory", &[]),
         ("numeric", &["error"]),
@@ -64,6 +64,9 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         (
             "privacy",
             &[
+                "accounting",
+                "exact",
+                "schema",
                 "error",
                 "numeric",
                 "loss",
@@ -74,9 +77,45 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "solver",
             ],
         ),
+        ("exact", &["error", "numeric"]),
+        ("accounting", &["error", "numeric"]),
+        ("schema", &["error", "numeric"]),
+        ("certificate", &["error", "accounting", "schema"]),
+        (
+            "plan",
+            &[
+                "error",
+                "theory",
+                "accounting",
+                "schema",
+                "loss",
+                "set_function",
+                "polytope",
+                "norm",
+                "privacy",
+            ],
+        ),
+        (
+            "auto",
+            &[
+                "error",
+                "numeric",
+                "accounting",
+                "exact",
+                "schema",
+                "loss",
+                "privacy",
+                "plan",
+                "mechanism",
+            ],
+        ),
         (
             "mechanism",
             &[
+                "accounting",
+                "exact",
+                "schema",
+                "plan",
                 "error",
                 "theory",
                 "numeric",
@@ -88,10 +127,28 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "privacy",
             ],
         ),
-        ("release", &["error", "mechanism", "privacy"]),
+        (
+            "release",
+            &[
+                "error",
+                "accounting",
+                "certificate",
+                "exact",
+                "schema",
+                "plan",
+                "mechanism",
+                "privacy",
+            ],
+        ),
         (
             "python",
             &[
+                "accounting",
+                "auto",
+                "certificate",
+                "exact",
+                "plan",
+                "schema",
                 "error",
                 "theory",
                 "numeric",
@@ -107,7 +164,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "release",
             ],
         ),
-        ("lib", &["error", "release", "python"]),
+        ("lib", &["error", "certificate", "release", "python"]),
     ];
     layers
         .into_iter()

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use dpsparse::accounting::event::Adjacency;
+use dpsparse::exact::noise::source::Source;
 use dpsparse::loss::{Logistic, Loss, Squared};
-use dpsparse::mechanism::{Calibration, FrankWolfe, FrankWolfePlan, Plan, Problem};
+use dpsparse::mechanism::{Calibration, FrankWolfe, FrankWolfePlan, Plan};
+use dpsparse::plan::Problem;
 use dpsparse::polytope::{GroupBall, LinfBall, Polytope, SignedCoordinates, VertexList};
-use dpsparse::privacy::event::Adjacency;
-use dpsparse::privacy::noise::source::Source;
 use dpsparse::privacy::{BoundedData, Bounds, Compressed, Geometry, Orientation, Schema, Target};
 use dpsparse::release::run;
 use dpsparse::{Certificate, Error, Release};

@@ -4,11 +4,12 @@ use serde::de::DeserializeOwned;
 
 use super::frank_wolfe;
 use super::simplex_sampling::SimplexSampling;
-use super::{
-    Domain, DualFrankWolfe, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
-    ObjectivePerturbation, OutputPerturbation, Plan, Problem, SelectRefit, SgdOutput,
-};
 use crate::error::{Error, Result};
+use crate::mechanism::{
+    DualFrankWolfe, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
+    OutputPerturbation, Plan, SelectRefit, SgdOutput,
+};
+use crate::plan::{Domain, Problem};
 use crate::privacy::{Geometry, Target};
 
 /// A mechanism with its options, before it knows the public statement of a fit.

@@ -5,16 +5,17 @@ use serde::Deserialize;
 use super::minimiser::check_loss;
 use super::minkowski::summands;
 use super::output_perturbation::default_ridge;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::norm::{Norm, SetFunctionNorm};
+use crate::plan::defaults::{
     DUAL_RELEASE_SHARE, DUAL_RIDGE_FACTOR, DUAL_STEPS, DUAL_WIDTH_SAMPLES,
 };
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
-use crate::norm::{Norm, SetFunctionNorm};
+use crate::plan::{Domain, Problem};
 use crate::polytope::{NormOrder, Simulation, base, symmetric};
 use crate::privacy::answer::{DualIterates, DualPlan, MinimiserFacts, OutputNoise};
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::prox::Scratch;
 use crate::theory::{frank_wolfe_excess, least, printed_iterations};
@@ -46,7 +47,7 @@ pub enum Variant {
 /// **Neighbours**: replace-one or add-remove. **Sensitivity** of theta(s): 2 L R2/(n ridge), float error included
 /// ([`DualPlan`]); KD's printed scale L |K| sqrt(8 T ln(1/delta))/(n epsilon) bounds no such thing.
 /// **Privacy**: T Gaussian events by the exact Gaussian curve, or T zero-concentrated ones
-/// ([`crate::privacy::selection::MinkowskiSelection`]) and one Gaussian. **Needs** a catalogued loss and ridge > 0. The
+/// ([`crate::exact::selection::MinkowskiSelection`]) and one Gaussian. **Needs** a catalogued loss and ridge > 0. The
 /// norm may be anything, a user's oracle included: it sees released vectors only.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -1,12 +1,13 @@
-use super::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::accounting::event::Event;
 use crate::error::Result;
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::plan::{Domain, Problem};
 use crate::privacy::{BoundedData, Geometry, Target};
 
 /// A mechanism with the public reason why it was chosen, which its plan and certificate give.
 #[derive(Debug)]
-pub(super) struct Explained {
+pub(crate) struct Explained {
     pub inner: Box<dyn Mechanism>,
     pub reason: &'static str,
 }

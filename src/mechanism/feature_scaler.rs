@@ -1,11 +1,10 @@
-use super::PrivacyClaim;
-use super::defaults::{RANGE_LEVELS, RANGE_NATS};
-use super::private_scale::level_times_epsilon0;
+use crate::accounting::calibrate::calibrate;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
+use crate::plan::PrivacyClaim;
+use crate::plan::defaults::{RANGE_LEVELS, RANGE_NATS, level_times_epsilon0};
 use crate::privacy::answer::{RangePlan, RangesOf};
-use crate::privacy::calibrate::calibrate;
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
 
 /// Private ranges of features as a release of their own: two quantiles of each by the exponential mechanism (Smith
@@ -44,9 +43,10 @@ impl FeatureScaler {
     /// Plans the release: level, epsilon0, events.
     ///
     /// ```
-    /// use dpsparse::mechanism::{FeatureScaler, PrivacyClaim};
-    /// use dpsparse::privacy::event::Adjacency;
-    /// use dpsparse::privacy::noise::source::Source;
+    /// use dpsparse::mechanism::{FeatureScaler};
+    /// use dpsparse::plan::{PrivacyClaim};
+    /// use dpsparse::accounting::event::Adjacency;
+    /// use dpsparse::exact::noise::source::Source;
     /// use dpsparse::privacy::{BoundedData, Bounds};
     /// let scaler = FeatureScaler {
     ///     claim: PrivacyClaim {

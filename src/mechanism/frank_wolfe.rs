@@ -3,14 +3,15 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use serde::Deserialize;
 
-use crate::mechanism::defaults::MAX_ITER;
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::accounting::calibrate::{calibrate, rho_from_epsilon};
+use crate::accounting::event::{Adjacency, Event};
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
 use crate::numeric::kernel::MAX_FEATURE;
+use crate::plan::defaults::MAX_ITER;
+use crate::plan::{Domain, Problem};
 use crate::polytope::{Polytope, Structure};
 use crate::privacy::answer::{SelectionNoise, SelectionPlan, VertexSelector};
-use crate::privacy::calibrate::{calibrate, rho_from_epsilon};
-use crate::privacy::event::{Adjacency, Event};
-use crate::privacy::noise::source::Source;
 use crate::privacy::sensitivity::Contribution;
 use crate::privacy::{BoundedData, Geometry, Target};
 use crate::theory::{frank_wolfe_excess, least, selection_error};
@@ -55,7 +56,7 @@ pub struct FrankWolfe {
 /// Options of `frank-wolfe` by name.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Constrained {
+pub(crate) struct Constrained {
     n_iter: Option<usize>,
     radius: Option<f64>,
     calibration: Calibration,
@@ -65,7 +66,7 @@ pub(super) struct Constrained {
 /// Options of `penalised-frank-wolfe` by name.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Penalised {
+pub(crate) struct Penalised {
     alpha: Option<f64>,
     n_iter: Option<usize>,
     radius: Option<f64>,
@@ -181,7 +182,7 @@ impl FrankWolfe {
     /// Plans a run: number of iterations, calibrated noise and the events that the run will spend.
     ///
     /// With `n_iter` None, T minimises 2 Gamma/(T + 2) + ln|S| 2 D sqrt(T/(8 rho)) (TTZ Theorem 2.5 with the
-    /// proved constants), Gamma by [`crate::mechanism::defaults`], rho the zCDP budget of (epsilon, delta).
+    /// proved constants), Gamma by [`crate::plan::defaults`], rho the zCDP budget of (epsilon, delta).
     ///
     /// # Errors
     /// Public parameters out of their domains; [`Error::UnsoundMechanism`] for the paper's calibration

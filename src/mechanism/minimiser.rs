@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
 use crate::loss::ClippedLogistic;
-use crate::mechanism::{Domain, Outcome, Plan, Problem};
+use crate::mechanism::{Outcome, Plan};
 use crate::norm::{Norm, SetFunctionNorm};
+use crate::plan::{Domain, Problem};
 use crate::privacy::BoundedData;
 use crate::privacy::answer::{MinimiserFacts, MinimiserPlan, Perturbation};
-use crate::privacy::event::{Adjacency, Event};
-use crate::privacy::noise::source::Source;
 use crate::prox::Scratch;
 
 /// One minimiser with its noise.

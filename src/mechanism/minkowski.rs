@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::privacy::selection::{Shape, Summand};
+use crate::exact::selection::{Shape, Summand};
 use crate::set_function::{Groups, SetFunction, Structure, contiguous_cover};
 
 /// Falls of the gains of a concave function below this share of the first gain are rounding.

@@ -1,10 +1,7 @@
 //! Mechanisms, built from the room's answers: one file each. A mechanism plans before data and cannot read a
 //! record.
 
-mod auto;
 mod catalogue;
-pub mod defaults;
-mod domain;
 mod dual_frank_wolfe;
 mod explained;
 mod feature_scaler;
@@ -19,20 +16,17 @@ mod noisy_proximal_gradient;
 mod objective_perturbation;
 mod online_ftrl;
 mod output_perturbation;
-mod privacy_claim;
-mod private_scale;
-mod problem;
 mod public_width;
 mod refit;
 mod select_refit;
 mod sgd_output;
 mod simplex_sampling;
 
-pub use auto::{Choice, Facts, auto};
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
-pub use domain::Domain;
 pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};
+pub(crate) use explained::Explained;
 pub use feature_scaler::{FeatureScaler, FeatureScalerPlan};
+pub(crate) use frank_wolfe::Constrained;
 pub use frank_wolfe::{Calibration, FrankWolfe, FrankWolfePlan};
 pub use noisy_frank_wolfe::NoisyFrankWolfe;
 pub use noisy_newton::NoisyNewton;
@@ -40,18 +34,16 @@ pub use noisy_proximal_gradient::NoisyProximalGradient;
 pub use objective_perturbation::ObjectivePerturbation;
 pub use online_ftrl::{OnlineFtrl, OnlineSimplex};
 pub use output_perturbation::{Mode, OutputPerturbation};
-pub use privacy_claim::PrivacyClaim;
-pub use private_scale::PrivateScale;
-pub use problem::Problem;
 pub use refit::RefitBy;
 pub use select_refit::SelectRefit;
 pub use sgd_output::SgdOutput;
 pub use simplex_sampling::{SimplexSampling, SimplexSamplingPlan};
 
+use crate::accounting::event::Event;
 use crate::error::Result;
+use crate::exact::noise::source::Source;
+use crate::plan::Problem;
 use crate::privacy::BoundedData;
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 
 /// What a mechanism will do, fixed before any record is read.
 pub trait Plan: std::fmt::Debug + Send + Sync {

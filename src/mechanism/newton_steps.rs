@@ -3,15 +3,15 @@
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 use super::noisy_gradient::Gradients;
+use crate::accounting::calibrate::calibrate_events;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
 use crate::loss::Loss;
-use crate::mechanism::Problem;
-use crate::mechanism::defaults::{NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS};
+use crate::plan::Problem;
+use crate::plan::defaults::{NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS};
 use crate::privacy::BoundedData;
 use crate::privacy::answer::{MomentsPlan, NoisyGradient};
-use crate::privacy::calibrate::calibrate_events;
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 
 /// What users may set; None: the public constants.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,13 +4,14 @@ use serde::Deserialize;
 
 use super::noisy_gradient::{Gradients, noise_of_one};
 use super::public_width;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::MAX_ITER;
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
 use crate::norm::{Norm, SetFunctionNorm};
+use crate::plan::defaults::MAX_ITER;
+use crate::plan::{Domain, Problem};
 use crate::privacy::answer::NoisyGradient;
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::theory::{frank_wolfe_excess, least, noisy_vertex_error};
 

@@ -1,10 +1,10 @@
 //! What mechanisms share that spend T noisy gradients (MECHANISMS M4).
 
+use crate::accounting::calibrate::calibrate;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::Problem;
+use crate::plan::Problem;
 use crate::privacy::answer::GradientPlan;
-use crate::privacy::calibrate::calibrate;
-use crate::privacy::event::Event;
 use crate::privacy::sensitivity::Contribution;
 
 /// Most iterations that a plan takes.

@@ -4,13 +4,14 @@ use serde::Deserialize;
 
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, largest_eigenvalue};
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{NEWTON_DAMPING, NEWTON_SHARE, USER_LOSS_MARGIN};
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, PrivacyClaim, Problem};
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
 use crate::norm::{Norm, SetFunctionNorm};
+use crate::plan::defaults::{NEWTON_DAMPING, NEWTON_SHARE, USER_LOSS_MARGIN};
+use crate::plan::{Domain, PrivacyClaim, Problem};
 use crate::privacy::answer::MomentsPlan;
-use crate::privacy::event::{Adjacency, Event};
-use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::prox::Scratch;
 
@@ -33,7 +34,7 @@ use crate::prox::Scratch;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyNewton {
-    /// T; None: [`NEWTON_STEPS`](super::defaults::NEWTON_STEPS).
+    /// T; None: [`NEWTON_STEPS`](crate::plan::defaults::NEWTON_STEPS).
     pub n_iter: Option<usize>,
     /// Share of the zCDP budget that the moments take, in (0, 1); None: [`NEWTON_SHARE`].
     pub share: Option<f64>,
@@ -63,7 +64,7 @@ impl NoisyNewton {
     /// lambda in units of the mean eigenvalue of the moments of rows that are as long as they may be: far above 1, the
     /// moments of most directions are below their noise, and gradient descent is better. By public facts alone; `rho`
     /// is the zCDP budget.
-    pub(super) fn relative_damping(claim: &PrivacyClaim, n_columns: usize, rho: f64) -> f64 {
+    pub(crate) fn relative_damping(claim: &PrivacyClaim, n_columns: usize, rho: f64) -> f64 {
         let multiplier = claim.records_per_person as f64 / (2.0 * NEWTON_SHARE * rho).sqrt();
         // MomentsPlan: the noise off the diagonal, for rows of norm 1.
         let sigma = match claim.adjacency {

@@ -3,15 +3,16 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::noisy_gradient::{Gradients, noise_of_one};
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::norm::{Norm, SetFunctionNorm};
+use crate::plan::defaults::{
     CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, REGRESSOR_STEP, SCALED_STEP, USER_LOSS_MARGIN,
 };
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
-use crate::norm::{Norm, SetFunctionNorm};
+use crate::plan::{Domain, Problem};
 use crate::privacy::answer::NoisyGradient;
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::prox::Scratch;
 

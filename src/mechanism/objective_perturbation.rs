@@ -1,12 +1,13 @@
 use serde::Deserialize;
 
 use super::minimiser::{Minimisation, Options, check_reviewed, clipped};
+use crate::accounting::calibrate::gaussian_sigma;
+use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
-use crate::mechanism::{Domain, Mechanism, Plan, Problem};
+use crate::mechanism::{Mechanism, Plan};
+use crate::plan::{Domain, Problem};
 use crate::privacy::Target;
 use crate::privacy::answer::{Perturbation, TiltNoise};
-use crate::privacy::calibrate::gaussian_sigma;
-use crate::privacy::event::Adjacency;
 use crate::theory::least;
 
 /// The minimiser of mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 + <b, theta>/n with a random b (Chaudhuri,
@@ -14,7 +15,7 @@ use crate::theory::least;
 /// 2023; MECHANISMS M8).
 ///
 /// **Neighbours**: replace-one or add-remove. **Privacy**: the event of
-/// [`crate::privacy::event::Event::objective_perturbation`] with L R2, s and ln(1 + beta R2^2/(n ridge)), whose curves
+/// [`crate::accounting::event::Event::objective_perturbation`] with L R2, s and ln(1 + beta R2^2/(n ridge)), whose curves
 /// are those of M8; and a small Gaussian event that covers the float error of the minimiser
 /// ([`crate::privacy::answer::MinimiserPlan`]). With Gamma noise pure epsilon: c L R2/scale + ln(1 + beta R2^2/(n
 /// ridge)), and lattice Laplace noise for the float error. **Needs** a catalogued Lipschitz loss (squared is refused:

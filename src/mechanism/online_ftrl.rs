@@ -1,8 +1,8 @@
+use crate::accounting::accountant::Accountant;
+use crate::accounting::calibrate::calibrate;
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
-use crate::privacy::accountant::Accountant;
 use crate::privacy::answer::{RunningPlan, RunningSoftmax};
-use crate::privacy::calibrate::calibrate;
-use crate::privacy::event::{Adjacency, Event};
 
 /// Private follow-the-regularised-leader over the simplex (Jain & Thakurta 2014, section 5.2; MECHANISMS M9): after
 /// every round one vertex, drawn by the softmax of minus the summed costs over lambda.
@@ -30,7 +30,7 @@ impl OnlineFtrl {
     ///
     /// ```
     /// use dpsparse::mechanism::OnlineFtrl;
-    /// use dpsparse::privacy::event::Adjacency;
+    /// use dpsparse::accounting::event::Adjacency;
     /// let ftrl = OnlineFtrl {
     ///     epsilon: 1.0, delta: 1e-6, horizon: 100, n_features: 8, bound: 1.0, adjacency: Adjacency::ReplaceOne,
     /// };

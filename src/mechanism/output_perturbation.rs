@@ -3,15 +3,16 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::minimiser::{Minimisation, Options, check_reviewed, lipschitz};
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::DESCENT_STEPS;
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
 use crate::norm::{Norm, SetFunctionNorm};
+use crate::plan::defaults::DESCENT_STEPS;
+use crate::plan::{Domain, Problem};
 use crate::privacy::answer::{
     DescentFacts, DescentPlan, MinimiserFacts, MinimiserPlan, OutputNoise, Perturbation,
 };
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::prox::Scratch;
 use crate::theory::least;

@@ -4,14 +4,14 @@ use serde::Deserialize;
 
 use super::minimiser::{assumptions, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps};
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::Problem;
-use crate::mechanism::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
+use crate::exact::noise::source::Source;
 use crate::numeric::directed::sqrt_up;
+use crate::plan::Problem;
+use crate::plan::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
 use crate::privacy::BoundedData;
 use crate::privacy::answer::{MinimiserFacts, MinimiserPlan};
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 
 /// The mechanism of a refit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

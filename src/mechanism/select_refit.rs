@@ -5,18 +5,19 @@ use serde::Deserialize;
 
 use super::minimiser::{check_reviewed, clipped};
 use super::refit::{Refit, RefitBy};
+use crate::accounting::calibrate::rho_from_epsilon;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::{
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::numeric::kernel::MAX_FEATURE;
+use crate::plan::defaults::{
     CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER, SELECT_RESIDUAL, SELECT_SHARE,
     SELECT_SIZE,
 };
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
-use crate::numeric::kernel::MAX_FEATURE;
+use crate::plan::{Domain, Problem};
 use crate::polytope::{Polytope, Structure};
 use crate::privacy::answer::{SelectionNoise, SelectionPlan, VertexSelector};
-use crate::privacy::calibrate::rho_from_epsilon;
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 use crate::privacy::sensitivity::Contribution;
 use crate::privacy::{BoundedData, Geometry, Target};
 

@@ -1,12 +1,13 @@
 use serde::Deserialize;
 
 use super::minimiser::check_reviewed;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::defaults::SGD_PASSES;
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::plan::defaults::SGD_PASSES;
+use crate::plan::{Domain, Problem};
 use crate::privacy::answer::{OutputNoise, PermutedFacts, PermutedPlan};
-use crate::privacy::event::Event;
-use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Target};
 use crate::theory::least;
 

@@ -1,13 +1,14 @@
 use serde::Deserialize;
 
+use crate::accounting::accountant::Accountant;
+use crate::accounting::calibrate::{calibrate, rho_from_epsilon};
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
-use crate::mechanism::{Domain, Mechanism, Outcome, Plan, Problem};
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
 use crate::numeric::search::bisect;
-use crate::privacy::accountant::Accountant;
+use crate::plan::{Domain, Problem};
 use crate::privacy::answer::{SmoothLoss, SoftmaxPlan, SoftmaxSampler};
-use crate::privacy::calibrate::{calibrate, rho_from_epsilon};
-use crate::privacy::event::{Adjacency, Event};
-use crate::privacy::noise::source::Source;
 use crate::privacy::{BoundedData, Geometry, Target};
 
 /// Largest number of draws that the public rules consider.
@@ -53,8 +54,9 @@ impl SimplexSampling {
     /// ```
     /// use std::sync::Arc;
     /// use dpsparse::loss::Squared;
-    /// use dpsparse::mechanism::{Plan, Problem, SimplexSampling};
-    /// use dpsparse::privacy::event::Adjacency;
+    /// use dpsparse::mechanism::{Plan, SimplexSampling};
+    /// use dpsparse::plan::{Problem};
+    /// use dpsparse::accounting::event::Adjacency;
     /// use dpsparse::privacy::{Bounds, Geometry, Schema, Target};
     /// let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
     /// let target = Target::Interval { low: -1.0, high: 1.0 };

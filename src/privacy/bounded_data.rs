@@ -7,13 +7,13 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 
 use super::dense_records::read_dense;
-use super::event::Adjacency;
 use super::lines::Lines;
 use super::row_norm::RowNorm;
-use super::schema::{Schema, Target};
 use super::sparse_records::{Compressed, Orientation, read_sparse};
+use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{add_scaled, gradient_pass};
+use crate::schema::{Schema, Target};
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;
@@ -297,7 +297,7 @@ fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f
 mod tests {
     use super::*;
     use crate::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE};
-    use crate::privacy::schema::{Bounds, Geometry};
+    use crate::schema::{Bounds, Geometry};
     use ndarray::Array2;
     use proptest::prelude::*;
 

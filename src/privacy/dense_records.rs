@@ -3,9 +3,9 @@
 use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
-use super::schema::Schema;
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{LatticeMaps, quantise_column, quantise_row, transpose, zeros};
+use crate::schema::Schema;
 
 /// Records per piece of work.
 const CHUNK: usize = 2048;
@@ -114,7 +114,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::schema::{Bounds, Geometry, Target};
+    use crate::schema::{Bounds, Geometry, Target};
     use ndarray::{Array2, ShapeBuilder};
 
     /// Every storage order gives the integers of the map, across the borders of tiles, panels and chunks.

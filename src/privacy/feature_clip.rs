@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
-use super::schema::{Bounds, Schema};
 use crate::error::{Error, Result};
+use crate::schema::{Bounds, Schema};
 
 impl BoundedData {
     /// The same records with feature j clipped to `ranges.of(j)`, in the user's units; rows keep their targets and
@@ -86,8 +86,8 @@ fn lattice_ranges(ranges: &Bounds, schema: &Schema) -> Result<Vec<(i16, i16)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::schema::{Geometry, Target};
     use crate::privacy::sparse_records::{Compressed, Orientation};
+    use crate::schema::{Geometry, Target};
     use ndarray::Array2;
     use proptest::prelude::*;
 

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::row_norm::RowNorm;
-use super::schema::Schema;
 use crate::error::Result;
 use crate::numeric::kernel::MAX_FEATURE;
+use crate::schema::Schema;
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;
@@ -220,7 +220,7 @@ impl FeatureMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::schema::{Bounds, Geometry, Target};
+    use crate::schema::{Bounds, Geometry, Target};
     use ndarray::Array2;
     use proptest::prelude::*;
 

@@ -175,8 +175,8 @@ impl<'a> FineGradient<'a> {
 mod tests {
     use super::*;
     use crate::loss::{Huber, Logistic, SmoothedHinge};
-    use crate::privacy::schema::{Bounds, Geometry, Schema, Target};
     use crate::privacy::sparse_records::{Compressed, Orientation};
+    use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
     /// Numbers in [0, 1).

@@ -1,6 +1,6 @@
 //! The budget of one release: check and commit, only then draw.
 
-use super::event::Event;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 
 /// The events that a plan announced, spent one by one. An answer draws only after [`Budget::spend`] agreed,

@@ -294,7 +294,7 @@ mod tests {
     use crate::norm::SetFunctionNorm;
     use crate::numeric::linear::dot;
     use crate::privacy::bounded_data::BoundedData;
-    use crate::privacy::schema::{Bounds, Geometry, Schema, Target};
+    use crate::schema::{Bounds, Geometry, Schema, Target};
     use crate::set_function::{
         Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, SetFunction,
     };

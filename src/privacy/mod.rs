@@ -26,14 +26,11 @@
 //! losses.
 #![forbid(unsafe_code)]
 
-pub mod accountant;
 pub mod answer;
 mod bounded_data;
-pub mod calibrate;
 mod curator;
 mod dense_records;
 mod derivative_lattice;
-pub mod event;
 mod feature_clip;
 mod feature_map;
 mod fine_gradient;
@@ -42,16 +39,15 @@ mod float_records;
 mod ledger;
 mod lines;
 mod minimiser;
-pub mod noise;
 mod row_norm;
-mod schema;
-pub mod selection;
 pub mod sensitivity;
 mod sparse_records;
 
+pub use crate::accounting::{accountant, calibrate, event};
+pub use crate::exact::{noise, selection};
+pub use crate::schema::{Bounds, Geometry, Schema, Target};
 pub use bounded_data::BoundedData;
 pub use curator::{non_private_integer_gradient, non_private_softmax_scores};
 pub use derivative_lattice::DerivativeLattice;
 pub use feature_map::FeatureMap;
-pub use schema::{Bounds, Geometry, Schema, Target};
 pub use sparse_records::{Compressed, Orientation};

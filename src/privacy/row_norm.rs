@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
-use super::schema::Schema;
 use crate::error::{Error, Result};
 use crate::numeric::kernel::MAX_FEATURE;
+use crate::schema::Schema;
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;

@@ -6,7 +6,7 @@
 //! removes a single contribution. A person who owns m records changes m of them: the triangle inequality
 //! multiplies every bound by m.
 
-use super::event::Adjacency;
+use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::numeric::kernel::MAX_FEATURE;
 

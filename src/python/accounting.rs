@@ -1,9 +1,9 @@
 //! Events, the accountant and calibration for `dpsparse.privacy`.
 
 use super::error::InvalidArgumentError;
-use crate::privacy::accountant::Accountant;
-use crate::privacy::calibrate as rust;
-use crate::privacy::event::{Adjacency, Event};
+use crate::accounting::accountant::Accountant;
+use crate::accounting::calibrate as rust;
+use crate::accounting::event::{Adjacency, Event};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};

@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use super::accounting::event_to_python;
+use crate::accounting::event::Event;
+use crate::certificate::Certificate;
 use crate::privacy::Bounds;
-use crate::privacy::event::Event;
-use crate::release::Certificate;
 
 pub(super) fn events_to_python(
     py: Python<'_>,

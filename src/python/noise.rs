@@ -7,11 +7,11 @@ use numpy::{IntoPyArray, PyArray1};
 use super::selection::source;
 use super::threads;
 use crate::error::{Error, Result};
-use crate::privacy::noise::bernoulli_exp::BernoulliExp;
-use crate::privacy::noise::discrete_gaussian::DiscreteGaussian;
-use crate::privacy::noise::discrete_laplace::DiscreteLaplace;
-use crate::privacy::noise::integer_law::{IntegerLaw, fill};
-use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
+use crate::exact::noise::bernoulli_exp::BernoulliExp;
+use crate::exact::noise::discrete_gaussian::DiscreteGaussian;
+use crate::exact::noise::discrete_laplace::DiscreteLaplace;
+use crate::exact::noise::integer_law::{IntegerLaw, fill};
+use crate::exact::noise::rounded_gaussian::RoundedGaussian;
 
 /// Entries between two looks for Ctrl-C: a fixed number, so that it changes no seeded value.
 const BATCH: usize = 1 << 22;

@@ -7,7 +7,6 @@ use pyo3::types::PyType;
 use super::certificate::PyCertificate;
 use super::records::to_vec;
 use crate::mechanism::{OnlineFtrl, OnlineSimplex};
-use crate::release::Certificate;
 
 /// A stream of private vertices of the simplex.
 #[pyclass(name = "OnlineSimplex", module = "dpsparse._core")]
@@ -75,7 +74,7 @@ impl PyOnlineSimplex {
     /// Certificate of the rounds so far.
     #[getter]
     fn certificate(&self) -> PyCertificate {
-        PyCertificate(Certificate::of_stream(&self.0))
+        PyCertificate(crate::release::certificate_of_stream(&self.0))
     }
 
     /// Bound on the expected regret over the horizon.

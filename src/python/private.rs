@@ -13,8 +13,9 @@ use super::selection::source;
 use super::statement::Statement;
 use super::threads;
 
+use crate::auto::Choice;
 use crate::error::Error;
-use crate::mechanism::{Choice, Plan, SimplexSampling};
+use crate::mechanism::{Plan, SimplexSampling};
 use crate::privacy::{non_private_integer_gradient, non_private_softmax_scores};
 use crate::release::run;
 

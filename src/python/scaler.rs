@@ -8,7 +8,8 @@ use super::certificate::{PyCertificate, events_to_python};
 use super::records::Records;
 use super::selection::source;
 use super::threads;
-use crate::mechanism::{FeatureScaler, FeatureScalerPlan, PrivacyClaim};
+use crate::mechanism::{FeatureScaler, FeatureScalerPlan};
+use crate::plan::PrivacyClaim;
 use crate::privacy::Bounds;
 use crate::release::release_ranges;
 

@@ -9,10 +9,10 @@ use super::private::PyPlan;
 use super::records::{Records, to_vec};
 use super::selection::source;
 use super::threads;
+use crate::certificate::Certificate;
 use crate::error::{Error, Result};
 use crate::privacy::answer::{HeldOutPlan, LinearModel, non_private_scores};
 use crate::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
-use crate::release::Certificate;
 
 /// Coefficients, intercept and the ranges of the features where they are clipped, as `fit_private` returns them.
 type Model<'py> = (Vec<f64>, f64, Option<PyReadonlyArray2<'py, f64>>);

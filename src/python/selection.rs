@@ -6,8 +6,8 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 
 use super::records::plain;
 use crate::error::Error;
-use crate::privacy::noise::source::Source;
-use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
+use crate::exact::noise::source::Source;
+use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 
 pub(super) fn source(seed: Option<u64>) -> crate::error::Result<Source> {
     seed.map_or_else(Source::secure, |seed| Ok(Source::seeded(seed)))

@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 
 use super::error::UserLossError;
 use super::set_function::CoreSetFunction;
+use crate::auto::{Choice, Facts, PrivateScale, auto};
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
-use crate::mechanism::{
-    self, Choice, Domain, Facts, Mechanism, PrivacyClaim, PrivateScale, Problem, auto,
-};
+use crate::mechanism::{self, Mechanism};
+use crate::plan::{Domain, PrivacyClaim, Problem};
 use crate::privacy::{Bounds, Schema, Target};
 
 /// The loss as Python names it.

@@ -1,18 +1,18 @@
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::exact::noise::discrete_laplace::DiscreteLaplace;
+use crate::exact::noise::integer_law::IntegerLaw;
+use crate::exact::noise::source::Source;
+use crate::exact::selection::cosh_groups::draw_group;
+use crate::exact::selection::sign::draw_sign;
+use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::loss::Loss;
 use crate::polytope::{Polytope, Structure};
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::derivative_lattice::DerivativeLattice;
-use crate::privacy::event::Event;
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::discrete_laplace::DiscreteLaplace;
-use crate::privacy::noise::integer_law::IntegerLaw;
-use crate::privacy::noise::source::Source;
-use crate::privacy::schema::Schema;
-use crate::privacy::selection::cosh_groups::draw_group;
-use crate::privacy::selection::sign::draw_sign;
-use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
 use crate::privacy::sensitivity::Contribution;
+use crate::schema::Schema;
 
 /// Randomisation of one selection.
 #[derive(Debug, Clone, Copy, PartialEq)]

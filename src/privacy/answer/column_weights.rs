@@ -1,14 +1,14 @@
 use rayon::prelude::*;
 
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
+use crate::exact::noise::integer_law;
+use crate::exact::noise::rounded_gaussian::RoundedGaussian;
+use crate::exact::noise::source::Source;
 use crate::numeric::directed::{mul_up, sqrt_up};
 use crate::privacy::bounded_data::{BoundedData, Features};
-use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::integer_law;
-use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
-use crate::privacy::noise::source::Source;
-use crate::privacy::schema::Schema;
+use crate::schema::Schema;
 
 /// How the weights of columns are released: the noisy sums of |x_ij|, and from them less weight for features that are
 /// large in many records, as inverse document frequencies have it (Sparck Jones 1972).
@@ -111,7 +111,7 @@ fn absolute_sums(data: &BoundedData) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::schema::{Bounds, Geometry, Target};
+    use crate::schema::{Bounds, Geometry, Target};
     use proptest::prelude::*;
 
     fn schema(p: usize) -> Schema {

@@ -1,17 +1,17 @@
 use super::lattice::{LatticeNoise, power_of_two_below};
 use super::noisy_minimiser::MinimiserFacts;
+use crate::accounting::calibrate::{calibrate, calibrate_events};
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
+use crate::exact::selection::{LARGEST_SCORE, MinkowskiSelection, Summand};
 use crate::loss::Loss;
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
 use crate::numeric::linear::norm2;
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::calibrate::{calibrate, calibrate_events};
-use crate::privacy::event::Event;
 use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::ledger::Budget;
 use crate::privacy::minimiser::{Objective, Start, minimise};
-use crate::privacy::noise::source::Source;
-use crate::privacy::selection::{LARGEST_SCORE, MinkowskiSelection, Summand};
 
 /// How the minimisers theta(s) = argmin mean loss + (ridge/2)|theta|^2 + <s, theta> leave at public s, |s|_2 <= a
 /// public bound (MECHANISMS M6): sensitivity, noise and events, all before any data.

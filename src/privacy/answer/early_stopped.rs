@@ -1,12 +1,12 @@
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
 use crate::loss::Loss;
 use crate::norm::Norm;
 use crate::numeric::directed::{add_up, div_up, mul_up};
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::source::Source;
 use crate::prox::Scratch;
 
 use super::lattice::{LatticeNoise, OutputNoise};

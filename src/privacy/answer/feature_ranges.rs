@@ -1,13 +1,13 @@
 use rayon::prelude::*;
 
 use super::quantile::{accumulate, quantile_scores};
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
+use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::{BoundedData, Features};
-use crate::privacy::event::Event;
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::source::Source;
-use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
 
 /// Candidates of all features together: beyond, the grid of thresholds gets coarser.
 const MOST_CANDIDATES: usize = 1 << 26;

@@ -1,11 +1,11 @@
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
+use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::source::Source;
-use crate::privacy::schema::{Bounds, Target};
-use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
+use crate::schema::{Bounds, Target};
 
 /// Most that one record adds to a score; even, so that half of it is an integer.
 const LEVELS: i64 = 1 << 16;
@@ -148,7 +148,7 @@ fn loss(data: &BoundedData, model: &LinearModel) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::schema::{Bounds, Geometry, Schema};
+    use crate::schema::{Bounds, Geometry, Schema};
     use ndarray::Array2;
     use proptest::prelude::*;
 

@@ -2,15 +2,15 @@
 
 use serde::Deserialize;
 
+use crate::accounting::calibrate::calibrate;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::exact::noise::discrete_laplace::DiscreteLaplace;
+use crate::exact::noise::integer_law;
+use crate::exact::noise::rounded_gaussian::RoundedGaussian;
+use crate::exact::noise::source::Source;
+use crate::exact::noise::spherical_gamma::SphericalGamma;
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
-use crate::privacy::calibrate::calibrate;
-use crate::privacy::event::Event;
-use crate::privacy::noise::discrete_laplace::DiscreteLaplace;
-use crate::privacy::noise::integer_law;
-use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
-use crate::privacy::noise::source::Source;
-use crate::privacy::noise::spherical_gamma::SphericalGamma;
 
 /// The law of the noise on an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]

@@ -1,19 +1,19 @@
 use rayon::prelude::*;
 
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::exact::noise::integer_law;
+use crate::exact::noise::rounded_gaussian::RoundedGaussian;
+use crate::exact::noise::source::Source;
 use crate::loss::Loss;
 use crate::numeric::directed::{add_up, mul_up, sqrt_up};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::derivative_lattice::DerivativeLattice;
-use crate::privacy::event::Event;
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::integer_law;
-use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
-use crate::privacy::noise::source::Source;
 use crate::privacy::row_norm::RowNorm;
-use crate::privacy::schema::Schema;
 use crate::privacy::sensitivity::Contribution;
+use crate::schema::Schema;
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;
@@ -216,8 +216,8 @@ impl<'a> NoisyGradient<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::event::Adjacency;
-    use crate::privacy::schema::{Bounds, Geometry, Target};
+    use crate::accounting::event::Adjacency;
+    use crate::schema::{Bounds, Geometry, Target};
 
     /// Where the noise is so large that entries are floored to a coarser lattice, the sensitivity pays sqrt(p) units
     /// for it.

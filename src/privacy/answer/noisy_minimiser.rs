@@ -1,19 +1,19 @@
 use super::lattice::{LatticeNoise, OutputNoise, power_of_two_below};
+use crate::accounting::accountant::Accountant;
+use crate::accounting::calibrate::{calibrate_events, rho_from_epsilon};
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
+use crate::exact::noise::integer_law::IntegerLaw;
+use crate::exact::noise::rounded_gaussian::RoundedGaussian;
+use crate::exact::noise::source::Source;
+use crate::exact::noise::spherical_gamma::SphericalGamma;
 use crate::loss::Loss;
 use crate::norm::Norm;
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
-use crate::privacy::accountant::Accountant;
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::calibrate::{calibrate_events, rho_from_epsilon};
-use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::ledger::Budget;
 use crate::privacy::minimiser::{MOST_LOAD, Objective, Start, Watch, minimise};
-use crate::privacy::noise::integer_law::IntegerLaw;
-use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
-use crate::privacy::noise::source::Source;
-use crate::privacy::noise::spherical_gamma::SphericalGamma;
 use serde::Deserialize;
 
 /// Where the randomness of a released minimiser stands.

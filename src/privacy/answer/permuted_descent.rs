@@ -1,12 +1,12 @@
 use super::lattice::{LatticeNoise, OutputNoise};
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
 use crate::loss::Loss;
 use crate::numeric::directed::{add_up, div_up, mul_up};
 use crate::numeric::linear::dot;
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::source::Source;
 
 /// The public constants of stochastic gradient descent over permutations, in scaled units.
 #[derive(Debug, Clone, Copy)]

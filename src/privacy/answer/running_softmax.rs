@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
-use crate::privacy::event::{Adjacency, Event};
+use crate::exact::noise::source::Source;
+use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::source::Source;
-use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
 
 /// A cost of the size of the bound, as an integer: 2^30. Sums over fewer than 2^31 rounds stay below 2^61.
 const UNIT: i64 = 1 << 30;

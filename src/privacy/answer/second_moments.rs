@@ -1,14 +1,14 @@
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
+use crate::exact::noise::integer_law;
+use crate::exact::noise::rounded_gaussian::RoundedGaussian;
+use crate::exact::noise::source::Source;
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
 use crate::numeric::kernel::{MAX_FEATURE, gradient_pass};
 use crate::privacy::bounded_data::{BoundedData, Features};
-use crate::privacy::event::{Adjacency, Event};
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::integer_law;
-use crate::privacy::noise::rounded_gaussian::RoundedGaussian;
-use crate::privacy::noise::source::Source;
 use crate::privacy::row_norm::RowNorm;
-use crate::privacy::schema::Schema;
+use crate::schema::Schema;
 
 /// How the second moments sum_i x_i x_i' of the records are released, the intercept's column included: an integer
 /// matrix plus the exactly rounded Gaussian (Dwork, Talwar, Thakurta & Zhang 2014; MECHANISMS M0, M10).
@@ -175,7 +175,7 @@ fn bounded_columns(data: &BoundedData) -> Vec<i16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::schema::{Bounds, Geometry, Target};
+    use crate::schema::{Bounds, Geometry, Target};
     use proptest::prelude::*;
 
     fn schema(norm: Option<f64>, gradient_norm: Option<f64>) -> Schema {

@@ -1,17 +1,17 @@
 //! Draws from the entropic minimiser over the simplex (Jain & Thakurta 2014, section 5.1, Theorem 3; MECHANISMS M9).
 
 use super::entropic_minimum::{Objective, Watch};
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
+use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::loss::{Logistic, Loss, Squared};
 use crate::numeric::directed::{mul_up, up};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::event::Event;
 use crate::privacy::float_products::{additions_over_columns, additions_over_records};
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::source::Source;
-use crate::privacy::schema::{Geometry, Schema, Target};
-use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
+use crate::schema::{Geometry, Schema, Target};
 
 /// Losses that the proof takes: reviewed here as convex, smooth, and evaluated within 2^-45 L.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

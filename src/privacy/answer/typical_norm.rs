@@ -1,11 +1,11 @@
 use super::quantile::{accumulate, quantile_scores};
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
+use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::event::Event;
 use crate::privacy::feature_map::FeatureMap;
 use crate::privacy::ledger::Budget;
-use crate::privacy::noise::source::Source;
-use crate::privacy::selection::{ExponentialMechanism, InverseTemperature};
 
 /// Candidates are the largest norm times 2^(-k/PER_OCTAVE) for k from 0 to PER_OCTAVE * OCTAVES.
 const PER_OCTAVE: usize = 4;
@@ -95,7 +95,7 @@ impl NormPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::schema::{Bounds, Geometry, Schema, Target};
+    use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
     fn release(rows: &Array2<f64>, epsilon0: f64, level: f64) -> f64 {

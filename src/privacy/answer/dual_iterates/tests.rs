@@ -3,9 +3,9 @@
 use ndarray::Array2;
 
 use super::*;
+use crate::accounting::event::Adjacency;
+use crate::exact::selection::Shape;
 use crate::loss::Logistic;
-use crate::privacy::event::Adjacency;
-use crate::privacy::selection::Shape;
 use crate::privacy::{Bounds, Geometry, Schema, Target};
 
 fn facts(n: usize, p: usize, ridge: f64, adjacency: Adjacency) -> MinimiserFacts {

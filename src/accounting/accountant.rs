@@ -1,0 +1,407 @@
+//! Composition of events, and the (epsilon, delta) that it buys (MECHANISMS M12).
+
+mod renyi;
+mod split;
+
+use super::event::{Adjacency, Event, gaussian, randomised_response};
+use crate::error::{Error, Result};
+use crate::numeric::directed::{add_up, count_up, div_up, mul_up, sqrt_up, sub_down};
+use split::Split;
+
+/// Adds events up. All answers are upper bounds, rounded up, and hold for adaptively chosen queries as long as the
+/// *parameters* of the events were fixed beforehand (choosing those adaptively needs a privacy filter, M12).
+///
+/// Of the bounds that apply it gives the least:
+/// - Gaussian events alone: the exact curve at ratio sqrt(sum of (sensitivity/sigma)^2) (Dong, Roth & Su 2022,
+///   corollary 2), which nothing beats;
+/// - events of pure epsilon, alone or with Gaussian ones: basic composition of the summed epsilon, by the curve of
+///   randomised response or added to the exact Gaussian curve;
+/// - anything: the summed Renyi curves, converted at the best order;
+/// - objective perturbations: their own curve if there is one alone, else the better of the Renyi bound and a split of
+///   delta.
+///
+/// ```
+/// use dpsparse::accounting::accountant::Accountant;
+/// use dpsparse::accounting::event::Event;
+/// let mut accountant = Accountant::new();
+/// accountant.add(Event::exponential(0.1)?, 100)?;
+/// let epsilon = accountant.epsilon(1e-6)?;
+/// assert!(epsilon > 2.245 && epsilon <= 2.419);
+/// assert!(accountant.delta(epsilon)? <= 1.000001e-6);
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Accountant {
+    events: Vec<(Event, u64)>,
+}
+
+impl Accountant {
+    /// No events: epsilon 0, delta 0.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds `count` runs of an event; equal events are kept together.
+    ///
+    /// # Errors
+    /// A parameter out of its domain, `count` 0, or an adjacency other than that of an earlier event.
+    pub fn add(&mut self, event: Event, count: u64) -> Result<&mut Self> {
+        let event = event.checked()?;
+        if count == 0 {
+            return Err(Error::invalid("count", "must be at least 1"));
+        }
+        if let (Some(ours), Some(theirs)) =
+            (self.adjacency(), event.objective().map(|o| o.adjacency()))
+            && ours != theirs
+        {
+            return Err(Error::invalid(
+                "event",
+                "has another adjacency than an earlier event; one budget holds one adjacency",
+            ));
+        }
+        match self.events.iter_mut().find(|(known, _)| *known == event) {
+            Some((_, total)) => {
+                *total = total
+                    .checked_add(count)
+                    .ok_or_else(|| Error::invalid("count", "adds up to more than 2^64 - 1"))?;
+            }
+            None => self.events.push((event, count)),
+        }
+        Ok(self)
+    }
+
+    /// The events in the order of their first addition, with their counts.
+    pub fn events(&self) -> &[(Event, u64)] {
+        &self.events
+    }
+
+    /// The summed zCDP parameter, rounded up; None where an event has none. 0 for no events.
+    ///
+    /// ```
+    /// use dpsparse::privacy::{accountant::Accountant, event::Event};
+    /// let mut accountant = Accountant::new();
+    /// accountant.add(Event::gaussian(1.0, 2.0)?, 4)?;
+    /// assert_eq!(accountant.rho(), Some(0.5));
+    /// # Ok::<(), dpsparse::Error>(())
+    /// ```
+    pub fn rho(&self) -> Option<f64> {
+        self.events.iter().try_fold(0.0, |sum, (event, count)| {
+            Some(add_up(sum, mul_up(count_up(*count), event.rho()?)))
+        })
+    }
+
+    /// The least delta for which the composition is proved (epsilon, delta)-DP, rounded up.
+    ///
+    /// # Errors
+    /// `epsilon` negative or not finite.
+    pub fn delta(&self, epsilon: f64) -> Result<f64> {
+        check_epsilon(epsilon)?;
+        let (plain, split) = self.parts();
+        if split.is_empty() {
+            return Ok(plain.delta(epsilon));
+        }
+        if plain.is_empty() && split.is_single() {
+            return Ok(split.delta(epsilon));
+        }
+        let composed = renyi::delta(|a| add_up(plain.renyi(a), split.renyi(a)), epsilon);
+        let least = if plain.is_empty() {
+            composed.min(split.delta(epsilon))
+        } else {
+            split.delta_with(epsilon, composed, |left| plain.delta(left))
+        };
+        Ok(least)
+    }
+
+    /// The least epsilon for which the composition is proved (epsilon, delta)-DP, rounded up; infinite where nothing is
+    /// proved.
+    ///
+    /// # Errors
+    /// `delta` not strictly between 0 and 1.
+    pub fn epsilon(&self, delta: f64) -> Result<f64> {
+        check_delta(delta)?;
+        let (plain, split) = self.parts();
+        if split.is_empty() {
+            return Ok(plain.epsilon(delta));
+        }
+        if plain.is_empty() && split.is_single() {
+            return Ok(split.epsilon(delta));
+        }
+        let composed = renyi::epsilon(|a| add_up(plain.renyi(a), split.renyi(a)), delta);
+        let least = if plain.is_empty() {
+            composed.min(split.epsilon(delta))
+        } else {
+            split.epsilon_with(delta, composed, |left| plain.epsilon(left))
+        };
+        Ok(least)
+    }
+
+    fn adjacency(&self) -> Option<Adjacency> {
+        self.events
+            .iter()
+            .find_map(|(event, _)| event.objective().map(|o| o.adjacency()))
+    }
+
+    fn parts(&self) -> (Plain, Split) {
+        let mut plain = Plain {
+            gaussian: 0.0,
+            pure: Some(0.0),
+            rho: 0.0,
+            curved: Vec::new(),
+        };
+        let mut objectives = Vec::new();
+        let mut squares = 0.0;
+        for (event, count) in &self.events {
+            let count = count_up(*count);
+            if let Some(objective) = event.objective() {
+                objectives.push((objective, count));
+                continue;
+            }
+            match (*event, event.pure_epsilon()) {
+                (Event::Gaussian { sensitivity, sigma }, _) => {
+                    let ratio = div_up(sensitivity, sigma);
+                    squares = add_up(squares, mul_up(count, mul_up(ratio, ratio)));
+                }
+                (_, Some(epsilon)) => {
+                    plain.pure = plain.pure.map(|sum| add_up(sum, mul_up(count, epsilon)));
+                    plain.curved.push((*event, count));
+                }
+                (_, None) => {
+                    plain.pure = None;
+                    let rho = event.rho().unwrap_or(f64::INFINITY);
+                    plain.rho = add_up(plain.rho, mul_up(count, rho));
+                }
+            }
+        }
+        plain.gaussian = sqrt_up(squares);
+        plain.rho = add_up(plain.rho, mul_up(squares, 0.5));
+        (plain, Split::new(objectives))
+    }
+}
+
+/// Everything but objective perturbations, added up as far as the order allows.
+struct Plain {
+    /// sqrt(sum of (sensitivity/sigma)^2) over the Gaussian events, 0 for none.
+    gaussian: f64,
+    /// Summed pure epsilon of the other events; None if one of them has none.
+    pure: Option<f64>,
+    /// Summed rho of the events whose Renyi curve is a straight line, the Gaussian ones included.
+    rho: f64,
+    /// The events whose Renyi curve is not a straight line, with their counts.
+    curved: Vec<(Event, f64)>,
+}
+
+impl Plain {
+    fn is_empty(&self) -> bool {
+        self.rho == 0.0 && self.curved.is_empty()
+    }
+
+    fn renyi(&self, order: f64) -> f64 {
+        self.curved
+            .iter()
+            .fold(mul_up(self.rho, order), |sum, (event, count)| {
+                add_up(sum, mul_up(*count, event.renyi(order)))
+            })
+    }
+
+    fn delta(&self, epsilon: f64) -> f64 {
+        let basic = match self.pure {
+            _ if self.is_empty() => return 0.0,
+            Some(0.0) => return gaussian::delta(epsilon, self.gaussian),
+            Some(pure) if self.gaussian == 0.0 => randomised_response::delta(epsilon, pure),
+            Some(pure) if pure <= epsilon => {
+                gaussian::delta(sub_down(epsilon, pure), self.gaussian)
+            }
+            _ => 1.0,
+        };
+        if basic == 0.0 {
+            return 0.0;
+        }
+        basic.min(renyi::delta(|a| self.renyi(a), epsilon))
+    }
+
+    fn epsilon(&self, delta: f64) -> f64 {
+        let basic = match self.pure {
+            _ if self.is_empty() => return 0.0,
+            Some(0.0) => return gaussian::epsilon(delta, self.gaussian),
+            Some(pure) if self.gaussian == 0.0 => randomised_response::epsilon(delta, pure),
+            Some(pure) => add_up(pure, gaussian::epsilon(delta, self.gaussian)),
+            None => f64::INFINITY,
+        };
+        basic.min(renyi::epsilon(|a| self.renyi(a), delta))
+    }
+}
+
+/// The tight epsilon of rho-zCDP at `delta`, for calibration.
+pub(super) fn epsilon_of_zcdp(rho: f64, delta: f64) -> f64 {
+    renyi::epsilon(|a| mul_up(rho, a), delta)
+}
+
+pub(super) fn check_epsilon(epsilon: f64) -> Result<()> {
+    if epsilon >= 0.0 && epsilon.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::invalid("epsilon", "must be finite and not negative"))
+    }
+}
+
+pub(super) fn check_delta(delta: f64) -> Result<()> {
+    if delta > 0.0 && delta < 1.0 {
+        Ok(())
+    } else {
+        Err(Error::invalid("delta", "must lie strictly between 0 and 1"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(events: &[(Event, u64)]) -> Accountant {
+        let mut accountant = Accountant::new();
+        for (event, count) in events {
+            accountant.add(*event, *count).unwrap();
+        }
+        accountant
+    }
+
+    fn objective(sigma: f64, adjacency: Adjacency) -> Event {
+        Event::objective_perturbation(1.0, sigma, 0.1, adjacency).unwrap()
+    }
+
+    #[test]
+    fn nothing_costs_nothing() {
+        let empty = Accountant::new();
+        assert_eq!(empty.epsilon(0.5).unwrap(), 0.0);
+        assert_eq!(empty.delta(0.0).unwrap(), 0.0);
+        assert_eq!(empty.rho(), Some(0.0));
+    }
+
+    #[test]
+    fn pure_events_stay_pure() {
+        let accountant = of(&[
+            (Event::pure(0.5).unwrap(), 1),
+            (Event::laplace(1.0, 4.0).unwrap(), 2),
+        ]);
+        assert_eq!(accountant.delta(1.0).unwrap(), 0.0);
+        assert!(accountant.epsilon(1e-9).unwrap() <= 1.0);
+        assert!(accountant.delta(0.0).unwrap() <= 0.5f64.tanh() * (1.0 + 1e-12));
+    }
+
+    #[test]
+    fn gaussians_compose_exactly() {
+        let many = of(&[(Event::gaussian(1.0, 10.0).unwrap(), 100)]);
+        let one = of(&[(Event::gaussian(1.0, 1.0).unwrap(), 1)]);
+        let (e1, e2) = (many.epsilon(1e-6).unwrap(), one.epsilon(1e-6).unwrap());
+        assert!((e1 / e2 - 1.0).abs() < 1e-12);
+        assert!((e1 - 4.89).abs() < 0.005, "{e1}");
+        let discrete = of(&[(Event::discrete_gaussian(1.0, 10.0).unwrap(), 100)]);
+        assert!(discrete.epsilon(1e-6).unwrap() > e1);
+    }
+
+    #[test]
+    fn merged_and_mixed() {
+        let mut accountant = Accountant::new();
+        accountant
+            .add(Event::exponential(0.1).unwrap(), 2)
+            .unwrap()
+            .add(Event::exponential(0.1).unwrap(), 3)
+            .unwrap();
+        assert_eq!(
+            accountant.events(),
+            &[(Event::exponential(0.1).unwrap(), 5)]
+        );
+        assert!(accountant.add(Event::exponential(0.1).unwrap(), 0).is_err());
+        assert!(
+            accountant
+                .add(Event::exponential(0.1).unwrap(), u64::MAX)
+                .is_err()
+        );
+        assert!(
+            accountant
+                .add(Event::Pure { epsilon: f64::NAN }, 1)
+                .is_err()
+        );
+        accountant
+            .add(objective(5.0, Adjacency::AddRemove), 1)
+            .unwrap();
+        assert!(
+            accountant
+                .add(objective(5.0, Adjacency::ReplaceOne), 1)
+                .is_err()
+        );
+        assert_eq!(accountant.rho(), None);
+    }
+
+    #[test]
+    fn objective_perturbation_alone_is_its_curve() {
+        for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {
+            let event = objective(5.0, adjacency);
+            let alone = of(&[(event, 1)]);
+            assert_eq!(
+                alone.delta(1.5).unwrap(),
+                event.objective().unwrap().delta(1.5)
+            );
+            let epsilon = alone.epsilon(1e-6).unwrap();
+            assert!(alone.delta(epsilon).unwrap() <= 1e-6);
+            assert!(alone.delta(epsilon * (1.0 - 1e-8)).unwrap() > 1e-6);
+            let two = of(&[(event, 2)]).epsilon(1e-6).unwrap();
+            assert!(two > epsilon && two < 2.2 * epsilon);
+            let distinct = of(&[(event, 1), (objective(5.000001, adjacency), 1)]);
+            assert!((distinct.epsilon(1e-6).unwrap() / two - 1.0).abs() < 1e-3);
+            let company = of(&[(event, 1), (Event::exponential(0.01).unwrap(), 10)]);
+            let together = company.epsilon(1e-6).unwrap();
+            assert!(
+                together > epsilon && together < epsilon + 0.1 + 1e-9,
+                "{together} {epsilon}"
+            );
+            assert!(company.delta(together * (1.0 + 1e-6)).unwrap() <= 1e-6 * 1.01);
+        }
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        let accountant = of(&[(Event::gaussian(1.0, 1.0).unwrap(), 1)]);
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(accountant.delta(bad).is_err());
+        }
+        for bad in [0.0, 1.0, -0.1, 2.0, f64::NAN] {
+            assert!(accountant.epsilon(bad).is_err());
+        }
+    }
+
+    fn any_event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            (0.1f64..10.0).prop_map(|s| Event::gaussian(1.0, s).unwrap()),
+            (0.1f64..10.0).prop_map(|s| Event::discrete_gaussian(1.0, s).unwrap()),
+            (0.01f64..3.0).prop_map(|e| Event::exponential(e).unwrap()),
+            (0.01f64..3.0).prop_map(|e| Event::pure(e).unwrap()),
+            (0.3f64..30.0).prop_map(|s| Event::laplace(1.0, s).unwrap()),
+            (1e-4f64..1.0).prop_map(|r| Event::zero_concentrated(r).unwrap()),
+            (0.5f64..20.0).prop_map(|s| objective(s, Adjacency::ReplaceOne)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn more_events_cost_more_and_the_two_curves_agree(
+            events in proptest::collection::vec((any_event(), 1u64..5), 1..5),
+            extra in any_event(),
+            log_delta in -25.0f64..-2.0,
+        ) {
+            let delta = log_delta.exp();
+            let mut accountant = of(&events);
+            let epsilon = accountant.epsilon(delta).unwrap();
+            prop_assert!(epsilon.is_finite());
+            let single = events.len() == 1 && events[0].1 == 1;
+            let back = accountant.delta(epsilon * (1.0 + 1e-9) + 1e-12).unwrap();
+            prop_assert!(back <= delta * 1.01, "{} {}", back, delta);
+            accountant.add(extra, 1).unwrap();
+            // A lone objective perturbation has a curve that its compositions do not use at small epsilon.
+            if !single {
+                prop_assert!(accountant.epsilon(delta).unwrap() >= epsilon * (1.0 - 1e-6));
+            }
+            prop_assert!(accountant.delta(epsilon).unwrap() >= 0.0);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Basic composition of objective perturbations: epsilons add and deltas add (Dwork & Roth 2014, theorem B.1,
+//! valid adaptively).
+//!
+//! How the budget is split is free, so only tightness depends on it. The perturbations share a common number
+//! tau of standard deviations: epsilon_i(tau) = constant part + M_i tau, whose sum is known without any
+//! inversion.
+
+use crate::accounting::event::gaussian::log_excess;
+use crate::accounting::event::objective::Objective;
+use crate::numeric::directed::{add_up, mul_up, up};
+use crate::numeric::search::{bisect, boundary, minimum};
+
+/// Objective perturbations with their counts.
+pub(super) struct Split(Vec<(Objective, f64)>);
+
+/// Most standard deviations considered: P(2 |g| > 80) underflows.
+const MOST: f64 = 80.0;
+/// Grid points and golden steps of the split in company; each costs one conversion of the rest.
+const SEARCH: (u32, u32) = (17, 20);
+
+impl Split {
+    pub(super) fn new(parts: Vec<(Objective, f64)>) -> Self {
+        Self(parts)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one perturbation stands for itself, so that its own curve is the answer.
+    pub(super) fn is_single(&self) -> bool {
+        matches!(self.0.as_slice(), [(_, count)] if *count == 1.0)
+    }
+
+    pub(super) fn renyi(&self, order: f64) -> f64 {
+        self.0.iter().fold(0.0, |sum, (part, count)| {
+            add_up(sum, mul_up(*count, part.renyi(order)))
+        })
+    }
+
+    fn epsilon_at(&self, tau: f64) -> f64 {
+        self.0.iter().fold(0.0, |sum, (part, count)| {
+            add_up(sum, mul_up(*count, part.epsilon_at(tau)))
+        })
+    }
+
+    fn delta_at(&self, tau: f64) -> f64 {
+        let sum = self.0.iter().fold(0.0, |sum, (part, count)| {
+            add_up(sum, mul_up(*count, part.delta(part.epsilon_at(tau))))
+        });
+        sum.min(1.0)
+    }
+
+    /// delta of the perturbations alone.
+    pub(super) fn delta(&self, epsilon: f64) -> f64 {
+        if let [(part, count)] = self.0.as_slice() {
+            // Equal shares; the share is rounded down by taking the float below unless the division is by
+            // one.
+            let share = if *count == 1.0 {
+                epsilon
+            } else {
+                (epsilon / count).next_down().max(0.0)
+            };
+            return mul_up(*count, part.delta(share)).min(1.0);
+        }
+        match self.deviations(epsilon) {
+            Some(tau) => self.delta_at(tau),
+            None => 1.0,
+        }
+    }
+
+    /// The most standard deviations tau in [-80, 80] with epsilon_split(tau) <= epsilon.
+    fn deviations(&self, epsilon: f64) -> Option<f64> {
+        let fits = |tau: f64| Ok::<_, std::convert::Infallible>(self.epsilon_at(tau) <= epsilon);
+        let Ok(lowest) = fits(-MOST);
+        let Ok(highest) = fits(MOST);
+        match (lowest, highest) {
+            (false, _) => None,
+            (true, true) => Some(MOST),
+            (true, false) => {
+                let Ok(tau) = bisect(fits, MOST, -MOST, 1e-14);
+                Some(tau)
+            }
+        }
+    }
+
+    /// The least epsilon of the perturbations alone, from the private side.
+    pub(super) fn epsilon(&self, target: f64) -> f64 {
+        if self.delta(0.0) <= target {
+            return 0.0;
+        }
+        let mut high = self.epsilon_at(MOST.min(4.0 + 2.0 * (-2.0 * target.ln()).sqrt()));
+        while high.is_finite() && self.delta(high) > target {
+            high *= 2.0;
+        }
+        if !high.is_finite() {
+            return f64::INFINITY;
+        }
+        boundary(|x| log_excess(self.delta(x), target), 0.0, high, 1e-15)
+    }
+
+    /// delta in company: the least delta_split(tau) + rest(epsilon - epsilon_split(tau)), or `known` if that
+    /// is less.
+    ///
+    /// The search is left out where `known` is below what any tau >= 0 leaves to the rest.
+    pub(super) fn delta_with(&self, epsilon: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {
+        let Some(highest) = self.deviations(epsilon) else {
+            return known;
+        };
+        let most_left = epsilon - self.epsilon_at(highest.min(0.0));
+        if most_left < 0.0 || known <= rest(most_left) {
+            return known;
+        }
+        let at = |tau: f64| {
+            let left = epsilon - self.epsilon_at(tau) - f64::EPSILON * epsilon;
+            if left < 0.0 {
+                return f64::INFINITY;
+            }
+            add_up(self.delta_at(tau), rest(left)).ln()
+        };
+        let log = minimum(at, highest.min(0.0), highest, SEARCH.0, SEARCH.1);
+        if log >= 0.0 {
+            known
+        } else {
+            known.min(up(log.exp(), 1e-12))
+        }
+    }
+
+    /// epsilon in company: the least epsilon_split(tau) + rest(target - delta_split(tau)), or `known` if that
+    /// is less.
+    ///
+    /// The search is left out where `known` is below the sum of both parts with the whole delta each.
+    pub(super) fn epsilon_with(&self, target: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {
+        let single = self.epsilon(target);
+        if known <= single || known <= single + rest(target) {
+            return known;
+        }
+        let at = |tau: f64| {
+            let left = target - self.delta_at(tau) - f64::EPSILON * target;
+            if left <= 0.0 {
+                return f64::INFINITY;
+            }
+            add_up(self.epsilon_at(tau), rest(left))
+        };
+        let highest = MOST.min(1.0 + 2.0 * (-2.0 * target.ln()).sqrt());
+        known.min(minimum(at, 0.0, highest, SEARCH.0, SEARCH.1))
+    }
+}

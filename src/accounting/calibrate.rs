@@ -1,0 +1,290 @@
+//! From a budget to a noise parameter: bisection on the accountant, always answered from the private side
+//! (MECHANISMS M12).
+
+use super::accountant::{Accountant, check_delta, check_epsilon, epsilon_of_zcdp};
+use super::event::Event;
+use crate::error::{Error, Result};
+use crate::numeric::directed::down;
+use crate::numeric::search::bisect;
+
+/// Relative width at which bisection stops.
+const WIDTH: f64 = 1e-13;
+
+/// Whether both answers of the accountant meet the budget; they agree up to rounding, and a budget that was
+/// calibrated must not be reported as exceeded by either.
+fn meets(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<bool> {
+    Ok(accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon)
+}
+
+/// The least noisy parameter in `bracket` for which `count` events `make_event(parameter)` are (epsilon,
+/// delta)-DP.
+///
+/// Noise must be monotone in the parameter; its direction is found from the ends of the bracket. If the whole
+/// bracket is private the answer is its less noisy end, told by the Renyi divergence of order 2. The error
+/// type is that of `make_event`, for callers with their own.
+///
+/// # Errors
+/// `epsilon`, `delta`, `count` or `bracket` out of their domain, no end of the bracket private, or an error
+/// of `make_event`.
+///
+/// ```
+/// use dpsparse::privacy::{calibrate::calibrate, event::Event};
+/// let sigma = calibrate(|sigma| Event::gaussian(1.0, sigma), 1, 1.0, 1e-6, (0.1, 100.0))?;
+/// assert!((sigma - 4.2247).abs() < 1e-3);
+/// let epsilon0 = calibrate(Event::exponential, 100, 1.0, 1e-6, (1e-6, 10.0))?;
+/// assert!(epsilon0 > 0.044 && epsilon0 < 0.046);
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+pub fn calibrate<E: From<Error>>(
+    make_event: impl Fn(f64) -> std::result::Result<Event, E>,
+    count: u64,
+    epsilon: f64,
+    delta: f64,
+    bracket: (f64, f64),
+) -> std::result::Result<f64, E> {
+    if count == 0 {
+        check_epsilon(epsilon)?;
+        check_delta(delta)?;
+        return Err(Error::invalid("count", "must be at least 1").into());
+    }
+    let make_events = |parameter| Ok(vec![(make_event(parameter)?, count)]);
+    calibrate_events(make_events, epsilon, delta, bracket)
+}
+
+/// As [`calibrate`], for a release of several kinds of events, all made from the one parameter.
+///
+/// # Errors
+/// As [`calibrate`].
+pub fn calibrate_events<E: From<Error>>(
+    make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
+    epsilon: f64,
+    delta: f64,
+    bracket: (f64, f64),
+) -> std::result::Result<f64, E> {
+    check_epsilon(epsilon)?;
+    check_delta(delta)?;
+    let (low, high) = bracket;
+    if !(low.is_finite() && high.is_finite() && low < high) {
+        return Err(Error::invalid(
+            "bracket",
+            "must hold two finite numbers, the lower one first",
+        )
+        .into());
+    }
+    let private = |parameter: f64| -> std::result::Result<bool, E> {
+        let mut accountant = Accountant::new();
+        for (event, count) in make_events(parameter)? {
+            accountant.add(event, count)?;
+        }
+        Ok(meets(&accountant, epsilon, delta)?)
+    };
+    match (private(low)?, private(high)?) {
+        (true, true) => {
+            let cost = |parameter: f64| -> std::result::Result<f64, E> {
+                let events = make_events(parameter)?;
+                let costs = events
+                    .iter()
+                    .map(|(event, count)| *count as f64 * event.renyi(2.0));
+                Ok(costs.sum())
+            };
+            let lower_is_noisier = cost(low)? <= cost(high)?;
+            Ok(if lower_is_noisier { high } else { low })
+        }
+        (true, false) => bisect(private, high, low, WIDTH),
+        (false, true) => bisect(private, low, high, WIDTH),
+        (false, false) => Err(Error::invalid(
+            "bracket",
+            "holds no private parameter at its ends: widen the bracket",
+        )
+        .into()),
+    }
+}
+
+/// The least epsilon at `delta` that rho-zCDP implies by the tight conversion, rounded up.
+///
+/// # Errors
+/// `rho` negative or not finite, `delta` not strictly between 0 and 1.
+///
+/// ```
+/// use dpsparse::accounting::calibrate::epsilon_from_rho;
+/// assert!((epsilon_from_rho(0.0244, 1e-6)? - 1.0).abs() < 2e-3);
+/// assert_eq!(epsilon_from_rho(0.0, 1e-6)?, 0.0);
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+pub fn epsilon_from_rho(rho: f64, delta: f64) -> Result<f64> {
+    check_delta(delta)?;
+    if !(rho >= 0.0 && rho.is_finite()) {
+        return Err(Error::invalid("rho", "must be finite and not negative"));
+    }
+    if rho == 0.0 {
+        return Ok(0.0);
+    }
+    Ok(epsilon_of_zcdp(rho, delta))
+}
+
+/// The largest rho whose tight conversion meets (epsilon, delta), rounded down.
+///
+/// # Errors
+/// `epsilon` negative or not finite, `delta` not strictly between 0 and 1.
+///
+/// ```
+/// use dpsparse::accounting::calibrate::{epsilon_from_rho, rho_from_epsilon};
+/// let rho = rho_from_epsilon(1.0, 1e-6)?;
+/// assert!((rho - 0.0244).abs() < 5e-5 && epsilon_from_rho(rho, 1e-6)? <= 1.0);
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
+    check_epsilon(epsilon)?;
+    check_delta(delta)?;
+    let private = |rho: f64| Ok::<_, Error>(epsilon_of_zcdp(rho, delta) <= epsilon);
+    let mut low = (epsilon + 1.0).min(1.0);
+    while low > 0.0 && !private(low)? {
+        low *= 0.25;
+    }
+    let mut high = 2.0 * low.max(f64::MIN_POSITIVE);
+    while high.is_finite() && private(high)? {
+        low = high;
+        high *= 4.0;
+    }
+    Ok(down(bisect(private, high, low, WIDTH)?, 0.0))
+}
+
+/// The least sigma for which Gaussian noise on an answer of L2 `sensitivity` is (epsilon, delta)-DP by the
+/// exact curve, rounded up.
+///
+/// # Errors
+/// `sensitivity` not positive and finite, `epsilon` negative or not finite, `delta` not strictly between 0
+/// and 1.
+///
+/// ```
+/// use dpsparse::accounting::calibrate::gaussian_sigma;
+/// assert!((gaussian_sigma(1.0, 1.0, 1e-6)? - 4.2247).abs() < 1e-3);
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+pub fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
+    check_epsilon(epsilon)?;
+    check_delta(delta)?;
+    Event::gaussian(sensitivity, 1.0)?;
+    let private = |sigma: f64| -> Result<bool> {
+        let mut accountant = Accountant::new();
+        accountant.add(Event::gaussian(sensitivity, sigma)?, 1)?;
+        meets(&accountant, epsilon, delta)
+    };
+    let too_large = || {
+        Error::invalid(
+            "sensitivity",
+            "needs a noise beyond the range of floating point; rescale the answer",
+        )
+    };
+    let mut high = sensitivity;
+    while !private(high)? {
+        high *= 4.0;
+        if !high.is_finite() {
+            return Err(too_large());
+        }
+    }
+    let mut low = 0.5 * high;
+    while low > 0.0 && private(low)? {
+        high = low;
+        low *= 0.25;
+    }
+    bisect(
+        |sigma| {
+            if sigma > 0.0 {
+                private(sigma)
+            } else {
+                Ok(false)
+            }
+        },
+        low,
+        high,
+        WIDTH,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::event::Adjacency;
+    use proptest::prelude::*;
+
+    fn delta_of(event: Event, count: u64, epsilon: f64) -> f64 {
+        let mut accountant = Accountant::new();
+        accountant.add(event, count).unwrap();
+        accountant.delta(epsilon).unwrap()
+    }
+
+    #[test]
+    fn every_kind_calibrates_to_the_edge() {
+        type Maker<'a> = &'a dyn Fn(f64) -> Result<Event>;
+        let makers: [(Maker, f64); 7] = [
+            (&|s| Event::gaussian(1.0, s), -1.0),
+            (&|s| Event::discrete_gaussian(1.0, s), -1.0),
+            (&Event::exponential, 1.0),
+            (&Event::pure, 1.0),
+            (&|s| Event::laplace(1.0, s), -1.0),
+            (&Event::zero_concentrated, 1.0),
+            (
+                &|s| Event::objective_perturbation(1.0, s, 0.1, Adjacency::ReplaceOne),
+                -1.0,
+            ),
+        ];
+        for (make, less_noise) in makers {
+            for count in [1, 7] {
+                let x = calibrate(make, count, 2.0, 1e-6, (1e-4, 1e4)).unwrap();
+                assert!(delta_of(make(x).unwrap(), count, 2.0) <= 1e-6);
+                let closer = x * (1.0 + less_noise * 1e-6);
+                assert!(
+                    delta_of(make(closer).unwrap(), count, 2.0) > 1e-6,
+                    "{:?}",
+                    make(x)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn brackets() {
+        let make = |s: f64| Event::gaussian(1.0, s);
+        assert_eq!(calibrate(make, 1, 1.0, 1e-6, (10.0, 20.0)).unwrap(), 10.0);
+        assert_eq!(
+            calibrate(Event::exponential, 1, 1.0, 1e-6, (1e-9, 0.5)).unwrap(),
+            0.5
+        );
+        for bad in [
+            (0.1, 0.2),
+            (1.0, 1.0),
+            (2.0, 1.0),
+            (f64::NAN, 1.0),
+            (1.0, f64::INFINITY),
+        ] {
+            let error = calibrate(make, 1, 1.0, 1e-6, bad).unwrap_err();
+            assert!(error.to_string().starts_with("bracket "), "{error}");
+        }
+        assert!(calibrate(make, 0, 1.0, 1e-6, (1.0, 2.0)).is_err());
+        assert!(calibrate(make, 1, 1.0, 1e-6, (-1.0, 2.0)).is_err());
+    }
+
+    #[test]
+    fn extreme_budgets() {
+        assert!(rho_from_epsilon(0.0, 1e-6).unwrap() > 0.0);
+        assert!(rho_from_epsilon(1e6, 1e-6).unwrap() > 9e5);
+        let sigma = gaussian_sigma(1.0, 0.0, 1e-12).unwrap();
+        assert!((sigma * 1e-12 / 0.398_942_280_401_432_7 - 1.0).abs() < 1e-9);
+        assert!(gaussian_sigma(1e300, 0.0, 1e-12).is_err());
+        assert!(gaussian_sigma(1e-300, 1.0, 1e-6).unwrap() > 4e-300);
+    }
+
+    proptest! {
+        #[test]
+        fn rho_and_sigma_are_on_the_private_side(epsilon in 1e-3f64..30.0, log_delta in -30.0f64..-1.0) {
+            let delta = log_delta.exp();
+            let rho = rho_from_epsilon(epsilon, delta).unwrap();
+            prop_assert!(epsilon_from_rho(rho, delta).unwrap() <= epsilon);
+            prop_assert!(epsilon_from_rho(rho * (1.0 + 1e-6), delta).unwrap() > epsilon);
+            let sigma = gaussian_sigma(3.0, epsilon, delta).unwrap();
+            prop_assert!(delta_of(Event::gaussian(3.0, sigma).unwrap(), 1, epsilon) <= delta);
+            prop_assert!(delta_of(Event::gaussian(3.0, sigma * (1.0 - 1e-6)).unwrap(), 1, epsilon) > delta);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What releases cost: events, their composition, and the noise that a budget buys. Nothing here reads a record.
+#![forbid(unsafe_code)]
+
+pub mod accountant;
+pub mod calibrate;
+pub mod event;

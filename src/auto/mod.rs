@@ -1,0 +1,7 @@
+//! The mechanism of the name "auto", and private scales that come before a mechanism.
+
+mod choice;
+pub(crate) mod private_scale;
+
+pub use choice::{Choice, Facts, auto};
+pub use private_scale::PrivateScale;

@@ -1,0 +1,261 @@
+//! Scales of features by private releases, before any mechanism.
+
+mod ranges;
+mod releases;
+
+use self::ranges::RangeChoice;
+use self::releases::{Releases, Scales};
+use crate::accounting::accountant::Accountant;
+use crate::accounting::calibrate::rho_from_epsilon;
+use crate::accounting::event::Event;
+use crate::auto::Facts;
+use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
+use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::numeric::search::bisect;
+use crate::plan::defaults::{SCALED_INTERCEPT, SCALED_RESIDUAL, SCALED_ROW};
+use crate::plan::{Domain, Problem};
+use crate::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
+
+/// Any mechanism after a private choice of scales: wide public bounds ruin accuracy, and a small share of the budget
+/// finds scales that fit (MECHANISMS M0: bounds need only be public once they are used).
+///
+/// What is released first, by public facts alone:
+///
+/// - ranges of features, two quantiles each by the exponential mechanism ([`RangePlan`]): of all features where they
+///   can be had with little error; of those alone whose bounds are not [0, 1] or [-1, 1] where not; one range of all
+///   values where all bounds are the same and there are too many features for either;
+/// - or weights of columns ([`ColumnWeightsPlan`]), where a row norm far below sqrt(p) says that records are sparse
+///   counts;
+/// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows ([`NormPlan`]), to which
+///   longer rows are shortened; in regressions they count less instead ([`Schema::with_gradient_norm`]).
+///
+/// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
+/// the epsilon that is left: the largest with which all events together meet (epsilon, delta).
+///
+/// [`RangePlan`]: crate::privacy::answer::RangePlan
+/// [`ColumnWeightsPlan`]: crate::privacy::answer::ColumnWeightsPlan
+/// [`NormPlan`]: crate::privacy::answer::NormPlan
+#[derive(Debug)]
+pub struct PrivateScale {
+    inner: Box<dyn Mechanism>,
+    scales: Scales,
+}
+
+impl PrivateScale {
+    /// Private scales, then `inner`, for records with these public facts.
+    ///
+    /// # Errors
+    /// As [`Mechanism::geometry`] of `inner`; [`Error::InvalidArgument`] naming `scale` for a mechanism with a norm of
+    /// its own kind without an intercept, since ranges move features.
+    pub fn new(inner: Box<dyn Mechanism>, facts: &Facts<'_>) -> Result<Self> {
+        let geometry = inner.geometry(facts.domain, true, facts.row_norm)?;
+        let scales = match geometry {
+            Geometry::Uncentred if facts.sparse() => Scales::Weights,
+            Geometry::Uncentred if facts.movable() => Self::ranges(facts),
+            Geometry::Uncentred => Scales::Norm,
+            Geometry::Centred if facts.intercept => Scales::Boxes,
+            Geometry::Centred => {
+                return Err(Error::invalid(
+                    "scale",
+                    "\"private\" moves features: it needs fit_intercept=True for this mechanism",
+                ));
+            }
+        };
+        Ok(Self { inner, scales })
+    }
+
+    /// The public scales that stand in for private ones where no release is worth its noise: centred features, and rows
+    /// shortened to [`crate::plan::defaults::PUBLIC_NORM`] sqrt(p), before `inner`, which must be one with Euclidean noise.
+    pub(super) fn public(inner: Box<dyn Mechanism>) -> Self {
+        let scales = Scales::Public;
+        Self { inner, scales }
+    }
+
+    /// Whether ranges of features are worth their noise under a zCDP budget.
+    pub(super) fn can_range(facts: &Facts<'_>, rho: f64) -> bool {
+        let (n, person) = (facts.claim.n_samples, facts.claim.records_per_person);
+        let p = facts.n_features;
+        RangeChoice::best(Self::ranges(facts), facts.bounds, n, p, person, rho).is_some()
+    }
+
+    /// What ranges are for.
+    fn ranges(facts: &Facts<'_>) -> Scales {
+        match facts.target {
+            Target::Classes => Scales::Ranges,
+            Target::Interval { .. } => Scales::Clipped,
+        }
+    }
+
+    /// The public facts of the scaled records.
+    fn scaled_schema(&self, problem: &Problem) -> Result<Schema> {
+        let outer = &problem.schema;
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let (p, target, intercept) = (outer.n_features(), outer.target(), outer.has_intercept());
+        if self.scales == Scales::Boxes {
+            return Schema::new(p, bounds, Geometry::Centred, target, intercept, None);
+        }
+        let mut schema = Schema::new(
+            p,
+            bounds,
+            Geometry::Uncentred,
+            target,
+            intercept,
+            Some(SCALED_ROW),
+        )?;
+        if intercept {
+            schema = schema.with_intercept_value(SCALED_INTERCEPT * SCALED_ROW)?;
+        }
+        let regression = matches!(target, Target::Interval { .. });
+        if regression && self.inner.weighs_records() {
+            schema = schema.with_gradient_norm(SCALED_ROW)?;
+        }
+        Ok(schema)
+    }
+}
+
+#[derive(Debug)]
+struct ScaledPlan {
+    problem: Problem,
+    releases: Releases,
+    schema: Schema,
+    inner: Box<dyn Plan>,
+}
+
+impl Mechanism for PrivateScale {
+    fn geometry(
+        &self,
+        domain: &Domain,
+        intercept: bool,
+        row_norm: Option<f64>,
+    ) -> Result<Geometry> {
+        self.inner.geometry(domain, intercept, row_norm)?;
+        Ok(match self.scales {
+            Scales::Boxes | Scales::Ranges | Scales::Clipped | Scales::Public => Geometry::Centred,
+            Scales::Weights | Scales::Norm => Geometry::Uncentred,
+        })
+    }
+
+    fn margin_bound(
+        &self,
+        domain: &Domain,
+        n_features: usize,
+        intercept: bool,
+        target: Target,
+    ) -> Result<f64> {
+        self.inner
+            .margin_bound(domain, n_features, intercept, target)
+    }
+
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+        let delta = problem.validate()?;
+        let rho = rho_from_epsilon(problem.epsilon, delta)?;
+        let releases = Releases::new(self.scales, &problem, rho)?;
+        let schema = self.scaled_schema(&problem)?;
+        let clamped = problem.loss.lipschitz().is_none() && self.inner.weighs_records();
+        let plan = |epsilon: f64| {
+            let problem = Problem {
+                epsilon,
+                delta: Some(delta),
+                schema: schema.clone(),
+                residual_bound: match problem.residual_bound {
+                    None if clamped && self.scales.has_norm() => Some(SCALED_RESIDUAL),
+                    given => given,
+                },
+                ..problem.clone()
+            };
+            self.inner.plan(problem, domain)
+        };
+        let fits = |epsilon: f64| -> Result<bool> {
+            let mut accountant = Accountant::new();
+            let inner = plan(epsilon)?.events();
+            for (event, count) in releases.events().into_iter().chain(inner) {
+                accountant.add(event, count)?;
+            }
+            Ok(accountant.delta(problem.epsilon)? <= delta
+                && accountant.epsilon(delta)? <= problem.epsilon)
+        };
+        let least = 0.25 * problem.epsilon;
+        if !fits(least)? {
+            return Err(Error::invalid(
+                "epsilon",
+                "is too small for a private scale and this mechanism together; use scale=None",
+            ));
+        }
+        let epsilon = bisect(fits, problem.epsilon, least, 1e-4)?;
+        Ok(Box::new(ScaledPlan {
+            inner: plan(epsilon)?,
+            releases,
+            schema,
+            problem,
+        }))
+    }
+}
+
+impl Plan for ScaledPlan {
+    fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    fn describe(&self) -> String {
+        let scales = self.releases.describe();
+        format!("{scales}, then {}", self.inner.describe())
+    }
+
+    fn certified(&self) -> bool {
+        self.inner.certified()
+    }
+
+    fn delta(&self) -> f64 {
+        self.inner.delta()
+    }
+
+    fn n_iter(&self) -> usize {
+        self.inner.n_iter()
+    }
+
+    fn events(&self) -> Vec<(Event, u64)> {
+        let mut events = self.releases.events();
+        events.extend(self.inner.events());
+        events
+    }
+
+    fn assumptions(&self) -> Vec<String> {
+        self.inner.assumptions()
+    }
+
+    fn noise_scale(&self) -> f64 {
+        self.inner.noise_scale()
+    }
+
+    fn predicted_excess_risk(&self) -> f64 {
+        self.inner.predicted_excess_risk()
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        self.inner.parameters()
+    }
+
+    fn execute(
+        &self,
+        data: &BoundedData,
+        source: &mut Source,
+        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Outcome> {
+        let map = self.releases.release(data, source)?;
+        let scaled = map.apply(data, &self.schema)?;
+        let mut outcome = self.inner.execute(&scaled, source, progress)?;
+        debug_assert!(outcome.feature_ranges.is_none(), "one map, not two");
+        map.undo(&mut outcome.scaled, &self.schema, &self.problem.schema);
+        let mut events = self.releases.events();
+        events.append(&mut outcome.events);
+        Ok(Outcome {
+            events,
+            feature_ranges: map.ranges(&self.problem.schema),
+            ..outcome
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! Ranges of features: whose are worth their noise, and the map that they make.
+
+use super::releases::Scales;
+use crate::error::Result;
+use crate::plan::defaults::{
+    CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT,
+    RANGE_MARGIN, RANGE_NATS, RANGE_SHARE, level_times_epsilon0,
+};
+use crate::privacy::answer::{RangePlan, RangesOf};
+use crate::privacy::{Bounds, FeatureMap, Schema};
+
+/// All features.
+pub(super) fn every(p: usize) -> RangesOf {
+    RangesOf::Each((0..p as u32).collect())
+}
+
+/// The features whose bounds say nothing about how they are spread.
+pub(super) fn not_unit(bounds: &Bounds, p: usize) -> RangesOf {
+    let wide = |&j: &u32| !bounds.is_unit(j as usize);
+    RangesOf::Each((0..p as u32).filter(wide).collect())
+}
+
+/// Whose ranges, at which quantiles, for how much.
+#[derive(Debug)]
+pub(super) struct RangeChoice {
+    of: RangesOf,
+    epsilon0: f64,
+    level: f64,
+    /// Whether quantiles at this level are found well enough.
+    sound: bool,
+}
+
+impl RangeChoice {
+    /// The level is as low as [`RANGE_NATS`] allow, and epsilon0 no larger than the lowest level wants.
+    pub(super) fn new(of: RangesOf, scales: Scales, n: usize, person: usize, rho: f64) -> Self {
+        let least = match scales {
+            Scales::Clipped => CLIPPED_LEVEL,
+            _ => RANGE_LEVELS.0,
+        };
+        let count = match &of {
+            RangesOf::Each(features) => features.len().max(1),
+            RangesOf::Together(_) => 1,
+        };
+        let [needed, wanted] = RANGE_NATS.map(|nats| level_times_epsilon0(nats, n, person));
+        let most = (8.0 * RANGE_SHARE * rho / (2 * count) as f64).sqrt();
+        let epsilon0 = most.min(4.0 * wanted / least);
+        let level = (wanted / epsilon0).clamp(least, RANGE_LEVELS.1);
+        Self {
+            of,
+            epsilon0,
+            level,
+            sound: level * epsilon0 >= needed,
+        }
+    }
+
+    /// The finest choice of those that `scales` allow which is worth its noise.
+    pub(super) fn best(
+        scales: Scales,
+        bounds: &Bounds,
+        n: usize,
+        p: usize,
+        person: usize,
+        rho: f64,
+    ) -> Option<Self> {
+        let same = !bounds.all_unit(p) && bounds.all_equal(p);
+        let together = same.then_some(RangesOf::Together(p));
+        let units = (0..p).filter(|&j| bounds.is_unit(j)).count();
+        let finest = match scales {
+            // Features with unit bounds are taken as they are.
+            Scales::Clipped => Some(not_unit(bounds, p)),
+            _ => (units <= MOST_UNIT_RANGES).then(|| every(p)),
+        };
+        (finest.into_iter())
+            .chain(together)
+            .chain([not_unit(bounds, p)])
+            .map(|of| Self::new(of, scales, n, person, rho))
+            .find(|choice| choice.sound)
+    }
+
+    /// As it is released.
+    pub(super) fn plan(self, n: usize, person: usize) -> Result<RangePlan> {
+        RangePlan::new(self.epsilon0, self.level, n, self.of, person)
+    }
+}
+
+/// Maps ranges (in scaled units of a centred schema), released at quantile `level`, as `scales` say; features without
+/// one from their bounds [0, 1] or [-1, 1] to themselves.
+pub(super) fn map_of_ranges(
+    scales: Scales,
+    plan: &RangePlan,
+    ranges: &[(f64, f64)],
+    schema: &Schema,
+) -> FeatureMap {
+    let p = schema.n_features();
+    let (mut factor, mut shift) = (Vec::with_capacity(p), Vec::with_capacity(p));
+    for j in 0..p {
+        let (lo, hi) = schema.bounds().of(j);
+        let size = lo.abs().max(hi.abs());
+        if size > 0.0 {
+            factor.push(0.5 * (hi - lo) / size);
+            shift.push(0.5 * (hi + lo) / size);
+        } else {
+            factor.push(0.0);
+            shift.push(0.0);
+        }
+    }
+    let mut set = |j: usize, range: (f64, f64)| {
+        let (low, high) = match scales {
+            Scales::Boxes => boxed(range),
+            Scales::Clipped => widened(range, plan.level()),
+            _ if schema.bounds().is_unit(j) && (range.0 <= -1.0 || range.1 >= 1.0) => {
+                return; // an indicator: it fills its bounds, however rare
+            }
+            _ => spread(range),
+        };
+        let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+        (factor[j], shift[j]) = (1.0 / half, -middle / half);
+    };
+    match plan.of() {
+        RangesOf::Each(features) => {
+            for (&j, &range) in features.iter().zip(ranges) {
+                set(j as usize, range);
+            }
+        }
+        RangesOf::Together(_) => (0..p).for_each(|j| set(j, ranges[0])),
+    }
+    let limit = match scales {
+        Scales::Boxes | Scales::Clipped => 1.0,
+        _ => f64::INFINITY,
+    };
+    FeatureMap::new(factor, shift, limit)
+}
+
+/// Widened by a margin, and never narrow: the box of mechanisms that use the maximum norm of a row.
+fn boxed((low, high): (f64, f64)) -> (f64, f64) {
+    let half = (0.5 * (high - low)).max(RANGE_LEAST) * (1.0 + 2.0 * RANGE_MARGIN);
+    let middle = 0.5 * (low + high);
+    (middle - half, middle + half)
+}
+
+/// Widened to what few values are beyond, within the public bounds.
+fn widened((low, high): (f64, f64), level: f64) -> (f64, f64) {
+    if low == high {
+        return (-1.0, 1.0); // most values are equal; the others may be anywhere
+    }
+    let margin = (high - low) * CLIPPED_MARGIN * (level - CLIPPED_LEVEL);
+    ((low - margin).max(-1.0), (high + margin).min(1.0))
+}
+
+/// What is mapped to a spread of 1, and no narrower than that the public bounds fit the lattice: nothing within them is
+/// clipped, and models are linear beyond any limit.
+fn spread((low, high): (f64, f64)) -> (f64, f64) {
+    let middle = 0.5 * (low + high);
+    let bounds = 1.0 + middle.abs();
+    let half = if low == high {
+        bounds // most values are equal; the others may be anywhere
+    } else {
+        (0.5 * (high - low)).max(bounds / RANGE_LIMIT)
+    };
+    (middle - half, middle + half)
+}

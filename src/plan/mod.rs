@@ -1,0 +1,10 @@
+//! Public facts of a private fit: everything that a mechanism may plan with, before any record is read.
+
+pub mod defaults;
+mod domain;
+mod privacy_claim;
+mod problem;
+
+pub use domain::Domain;
+pub use privacy_claim::PrivacyClaim;
+pub use problem::Problem;

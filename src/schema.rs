@@ -1,0 +1,441 @@
+//! Public facts about the records and the map onto the integer lattice that they imply (MECHANISMS M1, M3).
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::numeric::kernel::{LatticeMaps, MAX_FEATURE, quantise};
+
+/// How features are scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Geometry {
+    /// x -> (2x - lo - hi)/(hi - lo): every feature fills [-1, 1] (mechanisms that use the maximum norm of a
+    /// row).
+    Centred,
+    /// x -> x / max(|lo|, |hi|): zero stays zero (mechanisms that use the Euclidean norm of a row, or no
+    /// intercept).
+    Uncentred,
+}
+
+/// What y holds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// -1 and +1.
+    Classes,
+    /// Reals, clipped to public bounds and mapped to [-1, 1] (offset = the middle).
+    Interval {
+        /// Public lower bound of y.
+        low: f64,
+        /// Public upper bound of y.
+        high: f64,
+    },
+}
+
+/// Public bounds of the features: one pair for all of them, or one per feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Lower bounds, one or p of them.
+    pub lower: Vec<f64>,
+    /// Upper bounds, one or p of them.
+    pub upper: Vec<f64>,
+}
+
+impl Bounds {
+    /// Whether both sides hold one value or `n_features`.
+    pub fn fits(&self, n_features: usize) -> bool {
+        [&self.lower, &self.upper]
+            .iter()
+            .all(|side| side.len() == 1 || side.len() == n_features)
+    }
+
+    /// (lower, upper) of feature `j`.
+    pub fn of(&self, j: usize) -> (f64, f64) {
+        let side = |values: &[f64]| values[if values.len() == 1 { 0 } else { j }];
+        (side(&self.lower), side(&self.upper))
+    }
+
+    /// Whether feature `j` is declared to be an indicator or to be scaled already: bounds [0, 1] or [-1, 1].
+    pub fn is_unit(&self, j: usize) -> bool {
+        matches!(self.of(j), (0.0 | -1.0, 1.0))
+    }
+
+    /// Whether that is so of every feature. The bounds must fit `n_features`.
+    pub fn all_unit(&self, n_features: usize) -> bool {
+        (0..n_features).all(|j| self.is_unit(j))
+    }
+
+    /// Whether all features have the same bounds. The bounds must fit `n_features`.
+    pub fn all_equal(&self, n_features: usize) -> bool {
+        (1..n_features).all(|j| self.of(j) == self.of(0))
+    }
+}
+
+/// Everything public that decides how records become bounded integers.
+///
+/// A feature value becomes an integer in [-16383, 16383]; 16383 units are 1 in scaled units. The intercept,
+/// where there is one, is a further feature that has one public value in every record: 16383, unless
+/// [`Schema::with_intercept_value`] says otherwise.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schema {
+    n_features: usize,
+    bounds: Bounds,
+    geometry: Geometry,
+    target: Target,
+    /// Lattice value of the intercept's column; 0 without an intercept.
+    intercept: i16,
+    row_norm: Option<f64>,
+    /// Bound on the Euclidean norm of what a record adds to a gradient, in place of a bound on its features.
+    gradient_norm: Option<f64>,
+    scale: Vec<f64>,
+    offset: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Schema {
+    /// Checks the bounds and derives the map of every feature. `row_norm` is a public bound on the Euclidean
+    /// norm of a scaled row without the intercept; longer rows are scaled down to it. A feature with lo == hi
+    /// is constant: its scaled value and its coefficient are 0.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `bounds`, `y_bounds`, `row_norm` or `X`.
+    pub fn new(
+        n_features: usize,
+        bounds: Bounds,
+        geometry: Geometry,
+        target: Target,
+        intercept: bool,
+        row_norm: Option<f64>,
+    ) -> Result<Self> {
+        if n_features == 0 || u32::try_from(n_features).is_err() {
+            return Err(Error::invalid(
+                "X",
+                "must have at least one feature and fewer than 2^32",
+            ));
+        }
+        for side in [&bounds.lower, &bounds.upper] {
+            if side.len() != 1 && side.len() != n_features {
+                return Err(Error::invalid(
+                    "bounds",
+                    format!(
+                        "must hold one value or one per feature ({n_features}) on each side, got {}",
+                        side.len()
+                    ),
+                ));
+            }
+            if side.iter().any(|bound| !bound.is_finite()) {
+                return Err(Error::invalid("bounds", "must be finite"));
+            }
+        }
+        if let Target::Interval { low, high } = target {
+            let width = high - low;
+            if !(width.is_finite() && width > 0.0) {
+                return Err(Error::invalid(
+                    "y_bounds",
+                    "must be two finite values, the lower one first and smaller",
+                ));
+            }
+        }
+        if row_norm.is_some_and(|norm| !(norm.is_finite() && norm > 0.0)) {
+            return Err(Error::invalid("row_norm", "must be positive and finite"));
+        }
+        let mut this = Self {
+            n_features,
+            bounds,
+            geometry,
+            target,
+            intercept: if intercept { MAX_FEATURE } else { 0 },
+            row_norm,
+            gradient_norm: None,
+            scale: Vec::with_capacity(n_features),
+            offset: Vec::with_capacity(n_features),
+            low: Vec::with_capacity(n_features),
+            high: Vec::with_capacity(n_features),
+        };
+        for j in 0..n_features {
+            this.push_map(j)?;
+        }
+        Ok(this)
+    }
+
+    fn push_map(&mut self, j: usize) -> Result<()> {
+        let (lo, hi) = self.bounds.of(j);
+        if lo > hi {
+            return Err(Error::invalid(
+                "bounds",
+                "must have every lower bound at or below its upper bound",
+            ));
+        }
+        let unit = f64::from(MAX_FEATURE);
+        let (scale, offset, low, high) = if lo == hi {
+            (0.0, 0.0, 0.0, 0.0)
+        } else {
+            match self.geometry {
+                Geometry::Centred => {
+                    let half = hi / 2.0 - lo / 2.0;
+                    let middle = hi / 2.0 + lo / 2.0;
+                    (unit / half, -(middle / half) * unit, -unit, unit)
+                }
+                Geometry::Uncentred => {
+                    let scale = unit / lo.abs().max(hi.abs());
+                    (scale, 0.0, (lo * scale).max(-unit), (hi * scale).min(unit))
+                }
+            }
+        };
+        if !(scale.is_finite() && offset.is_finite()) {
+            return Err(Error::invalid(
+                "bounds",
+                "must not be closer together than floats can scale",
+            ));
+        }
+        self.scale.push(scale);
+        self.offset.push(offset);
+        self.low.push(low);
+        self.high.push(high);
+        Ok(())
+    }
+
+    /// Number of features, without the intercept.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Number of columns of the bounded records: the features and the intercept.
+    pub fn n_columns(&self) -> usize {
+        self.n_features + usize::from(self.has_intercept())
+    }
+
+    /// Whether a constant column follows the features ([`Schema::intercept_value`]).
+    pub fn has_intercept(&self) -> bool {
+        self.intercept != 0
+    }
+
+    /// The same facts with another value in the column of the intercept, in scaled units: where rows are short a column
+    /// of ones would be most of their Euclidean norm, which noise is proportional to.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `fit_intercept` for a schema without an intercept, or a value outside
+    /// (0, 1] or too small for the lattice.
+    pub fn with_intercept_value(self, value: f64) -> Result<Self> {
+        let lattice = (value * f64::from(MAX_FEATURE)).round();
+        if !(self.has_intercept() && lattice >= 1.0 && lattice <= f64::from(MAX_FEATURE)) {
+            return Err(Error::invalid(
+                "fit_intercept",
+                "must be true for an intercept column, of a value above 0 and at most 1",
+            ));
+        }
+        Ok(Self {
+            intercept: lattice as i16,
+            ..self
+        })
+    }
+
+    /// The same facts with long rows left as they are, for mechanisms that release noisy gradients: there a record of
+    /// norm |x| counts min(1, norm/|x|) times instead, the intercept's column included in both. Shortening x would bias
+    /// a regression, whose targets stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `row_norm` where it is not positive and finite.
+    pub fn with_gradient_norm(self, norm: f64) -> Result<Self> {
+        if !(norm.is_finite() && norm > 0.0) {
+            return Err(Error::invalid("row_norm", "must be positive and finite"));
+        }
+        Ok(Self {
+            row_norm: None,
+            gradient_norm: Some(norm),
+            ..self
+        })
+    }
+
+    /// The norm to which contributions of long rows to a gradient are scaled down, where one was given.
+    pub fn gradient_norm(&self) -> Option<f64> {
+        self.gradient_norm
+    }
+
+    /// The value in the column of the intercept in scaled units; 0 without an intercept.
+    pub fn intercept_value(&self) -> f64 {
+        f64::from(self.intercept) / f64::from(MAX_FEATURE)
+    }
+
+    /// The same in lattice units.
+    pub(crate) fn lattice_intercept(&self) -> i16 {
+        self.intercept
+    }
+
+    /// The public bounds as given.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// How features are scaled.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// What y holds.
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// The public bound on the Euclidean norm of a scaled row without the intercept, where one was given.
+    pub fn row_norm(&self) -> Option<f64> {
+        self.row_norm
+    }
+
+    /// The same bound in lattice units, rounded down: what rows are shortened to.
+    pub(crate) fn lattice_row_norm(&self) -> Option<u64> {
+        let norm = |norm: f64| (norm * f64::from(MAX_FEATURE)).floor() as u64;
+        self.row_norm.map(norm)
+    }
+
+    /// The same of the norm of contributions to gradients.
+    pub(crate) fn lattice_gradient_norm(&self) -> Option<u64> {
+        let norm = |norm: f64| (norm * f64::from(MAX_FEATURE)).floor() as u64;
+        self.gradient_norm.map(norm)
+    }
+
+    /// The facts of some of the features alone, without a row norm.
+    pub(crate) fn restricted(&self, features: &[u32]) -> Self {
+        let pick = |values: &[f64]| features.iter().map(|&j| values[j as usize]).collect();
+        let side = |values: &[f64]| {
+            if values.len() == 1 {
+                values.to_vec()
+            } else {
+                pick(values)
+            }
+        };
+        Self {
+            n_features: features.len(),
+            bounds: Bounds {
+                lower: side(&self.bounds.lower),
+                upper: side(&self.bounds.upper),
+            },
+            geometry: self.geometry,
+            target: self.target,
+            intercept: self.intercept,
+            row_norm: None,
+            gradient_norm: None,
+            scale: pick(&self.scale),
+            offset: pick(&self.offset),
+            low: pick(&self.low),
+            high: pick(&self.high),
+        }
+    }
+
+    /// The maps of all features.
+    pub(crate) fn maps(&self) -> LatticeMaps<'_> {
+        LatticeMaps {
+            scale: &self.scale,
+            offset: &self.offset,
+            low: &self.low,
+            high: &self.high,
+        }
+    }
+
+    /// The integer of one value of feature `j`.
+    pub(crate) fn lattice_value(&self, x: f64, j: usize) -> i16 {
+        quantise(x, self.scale[j], self.offset[j], self.low[j], self.high[j])
+    }
+
+    /// Scaled target in [-1, 1] (classes are -1 and +1 already).
+    pub(crate) fn scale_target(&self, y: f64) -> f64 {
+        match self.target {
+            Target::Classes => y,
+            Target::Interval { low, high } => {
+                let (half, middle) = self.target_scale(low, high);
+                ((y.clamp(low, high) - middle) / half).clamp(-1.0, 1.0)
+            }
+        }
+    }
+
+    /// Half width and middle of the targets; without an intercept zero stays zero.
+    fn target_scale(&self, low: f64, high: f64) -> (f64, f64) {
+        if self.has_intercept() {
+            (high / 2.0 - low / 2.0, high / 2.0 + low / 2.0)
+        } else {
+            (low.abs().max(high.abs()), 0.0)
+        }
+    }
+
+    /// Coefficients and intercept in the user's units from those in scaled units (features first, then the
+    /// intercept).
+    pub fn to_user_units(&self, scaled: &[f64]) -> (Vec<f64>, f64) {
+        let unit = f64::from(MAX_FEATURE);
+        let mut intercept = if self.has_intercept() {
+            scaled[self.n_features] * self.intercept_value()
+        } else {
+            0.0
+        };
+        let mut coefficients = Vec::with_capacity(self.n_features);
+        for (j, &theta) in scaled[..self.n_features].iter().enumerate() {
+            coefficients.push(theta * (self.scale[j] / unit));
+            intercept += theta * (self.offset[j] / unit);
+        }
+        if let Target::Interval { low, high } = self.target {
+            let (half, middle) = self.target_scale(low, high);
+            coefficients
+                .iter_mut()
+                .for_each(|coefficient| *coefficient *= half);
+            intercept = intercept * half + middle;
+        }
+        (coefficients, intercept)
+    }
+
+    /// Lowest and highest value of feature `j` in any record, in scaled units.
+    pub(crate) fn scaled_bounds(&self, j: usize) -> (f64, f64) {
+        let unit = f64::from(MAX_FEATURE);
+        (self.low[j] / unit, self.high[j] / unit)
+    }
+
+    /// Ranges of values of the features in the user's units from those in scaled units, each with its lower end first.
+    /// Ends at or beyond the public bounds become the bounds themselves, and a constant feature keeps its bounds.
+    pub fn ranges_to_user_units(&self, scaled: &[(f64, f64)]) -> Bounds {
+        let unit = f64::from(MAX_FEATURE);
+        // Rounding keeps the order: every step is monotone.
+        let end = |j: usize, value: f64| {
+            let ((low, high), (lower, upper)) = (self.scaled_bounds(j), self.bounds.of(j));
+            match value {
+                value if value <= low => lower,
+                value if value >= high => upper,
+                value => ((value * unit - self.offset[j]) / self.scale[j]).clamp(lower, upper),
+            }
+        };
+        let range = |(j, &(low, high)): (usize, &(f64, f64))| match self.scale[j] {
+            0.0 => self.bounds.of(j),
+            _ => (end(j, low), end(j, high)),
+        };
+        let (lower, upper) = scaled.iter().enumerate().map(range).unzip();
+        Bounds { lower, upper }
+    }
+
+    /// The inverse of [`Schema::to_user_units`] on features that are not constant; there is an intercept.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for another number of coefficients than features, or a schema without an intercept.
+    pub(crate) fn to_scaled_units(&self, coefficients: &[f64], intercept: f64) -> Result<Vec<f64>> {
+        if coefficients.len() != self.n_features || !self.has_intercept() {
+            return Err(Error::invalid(
+                "coefficients",
+                "must be one per feature, with an intercept",
+            ));
+        }
+        let (half, middle) = match self.target {
+            Target::Classes => (1.0, 0.0),
+            Target::Interval { low, high } => self.target_scale(low, high),
+        };
+        let unit = f64::from(MAX_FEATURE);
+        let mut last = (intercept - middle) / half;
+        let mut theta = Vec::with_capacity(self.n_columns());
+        for (j, &coefficient) in coefficients.iter().enumerate() {
+            let scaled = match self.scale[j] {
+                0.0 => 0.0,
+                scale => coefficient / half * (unit / scale),
+            };
+            last -= scaled * (self.offset[j] / unit);
+            theta.push(scaled);
+        }
+        theta.push(last / self.intercept_value());
+        Ok(theta)
+    }
+}
