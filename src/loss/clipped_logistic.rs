@@ -1,4 +1,5 @@
-use super::{Logistic, Loss, Task};
+use super::{Growth, Logistic, Loss, Task};
+use super::reviewed::Reviewed;
 use crate::error::{Error, Result};
 
 /// The logistic loss with its derivative clamped at `bound` in size: logistic for y z >= ln((1 - bound)/bound), linear
@@ -29,6 +30,8 @@ impl ClippedLogistic {
         ((1.0 - self.bound) / self.bound).ln()
     }
 }
+
+impl Reviewed for ClippedLogistic {}
 
 impl Loss for ClippedLogistic {
     fn name(&self) -> &'static str {
@@ -62,8 +65,8 @@ impl Loss for ClippedLogistic {
         }
     }
 
-    fn lipschitz(&self) -> Option<f64> {
-        Some(self.bound)
+    fn growth(&self) -> Growth {
+        Growth::scalar(self.bound)
     }
 
     fn smoothness(&self) -> f64 {

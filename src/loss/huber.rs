@@ -1,4 +1,5 @@
-use super::{Loss, Task, positive};
+use super::{Growth, Loss, Task, positive};
+use super::reviewed::Reviewed;
 use crate::error::Result;
 
 /// Huber's loss: r^2/2 for |r| <= threshold and threshold |r| - threshold^2/2 beyond, r = z - y: L =
@@ -19,6 +20,8 @@ impl Huber {
         })
     }
 }
+
+impl Reviewed for Huber {}
 
 impl Loss for Huber {
     fn name(&self) -> &'static str {
@@ -52,8 +55,8 @@ impl Loss for Huber {
         }
     }
 
-    fn lipschitz(&self) -> Option<f64> {
-        Some(self.threshold)
+    fn growth(&self) -> Growth {
+        Growth::scalar(self.threshold)
     }
 
     fn smoothness(&self) -> f64 {

@@ -1,4 +1,5 @@
-use super::{Loss, Task};
+use super::{Growth, Loss, Task};
+use super::reviewed::Reviewed;
 
 /// Logistic loss ln(1 + exp(-y z)), y in {-1, +1}: L = 1, beta = 1/4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,8 @@ fn exp(x: f64) -> f64 {
     sum * power
 }
 
+impl Reviewed for Logistic {}
+
 impl Loss for Logistic {
     fn name(&self) -> &'static str {
         "logistic"
@@ -63,8 +66,8 @@ impl Loss for Logistic {
         s * (1.0 - s)
     }
 
-    fn lipschitz(&self) -> Option<f64> {
-        Some(1.0)
+    fn growth(&self) -> Growth {
+        Growth::scalar(1.0)
     }
 
     fn smoothness(&self) -> f64 {

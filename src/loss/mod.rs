@@ -5,15 +5,21 @@
 //! on public state only (MECHANISMS M1). A user's own derivative goes through [`Tabulated`].
 
 mod clipped_logistic;
+mod growth;
 mod huber;
 mod logistic;
+mod model;
+mod reviewed;
 mod smoothed_hinge;
 mod squared;
 mod tabulated;
 
 pub use clipped_logistic::ClippedLogistic;
+pub use growth::Growth;
 pub use huber::Huber;
 pub use logistic::Logistic;
+pub use model::{Lifted, Model};
+pub use reviewed::{Admitted, Catalogued};
 pub use smoothed_hinge::SmoothedHinge;
 pub use squared::Squared;
 pub use tabulated::{Tabulated, TargetGrid};
@@ -35,7 +41,6 @@ pub enum Task {
 /// ```
 /// use dpsparse::loss::{Logistic, Loss};
 /// assert_eq!(Logistic.derivative(0.0, 1.0), -0.5);
-/// assert_eq!(Logistic.lipschitz(), Some(1.0));
 /// ```
 pub trait Loss: std::fmt::Debug + Send + Sync {
     /// Catalogue name.
@@ -58,8 +63,8 @@ pub trait Loss: std::fmt::Debug + Send + Sync {
     /// Second derivative in z (any element of the generalised derivative at a kink).
     fn curvature(&self, z: f64, y: f64) -> f64;
 
-    /// L = sup |l'|; None where it is unbounded.
-    fn lipschitz(&self) -> Option<f64>;
+    /// What bounds |l'|.
+    fn growth(&self) -> Growth;
 
     /// beta = sup l''.
     fn smoothness(&self) -> f64;
@@ -86,7 +91,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Name and default of the one shape parameter, if any.
     pub parameter: Option<(&'static str, f64)>,
-    build: fn(f64) -> Result<Box<dyn Loss>>,
+    build: fn(f64) -> Result<Catalogued>,
 }
 
 /// Every loss known by name. `absolute` is Huber's loss with a small threshold.
@@ -94,32 +99,32 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "logistic",
         parameter: None,
-        build: |_| Ok(Box::new(Logistic)),
+        build: |_| Ok(Logistic.into()),
     },
     Entry {
         name: "clipped-logistic",
         parameter: Some(("bound", 0.5)),
-        build: |b| Ok(Box::new(ClippedLogistic::new(b)?)),
+        build: |b| Ok(ClippedLogistic::new(b)?.into()),
     },
     Entry {
         name: "hinge",
         parameter: Some(("width", 0.5)),
-        build: |w| Ok(Box::new(SmoothedHinge::new(w)?)),
+        build: |w| Ok(SmoothedHinge::new(w)?.into()),
     },
     Entry {
         name: "squared",
         parameter: None,
-        build: |_| Ok(Box::new(Squared)),
+        build: |_| Ok(Squared.into()),
     },
     Entry {
         name: "huber",
         parameter: Some(("threshold", 1.0)),
-        build: |t| Ok(Box::new(Huber::new(t)?)),
+        build: |t| Ok(Huber::new(t)?.into()),
     },
     Entry {
         name: "absolute",
         parameter: Some(("threshold", 0.1)),
-        build: |t| Ok(Box::new(Huber::new(t)?)),
+        build: |t| Ok(Huber::new(t)?.into()),
     },
 ];
 
@@ -130,9 +135,9 @@ pub const CATALOGUE: &[Entry] = &[
 ///
 /// ```
 /// let loss = dpsparse::loss::by_name("huber", Some(0.5)).unwrap();
-/// assert_eq!(loss.lipschitz(), Some(0.5));
+/// assert_eq!(loss.growth(), dpsparse::loss::Growth::scalar(0.5));
 /// ```
-pub fn by_name(name: &str, parameter: Option<f64>) -> Result<Box<dyn Loss>> {
+pub fn by_name(name: &str, parameter: Option<f64>) -> Result<Catalogued> {
     let Some(entry) = CATALOGUE.iter().find(|entry| entry.name == name) else {
         let known: Vec<_> = CATALOGUE.iter().map(|entry| entry.name).collect();
         return Err(Error::invalid(

@@ -1,4 +1,5 @@
-use super::{Loss, Task, positive};
+use super::{Growth, Loss, Task, positive};
+use super::reviewed::Reviewed;
 use crate::error::Result;
 
 /// Hinge loss max(0, 1 - y z), smoothed quadratically over `width` below the kink: L = 1, beta = 1/width.
@@ -18,6 +19,8 @@ impl SmoothedHinge {
         })
     }
 }
+
+impl Reviewed for SmoothedHinge {}
 
 impl Loss for SmoothedHinge {
     fn name(&self) -> &'static str {
@@ -52,8 +55,8 @@ impl Loss for SmoothedHinge {
         }
     }
 
-    fn lipschitz(&self) -> Option<f64> {
-        Some(1.0)
+    fn growth(&self) -> Growth {
+        Growth::scalar(1.0)
     }
 
     fn smoothness(&self) -> f64 {

@@ -1,9 +1,12 @@
-use super::{Loss, Task};
+use super::{Growth, Loss, Task};
+use super::reviewed::Reviewed;
 
 /// Squared loss, always (1/2)(z - y)^2: unbounded derivative, beta = 1. Private fits clamp the residual
 /// (MECHANISMS M3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Squared;
+
+impl Reviewed for Squared {}
 
 impl Loss for Squared {
     fn name(&self) -> &'static str {
@@ -27,8 +30,8 @@ impl Loss for Squared {
         1.0
     }
 
-    fn lipschitz(&self) -> Option<f64> {
-        None
+    fn growth(&self) -> Growth {
+        Growth::SquaredResidual
     }
 
     fn smoothness(&self) -> f64 {

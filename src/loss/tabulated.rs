@@ -1,4 +1,4 @@
-use super::{Loss, Task, positive};
+use super::{Growth, Loss, Task, positive};
 use crate::error::{Error, Result};
 
 /// Public grid of targets on which a user's loss is tabulated.
@@ -150,8 +150,8 @@ impl Loss for Tabulated {
         f64::NAN
     }
 
-    fn lipschitz(&self) -> Option<f64> {
-        Some(self.lipschitz)
+    fn growth(&self) -> Growth {
+        Growth::scalar(self.lipschitz)
     }
 
     /// Unknown for a table: infinite, so that no proof which needs smoothness can use it.

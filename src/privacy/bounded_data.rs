@@ -10,7 +10,6 @@ use super::dense_records::read_dense;
 use super::lines::Lines;
 use super::row_norm::RowNorm;
 use super::sparse_records::{Compressed, Orientation, read_sparse};
-use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{add_scaled, gradient_pass};
 use crate::schema::{Schema, Target};
@@ -133,20 +132,6 @@ impl BoundedData {
     /// Number of records. Public under replace-one; private under add-remove.
     pub(in crate::privacy) fn n_records(&self) -> usize {
         self.targets.len()
-    }
-
-    /// Checks the number of records against the public one where it is public: under replace-one.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] naming `data` when they differ.
-    pub fn check_count(&self, n_samples: usize, adjacency: Adjacency) -> Result<()> {
-        if adjacency == Adjacency::ReplaceOne && n_samples != self.n_records() {
-            return Err(Error::invalid(
-                "data",
-                "hold another number of records than the plan was made for",
-            ));
-        }
-        Ok(())
     }
 
     /// Number of columns, the intercept included (public).

@@ -1,59 +1,221 @@
-//! Diagnostics for the curator of the data: **not private**, and named so.
+//! The keeper of the records: ingestion, and the only home of what is **not private**.
 
-use super::answer::SoftmaxPlan;
+use std::sync::Arc;
+
+use ndarray::ArrayView2;
+
+use super::answer::{LinearModel, Point, Softmax};
 use super::bounded_data::BoundedData;
-use super::derivative_lattice::DerivativeLattice;
+use super::in_memory::InMemory;
+use super::model::RoomModel;
+use super::question::Question;
+use super::records::{Move, Pass, Records, States};
+use super::sparse_records::{Compressed, Orientation};
+use super::statement::Statement;
 use crate::error::{Error, Result};
-use crate::loss::Loss;
+use crate::exact::noise::source::Source;
+use crate::schema::Schema;
 
-/// The integer gradient sum_i d_i x_i at the public integer coefficients `theta`, with margins z_i = <theta,
-/// x_i> unit.
+/// Raw records in the hands of the one who may see them. It is made from X and y alone, so nothing that has no records
+/// can make one: mechanisms get a [`Session`](super::Session), which leads to none.
 ///
-/// **Not private**: for a curator's own checks, and for tests of the sensitivity (MECHANISMS M1, M13).
+/// ```
+/// use dpsparse::privacy::Curator;
+/// let x = ndarray::array![[0.0, 10.0], [5.0, 2.0]];
+/// let curator = Curator::from_dense(x.view(), &[1.0, -1.0]);
+/// ```
 ///
-/// # Errors
-/// A `theta` of another length than there are columns, or so large that margins could overflow.
-pub fn non_private_integer_gradient(
-    data: &BoundedData,
-    loss: &dyn Loss,
-    lattice: &DerivativeLattice,
-    theta: &[i64],
-    unit: f64,
-) -> Result<Vec<i64>> {
-    if theta.len() != data.n_columns() {
-        return Err(Error::invalid(
-            "theta",
-            "must have one entry per column, the intercept included",
-        ));
-    }
-    if theta
-        .iter()
-        .map(|&entry| u128::from(entry.unsigned_abs()))
-        .sum::<u128>()
-        >= 1 << 45
-    {
-        return Err(Error::invalid("theta", "is too large for integer margins"));
-    }
-    let mut margins = vec![0; data.n_records()];
-    let direction: Vec<(u32, i64)> = theta
-        .iter()
-        .enumerate()
-        .map(|(j, &entry)| (j as u32, entry))
-        .collect();
-    data.add_to_margins(&mut margins, &direction, 1);
-    let mut derivatives = vec![0; data.n_records()];
-    lattice.derivatives(loss, &margins, unit, &data.targets, &mut derivatives);
-    let mut gradient = vec![0; data.n_columns()];
-    data.gradient(&derivatives, &mut gradient);
-    Ok(gradient)
+/// Reading a record from it does not compile:
+/// ```compile_fail,E0616
+/// # use dpsparse::privacy::Curator;
+/// fn peek(curator: &Curator<'_>) -> f64 { curator.targets[0] }
+/// ```
+pub struct Curator<'x> {
+    raw: Box<dyn Raw + 'x>,
+    targets: &'x [f64],
 }
 
-/// The integer scores q that softmax sampling draws from: P(a) is proportional to exp(-q_a 2^-bits).
-///
-/// **Not private**: for a curator's own checks, and for tests of the KKT residual and of the law (MECHANISMS M9).
-///
-/// # Errors
-/// Records of another schema or number than the plan is for.
-pub fn non_private_softmax_scores(data: &BoundedData, plan: &SoftmaxPlan) -> Result<Vec<i64>> {
-    plan.scores(data, &mut || Ok(()))
+/// X as it came.
+trait Raw: Sync {
+    /// Bounded integers under a schema: each row by itself.
+    fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData>;
+}
+
+struct Dense<'x, T>(ArrayView2<'x, T>);
+
+impl<T: Copy + Into<f64> + Sync> Raw for Dense<'_, T> {
+    fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
+        BoundedData::from_dense(self.0, y, schema.clone())
+    }
+}
+
+struct Sparse<'x, T, I> {
+    x: Compressed<'x, T, I>,
+    orientation: Orientation,
+    shape: (usize, usize),
+}
+
+impl<T, I> Raw for Sparse<'_, T, I>
+where
+    T: Copy + Into<f64> + Sync,
+    I: Copy + TryInto<usize> + Sync,
+{
+    fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
+        let Self {
+            x,
+            orientation,
+            shape,
+        } = self;
+        let x = Compressed { ..*x };
+        BoundedData::from_sparse(x, *orientation, *shape, y, schema.clone())
+    }
+}
+
+impl<'x> Curator<'x> {
+    /// A dense array of any strides, and one target a record: -1 and +1 for classes.
+    pub fn from_dense<T>(x: ArrayView2<'x, T>, y: &'x [f64]) -> Self
+    where
+        T: Copy + Into<f64> + Sync + 'x,
+    {
+        Self {
+            raw: Box::new(Dense(x)),
+            targets: y,
+        }
+    }
+
+    /// The same from a sparse matrix: indices are checked and duplicates summed before clipping, zeros stay unstored.
+    pub fn from_sparse<T, I>(
+        x: Compressed<'x, T, I>,
+        orientation: Orientation,
+        shape: (usize, usize),
+        y: &'x [f64],
+    ) -> Self
+    where
+        T: Copy + Into<f64> + Sync + 'x,
+        I: Copy + TryInto<usize> + Sync + 'x,
+    {
+        Self {
+            raw: Box::new(Sparse {
+                x,
+                orientation,
+                shape,
+            }),
+            targets: y,
+        }
+    }
+
+    /// The records at some ascending positions (all of them without), read under a statement.
+    ///
+    /// # Errors
+    /// Unusable records; positions that are not ascending; another number of records than a public one.
+    pub(in crate::privacy) fn part(
+        &self,
+        positions: Option<&[u32]>,
+        statement: &Arc<Statement>,
+    ) -> Result<InMemory> {
+        let all = self.raw.read(self.targets, statement.schema())?;
+        let data = match positions {
+            None => all,
+            Some(positions) => {
+                let ascending = positions.windows(2).all(|pair| pair[0] < pair[1]);
+                let inside = (positions.last()).is_none_or(|&i| (i as usize) < all.n_records());
+                if !(ascending && inside) {
+                    return Err(Error::invalid("positions", "must be ascending and of records"));
+                }
+                all.rows(positions)
+            }
+        };
+        InMemory::new(data, statement)
+    }
+
+    /// Raises what reading the records under a statement would raise.
+    ///
+    /// # Errors
+    /// As a release.
+    pub fn check(&self, statement: &Arc<Statement>) -> Result<()> {
+        self.part(None, statement).map(|_| ())
+    }
+
+    /// The integer gradient sum_i d_i x_i at the public integer coefficients `theta`, with margins z_i = <theta, x_i>
+    /// unit.
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the sensitivity.
+    ///
+    /// # Errors
+    /// A `theta` of another length than there are columns, or so large that margins could overflow.
+    pub fn non_private_integer_gradient(
+        &self,
+        statement: &Arc<Statement>,
+        model: &RoomModel,
+        theta: &[i64],
+        unit: f64,
+    ) -> Result<Vec<i64>> {
+        let records = self.part(None, statement)?;
+        if theta.len() != records.n_columns() {
+            return Err(Error::invalid(
+                "theta",
+                "must have one entry per column, the intercept included",
+            ));
+        }
+        let sizes = theta.iter().map(|entry| u128::from(entry.unsigned_abs()));
+        if sizes.sum::<u128>() >= 1 << 45 {
+            return Err(Error::invalid("theta", "is too large for integer margins"));
+        }
+        let direction: Vec<(u32, i64)> = (0..).zip(theta.iter().copied()).collect();
+        let moves = [Move {
+            output: 0,
+            direction: &direction,
+            weight: 1,
+        }];
+        let pass = Pass::Gradient {
+            model,
+            moves: &moves,
+            fresh: true,
+            unit,
+        };
+        Ok(records.fold(&pass, &mut States::default(), &mut || Ok(()))?.0)
+    }
+
+    /// The point that noise would be added to, and the bound on its L2 sensitivity, both in scaled units; None where a
+    /// random linear term stands in for noise.
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the sensitivity.
+    ///
+    /// # Errors
+    /// As a release.
+    pub fn non_private_point(
+        &self,
+        question: &Question<Point>,
+        source: &mut Source,
+    ) -> Result<Option<(Vec<f64>, f64)>> {
+        let records = self.part(None, question.statement())?;
+        question.without_noise(&records, source)
+    }
+
+    /// The integer scores by which released models are compared, minimised: 2^16 for a loss of 1.
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the law and of the sensitivity.
+    ///
+    /// # Errors
+    /// Models of another shape than the records, or not finite.
+    pub fn non_private_scores(
+        &self,
+        statement: &Arc<Statement>,
+        models: &[LinearModel],
+    ) -> Result<Vec<i64>> {
+        let records = self.part(None, statement)?;
+        let pass = Pass::HeldOut { models };
+        Ok(records.fold(&pass, &mut States::default(), &mut || Ok(()))?.0)
+    }
+
+    /// The integer scores q that softmax sampling draws from: P(a) is proportional to exp(-q_a 2^-bits).
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the KKT residual and of the law.
+    ///
+    /// # Errors
+    /// As a release.
+    pub fn non_private_softmax_scores(&self, softmax: &Softmax) -> Result<Vec<i64>> {
+        let records = self.part(None, softmax.statement())?;
+        softmax.scores(&records.data, &mut || Ok(()))
+    }
 }

@@ -35,6 +35,11 @@ impl FeatureMap {
         }
     }
 
+    /// Number of features that it maps.
+    pub fn n_features(&self) -> usize {
+        self.factor.len()
+    }
+
     /// x_j -> factor_j x_j.
     pub fn linear(factor: Vec<f64>) -> Self {
         let shift = vec![0.0; factor.len()];

@@ -8,13 +8,15 @@
 use rayon::prelude::*;
 
 use super::bounded_data::BoundedData;
-use crate::loss::Loss;
+use super::model::RoomModel;
+use super::records::{Pass, Records, States, Sum, Watch};
+use crate::error::Result;
 use crate::numeric::kernel::MAX_FEATURE;
 
 /// Bits of a limb; limbs are balanced, in [-2^13, 2^13].
 const LIMB: u32 = 14;
 /// Limbs of a derivative.
-const LIMBS: usize = 3;
+pub const LIMBS: usize = 3;
 /// 2^41: a derivative of size L is this many quanta.
 const QUANTA: f64 = (1u64 << (LIMB * LIMBS as u32 - 1)) as f64;
 /// Coefficients are rounded to multiples of 2^-56.
@@ -22,153 +24,164 @@ const COEFFICIENT_SCALE: i32 = 56;
 /// Records per piece of work.
 const CHUNK: usize = 1024;
 
-/// Evaluates (1/n) sum_i l'(<x_i, theta>; y_i) x_i in scaled units; vectors are allocated once.
+/// Evaluates (1/n) sum_i l'(<x_i, theta>; y_i) x_i in scaled units.
 pub(in crate::privacy) struct FineGradient<'a> {
-    data: &'a BoundedData,
-    loss: &'a dyn Loss,
-    /// Bound on |l'|; derivatives are clamped to it.
-    lipschitz: f64,
+    records: &'a dyn Records,
+    model: &'a RoomModel,
+    states: States,
     normaliser: f64,
-    direction: Vec<(u32, i64)>,
-    rest: Vec<f64>,
-    margins: Vec<i64>,
-    scores: Vec<f64>,
-    limbs: [Vec<i16>; LIMBS],
-    sums: Vec<i64>,
 }
 
 impl<'a> FineGradient<'a> {
-    pub fn new(
-        data: &'a BoundedData,
-        loss: &'a dyn Loss,
-        lipschitz: f64,
-        n_samples: usize,
-    ) -> Self {
-        let n = data.n_records();
+    /// The mean is over the public number of records.
+    pub fn new(records: &'a dyn Records, model: &'a RoomModel) -> Self {
         Self {
-            data,
-            loss,
-            lipschitz,
-            normaliser: 1.0 / n_samples as f64,
-            direction: Vec::with_capacity(data.n_columns()),
-            rest: Vec::with_capacity(data.n_columns()),
-            margins: vec![0; n],
-            scores: vec![0.0; n],
-            limbs: [vec![0; n], vec![0; n], vec![0; n]],
-            sums: vec![0; data.n_columns()],
+            records,
+            model,
+            states: States::default(),
+            normaliser: 1.0 / records.statement().n_samples() as f64,
         }
     }
 
-    /// Euclidean norm of the error of [`FineGradient::evaluate`], for rows of Euclidean norm at most `rows`, p columns
-    /// and a loss of smoothness beta; it does not depend on theta.
+    /// Euclidean norm of the error of [`FineGradient::evaluate`] for a loss of slopes up to L and smoothness beta, rows
+    /// of Euclidean norm at most `rows`, p columns and coefficients of Euclidean norm at most `size`.
     ///
-    /// A score: theta is rounded to multiples of 2^-[`COEFFICIENT_SCALE`], so |dz| <= rows sqrt(p) 2^-57; margins are
-    /// exact; adding their parts in floats errs by less than 2^-50 |z|, which moves a derivative by at most 2^-50
-    /// sup |z l''(z)| <= 2^-50 (2 L + beta) for the catalogued losses: l'' vanishes, or falls like exp(-|z|),
-    /// beyond |z| = |y| + L/beta. Evaluating l' errs by a few ulp, below 2^-46 L, its rounding by 2^-42 L. Sums over
-    /// records are exact, their conversion relative 2^-50. An error dd of every derivative moves the mean by at most dd
-    /// rows.
-    pub fn error_bound(lipschitz: f64, smoothness: f64, rows: f64, columns: usize) -> f64 {
-        let score = rows * (columns as f64).sqrt() * 2f64.powi(-57);
+    /// A score: theta is rounded to multiples of 2^-[`COEFFICIENT_SCALE`], so |dz| <= rows sqrt(p) 2^-57; margins of its
+    /// parts are exact. Adding them in floats errs by less than 2^-50 of the largest partial sum, which is at most |z|
+    /// and the parts that are not there yet: entries of at most 2^(1 - bits) size, bits >= 13, hence rows sqrt(p) size
+    /// 2^-12. The part of |z| moves a derivative by at most 2^-50 sup |z l''(z)| <= 2^-50 (2 L + beta) for the
+    /// catalogued losses: l'' vanishes, or falls like exp(-|z|), beyond |z| = |y| + L/beta. Evaluating l' errs by a few
+    /// ulp, below 2^-46 L, its rounding by 2^-42 L. Sums over records are exact, their conversion relative 2^-50. An
+    /// error dd of every derivative moves the mean by at most dd rows.
+    pub fn error_bound(model: &RoomModel, smoothness: f64, rows: f64, p: usize, size: f64) -> f64 {
+        let lipschitz = model.bound().linf;
+        let score = rows * (p as f64).sqrt() * (2f64.powi(-57) + size * 2f64.powi(-62));
         let derivative = smoothness * score
             + 2f64.powi(-50) * (2.0 * lipschitz + smoothness)
             + lipschitz * (2f64.powi(-42) + 2f64.powi(-46));
         rows * (derivative + lipschitz * 2f64.powi(-50))
     }
 
-    /// Recomputes the scores <x_i, theta>; theta is finite.
-    pub fn set_scores(&mut self, theta: &[f64]) {
-        let largest = theta.iter().fold(0.0f64, |m, t| m.max(t.abs()));
-        // Entries of a part are at most 2^bits, and p of them times 2^14 (three times over for sparse columns) stay
-        // below 2^62.
-        let columns = usize::BITS - theta.len().leading_zeros();
-        let bits = 28.min(45 - columns as i32);
-        self.rest.clear();
-        self.rest.extend_from_slice(theta);
-        self.scores.fill(0.0);
-        // From the coarsest part to the finest, whose unit is 2^-COEFFICIENT_SCALE; a coefficient is the exact sum of
-        // its parts up to half of that.
-        let highest = largest.max(f64::MIN_POSITIVE).log2().floor() as i32 + 1;
-        let mut exponent = highest - bits;
-        loop {
-            exponent = exponent.max(-COEFFICIENT_SCALE);
-            let unit = 2f64.powi(exponent);
-            self.direction.clear();
-            for (rest, j) in self.rest.iter_mut().zip(0u32..) {
-                let whole = (*rest / unit).round();
-                *rest -= whole * unit;
-                if whole != 0.0 {
-                    self.direction.push((j, whole as i64));
-                }
-            }
-            self.margins.fill(0);
-            self.data
-                .add_to_margins(&mut self.margins, &self.direction, 1);
-            let unit = unit / f64::from(MAX_FEATURE);
-            (self.scores.par_chunks_mut(CHUNK))
-                .zip(self.margins.par_chunks(CHUNK))
-                .for_each(|(scores, margins)| {
-                    for (score, &margin) in scores.iter_mut().zip(margins) {
-                        *score += margin as f64 * unit;
-                    }
-                });
-            if exponent == -COEFFICIENT_SCALE {
-                break;
-            }
-            exponent -= bits;
-        }
-    }
-
-    /// out = (1/n) sum_i l'(<x_i, theta>; y_i) x_i at the scores of [`FineGradient::set_scores`].
-    pub fn evaluate(&mut self, out: &mut [f64]) {
-        let quanta = QUANTA / self.lipschitz;
-        let (loss, lipschitz) = (self.loss, self.lipschitz);
-        let [low, middle, high] = &mut self.limbs;
-        (low.par_chunks_mut(CHUNK))
-            .zip(middle.par_chunks_mut(CHUNK))
-            .zip(high.par_chunks_mut(CHUNK))
-            .zip(self.scores.par_chunks(CHUNK))
-            .zip(self.data.targets.par_chunks(CHUNK))
-            .for_each(|((((low, middle), high), scores), targets)| {
-                let mut slopes = [0.0; CHUNK];
-                let slopes = &mut slopes[..scores.len()];
-                loss.derivatives(scores, targets, slopes);
-                for (k, slope) in slopes.iter().enumerate() {
-                    let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
-                    for limb in [&mut low[k], &mut middle[k]] {
-                        // Balanced: in [-2^13, 2^13).
-                        let part =
-                            (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB) - (1 << (LIMB - 1));
-                        *limb = part as i16;
-                        rest = (rest - part) >> LIMB;
-                    }
-                    // |rest| <= 2^13 now, since |slope| <= 2^41 quanta.
-                    high[k] = rest as i16;
-                }
-            });
+    /// out = (1/n) sum_i l'(<x_i, theta>; y_i) x_i; theta is finite.
+    pub fn evaluate(&mut self, theta: &[f64], out: &mut [f64], watch: Watch<'_>) -> Result<()> {
+        let model = self.model;
+        let pass = Pass::Fine { model, theta };
+        let sums = self.records.fold(&pass, &mut self.states, watch)?.0;
+        let quanta = QUANTA / model.bound().linf;
         out.fill(0.0);
-        for (k, limb) in self.limbs.iter().enumerate() {
-            self.data.gradient(limb, &mut self.sums);
+        for (k, sums) in sums.chunks(out.len()).enumerate() {
             let unit = 2f64.powi(LIMB as i32 * k as i32) / quanta / f64::from(MAX_FEATURE);
-            for (out, &sum) in out.iter_mut().zip(&self.sums) {
+            for (out, &sum) in out.iter_mut().zip(sums) {
                 *out += sum as f64 * unit * self.normaliser;
             }
         }
+        Ok(())
     }
 
-    /// Lower triangle, row by row in a square, of (1/n) sum_i l''(z_i; y_i) x_i x_i' + ridge I at the scores of
-    /// [`FineGradient::set_scores`], in plain floats: it only steers Newton's method and proves nothing.
-    pub fn hessian(&mut self, ridge: f64, out: &mut [f64]) {
-        let loss = self.loss;
-        let weights: Vec<f64> = (self.scores.iter().zip(&self.data.targets))
-            .map(|(&z, &y)| loss.curvature(z, y) * self.normaliser)
-            .collect();
-        self.data.weighted_gram(&weights, out);
-        let p = self.data.n_columns();
+    /// Lower triangle, row by row in a square, of (1/n) sum_i l''(z_i; y_i) x_i x_i' + ridge I at the coefficients of
+    /// the last [`FineGradient::evaluate`], in plain floats: it only steers Newton's method and proves nothing.
+    pub fn hessian(&self, ridge: f64, out: &mut [f64]) {
+        (self.records).curvature(self.model, self.normaliser, &self.states, out);
+        let p = self.records.n_columns();
         for j in 0..p {
             out[j * p + j] += ridge;
         }
     }
+}
+
+/// The pass behind [`FineGradient::evaluate`]: three sums of limbs, from the finest to the coarsest.
+pub(in crate::privacy) fn pass(
+    data: &BoundedData,
+    model: &RoomModel,
+    theta: &[f64],
+    states: &mut States,
+) -> Sum {
+    let n = data.n_records();
+    states.scores.resize(n, 0.0);
+    states.margins.resize_with(1, || vec![0; n]);
+    (states.limbs.iter_mut()).for_each(|limb| limb.resize(n, 0));
+    set_scores(data, theta, states);
+    set_limbs(data, model, states);
+    let columns = data.n_columns();
+    let mut sums = vec![0; LIMBS * columns];
+    for (limb, sums) in states.limbs.iter().zip(sums.chunks_mut(columns)) {
+        data.gradient(limb, sums);
+    }
+    Sum(sums)
+}
+
+/// Recomputes the scores <x_i, theta>; theta is finite.
+fn set_scores(data: &BoundedData, theta: &[f64], states: &mut States) {
+    let States { margins, scores, .. } = states;
+    let margins = &mut margins[0];
+    let mut direction = Vec::with_capacity(theta.len());
+    let mut rest = theta.to_vec();
+    let largest = theta.iter().fold(0.0f64, |m, t| m.max(t.abs()));
+    // Entries of a part are at most 2^bits, and p of them times 2^14 (three times over for sparse columns) stay
+    // below 2^62.
+    let columns = usize::BITS - theta.len().leading_zeros();
+    let bits = 28.min(45 - columns as i32);
+    scores.fill(0.0);
+    // From the coarsest part to the finest, whose unit is 2^-COEFFICIENT_SCALE; a coefficient is the exact sum of
+    // its parts up to half of that.
+    let highest = largest.max(f64::MIN_POSITIVE).log2().floor() as i32 + 1;
+    let mut exponent = highest - bits;
+    loop {
+        exponent = exponent.max(-COEFFICIENT_SCALE);
+        let unit = 2f64.powi(exponent);
+        direction.clear();
+        for (rest, j) in rest.iter_mut().zip(0u32..) {
+            let whole = (*rest / unit).round();
+            *rest -= whole * unit;
+            if whole != 0.0 {
+                direction.push((j, whole as i64));
+            }
+        }
+        margins.fill(0);
+        data.add_to_margins(margins, &direction, 1);
+        let unit = unit / f64::from(MAX_FEATURE);
+        (scores.par_chunks_mut(CHUNK))
+            .zip(margins.par_chunks(CHUNK))
+            .for_each(|(scores, margins)| {
+                for (score, &margin) in scores.iter_mut().zip(margins) {
+                    *score += margin as f64 * unit;
+                }
+            });
+        if exponent == -COEFFICIENT_SCALE {
+            break;
+        }
+        exponent -= bits;
+    }
+}
+
+/// Slopes at the scores, in balanced limbs.
+fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
+    let lipschitz = model.bound().linf;
+    let quanta = QUANTA / lipschitz;
+    let States { scores, limbs, .. } = states;
+    let [low, middle, high] = limbs;
+    (low.par_chunks_mut(CHUNK))
+        .zip(middle.par_chunks_mut(CHUNK))
+        .zip(high.par_chunks_mut(CHUNK))
+        .zip(scores.par_chunks(CHUNK))
+        .zip(data.targets.par_chunks(CHUNK))
+        .for_each(|((((low, middle), high), scores), targets)| {
+            let mut slopes = [0.0; CHUNK];
+            let slopes = &mut slopes[..scores.len()];
+            model.unclamped(scores, targets, slopes);
+            for (k, slope) in slopes.iter().enumerate() {
+                let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
+                for limb in [&mut low[k], &mut middle[k]] {
+                    // Balanced: in [-2^13, 2^13).
+                    let part =
+                        (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB) - (1 << (LIMB - 1));
+                    *limb = part as i16;
+                    rest = (rest - part) >> LIMB;
+                }
+                // |rest| <= 2^13 now, since |slope| <= 2^41 quanta.
+                high[k] = rest as i16;
+            }
+        });
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ impl BoundedData {
     }
 
     /// The same records with some of the features alone, stored densely. Which ones must be public, or paid for.
-    pub fn restricted(&self, features: &[u32]) -> Self {
+    pub(in crate::privacy) fn restricted(&self, features: &[u32]) -> Self {
         let n = self.n_records();
         let mut columns = Vec::with_capacity(n * features.len());
         for &j in features {
@@ -59,6 +59,35 @@ impl BoundedData {
             schema: self.schema.restricted(features),
             targets: self.targets.clone(),
             features: Features::Dense(columns),
+        }
+    }
+
+    /// The records at ascending positions.
+    pub(in crate::privacy) fn rows(&self, positions: &[u32]) -> Self {
+        let pick = |column: &[i16]| -> Vec<i16> {
+            positions.iter().map(|&i| column[i as usize]).collect()
+        };
+        let features = match &self.features {
+            Features::Dense(columns) => {
+                let columns = columns.par_chunks_exact(self.n_records().max(1));
+                let picked: Vec<Vec<i16>> = columns.map(pick).collect();
+                Features::Dense(picked.concat())
+            }
+            Features::Sparse { rows, base, .. } => {
+                let rows = rows.picked(positions);
+                let columns = rows.transposed(base.len());
+                let base = base.clone();
+                Features::Sparse {
+                    rows,
+                    columns,
+                    base,
+                }
+            }
+        };
+        Self {
+            schema: self.schema.clone(),
+            targets: (positions.iter()).map(|&i| self.targets[i as usize]).collect(),
+            features,
         }
     }
 

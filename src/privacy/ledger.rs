@@ -1,65 +1,63 @@
-//! The budget of one release: check and commit, only then draw.
+//! What a release costs, committed before anything is drawn.
 
-use crate::accounting::event::Event;
-use crate::error::{Error, Result};
+use crate::accounting::event::{Adjacency, Event};
+use crate::error::Result;
 
-/// The events that a plan announced, spent one by one. An answer draws only after [`Budget::spend`] agreed,
-/// so a release can never contain more than its plan.
-#[derive(Debug)]
-pub struct Budget {
-    planned: Vec<(Event, u64)>,
+/// One release, before it: all its events, which its plan fixed before any record was read.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Neighbouring relation.
+    pub adjacency: Adjacency,
+    /// Number of records (under add-remove: the public one), or of rounds.
+    pub n_samples: usize,
+    /// The mechanism in words.
+    pub mechanism: String,
+    /// (epsilon, delta) that the events keep.
+    pub claim: (f64, f64),
+    /// Every event that the release will spend.
+    pub events: Vec<(Event, u64)>,
 }
 
-impl Budget {
-    /// A budget of exactly these events, in this order.
-    pub(in crate::privacy) fn new(planned: &[(Event, u64)]) -> Self {
-        Self {
-            planned: planned.iter().rev().cloned().collect(),
-        }
-    }
+/// That an entry was committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Number of the entry in its ledger, from 0.
+    pub number: u64,
+}
 
-    /// Takes `event` off the plan.
+/// Where releases are written down: durably, before anything is drawn, so that a crash can waste budget and never
+/// overspend it. One commit a release: plans fix all events.
+pub trait Ledger {
+    /// Commits an entry; the release goes on only where that succeeds.
     ///
     /// # Errors
-    /// [`Error::BudgetExceeded`] when it is not the next planned event, before anything is drawn.
-    pub(in crate::privacy) fn spend(&mut self, event: &Event) -> Result<()> {
-        match self.planned.last_mut() {
-            Some((next, count)) if next == event && *count > 0 => {
-                *count -= 1;
-                if *count == 0 {
-                    self.planned.pop();
-                }
-                Ok(())
-            }
-            _ => Err(Error::BudgetExceeded(
-                "the mechanism asked for an answer that its plan does not hold".into(),
-            )),
-        }
-    }
+    /// [`Error::BudgetExceeded`](crate::Error::BudgetExceeded) where the entry does not fit what is left.
+    fn commit(&mut self, entry: &Entry) -> Result<Receipt>;
+}
 
-    /// Takes all of `events` off the plan, in order.
-    ///
-    /// # Errors
-    /// As [`Budget::spend`].
-    pub(in crate::privacy) fn spend_all(&mut self, events: &[(Event, u64)]) -> Result<()> {
-        for (event, count) in events {
-            for _ in 0..*count {
-                self.spend(event)?;
-            }
-        }
-        Ok(())
-    }
+/// Entries in memory, without a limit: what remembers the releases of one process.
+///
+/// ```
+/// use dpsparse::privacy::MemoryLedger;
+/// assert!(MemoryLedger::default().entries().is_empty());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct MemoryLedger {
+    entries: Vec<Entry>,
+}
 
-    /// Refuses a plan that was not spent to its end.
-    ///
-    /// # Errors
-    /// [`Error::BudgetExceeded`] where something is left.
-    pub(in crate::privacy) fn finished(&self) -> Result<()> {
-        if self.planned.is_empty() {
-            return Ok(());
-        }
-        Err(Error::BudgetExceeded(
-            "the mechanism did not ask for all the answers of its plan".into(),
-        ))
+impl MemoryLedger {
+    /// What was committed.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+}
+
+impl Ledger for MemoryLedger {
+    fn commit(&mut self, entry: &Entry) -> Result<Receipt> {
+        self.entries.push(entry.clone());
+        Ok(Receipt {
+            number: self.entries.len() as u64 - 1,
+        })
     }
 }

@@ -39,6 +39,22 @@ impl Lines {
         entries.map(|(&index, &value)| (index as usize, i64::from(value)))
     }
 
+    /// The lines at ascending positions.
+    pub(in crate::privacy) fn picked(&self, positions: &[u32]) -> Lines {
+        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for &k in positions {
+            let range = self.starts[k as usize]..self.starts[k as usize + 1];
+            indices.extend_from_slice(&self.indices[range.clone()]);
+            values.extend_from_slice(&self.values[range]);
+            starts.push(indices.len());
+        }
+        Lines {
+            starts,
+            indices,
+            values,
+        }
+    }
+
     /// The values of every line, to be changed in place.
     pub(in crate::privacy) fn values_mut(&mut self) -> impl Iterator<Item = &mut [i16]> {
         let mut rest = &mut self.values[..];

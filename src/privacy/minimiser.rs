@@ -1,16 +1,18 @@
 //! The minimiser of a strongly convex private objective, to a distance that public constants prove (MECHANISMS M7, M8).
 
 use super::fine_gradient::FineGradient;
+use super::model::RoomModel;
+use super::records::Watch;
 use crate::error::Result;
-use crate::norm::Norm;
+use crate::norm::{Norm, ReviewedNorm};
 use crate::numeric::linear::{Cholesky, norm2};
 use crate::prox::Scratch;
 
 /// F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + <tilt, theta> + (ridge/2)|theta|_2^2 + alpha
 /// Omega(theta without intercept), in scaled units, the intercept last and under the ridge too.
-pub(in crate::privacy) struct Objective<'a> {
-    /// Bound on |l'|.
-    pub lipschitz: f64,
+pub struct Objective<'a> {
+    /// The loss, with its bound L on |l'|.
+    pub model: &'a RoomModel,
     /// beta >= l''.
     pub smoothness: f64,
     /// R2, the Euclidean bound of a row, the intercept included.
@@ -18,7 +20,7 @@ pub(in crate::privacy) struct Objective<'a> {
     /// Positive.
     pub ridge: f64,
     /// Omega with its factor; None or 0: no penalty.
-    pub penalty: Option<(&'a dyn Norm, f64)>,
+    pub penalty: Option<(&'a ReviewedNorm, f64)>,
     /// Float error of the prox per unit of size; 0 without a penalty.
     pub prox_error: f64,
     /// A bound on |tilt|_2.
@@ -51,7 +53,7 @@ impl Objective<'_> {
     /// |theta*|_2 is at most this: 0 is in the subdifferential of F at theta*, whose penalty part has a non-negative
     /// inner product with theta*, so ridge |theta*| <= L R2 load + |tilt|.
     fn size_bound(&self, load: f64) -> f64 {
-        (self.lipschitz * self.rows * load + self.tilt_bound) / self.ridge
+        (self.model.bound().linf * self.rows * load + self.tilt_bound) / self.ridge
     }
 
     /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt and ridge terms,
@@ -60,8 +62,10 @@ impl Objective<'_> {
     /// is off by twice (beta R2^2 load + ridge) e, and the point by e. Public: at the largest load.
     fn float_error(&self, columns: usize) -> f64 {
         let load = self.most_load;
+        let farthest = 7.0 * self.size_bound(load);
         let gradient =
-            FineGradient::error_bound(self.lipschitz, self.smoothness, self.rows, columns) * load;
+            FineGradient::error_bound(self.model, self.smoothness, self.rows, columns, farthest)
+                * load;
         let sizes = self.total_smoothness(load) * self.size_bound(load);
         let terms = self.tilt_bound + 4.0 * sizes;
         2.0 * gradient + 2f64.powi(-49) * terms + 24.0 * sizes * self.prox_error
@@ -80,9 +84,6 @@ impl Objective<'_> {
         steps.ceil()
     }
 }
-
-/// Called before every pass over the records; may stop the work (Ctrl-C). It learns nothing but that time passes.
-pub(in crate::privacy) type Watch<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 /// A point within [`Objective::distance`] of the minimiser of F. Omega is a catalogued one, whose prox does not fail.
 ///
@@ -121,7 +122,7 @@ pub(in crate::privacy) fn minimise(
 
 /// Where a minimisation starts, and where it ends. Neither theta nor the Hessian of an earlier minimisation has to be
 /// near: they save time.
-pub(in crate::privacy) struct Start {
+pub struct Start {
     pub theta: Vec<f64>,
     factor: Option<Cholesky>,
 }
@@ -147,9 +148,7 @@ struct Search<'a, 'b> {
 impl Search<'_, '_> {
     /// Gradient of the smooth part of F.
     fn slope(&mut self, theta: &[f64], out: &mut [f64]) -> Result<()> {
-        (self.watch)()?;
-        self.gradient.set_scores(theta);
-        self.gradient.evaluate(out);
+        self.gradient.evaluate(theta, out, self.watch)?;
         for ((out, theta), tilt) in out.iter_mut().zip(theta).zip(self.tilt) {
             *out += self.objective.ridge * theta + tilt;
         }

@@ -6,39 +6,35 @@
 //! removes a single contribution. A person who owns m records changes m of them: the triangle inequality
 //! multiplies every bound by m.
 
-use crate::accounting::event::Adjacency;
+use super::model::{RoomModel, SlopeBound};
+use super::statement::Statement;
 use crate::error::{Error, Result};
 use crate::numeric::kernel::MAX_FEATURE;
 
 /// What the bounds depend on.
 #[derive(Debug, Clone, Copy)]
-pub struct Contribution {
-    /// d_max, the clamp of the integer derivative.
-    pub derivative: u64,
-    /// Neighbouring relation.
-    pub adjacency: Adjacency,
-    /// m, the number of records that one person may own.
-    pub records_per_person: u64,
+pub(in crate::privacy) struct Contribution {
+    /// The clamps of the integer slopes of one record.
+    slopes: SlopeBound<u64>,
+    /// By how many contributions neighbouring sums differ.
+    changed: u64,
 }
 
 /// |x_ij| <= 16383.
 const FEATURE: u64 = MAX_FEATURE as u64;
 
 impl Contribution {
-    /// Contributions that neighbours differ by: 2 m under replace-one, m under add-remove.
-    fn count(&self) -> Option<u64> {
-        let one = match self.adjacency {
-            Adjacency::ReplaceOne => 2u64,
-            Adjacency::AddRemove => 1,
-        };
-        one.checked_mul(self.records_per_person)
+    /// Of records of `statement` to gradients of `model`.
+    pub fn of(statement: &Statement, model: &RoomModel) -> Self {
+        Self {
+            slopes: model.lattice().bound(),
+            changed: statement.changed_contributions(),
+        }
     }
 
-    /// count * derivative * factor, checked.
-    fn times(&self, factor: u64) -> Result<u64> {
-        let product = self
-            .count()
-            .and_then(|count| count.checked_mul(self.derivative)?.checked_mul(factor));
+    /// changed * slope * factor, checked.
+    fn times(&self, slope: u64, factor: u64) -> Result<u64> {
+        let product = (self.changed.checked_mul(slope)).and_then(|bound| bound.checked_mul(factor));
         product.filter(|&bound| bound < 1 << 62).ok_or_else(|| {
             Error::invalid(
                 "records_per_person",
@@ -52,7 +48,7 @@ impl Contribution {
     /// # Errors
     /// A bound beyond 2^62.
     pub fn coordinate(&self) -> Result<u64> {
-        self.times(FEATURE)
+        self.times(self.slopes.linf, FEATURE)
     }
 
     /// A signed sum over at most `size` coordinates: |sum_j s_j d x_j| <= d_max |x_G|_1, and
@@ -65,7 +61,8 @@ impl Contribution {
         let by_norm =
             row_norm.map(|norm| sqrt_up(u128::from(size) * u128::from(norm) * u128::from(norm)));
         // An intercept is a group of one that no row norm covers: never below one entry.
-        self.times(by_norm.map_or(by_entries, |bound| bound.max(FEATURE).min(by_entries)))
+        let bound = by_norm.map_or(by_entries, |bound| bound.max(FEATURE).min(by_entries));
+        self.times(self.slopes.linf, bound)
     }
 
     /// Inner product with a vertex whose absolute integer coordinates sum to at most `l1`: |<v, d x>| <=
@@ -77,22 +74,24 @@ impl Contribution {
         let factor = FEATURE.checked_mul(l1);
         factor
             .ok_or_else(|| Error::invalid("vertices", "have too large entries"))
-            .and_then(|factor| self.times(factor))
+            .and_then(|factor| self.times(self.slopes.linf, factor))
     }
 
-    /// Euclidean norm of the change of the whole gradient: |d x|_2 <= d_max sqrt(row_norm^2 + intercept^2), the
-    /// lattice value of the intercept's column (0 without one), where without a given row norm |x|_2 <= 16383
-    /// sqrt(n_features). M3, l-infinity ball.
+    /// Euclidean norm of the change of the whole gradient: |s|_2 |x|_2 <= s_max sqrt(R^2 + c^2), c the lattice value of
+    /// the intercept's column (0 without one), R the norm to which contributions or rows are scaled down, 16383
+    /// sqrt(n_features) without one. The l-infinity ball, and noisy gradients.
     ///
     /// # Errors
     /// A bound beyond 2^62.
-    pub fn euclidean(&self, n_features: u64, row_norm: Option<u64>, intercept: i16) -> Result<u64> {
+    pub fn euclidean(&self, statement: &Statement) -> Result<u64> {
+        let schema = statement.schema();
         let unit = u128::from(FEATURE) * u128::from(FEATURE);
-        let features = row_norm.map_or(unit * u128::from(n_features), |norm| {
+        let norm = (schema.lattice_gradient_norm()).or(schema.lattice_row_norm());
+        let features = norm.map_or(unit * schema.n_features() as u128, |norm| {
             u128::from(norm) * u128::from(norm)
         });
-        let intercept = u128::from(intercept.unsigned_abs());
-        self.times(sqrt_up(features + intercept * intercept))
+        let intercept = u128::from(schema.lattice_intercept().unsigned_abs());
+        self.times(self.slopes.l2, sqrt_up(features + intercept * intercept))
     }
 }
 

@@ -4,18 +4,16 @@
 //! theta = softmax(-s/lambda) minimises G(theta) + lambda sum theta ln theta over the simplex, G the summed loss, if
 //! and only if grad G(theta) - s is a constant vector (KKT). Half its range is the residual here.
 
-use super::softmax_sample::{SmoothLoss, SoftmaxPlan};
+use super::softmax::{SmoothLoss, Softmax};
 use crate::error::Result;
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::float_products::blocked_sum;
+use crate::privacy::records::Watch;
 
 /// Factor of one step of the continuation in lambda.
 const CONTINUATION: f64 = 3.0;
 /// Newton steps at one lambda, products with the Hessian in one of them, and halvings of its step, before the fallback.
 const NEWTON: (usize, usize, usize) = (30, 100, 12);
-
-/// Called before every pass over the records; may stop the work (Ctrl-C). It learns nothing from how often.
-pub(in crate::privacy) type Watch<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 /// G of one set of records; x_ia = factors_a times a lattice integer.
 pub(super) struct Objective<'a> {
@@ -71,7 +69,7 @@ fn softmax(scores: &[f64], regularisation: f64) -> Vec<f64> {
 }
 
 impl<'a> Objective<'a> {
-    pub(super) fn new(data: &'a BoundedData, plan: &'a SoftmaxPlan) -> Self {
+    pub(super) fn new(data: &'a BoundedData, plan: &'a Softmax) -> Self {
         Self {
             data,
             loss: plan.loss(),
@@ -119,7 +117,7 @@ impl<'a> Objective<'a> {
 
     /// Scores whose computed residual is at most `plan.tolerance()`: by Newton's method if it succeeds, by the damped
     /// fixed point otherwise.
-    pub(super) fn minimise(&self, plan: &SoftmaxPlan, watch: Watch<'_>) -> Result<Vec<f64>> {
+    pub(super) fn minimise(&self, plan: &Softmax, watch: Watch<'_>) -> Result<Vec<f64>> {
         match self.newton_path(plan, watch)? {
             Some(scores) => Ok(scores),
             None => self.damped(plan, watch),
@@ -127,7 +125,7 @@ impl<'a> Objective<'a> {
     }
 
     /// Newton's method along falling lambda: fast, without a proof that it succeeds. What it returns is checked.
-    fn newton_path(&self, plan: &SoftmaxPlan, watch: Watch<'_>) -> Result<Option<Vec<f64>>> {
+    fn newton_path(&self, plan: &Softmax, watch: Watch<'_>) -> Result<Option<Vec<f64>>> {
         let target = plan.regularisation();
         let mut at = target.max(target * plan.condition() / 8.0);
         let mut scores = vec![0.0; self.factors.len()];
@@ -259,8 +257,8 @@ impl<'a> Objective<'a> {
     /// Then |s_k+1 - s*| <= rho |s_k - s*| + (1 - rho)(B_k + e) sums to |s_k - s*| <= rho^k n L R + 2 c lambda
     /// sqrt(2 ln p) rho^((k-1)/2) + (1 + c) e, and the computed residual after k steps is at most
     ///   rho^k n L R + 3 c lambda sqrt(2 ln p) rho^((k-1)/2) + 2 (1 + c) e.
-    /// `SoftmaxPlan` makes the last term at most half the tolerance and takes k so that the others are the other half.
-    fn damped(&self, plan: &SoftmaxPlan, watch: Watch<'_>) -> Result<Vec<f64>> {
+    /// `Softmax` makes the last term at most half the tolerance and takes k so that the others are the other half.
+    fn damped(&self, plan: &Softmax, watch: Watch<'_>) -> Result<Vec<f64>> {
         let mut scores = vec![0.0; self.factors.len()];
         let step = 1.0 / (1.0 + plan.condition());
         for _ in 0..plan.fallback_iterations() {
@@ -308,7 +306,7 @@ mod tests {
         let y: Vec<f64> = (0..n).map(|i| value(i, p + 3).signum()).collect();
         let schema = Schema::new(p, bounds, Geometry::Uncentred, target, false, None).unwrap();
         let data = BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap();
-        let plan = SoftmaxPlan::new(&schema, n, loss, 1, regularisation).unwrap();
+        let plan = Softmax::new(&schema, n, loss, 1, regularisation).unwrap();
         let objective = Objective::new(&data, &plan);
         let mut quiet = || Ok(());
         let slow = objective.damped(&plan, &mut quiet).unwrap();

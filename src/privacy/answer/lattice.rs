@@ -1,8 +1,5 @@
-//! Noise on a real vector, which leaves on an integer lattice (MECHANISMS M7, M12).
+//! Noise on a real vector, which leaves on an integer lattice.
 
-use serde::Deserialize;
-
-use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::exact::noise::discrete_laplace::DiscreteLaplace;
@@ -12,20 +9,27 @@ use crate::exact::noise::source::Source;
 use crate::exact::noise::spherical_gamma::SphericalGamma;
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
 
-/// The law of the noise on an output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutputNoise {
-    /// Independent Gaussians: (epsilon, delta).
-    #[default]
-    Gaussian,
-    /// Density proportional to exp(-|b|_2 epsilon/D2): pure epsilon, size p D2/epsilon.
-    Gamma,
-    /// Independent Laplace variables for the L1 sensitivity sqrt(p) D2: pure epsilon.
-    Laplace,
+/// The noise on a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PointNoise {
+    /// Independent Gaussians of standard deviation `multiplier` times the sensitivity.
+    Gaussian {
+        /// Standard deviations per unit of sensitivity.
+        multiplier: f64,
+    },
+    /// Independent Laplace variables for the L1 sensitivity sqrt(p) D2: pure `epsilon`.
+    Laplace {
+        /// What the release costs.
+        epsilon: f64,
+    },
+    /// Density proportional to exp(-|b|_2/scale), of size p D2/epsilon: pure `epsilon` but for a failure of its floats.
+    Gamma {
+        /// What the release costs beside the failure.
+        epsilon: f64,
+    },
 }
 
-/// Noise calibrated to one vector of p entries with L2 sensitivity D2.
+/// Noise for one vector of p entries with L2 sensitivity D2.
 ///
 /// The vector is rounded to multiples of the lattice h, which moves each of two neighbours by at most sqrt(p)/2 units
 /// in L2 and p/2 in L1: D2/h + sqrt(p) and sqrt(p) D2/h + p units between them.
@@ -33,7 +37,7 @@ pub enum OutputNoise {
 /// **Gamma**: theta + b with exact b is epsilon-DP. Floats give b' within e_b of b but with probability 1e-30
 /// ([`SphericalGamma::error`]), so theta + b' is a function of theta + b plus an error of at most e_b, which lattice
 /// Laplace noise for sqrt(p) 2 e_b/h + p covers with 1 % of epsilon. The sum is rounded exactly, but for 2^-53 of a
-/// unit. The 1e-30 costs a delta of 1e-30 (1 + e^epsilon), which must not exceed the delta of the release.
+/// unit. The 1e-30 is an event of its own ([`gamma_failure`]).
 #[derive(Debug, Clone)]
 pub(super) struct LatticeNoise {
     lattice: f64,
@@ -52,33 +56,43 @@ enum Law {
 }
 
 /// Probability with which spherical noise may be farther off than its error bound.
-const GAMMA_FAILURE: f64 = 1e-30;
+pub(super) const GAMMA_FAILURE: f64 = 1e-30;
+
+/// What the failure of spherical noise costs beside the pure events of its release, of epsilon together: but for
+/// [`GAMMA_FAILURE`] the release is a function of an exact one that is epsilon-DP, under either of two neighbours, so
+/// the law of a set S obeys P(S) <= e^epsilon (Q(S) + failure) + failure: a delta of (1 + e^epsilon) failure.
+pub(super) fn gamma_failure(pure: &[Event]) -> Result<Event> {
+    let epsilon = pure
+        .iter()
+        .try_fold(0.0, |sum, event| Some(add_up(sum, event.pure_epsilon()?)))
+        .unwrap_or(f64::INFINITY);
+    // exp is within an ulp or two.
+    let factor = add_up(1.0, epsilon.exp() * (1.0 + 1e-15));
+    Event::failure(mul_up(GAMMA_FAILURE, factor)).map_err(|_| {
+        Error::invalid(
+            "epsilon",
+            "is too large for gamma noise, whose floats are off with probability 1e-30; use gaussian or laplace noise",
+        )
+    })
+}
 /// Shares of epsilon for spherical noise and for its error.
 const GAMMA_SHARES: (f64, f64) = (0.99, 0.01);
 
 impl LatticeNoise {
     /// # Errors
     /// Noise beyond what the exact samplers take.
-    pub fn new(
-        noise: OutputNoise,
-        sensitivity: f64,
-        columns: usize,
-        epsilon: f64,
-        delta: f64,
-    ) -> Result<Self> {
+    pub fn new(noise: PointNoise, sensitivity: f64, columns: usize) -> Result<Self> {
         let root = sqrt_up(columns as f64);
         let p = columns as f64;
         // Rounding adds a thousandth.
         let lattice = power_of_two_below(sensitivity / root / 1000.0);
         let l1 = |l2: f64, lattice: f64| add_up(div_up(mul_up(root, l2), lattice), p);
         match noise {
-            OutputNoise::Gaussian => {
+            PointNoise::Gaussian { multiplier } => {
                 let units = add_up(div_up(sensitivity, lattice), root);
-                let make = |multiplier| Event::gaussian(1.0, multiplier);
-                let multiplier = calibrate(make, 1, epsilon, delta, (1e-3, 1e9))?;
                 Self::gaussian(lattice, units, multiplier)
             }
-            OutputNoise::Laplace => {
+            PointNoise::Laplace { epsilon } => {
                 let units = l1(sensitivity, lattice);
                 let scale = div_up(units, epsilon);
                 DiscreteLaplace::new(scale)?;
@@ -88,14 +102,7 @@ impl LatticeNoise {
                     events: vec![(Event::laplace(units, scale)?, 1)],
                 })
             }
-            OutputNoise::Gamma => {
-                if GAMMA_FAILURE * (1.0 + epsilon.exp()) > delta {
-                    return Err(Error::invalid(
-                        "delta",
-                        "must be at least 1e-30 (1 + exp(epsilon)) for gamma noise, whose floats are off with probability \
-                         1e-30",
-                    ));
-                }
+            PointNoise::Gamma { epsilon } => {
                 let pure = GAMMA_SHARES.0 * epsilon;
                 let size = div_up(sensitivity, pure);
                 let error = SphericalGamma::new(columns, size)?.error(GAMMA_FAILURE)?;
@@ -104,13 +111,12 @@ impl LatticeNoise {
                 let units = add_up(l1(mul_up(2.0, error), lattice), p * 2f64.powi(-52));
                 let scale = div_up(units, GAMMA_SHARES.1 * epsilon);
                 DiscreteLaplace::new(scale)?;
+                let noise = Event::pure(div_up(sensitivity, size))?;
+                let cover = Event::laplace(units, scale)?;
                 Ok(Self {
                     lattice,
                     law: Law::Gamma(size, scale),
-                    events: vec![
-                        (Event::pure(div_up(sensitivity, size))?, 1),
-                        (Event::laplace(units, scale)?, 1),
-                    ],
+                    events: vec![(noise, 1), (cover, 1), (gamma_failure(&[noise, cover])?, 1)],
                 })
             }
         }

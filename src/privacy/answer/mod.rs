@@ -1,33 +1,43 @@
-//! The only exits of the room: each answer spends from a budget, then draws.
+//! Answers: what may leave, and how it is drawn. Three shapes.
+//!
+//! | shape | kinds | proof |
+//! |---|---|---|
+//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`] | a bound on one contribution |
+//! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`HeldOut`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
+//! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
 
-mod chosen_vertex;
-mod column_weights;
-mod dual_iterates;
-mod early_stopped;
+mod absolute_sums;
+mod descent;
+mod dual;
 mod entropic_minimum;
-mod feature_ranges;
-mod held_out_choice;
+mod gaussian_sum;
+mod gradient;
+mod held_out;
 mod lattice;
-mod noisy_gradient;
-mod noisy_minimiser;
-mod permuted_descent;
+mod moments;
+mod permuted;
+mod point;
 mod quantile;
-mod running_softmax;
-mod second_moments;
-mod softmax_sample;
+mod ranges;
+mod softmax;
+mod strongly_convex;
 mod typical_norm;
+mod vertex;
 
-pub use chosen_vertex::{SelectionNoise, SelectionPlan, VertexSelector};
-pub use column_weights::ColumnWeightsPlan;
-pub use dual_iterates::{DualIterates, DualPlan};
-pub use early_stopped::{DescentFacts, DescentPlan};
-pub use feature_ranges::{RangePlan, RangesOf};
-pub use held_out_choice::{HeldOutPlan, LinearModel, non_private_scores};
-pub use lattice::OutputNoise;
-pub use noisy_gradient::{GradientPlan, NoisyGradient};
-pub use noisy_minimiser::{MinimiserFacts, MinimiserPlan, Perturbation, TiltNoise};
-pub use permuted_descent::{PermutedFacts, PermutedPlan};
-pub use running_softmax::{RunningPlan, RunningSoftmax};
-pub use second_moments::MomentsPlan;
-pub use softmax_sample::{SmoothLoss, SoftmaxPlan, SoftmaxSampler, stability};
-pub use typical_norm::NormPlan;
+pub use absolute_sums::AbsoluteSums;
+pub use descent::{Descent, DescentOptions};
+pub use dual::{DualPath, DualPoint, DualVertex};
+pub use gradient::Gradient;
+pub use held_out::{HeldOut, LinearModel};
+pub use lattice::PointNoise;
+pub use moments::{MOST_MOMENT_COLUMNS, Moments};
+pub use permuted::{Permuted, PermutedOptions};
+pub use point::{Point, TiltNoise};
+pub use ranges::{Ranges, RangesOf};
+pub use softmax::{SmoothLoss, Softmax, SoftmaxDraws, stability};
+pub use strongly_convex::StronglyConvex;
+pub use typical_norm::TypicalNorm;
+pub use vertex::{SelectionNoise, Vertex, VertexAt};
+
+pub(in crate::privacy) use held_out::held_out_loss;
+pub(in crate::privacy) use ranges::range_counts;

@@ -1,16 +1,19 @@
 //! Draws from the entropic minimiser over the simplex (Jain & Thakurta 2014, section 5.1, Theorem 3; MECHANISMS M9).
 
-use super::entropic_minimum::{Objective, Watch};
-use crate::accounting::event::Event;
+use std::sync::Arc;
+
+use super::entropic_minimum::Objective;
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
-use crate::loss::{Logistic, Loss, Squared};
+use crate::loss::{Admitted, Logistic, Loss, Squared};
 use crate::numeric::directed::{mul_up, up};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
+use crate::privacy::question::{Answer, Question, Room};
+use crate::privacy::records::{Records, Watch};
+use crate::privacy::statement::Statement;
 use crate::privacy::float_products::{additions_over_columns, additions_over_records};
-use crate::privacy::ledger::Budget;
 use crate::schema::{Geometry, Schema, Target};
 
 /// Losses that the proof takes: reviewed here as convex, smooth, and evaluated within 2^-45 L.
@@ -23,6 +26,19 @@ pub enum SmoothLoss {
 }
 
 impl SmoothLoss {
+    /// The loss where the proof takes it.
+    fn of(loss: &Admitted) -> Result<Self> {
+        match loss.catalogued().map(|loss| loss.name()) {
+            Some("logistic") => Ok(Self::Logistic),
+            Some("squared") => Ok(Self::Squared),
+            _ => Err(Error::UnsoundMechanism(
+                "softmax sampling is proved for the logistic and the squared loss only; frank-wolfe over the simplex \
+                 takes other losses"
+                    .into(),
+            )),
+        }
+    }
+
     /// L, the bound on |l'| where |z| <= `reach`.
     pub fn lipschitz(self, reach: f64) -> f64 {
         match self {
@@ -60,7 +76,7 @@ const RESIDUAL: f64 = 1.0 / 1024.0;
 const SLACK: f64 = 1e-12;
 
 /// phi(c) = sup |change of the gradient of the common records|_inf / (2 L R): c/(1 + c) up to 1, sqrt(c)/2 beyond. See
-/// [`SoftmaxPlan`].
+/// [`Softmax`].
 ///
 /// ```
 /// use dpsparse::privacy::answer::stability;
@@ -105,35 +121,35 @@ pub fn stability(c: f64) -> f64 {
 /// twice, for second order.
 ///
 /// ```
-/// use dpsparse::privacy::answer::{SmoothLoss, SoftmaxPlan};
-/// use dpsparse::privacy::{Bounds, Geometry, Schema, Target};
+/// use dpsparse::accounting::event::Adjacency;
+/// use dpsparse::loss::Logistic;
+/// use dpsparse::privacy::{Bounds, Geometry, Schema, Statement, Target};
 /// let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
 /// let schema = Schema::new(5, bounds, Geometry::Uncentred, Target::Classes, false, None)?;
-/// let plan = SoftmaxPlan::new(&schema, 1000, SmoothLoss::Logistic, 1, 1000.0)?;
+/// let statement = Statement::new(schema, 1000, Adjacency::ReplaceOne, 1)?;
+/// let plan = statement.softmax(&Logistic.into(), 1000.0)?;
 /// let c = 1000.0 * 0.25 / 1000.0;
 /// let exact = 4.0 / 1000.0 * (1.0 + c / (1.0 + c));
 /// assert!(plan.range() >= exact && plan.range() < 1.01 * exact);
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct SoftmaxPlan {
-    schema: Schema,
-    n_samples: usize,
+pub struct Softmax {
+    statement: Arc<Statement>,
     loss: SmoothLoss,
     factors: Vec<f64>,
     facts: Facts,
     regularisation: f64,
     terms: Terms,
-    event: Event,
 }
 
-/// Constants of the records: R, L, E and the number of records that one person owns.
+/// Constants of the records: R, L, E and the number of contributions that change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Facts {
     reach: f64,
     lipschitz: f64,
     float_error: f64,
-    owned: f64,
+    changed: f64,
 }
 
 /// What follows from lambda.
@@ -164,7 +180,7 @@ impl Facts {
         let rounding = (1.0 + condition) * (width / 2.0 + 4.0 * f64::EPSILON * 2.0 * n * scale);
         let residual = up(tolerance + self.float_error + rounding, SLACK);
 
-        let change = 2.0 * self.owned * scale + 2.0 * residual;
+        let change = self.changed * scale + 2.0 * residual;
         let range = up(2.0 * change / lambda * (1.0 + stability(condition)), SLACK);
 
         // rho^k n L R <= tolerance/4 and 3 c lambda sqrt(2 ln p) rho^((k-1)/2) <= tolerance/4; -ln rho >= 1/(1 + c).
@@ -182,55 +198,53 @@ impl Facts {
     }
 }
 
-impl SoftmaxPlan {
-    /// Draws at `regularisation` = lambda from n records, of which one person owns `records_per_person`.
+impl Statement {
+    /// The entropic minimiser at `regularisation` = lambda, for the logistic or the squared loss.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for bounds that are not symmetric, an intercept, a loss that does not go with the
-    /// target, or a regularisation for which no range is finite.
-    pub fn new(
-        schema: &Schema,
-        n_samples: usize,
-        loss: SmoothLoss,
-        records_per_person: u64,
-        regularisation: f64,
-    ) -> Result<Self> {
-        let factors = factors(schema)?;
-        if loss == SmoothLoss::Logistic && schema.target() != Target::Classes {
-            return Err(Error::invalid("loss", "logistic is for two classes"));
-        }
-        if n_samples == 0 || n_samples >= 1 << 31 || records_per_person == 0 {
-            return Err(Error::invalid(
-                "n_samples",
-                "must be positive and below 2^31, and so must records_per_person",
+    /// [`Error::UnsoundMechanism`] under add-remove, or for another loss; [`Error::InvalidArgument`] for bounds that are
+    /// not symmetric, an intercept, a loss that does not go with the target, or a regularisation for which no range is
+    /// finite.
+    pub fn softmax(self: &Arc<Self>, loss: &Admitted, regularisation: f64) -> Result<Softmax> {
+        if self.adjacency() == Adjacency::AddRemove {
+            return Err(Error::UnsoundMechanism(
+                "softmax sampling is proved under replace-one only: its number of records must be public".into(),
             ));
+        }
+        Softmax::new(self, SmoothLoss::of(loss)?, regularisation)
+    }
+}
+
+impl Softmax {
+    fn new(statement: &Arc<Statement>, loss: SmoothLoss, regularisation: f64) -> Result<Self> {
+        let factors = factors(statement.schema())?;
+        if loss == SmoothLoss::Logistic && statement.schema().target() != Target::Classes {
+            return Err(Error::invalid("loss", "logistic is for two classes"));
         }
         let unit = f64::from(MAX_FEATURE);
         let reach = factors.iter().fold(0.0f64, |r, &f| r.max(mul_up(f, unit)));
         let lipschitz = loss.lipschitz(reach);
-        let (n, p) = (n_samples as f64, factors.len());
+        let (n, p) = (statement.n_samples() as f64, factors.len());
         let columns = additions_over_columns(p);
         let relative = 4.0 * (p as f64).ln() + 2.0 * columns + 14.0;
         let per_record = loss.smoothness() * reach * relative
-            + (256.0 + additions_over_records(n_samples) + 4.0) * lipschitz;
+            + (256.0 + additions_over_records(statement.n_samples()) + 4.0) * lipschitz;
         let facts = Facts {
             reach,
             lipschitz,
             float_error: up(f64::EPSILON * n * reach * per_record, SLACK), // EPSILON = 2 u
-            owned: records_per_person as f64,
+            changed: statement.changed_contributions() as f64,
         };
-        let mut plan = Self {
-            schema: schema.clone(),
-            n_samples,
+        let mut softmax = Self {
+            statement: Arc::clone(statement),
             loss,
             factors,
             facts,
             regularisation: 1.0,
-            terms: facts.terms(n_samples, p, loss.smoothness(), 1.0),
-            event: Event::exponential(1.0)?,
+            terms: facts.terms(statement.n_samples(), p, loss.smoothness(), 1.0),
         };
-        plan.set_regularisation(regularisation)?;
-        Ok(plan)
+        softmax.set_regularisation(regularisation)?;
+        Ok(softmax)
     }
 
     /// The range of one draw at another lambda; falls as lambda grows.
@@ -238,7 +252,7 @@ impl SoftmaxPlan {
         let p = self.factors.len();
         let smoothness = self.loss.smoothness();
         self.facts
-            .terms(self.n_samples, p, smoothness, regularisation)
+            .terms(self.statement.n_samples(), p, smoothness, regularisation)
             .range
     }
 
@@ -250,7 +264,7 @@ impl SoftmaxPlan {
         let p = self.factors.len();
         let terms = self
             .facts
-            .terms(self.n_samples, p, self.loss.smoothness(), regularisation);
+            .terms(self.statement.n_samples(), p, self.loss.smoothness(), regularisation);
         let usable = (1e-100..=1e100).contains(&regularisation)
             && terms.range.is_finite()
             && terms.condition <= 1e15;
@@ -261,8 +275,11 @@ impl SoftmaxPlan {
             ));
         }
         (self.regularisation, self.terms) = (regularisation, terms);
-        self.event = Event::exponential(terms.range)?;
         Ok(())
+    }
+
+    pub(in crate::privacy) fn statement(&self) -> &Arc<Statement> {
+        &self.statement
     }
 
     /// lambda.
@@ -276,8 +293,25 @@ impl SoftmaxPlan {
     }
 
     /// The event of one draw.
-    pub fn event(&self) -> &Event {
-        &self.event
+    ///
+    /// # Errors
+    /// Never for a range that [`Softmax::set_regularisation`] took.
+    pub fn event(&self) -> Result<Event> {
+        Event::exponential(self.range())
+    }
+
+    /// `count` independent draws in one answer.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `n_draws` for none.
+    pub fn draws(&self, count: u64) -> Result<Question<SoftmaxDraws>> {
+        if count == 0 {
+            return Err(Error::invalid("n_draws", "must be at least 1"));
+        }
+        let events = vec![(self.event()?, count)];
+        let softmax = self.clone();
+        let answer = SoftmaxDraws { softmax, count };
+        Ok(Question::new(&self.statement, answer, events))
     }
 
     /// tau: no KKT residual of the sampled law is larger.
@@ -330,12 +364,6 @@ impl SoftmaxPlan {
         data: &BoundedData,
         watch: Watch<'_>,
     ) -> Result<Vec<i64>> {
-        if *data.schema() != self.schema || data.n_records() != self.n_samples {
-            return Err(Error::invalid(
-                "data",
-                "were ingested under other public facts than the plan was made for",
-            ));
-        }
         let scores = Objective::new(data, self).minimise(self, watch)?;
         let least = scores.iter().fold(f64::INFINITY, |a, &b| a.min(b));
         let scale = 2f64.powi(self.terms.bits as i32);
@@ -388,64 +416,41 @@ fn factors(schema: &Schema) -> Result<Vec<f64>> {
         .collect()
 }
 
-/// Draws vertices from the entropic minimiser of one set of records. The minimiser stays in here.
-pub struct SoftmaxSampler<'a> {
-    plan: &'a SoftmaxPlan,
-    scores: Vec<i64>,
-    budget: Budget,
-    spent: u64,
-    source: &'a mut Source,
+/// Draws from the entropic minimiser of one set of records, which stays in the room.
+#[derive(Debug, Clone)]
+pub struct SoftmaxDraws {
+    softmax: Softmax,
+    count: u64,
 }
 
-impl<'a> SoftmaxSampler<'a> {
-    /// Ready for `count` draws. `watch` is called before every pass over the records and may stop the work.
-    ///
-    /// # Errors
-    /// Records of another schema or number than the plan is for, an error of `watch`.
-    pub fn new(
-        data: &BoundedData,
-        plan: &'a SoftmaxPlan,
-        count: u64,
-        source: &'a mut Source,
-        watch: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Self> {
-        Ok(Self {
-            plan,
-            scores: plan.scores(data, watch)?,
-            budget: Budget::new(&[(plan.event, count)]),
-            spent: 0,
-            source,
-        })
+impl Answer for SoftmaxDraws {
+    type At<'a> = ();
+    /// How often each vertex was drawn.
+    type Released = Vec<u64>;
+    type State = ();
+
+    fn most_records(&self, statement: &Statement) -> usize {
+        statement.n_samples()
     }
 
-    /// Draws `count` vertices, independently: spends the event of each first. Returns how often each was drawn.
-    ///
-    /// `progress` hears of every draw and may stop.
-    ///
-    /// # Errors
-    /// [`Error::BudgetExceeded`] beyond the planned count, [`Error::Randomness`], an error of `progress`.
-    pub fn draw(
-        &mut self,
-        count: u64,
-        progress: &mut dyn FnMut(u64) -> Result<()>,
-    ) -> Result<Vec<u64>> {
-        // eta of M2 is epsilon0/(2 sensitivity): 2^-bits, exactly.
-        let temperature = InverseTemperature::new(2f64.powi(1 - self.plan.bits() as i32), 1)?;
-        let mechanism = ExponentialMechanism::new(&self.scores, &temperature, Vec::new())?;
+    fn state(&self, _: &dyn Records) -> Result<()> {
+        Ok(())
+    }
+
+    fn draw(&self, (): (), room: Room<'_, '_, ()>) -> Result<Vec<u64>> {
+        let data = &room.records.in_memory().data;
+        let scores = self.softmax.scores(data, room.watch)?;
+        // eta is epsilon0/(2 sensitivity): 2^-bits, exactly.
+        let temperature = InverseTemperature::new(2f64.powi(1 - self.softmax.bits() as i32), 1)?;
+        let mechanism = ExponentialMechanism::new(&scores, &temperature, Vec::new())?;
         let mechanism = mechanism.for_many_draws();
-        let mut counts = vec![0; self.scores.len()];
-        for k in 0..count {
-            self.budget.spend(&self.plan.event)?;
-            self.spent += 1;
-            self.source.renew_after_fork()?;
-            counts[mechanism.draw(self.source)] += 1;
-            progress(k + 1)?;
+        let mut counts = vec![0; scores.len()];
+        for _ in 0..self.count {
+            room.source.renew_after_fork()?;
+            counts[mechanism.draw(room.source)] += 1;
+            (room.watch)()?;
         }
         Ok(counts)
     }
-
-    /// The events spent, and whether the randomness was secure.
-    pub fn finish(self) -> (Vec<(Event, u64)>, bool) {
-        (vec![(self.plan.event, self.spent)], self.source.is_secure())
-    }
 }
+

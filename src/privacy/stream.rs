@@ -3,11 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ledger::{Entry, Ledger};
+use super::seal::keeps;
 use crate::accounting::event::{Adjacency, Event};
+use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
+use crate::schema::Bounds;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
-use crate::privacy::ledger::Budget;
 
 /// A cost of the size of the bound, as an integer: 2^30. Sums over fewer than 2^31 rounds stay below 2^61.
 const UNIT: i64 = 1 << 30;
@@ -78,6 +81,7 @@ impl RunningPlan {
             ));
         }
         InverseTemperature::new(self.epsilon0(), self.sensitivity())?;
+        keeps(&[(self.event, self.horizon)], (self.epsilon, self.delta))?;
         Ok(self)
     }
 
@@ -134,12 +138,16 @@ impl RunningPlan {
     pub fn event(&self) -> &Event {
         &self.event
     }
+
+    fn describe(&self, round: u64) -> String {
+        let horizon = self.horizon;
+        format!("online-ftrl over the simplex, round {round} of {horizon}")
+    }
 }
 
 /// A stream at work: the running sum stays in here.
 pub struct RunningSoftmax {
     state: State,
-    budget: Budget,
 }
 
 /// Everything that a stream needs to go on. `sums` is private data.
@@ -169,14 +177,21 @@ fn source(seed: Option<u64>, round: u64) -> Result<Source> {
 }
 
 impl RunningSoftmax {
-    /// Round 0: a uniform vertex, which costs nothing. A `seed` makes the stream reproducible and **not private**.
+    /// Round 0: a uniform vertex, which costs nothing. All rounds are committed to the ledger now. A `seed` makes the
+    /// stream reproducible and **not private**.
     ///
     /// # Errors
-    /// [`Error::Randomness`].
-    pub fn new(plan: RunningPlan, seed: Option<u64>) -> Result<Self> {
+    /// [`Error::Randomness`]; what the ledger refuses.
+    pub fn new(plan: RunningPlan, seed: Option<u64>, ledger: &mut dyn Ledger) -> Result<Self> {
         let p = plan.n_features;
+        ledger.commit(&Entry {
+            adjacency: plan.adjacency,
+            n_samples: plan.horizon as usize,
+            mechanism: plan.describe(plan.horizon),
+            claim: (plan.epsilon, plan.delta),
+            events: vec![(plan.event, plan.horizon)],
+        })?;
         Ok(Self {
-            budget: Budget::new(&[(plan.event, plan.horizon)]),
             state: State {
                 format: FORMAT.into(),
                 seed,
@@ -214,7 +229,7 @@ impl RunningSoftmax {
                 "cost_vector contains NaN or infinity".into(),
             ));
         }
-        self.budget.spend(&state.plan.event)?;
+        // The plan holds it: it is counted before it is drawn.
         state.round += 1;
         for (sum, cost) in state.sums.iter_mut().zip(costs) {
             // |cost/R| <= 1, so the product is exact but for the division.
@@ -246,6 +261,47 @@ impl RunningSoftmax {
     /// Whether all randomness comes from the operating system.
     pub fn is_secure(&self) -> bool {
         self.state.seed.is_none()
+    }
+
+    /// What the stream cost so far: one event per round that it saw.
+    pub fn certificate(&self) -> Certificate {
+        let State { plan, round, .. } = &self.state;
+        let unit = match plan.adjacency {
+            Adjacency::ReplaceOne => "the cost vector of one round, replaced by another",
+            Adjacency::AddRemove => {
+                "the cost vector of one round, present or replaced by zeros (rounds stay public)"
+            }
+        };
+        let mut assumptions = vec![
+            "the bound, the number of features, the horizon and the times of the updates are public".into(),
+            "costs may depend on released weights and on other costs of the stream, but each person stands behind one \
+             round only"
+                .into(),
+            "running time is outside the guarantee".into(),
+        ];
+        if self.restorations() > 0 {
+            assumptions.push(
+                "of every saved state only one copy was continued: rounds of other copies cost as much again".into(),
+            );
+        }
+        let spent = (*round > 0).then_some((plan.event, *round));
+        let terms = Terms {
+            mechanism: plan.describe(*round),
+            claim: (plan.epsilon, plan.delta),
+            adjacency: plan.adjacency,
+            unit: unit.into(),
+            n_samples: plan.horizon as usize,
+            bounds: Bounds {
+                lower: vec![-plan.bound],
+                upper: vec![plan.bound],
+            },
+            row_norm: None,
+            target: None,
+            assumptions,
+            secure: self.is_secure(),
+            certified: true,
+        };
+        Certificate::new(terms, spent.into_iter().collect())
     }
 
     /// How often the stream was restored from a saved state.
@@ -282,12 +338,7 @@ impl RunningSoftmax {
             return Err(unreadable());
         }
         state.restorations = state.restorations.saturating_add(1);
-        let left = state.plan.horizon - state.round;
-        let planned = [(state.plan.event, left)];
-        Ok(Self {
-            budget: Budget::new(if left > 0 { &planned } else { &[] }),
-            state,
-        })
+        Ok(Self { state })
     }
 }
 

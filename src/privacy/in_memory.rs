@@ -1,0 +1,163 @@
+//! Records in one block of memory.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::answer::{held_out_loss, range_counts};
+use super::bounded_data::BoundedData;
+use super::feature_map::FeatureMap;
+use super::fine_gradient;
+use super::model::RoomModel;
+use super::records::{Move, Pass, Records, States, Sum, Watch};
+use super::row_norm::RowNorm;
+use super::statement::Statement;
+use super::{column_sums, second_moments};
+use crate::accounting::event::Adjacency;
+use crate::error::{Error, Result};
+
+/// Records per piece of work.
+const CHUNK: usize = 4096;
+
+/// Bounded records in one block, with the statement that they were read under.
+pub struct InMemory {
+    statement: Arc<Statement>,
+    pub(in crate::privacy) data: BoundedData,
+}
+
+impl InMemory {
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `data` where the number of records is public and another one.
+    pub(in crate::privacy) fn new(data: BoundedData, statement: &Arc<Statement>) -> Result<Self> {
+        let public = statement.adjacency() == Adjacency::ReplaceOne;
+        if public && data.n_records() != statement.n_samples() {
+            return Err(Error::invalid(
+                "data",
+                "hold another number of records than the plan was made for",
+            ));
+        }
+        Ok(Self {
+            statement: Arc::clone(statement),
+            data,
+        })
+    }
+
+    /// The images under a public map.
+    pub(in crate::privacy) fn mapped(&self, map: &FeatureMap, to: &Arc<Statement>) -> Result<Self> {
+        Ok(Self {
+            statement: Arc::clone(to),
+            data: map.apply(&self.data, to.schema())?,
+        })
+    }
+
+    /// Some of the features.
+    pub(in crate::privacy) fn restricted(&self, features: &[u32], to: &Arc<Statement>) -> Self {
+        Self {
+            statement: Arc::clone(to),
+            data: self.data.restricted(features),
+        }
+    }
+
+    fn move_margins(&self, moves: &[Move<'_>], fresh: bool, outputs: usize, states: &mut States) {
+        let n = self.data.n_records();
+        states.margins.resize_with(outputs, || vec![0; n]);
+        states.slopes.resize_with(outputs, || vec![0; n]);
+        if fresh {
+            (states.margins.iter_mut()).for_each(|margins| margins.fill(0));
+        }
+        for step in moves {
+            let margins = &mut states.margins[step.output];
+            self.data
+                .add_to_margins(margins, step.direction, step.weight);
+        }
+    }
+
+    fn gradient(&self, model: &RoomModel, unit: f64, states: &mut States) -> Sum {
+        let States {
+            margins,
+            slopes,
+            weights,
+            ..
+        } = states;
+        model.slopes(margins, unit, &self.data.targets, slopes);
+        let weights = weights.get_or_insert_with(|| RowNorm::gradient_weights(&self.data));
+        let columns = self.data.n_columns();
+        let mut sums = vec![0; columns * slopes.len()];
+        for (slopes, sums) in slopes.iter_mut().zip(sums.chunks_mut(columns)) {
+            if let Some(weights) = weights {
+                (slopes.par_iter_mut())
+                    .zip(weights)
+                    .with_min_len(CHUNK)
+                    .for_each(|(slope, weight)| {
+                        // Towards zero: never more than the weight allows.
+                        *slope = (f64::from(*slope) * *weight) as i16;
+                    });
+            }
+            self.data.gradient(slopes, sums);
+        }
+        Sum(sums)
+    }
+}
+
+impl Records for InMemory {
+    fn statement(&self) -> &Arc<Statement> {
+        &self.statement
+    }
+
+    fn n_records(&self) -> usize {
+        self.data.n_records()
+    }
+
+    fn n_columns(&self) -> usize {
+        self.data.n_columns()
+    }
+
+    fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum> {
+        watch()?;
+        Ok(match *pass {
+            Pass::Gradient {
+                model,
+                moves,
+                fresh,
+                unit,
+            } => {
+                self.move_margins(moves, fresh, model.outputs(), states);
+                self.gradient(model, unit, states)
+            }
+            Pass::Fine { model, theta } => fine_gradient::pass(&self.data, model, theta, states),
+            Pass::Moments => Sum(second_moments::above(&self.data, watch)?),
+            Pass::Absolute => Sum(column_sums::absolute(&self.data)),
+            Pass::Ranges {
+                of,
+                thresholds,
+                stride,
+            } => Sum(range_counts(&self.data, of, thresholds, stride)),
+            Pass::Norms { map, candidates } => {
+                let mut counts = vec![0i64; candidates.len() + 1];
+                for norm in map.norms(&self.data) {
+                    counts[candidates.partition_point(|&t| t < norm)] += 1;
+                }
+                // Norms beyond the largest candidate by rounding belong to none.
+                counts.pop();
+                Sum(counts)
+            }
+            Pass::HeldOut { models } => {
+                let losses = models.iter().map(|model| held_out_loss(&self.data, model));
+                Sum(losses.collect::<Result<_>>()?)
+            }
+        })
+    }
+
+    fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]) {
+        let Ok(loss) = model.reviewed() else {
+            return out.fill(0.0);
+        };
+        let records = states.scores.iter().zip(&self.data.targets);
+        let weights: Vec<f64> = records.map(|(&z, &y)| loss.curvature(z, y) * factor).collect();
+        self.data.weighted_gram(&weights, out);
+    }
+
+    fn in_memory(&self) -> &InMemory {
+        self
+    }
+}

@@ -1,0 +1,123 @@
+//! Records behind one door: passes over them that end in integer sums.
+//!
+//! Integer sums merge exactly, whatever the order, the thread or the machine, so records may be in one block of memory,
+//! in blocks of a file or elsewhere: what asks them sees [`Records`] alone. A pass is data, not code, so that it can
+//! travel.
+
+use std::sync::Arc;
+
+use super::answer::{LinearModel, RangesOf};
+use super::feature_map::FeatureMap;
+use super::in_memory::InMemory;
+use super::model::RoomModel;
+use super::statement::Statement;
+use crate::error::Result;
+
+/// Called before every pass over the records, and in long ones; may stop the work (Ctrl-C). It learns nothing but that
+/// time passes.
+pub type Watch<'a> = &'a mut (dyn FnMut() -> Result<()> + 'a);
+
+/// Bounded records, read under a statement.
+pub trait Records: Sync {
+    /// The public facts.
+    fn statement(&self) -> &Arc<Statement>;
+
+    /// Number of records: public under replace-one, private under add-remove.
+    fn n_records(&self) -> usize;
+
+    /// Columns, the intercept included: those of the statement, or fewer where it speaks of some of the features.
+    fn n_columns(&self) -> usize;
+
+    /// One pass. Margins, scores and slopes stay in `states`, beside the records.
+    ///
+    /// # Errors
+    /// An error of `watch`, memory that the machine does not give.
+    fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum>;
+
+    /// Lower triangle, row by row in a square, of sum_i w_i x_i x_i' in scaled units and plain floats, w_i the
+    /// `factor` times the curvature of the loss at the scores of the last [`Pass::Fine`]: it steers Newton's method and proves nothing.
+    fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]);
+
+    /// The records in one block of memory, for algorithms that go through them one after the other.
+    fn in_memory(&self) -> &InMemory;
+}
+
+/// What is summed over the records: always bounded integers, each a function of one record and of public state.
+pub enum Pass<'a> {
+    /// sum_i d_ik x_i for each output k, one after the other, d the slopes of the model at margins that first move.
+    Gradient {
+        /// The loss.
+        model: &'a RoomModel,
+        /// How margins move before.
+        moves: &'a [Move<'a>],
+        /// Whether margins start at 0.
+        fresh: bool,
+        /// z_i = margin_i * unit.
+        unit: f64,
+    },
+    /// The same at coefficients that may depend on records: slopes in three limbs ([`super::fine_gradient`]), one sum
+    /// after the other.
+    Fine {
+        /// The loss, of one output.
+        model: &'a RoomModel,
+        /// Finite coefficients in scaled units.
+        theta: &'a [f64],
+    },
+    /// sum_i x_ij x_il for every j <= l, row by row, rows that count less in gradients shortened.
+    Moments,
+    /// sum_i |x_ij| for every feature.
+    Absolute,
+    /// For each range: how many values are at most each threshold.
+    Ranges {
+        /// Whose values.
+        of: &'a RangesOf,
+        /// Thresholds on the lattice, ascending.
+        thresholds: &'a [i64],
+        /// Distance of two of them.
+        stride: i64,
+    },
+    /// How many rows have an image of at most each of some norms, ascending.
+    Norms {
+        /// The public map.
+        map: &'a FeatureMap,
+        /// The norms.
+        candidates: &'a [f64],
+    },
+    /// The bounded loss of each of some released models.
+    HeldOut {
+        /// The models, which fit the schema.
+        models: &'a [LinearModel],
+    },
+}
+
+/// How the margins of one output move: by `weight` times the inner products of records and `direction`.
+///
+/// The caller keeps the sum of |weight * entry| over all moves since the last fresh start below 2^46, so that margins
+/// stay below 2^60 and sparse columns add at most three such terms.
+#[derive(Debug, Clone, Copy)]
+pub struct Move<'a> {
+    /// Number of the output.
+    pub output: usize,
+    /// Columns with their entries.
+    pub direction: &'a [(u32, i64)],
+    /// What the entries are multiplied by.
+    pub weight: i64,
+}
+
+/// Integer sums; those of two sets of records add up to those of both.
+pub struct Sum(pub Vec<i64>);
+
+/// What a pass leaves beside the records for the next one.
+#[derive(Default)]
+pub struct States {
+    /// Margins of each output.
+    pub(in crate::privacy) margins: Vec<Vec<i64>>,
+    /// Slopes of each output.
+    pub(in crate::privacy) slopes: Vec<Vec<i16>>,
+    /// How often each record counts; None: once each.
+    pub(in crate::privacy) weights: Option<Option<Vec<f64>>>,
+    /// Scores of the last fine pass.
+    pub(in crate::privacy) scores: Vec<f64>,
+    /// Limbs of the last fine pass.
+    pub(in crate::privacy) limbs: [Vec<i16>; super::fine_gradient::LIMBS],
+}

@@ -1,0 +1,195 @@
+//! A release at work: the only way from records to the outside.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::budget::Budget;
+use super::curator::Curator;
+use super::feature_map::FeatureMap;
+use super::question::{Answer, Question, Room};
+use super::records::{InMemory, Records};
+use super::statement::{Derivation, Statement};
+use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
+
+/// What a running program may do: ask what it announced. It hands out no records, and nothing outside the room makes
+/// one.
+///
+/// ```compile_fail,E0451
+/// use dpsparse::privacy::Session;
+/// fn forge(of: Session<'_>) -> Session<'_> { Session { ..of } }
+/// ```
+pub struct Session<'a> {
+    records: Held<'a>,
+    states: HashMap<u64, Box<dyn Any + Send>>,
+    core: &'a mut Core,
+    report: Report<'a>,
+    curator: &'a Curator<'a>,
+}
+
+/// Records of a session: all that the curator gave, or what was made of them.
+enum Held<'a> {
+    Given(&'a InMemory),
+    Made(Box<InMemory>),
+}
+
+/// What sessions of one release share.
+pub(in crate::privacy) struct Core {
+    pub budget: Budget,
+    pub source: Source,
+    /// What was last reported, of how much.
+    pub progress: (usize, usize),
+}
+
+/// Hears of progress, (done, total), and may stop the release.
+pub type Report<'a> = &'a mut (dyn FnMut(usize, usize) -> Result<()> + 'a);
+
+impl Held<'_> {
+    fn get(&self) -> &InMemory {
+        match self {
+            Held::Given(records) => records,
+            Held::Made(records) => records,
+        }
+    }
+}
+
+impl<'a> Session<'a> {
+    pub(in crate::privacy) fn new(
+        records: &'a InMemory,
+        core: &'a mut Core,
+        report: Report<'a>,
+        curator: &'a Curator<'a>,
+    ) -> Self {
+        Self {
+            records: Held::Given(records),
+            states: HashMap::new(),
+            core,
+            report,
+            curator,
+        }
+    }
+
+    /// The public facts of the records of this session.
+    pub fn statement(&self) -> &Arc<Statement> {
+        self.records.get().statement()
+    }
+
+    /// An answer: the question is taken off the plan, then noise or a choice is drawn. What the caller says, `at`, is
+    /// public.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a question about other records, or one that is asked in a way that it does not
+    /// take; [`Error::BudgetExceeded`] for one that the plan does not hold or no longer holds; all before anything is
+    /// spent. [`Error::Randomness`], [`Error::Interrupted`].
+    pub fn ask<A: Answer>(&mut self, question: &Question<A>, at: A::At<'_>) -> Result<A::Released> {
+        let Self {
+            records,
+            states,
+            core,
+            report,
+            ..
+        } = self;
+        let records = records.get();
+        if !records.statement().same(question.statement()) {
+            return Err(Error::invalid(
+                "question",
+                "is about other records than those of this session",
+            ));
+        }
+        question.answer.check(&at, records.n_columns())?;
+        core.budget.spend(question.id())?;
+        core.source.renew_after_fork()?;
+        let state = match states.entry(question.state_id()) {
+            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                entry.insert(Box::new(question.answer.state(records)?))
+            }
+        };
+        let state = state
+            .downcast_mut()
+            .ok_or_else(|| Error::invalid("question", "shares its state with one of another kind"))?;
+        let (done, total) = core.progress;
+        question.answer.draw(
+            at,
+            Room {
+                records,
+                state,
+                source: &mut core.source,
+                watch: &mut || report(done, total),
+            },
+        )
+    }
+
+    /// The same records after a public map of their features, as `to` states them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::mapped`]); rows that cannot be
+    /// shortened.
+    pub fn mapped(&mut self, map: &FeatureMap, to: &Arc<Statement>) -> Result<Session<'_>> {
+        self.derives(to, Derivation::Mapped)?;
+        let made = self.records.get().mapped(map, to)?;
+        Ok(self.with(made))
+    }
+
+    /// Some of the features of the records, ascending, as `to` states them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::restricted`]), more features
+    /// than it has, or features that are not ascending.
+    pub fn restricted(&mut self, features: &[u32], to: &Arc<Statement>) -> Result<Session<'_>> {
+        self.derives(to, Derivation::Restricted)?;
+        let p = self.statement().schema().n_features();
+        let ascending = features.windows(2).all(|pair| pair[0] < pair[1])
+            && features.last().is_some_and(|&j| (j as usize) < p);
+        if !ascending || features.len() > to.schema().n_features() {
+            return Err(Error::invalid(
+                "features",
+                "must be ascending, at least one and at most as many as the statement is for",
+            ));
+        }
+        let made = self.records.get().restricted(features, to);
+        Ok(self.with(made))
+    }
+
+    /// The records at some positions, which were drawn without looking at them, read as `to` states; none: all of
+    /// them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::part`]), or positions that are
+    /// not ascending or, where their number is public, another number of them.
+    pub fn part(&mut self, positions: Option<&[u32]>, to: &Arc<Statement>) -> Result<Session<'_>> {
+        self.derives(to, Derivation::Part)?;
+        let made = self.curator.part(positions, to)?;
+        Ok(self.with(made))
+    }
+
+    fn derives(&self, to: &Arc<Statement>, by: Derivation) -> Result<()> {
+        if to.derives(self.statement(), by) {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "statement",
+            "was not derived from that of this session in this way",
+        ))
+    }
+
+    fn with(&mut self, made: InMemory) -> Session<'_> {
+        Session {
+            records: Held::Made(Box::new(made)),
+            states: HashMap::new(),
+            core: &mut *self.core,
+            report: &mut *self.report,
+            curator: self.curator,
+        }
+    }
+
+    /// Reports `done` of `total` steps (public numbers).
+    ///
+    /// # Errors
+    /// What stops the release.
+    pub fn progress(&mut self, done: usize, total: usize) -> Result<()> {
+        self.core.progress = (done, total);
+        (self.report)(done, total)
+    }
+}
