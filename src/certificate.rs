@@ -1,14 +1,18 @@
 //! The certificate of a release: what it cost, what it assumes, and how anyone checks it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::accounting::accountant::Accountant;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::schema::{Bounds, Target};
 
+mod checksum;
+
 /// Some events of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SpentEvent {
     /// What was released.
     pub event: Event,
@@ -17,6 +21,9 @@ pub struct SpentEvent {
 }
 
 /// The facts from which anyone can recompute the privacy of a release, and the assumptions that they rest on.
+///
+/// Its checksum binds the facts to each other: events cost what they cost under one neighbour relation, for one unit,
+/// with one count of records. It tells slips, not forgers: whoever writes the facts can write their checksum.
 ///
 /// ```
 /// # use dpsparse::Certificate;
@@ -30,6 +37,7 @@ pub struct SpentEvent {
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
     format: String,
+    version: String,
     mechanism: String,
     claimed_epsilon: f64,
     claimed_delta: f64,
@@ -37,18 +45,22 @@ pub struct Certificate {
     adjacency: Adjacency,
     unit: String,
     n_samples: usize,
+    n_features: usize,
     bounds: Bounds,
+    // Fields that may be null must be there.
+    #[serde(deserialize_with = "Option::deserialize")]
     row_norm: Option<f64>,
-    // None for a stream of costs and for ranges of features; the field itself must be there.
+    // None for a stream of costs and for ranges of features.
     #[serde(deserialize_with = "Option::deserialize")]
     target: Option<Target>,
     assumptions: Vec<String>,
     secure: bool,
     certified: bool,
+    checksum: String,
 }
 
 /// Name and version of the JSON format.
-const FORMAT: &str = "dpsparse-certificate-1";
+const FORMAT: &str = "dpsparse-certificate-2";
 
 /// What a certificate states beside the events: public facts, fixed before any record was read.
 pub(crate) struct Terms {
@@ -60,6 +72,7 @@ pub(crate) struct Terms {
     /// What is protected as one unit.
     pub unit: String,
     pub n_samples: usize,
+    pub n_features: usize,
     pub bounds: Bounds,
     pub row_norm: Option<f64>,
     /// None for a stream of costs and for ranges of features.
@@ -74,8 +87,9 @@ pub(crate) struct Terms {
 impl Certificate {
     /// What `terms` state and `events` cost.
     pub(crate) fn new(terms: Terms, events: Vec<(Event, u64)>) -> Self {
-        Self {
+        let mut certificate = Self {
             format: FORMAT.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
             mechanism: terms.mechanism,
             claimed_epsilon: terms.claim.0,
             claimed_delta: terms.claim.1,
@@ -85,20 +99,24 @@ impl Certificate {
             adjacency: terms.adjacency,
             unit: terms.unit,
             n_samples: terms.n_samples,
+            n_features: terms.n_features,
             bounds: terms.bounds,
             row_norm: terms.row_norm,
             target: terms.target,
             assumptions: terms.assumptions,
             secure: terms.secure,
             certified: terms.certified,
-        }
+            checksum: String::new(),
+        };
+        certificate.checksum = certificate.sum();
+        certificate
     }
 
     /// The certificate of a release that was made from several others, about the same people, and from answers that
     /// spent `events`: their costs are added up. What the parts assume is assumed here, once.
     ///
     /// # Errors
-    /// No parts; parts of different neighbours or units; events that do not compose.
+    /// No parts; parts of different neighbours, units or numbers of features; events that do not compose.
     pub fn composed(
         parts: &[Self],
         events: &[(Event, u64)],
@@ -117,10 +135,13 @@ impl Certificate {
             ..first.clone()
         };
         for part in others {
-            if part.adjacency != first.adjacency || part.unit != first.unit {
+            if part.adjacency != first.adjacency
+                || part.unit != first.unit
+                || part.n_features != first.n_features
+            {
                 return Err(Error::invalid(
                     "parts",
-                    "must be about the same neighbours and units",
+                    "must be about the same neighbours, units and features",
                 ));
             }
             composed.events.extend(part.events.iter().cloned());
@@ -131,19 +152,25 @@ impl Certificate {
             }
             for assumption in &part.assumptions {
                 if !composed.assumptions.contains(assumption) {
-                    composed.assume(assumption.as_str());
+                    composed.assumptions.push(assumption.clone());
                 }
             }
         }
         let spent = |&(event, count): &(Event, u64)| SpentEvent { event, count };
         composed.events.extend(events.iter().map(spent));
         composed.events = (composed.accountant()?.events().iter().map(spent)).collect();
+        composed.certified &= parts.iter().all(Self::intact);
+        composed.checksum = composed.sum();
         Ok(composed)
     }
 
     /// Adds an assumption that the caller made, such as a label set taken for public.
     pub fn assume(&mut self, assumption: impl Into<String>) {
+        let intact = self.intact();
         self.assumptions.push(assumption.into());
+        if intact {
+            self.checksum = self.sum();
+        }
     }
 
     fn accountant(&self) -> Result<Accountant> {
@@ -154,41 +181,162 @@ impl Certificate {
         Ok(accountant)
     }
 
-    /// The least epsilon proved at this delta; infinite for a release that is not certified.
+    /// The least epsilon proved at this delta, of a run with secure randomness; infinite for a release that is not
+    /// certified, or where the contents are not those that were written.
     ///
     /// # Errors
-    /// `delta` outside (0, 1).
+    /// `delta` negative, or 1 or more.
     pub fn epsilon(&self, delta: f64) -> Result<f64> {
         let epsilon = self.accountant()?.epsilon(delta)?;
-        Ok(if self.certified {
+        Ok(if self.certified && self.intact() {
             epsilon
         } else {
             f64::INFINITY
         })
     }
 
-    /// The least delta proved at this epsilon; 1 for a release that is not certified.
+    /// The least delta proved at this epsilon, of a run with secure randomness; 1 for a release that is not certified,
+    /// or where the contents are not those that were written.
     ///
     /// # Errors
     /// `epsilon` negative or not finite.
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         let delta = self.accountant()?.delta(epsilon)?;
-        Ok(if self.certified { delta } else { 1.0 })
+        Ok(if self.certified && self.intact() {
+            delta
+        } else {
+            1.0
+        })
     }
 
-    /// Recomputes the claim from the events: true when they cost at most the claimed (epsilon, delta) and the
-    /// mechanism is one that is proved. Whether the randomness was secure is a separate fact,
-    /// [`Certificate::secure`].
+    /// Recomputes the claim from the events: true when they cost at most the claimed (epsilon, delta), the mechanism is
+    /// one that is proved, all randomness came from the operating system, and the contents are those that were written
+    /// and do not contradict each other. The text says which of them is not so.
     pub fn verify(&self) -> bool {
-        self.certified
-            && self
-                .delta(self.claimed_epsilon)
-                .is_ok_and(|delta| delta <= self.claimed_delta)
+        self.objections().is_empty()
+    }
+
+    /// Why there is no guarantee; empty where there is one.
+    fn objections(&self) -> Vec<String> {
+        let mut objections = Vec::new();
+        let mut unless = |holds: bool, otherwise: &str| {
+            if !holds {
+                objections.push(otherwise.to_string());
+            }
+        };
+        unless(
+            self.certified,
+            "this calibration is not proved; it is for reproduction only",
+        );
+        unless(
+            self.secure,
+            "the randomness of this run was seeded, not drawn from the operating system",
+        );
+        unless(
+            self.intact(),
+            "this certificate was changed after it was written",
+        );
+        match self.consistent() {
+            Err(error) => objections.push(format!("this certificate contradicts itself: {error}")),
+            Ok(accountant) => {
+                let costs = accountant.delta(self.claimed_epsilon);
+                if !costs.is_ok_and(|delta| delta <= self.claimed_delta) {
+                    objections.push("what was spent costs more than what is claimed".into());
+                }
+            }
+        }
+        objections
+    }
+
+    /// Whether the contents are those that the checksum was written for.
+    fn intact(&self) -> bool {
+        self.checksum == self.sum()
+    }
+
+    /// The checksum of the contents.
+    fn sum(&self) -> String {
+        // A plain tree of strings and numbers always serialises; null would meet no checksum that was written.
+        let mut contents = serde_json::to_value(self).unwrap_or_default();
+        if let Value::Object(fields) = &mut contents {
+            fields.remove("checksum");
+        }
+        format!("{:016x}", checksum::of(&contents))
+    }
+
+    /// What was spent, if nothing stated contradicts itself.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `certificate`, or a parameter of an event.
+    fn consistent(&self) -> Result<Accountant> {
+        let require = |holds: bool, what: &str| {
+            if holds {
+                Ok(())
+            } else {
+                Err(Error::invalid("certificate", format!("must have {what}")))
+            }
+        };
+        let sorted = |low: f64, high: f64| low.is_finite() && high.is_finite() && low <= high;
+        let (epsilon, delta) = self.claim();
+        require(
+            epsilon > 0.0 && epsilon.is_finite(),
+            "a positive, finite epsilon",
+        )?;
+        require(
+            (0.0..1.0).contains(&delta),
+            "a delta of at least 0 and below 1",
+        )?;
+        require(self.n_samples > 0, "a positive number of samples")?;
+        require(self.n_features > 0, "a positive number of features")?;
+        for (text, name) in [
+            (&self.mechanism, "a mechanism"),
+            (&self.unit, "a unit"),
+            (&self.version, "a version"),
+        ] {
+            require(!text.trim().is_empty(), name)?;
+        }
+        require(
+            self.row_norm.is_none_or(|norm| norm > 0.0 && norm.is_finite()),
+            "a positive, finite row norm or none",
+        )?;
+        require(
+            self.bounds.fits(self.n_features),
+            "bounds for all features or one pair",
+        )?;
+        require(
+            (0..self.n_features.min(self.bounds.n_pairs())).all(|j| {
+                let (low, high) = self.bounds.of(j);
+                sorted(low, high)
+            }),
+            "finite bounds, the lower one first",
+        )?;
+        if let Some(Target::Interval { low, high }) = self.target {
+            require(
+                sorted(low, high) && low < high,
+                "finite bounds of y, the lower one first",
+            )?;
+        }
+        require(
+            self.target.is_none() || !self.events.is_empty(),
+            "events for a fit: none spends nothing",
+        )?;
+        for spent in &self.events {
+            let adjacency = spent.event.objective().map(|o| o.adjacency());
+            require(
+                adjacency.is_none_or(|adjacency| adjacency == self.adjacency),
+                "events of its own adjacency",
+            )?;
+        }
+        self.accountant()
     }
 
     /// (epsilon, delta) as asked for.
     pub fn claim(&self) -> (f64, f64) {
         (self.claimed_epsilon, self.claimed_delta)
+    }
+
+    /// Version of the package that made the release.
+    pub fn version(&self) -> &str {
+        &self.version
     }
 
     /// The mechanism in words.
@@ -211,9 +359,32 @@ impl Certificate {
         &self.unit
     }
 
+    /// Number of records (under add-remove: the public normaliser; of a stream: its horizon).
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// Number of features.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
     /// The public bounds of the features.
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
+    }
+
+    /// The public bound on the Euclidean norm of a scaled row, if there was one.
+    pub fn row_norm(&self) -> Option<f64> {
+        self.row_norm
+    }
+
+    /// The public bounds of y; None for classes, and where there is no y.
+    pub fn y_bounds(&self) -> Option<(f64, f64)> {
+        match self.target {
+            Some(Target::Interval { low, high }) => Some((low, high)),
+            Some(Target::Classes) | None => None,
+        }
     }
 
     /// What the guarantee assumes.
@@ -237,48 +408,72 @@ impl Certificate {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Reads a certificate back.
+    /// Reads a certificate back. One whose contents are not those that were written is read too, but does not
+    /// [`verify`](Certificate::verify).
     ///
     /// # Errors
-    /// Text that is not a certificate of this format, or events outside their domains.
+    /// Text that is not a certificate of this format, events outside their domains, or contents that contradict each
+    /// other.
     pub fn from_json(text: &str) -> Result<Self> {
-        let certificate: Self = serde_json::from_str(text).map_err(|error| {
+        let unreadable = |error: serde_json::Error| {
             Error::invalid(
                 "certificate",
                 format!("is not readable JSON of a certificate: {error}"),
             )
-        })?;
-        if certificate.format != FORMAT {
+        };
+        let written: Value = serde_json::from_str(text).map_err(unreadable)?;
+        match written.get("format").and_then(Value::as_str) {
+            Some(FORMAT) => {}
+            Some("dpsparse-certificate-1") => {
+                return Err(Error::invalid(
+                    "certificate",
+                    format!(
+                        "has the format \"dpsparse-certificate-1\", which does not bind its facts to each other and is \
+                         read no more; {FORMAT:?} is needed"
+                    ),
+                ));
+            }
+            _ => {
+                return Err(Error::invalid(
+                    "certificate",
+                    format!("must have the format {FORMAT:?}"),
+                ));
+            }
+        }
+        let certificate: Self = serde_json::from_str(text).map_err(unreadable)?;
+        // Lists in the place of objects are read by position: refused, with whatever else would be written otherwise.
+        let again = serde_json::to_value(&certificate).map_err(unreadable)?;
+        if checksum::of(&again) != checksum::of(&written) {
             return Err(Error::invalid(
                 "certificate",
-                format!("must have the format {FORMAT:?}"),
+                "must be written as to_json writes it, objects as objects",
             ));
         }
-        certificate.accountant()?;
+        certificate.consistent()?;
         Ok(certificate)
     }
 }
 
 impl std::fmt::Display for Certificate {
-    /// The certificate in words.
+    /// The certificate in words. Where it does not verify, it begins with why there is no guarantee.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (epsilon, delta) = self.claim();
-        if self.certified {
+        let claim = format!("({epsilon}, {delta:.3e})");
+        let objections = self.objections();
+        for objection in &objections {
+            writeln!(f, "NO GUARANTEE: {objection}")?;
+        }
+        if objections.is_empty() {
             writeln!(
                 f,
-                "({epsilon}, {delta:.3e})-differential privacy under {} neighbours",
+                "{claim}-differential privacy under {} neighbours",
                 self.adjacency
             )?;
         } else {
             writeln!(
                 f,
-                "NO GUARANTEE: this calibration is not proved; it is for reproduction only"
-            )?;
-        }
-        if !self.secure {
-            writeln!(
-                f,
-                "NO GUARANTEE FOR THIS RUN: its randomness was seeded, not drawn from the operating system"
+                "  asked for  {claim} under {} neighbours",
+                self.adjacency
             )?;
         }
         writeln!(f, "  protects   {}", self.unit)?;
@@ -297,13 +492,27 @@ impl std::fmt::Display for Certificate {
         };
         writeln!(
             f,
+            "  data       n = {}, p = {}",
+            self.n_samples, self.n_features
+        )?;
+        writeln!(
+            f,
             "  bounds     lower {}, upper {}",
             side(&self.bounds.lower),
             side(&self.bounds.upper)
         )?;
+        if let Some((low, high)) = self.y_bounds() {
+            writeln!(f, "  y_bounds   {low} to {high}")?;
+        }
+        if let Some(norm) = self.row_norm {
+            writeln!(f, "  row_norm   {norm}")?;
+        }
         for assumption in &self.assumptions {
             writeln!(f, "  assumes    {assumption}")?;
         }
-        Ok(())
+        writeln!(f, "  version    {}", self.version)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,6 +101,8 @@ fn terms(claim: &PrivacyClaim) -> (String, Vec<String>) {
             Adjacency::ReplaceOne => "the number of records is public".into(),
             Adjacency::AddRemove => "the public number of records was chosen without looking at the data".into(),
         },
+        "values outside of the bounds are clipped to them".into(),
+        "how records are stored, and their dtypes, are public".into(),
         "running time is outside the guarantee".into(),
     ];
     if m > 1 {
@@ -127,6 +129,7 @@ fn certificate_of(plan: &dyn Plan, events: Vec<(Event, u64)>, secure: bool) -> C
         adjacency: problem.adjacency,
         unit,
         n_samples: problem.n_samples,
+        n_features: schema.n_features(),
         bounds: schema.bounds().clone(),
         row_norm: schema.row_norm(),
         target: Some(schema.target()),
@@ -147,6 +150,7 @@ fn certificate_of_ranges(plan: &FeatureScalerPlan, secure: bool) -> Certificate 
         adjacency: claim.adjacency,
         unit,
         n_samples: claim.n_samples,
+        n_features: plan.schema().n_features(),
         bounds: plan.schema().bounds().clone(),
         row_norm: None,
         target: None,
@@ -189,6 +193,7 @@ pub fn certificate_of_stream(learner: &OnlineSimplex) -> Certificate {
         adjacency: plan.adjacency(),
         unit: unit.into(),
         n_samples: plan.horizon() as usize,
+        n_features: plan.n_features(),
         bounds: Bounds {
             lower: vec![-plan.bound()],
             upper: vec![plan.bound()],

@@ -19,7 +19,7 @@ pub enum Geometry {
 
 /// What y holds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Target {
     /// -1 and +1.
     Classes,
@@ -34,6 +34,7 @@ pub enum Target {
 
 /// Public bounds of the features: one pair for all of them, or one per feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Bounds {
     /// Lower bounds, one or p of them.
     pub lower: Vec<f64>,
@@ -47,6 +48,11 @@ impl Bounds {
         [&self.lower, &self.upper]
             .iter()
             .all(|side| side.len() == 1 || side.len() == n_features)
+    }
+
+    /// How many pairs are stated: one, or one per feature.
+    pub fn n_pairs(&self) -> usize {
+        self.lower.len().max(self.upper.len())
     }
 
     /// (lower, upper) of feature `j`.

@@ -4,6 +4,7 @@ mod renyi;
 mod split;
 
 use super::event::{Adjacency, Event, gaussian, randomised_response};
+use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
 use crate::numeric::directed::{add_up, count_up, div_up, mul_up, sqrt_up, sub_down};
 use split::Split;
@@ -17,8 +18,8 @@ use split::Split;
 /// - events of pure epsilon, alone or with Gaussian ones: basic composition of the summed epsilon, by the curve of
 ///   randomised response or added to the exact Gaussian curve;
 /// - anything: the summed Renyi curves, converted at the best order;
-/// - objective perturbations: their own curve if there is one alone, else the better of the Renyi bound and a split of
-///   delta.
+/// - objective perturbations: the Renyi bound, or their own curve if there is one alone, else a split of delta;
+/// - failures: their probabilities add to the delta of all else ([`super::event::failure`]).
 ///
 /// ```
 /// use dpsparse::accounting::accountant::Accountant;
@@ -75,10 +76,11 @@ impl Accountant {
         &self.events
     }
 
-    /// The summed zCDP parameter, rounded up; None where an event has none. 0 for no events.
+    /// The summed zCDP parameter, rounded up; None where an event has none. 0 for no events. Failures are carried apart:
+    /// it is the parameter of the release where none happens.
     ///
     /// ```
-    /// use dpsparse::privacy::{accountant::Accountant, event::Event};
+    /// use dpsparse::accounting::{accountant::Accountant, event::Event};
     /// let mut accountant = Accountant::new();
     /// accountant.add(Event::gaussian(1.0, 2.0)?, 4)?;
     /// assert_eq!(accountant.rho(), Some(0.5));
@@ -96,43 +98,40 @@ impl Accountant {
     /// `epsilon` negative or not finite.
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         check_epsilon(epsilon)?;
-        let (plain, split) = self.parts();
-        if split.is_empty() {
-            return Ok(plain.delta(epsilon));
-        }
-        if plain.is_empty() && split.is_single() {
-            return Ok(split.delta(epsilon));
-        }
-        let composed = renyi::delta(|a| add_up(plain.renyi(a), split.renyi(a)), epsilon);
-        let least = if plain.is_empty() {
-            composed.min(split.delta(epsilon))
-        } else {
-            split.delta_with(epsilon, composed, |left| plain.delta(left))
-        };
-        Ok(least)
+        remembered(Question::Delta, &self.events, &[epsilon], || {
+            let parts = self.parts();
+            Ok(add_up(parts.delta(epsilon), parts.failures).min(1.0))
+        })
     }
 
     /// The least epsilon for which the composition is proved (epsilon, delta)-DP, rounded up; infinite where nothing is
-    /// proved.
+    /// proved, as at `delta` 0 unless every event is pure, or where failures use `delta` up.
     ///
     /// # Errors
-    /// `delta` not strictly between 0 and 1.
+    /// `delta` negative, or 1 or more.
+    ///
+    /// ```
+    /// use dpsparse::accounting::{accountant::Accountant, event::Event};
+    /// let mut accountant = Accountant::new();
+    /// assert_eq!(accountant.add(Event::pure(0.5)?, 2)?.epsilon(0.0)?, 1.0);
+    /// assert_eq!(accountant.add(Event::failure(1e-9)?, 1)?.epsilon(1e-9)?, 1.0);
+    /// assert_eq!(accountant.epsilon(0.0)?, f64::INFINITY);
+    /// # Ok::<(), dpsparse::Error>(())
+    /// ```
     pub fn epsilon(&self, delta: f64) -> Result<f64> {
         check_delta(delta)?;
-        let (plain, split) = self.parts();
-        if split.is_empty() {
-            return Ok(plain.epsilon(delta));
-        }
-        if plain.is_empty() && split.is_single() {
-            return Ok(split.epsilon(delta));
-        }
-        let composed = renyi::epsilon(|a| add_up(plain.renyi(a), split.renyi(a)), delta);
-        let least = if plain.is_empty() {
-            composed.min(split.epsilon(delta))
-        } else {
-            split.epsilon_with(delta, composed, |left| plain.epsilon(left))
-        };
-        Ok(least)
+        remembered(Question::Epsilon, &self.events, &[delta], || {
+            let parts = self.parts();
+            // Rounded down: what is left and the failures add up to at most delta.
+            let left = sub_down(delta, parts.failures);
+            Ok(if left > 0.0 {
+                parts.epsilon(left)
+            } else if left == 0.0 {
+                parts.pure()
+            } else {
+                f64::INFINITY
+            })
+        })
     }
 
     fn adjacency(&self) -> Option<Adjacency> {
@@ -141,7 +140,7 @@ impl Accountant {
             .find_map(|(event, _)| event.objective().map(|o| o.adjacency()))
     }
 
-    fn parts(&self) -> (Plain, Split) {
+    fn parts(&self) -> Parts {
         let mut plain = Plain {
             gaussian: 0.0,
             pure: Some(0.0),
@@ -149,7 +148,7 @@ impl Accountant {
             curved: Vec::new(),
         };
         let mut objectives = Vec::new();
-        let mut squares = 0.0;
+        let (mut squares, mut failures) = (0.0, 0.0);
         for (event, count) in &self.events {
             let count = count_up(*count);
             if let Some(objective) = event.objective() {
@@ -160,6 +159,9 @@ impl Accountant {
                 (Event::Gaussian { sensitivity, sigma }, _) => {
                     let ratio = div_up(sensitivity, sigma);
                     squares = add_up(squares, mul_up(count, mul_up(ratio, ratio)));
+                }
+                (Event::Failure { delta }, _) => {
+                    failures = add_up(failures, mul_up(count, delta));
                 }
                 (_, Some(epsilon)) => {
                     plain.pure = plain.pure.map(|sum| add_up(sum, mul_up(count, epsilon)));
@@ -174,7 +176,60 @@ impl Accountant {
         }
         plain.gaussian = sqrt_up(squares);
         plain.rho = add_up(plain.rho, mul_up(squares, 0.5));
-        (plain, Split::new(objectives))
+        Parts {
+            plain,
+            split: Split::new(objectives),
+            failures,
+        }
+    }
+}
+
+/// The events, sorted by how they add up.
+struct Parts {
+    plain: Plain,
+    split: Split,
+    /// Summed probability of the failures, which the two curves below leave out.
+    failures: f64,
+}
+
+impl Parts {
+    fn renyi(&self, order: f64) -> f64 {
+        add_up(self.plain.renyi(order), self.split.renyi(order))
+    }
+
+    fn delta(&self, epsilon: f64) -> f64 {
+        let Self { plain, split, .. } = self;
+        if split.is_empty() {
+            return plain.delta(epsilon);
+        }
+        let composed = renyi::delta(|a| self.renyi(a), epsilon);
+        if plain.is_empty() {
+            composed.min(split.delta(epsilon))
+        } else {
+            split.delta_with(epsilon, composed, |left| plain.delta(left))
+        }
+    }
+
+    /// At delta > 0.
+    fn epsilon(&self, delta: f64) -> f64 {
+        let Self { plain, split, .. } = self;
+        if split.is_empty() {
+            return plain.epsilon(delta);
+        }
+        let composed = renyi::epsilon(|a| self.renyi(a), delta);
+        if plain.is_empty() {
+            composed.min(split.epsilon(delta))
+        } else {
+            split.epsilon_with(delta, composed, |left| plain.epsilon(left))
+        }
+    }
+
+    /// epsilon at delta 0: the sum over pure events, infinite unless all are.
+    fn pure(&self) -> f64 {
+        match self.plain.pure {
+            Some(pure) if self.plain.gaussian == 0.0 && self.split.is_empty() => pure,
+            _ => f64::INFINITY,
+        }
     }
 }
 
@@ -244,7 +299,17 @@ pub(super) fn check_epsilon(epsilon: f64) -> Result<()> {
     }
 }
 
+/// Of a delta that pure events may keep at 0.
 pub(super) fn check_delta(delta: f64) -> Result<()> {
+    if (0.0..1.0).contains(&delta) {
+        Ok(())
+    } else {
+        Err(Error::invalid("delta", "must be at least 0 and below 1"))
+    }
+}
+
+/// Of a delta for releases that are never pure.
+pub(super) fn check_positive_delta(delta: f64) -> Result<()> {
     if delta > 0.0 && delta < 1.0 {
         Ok(())
     } else {
@@ -365,7 +430,7 @@ mod tests {
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
             assert!(accountant.delta(bad).is_err());
         }
-        for bad in [0.0, 1.0, -0.1, 2.0, f64::NAN] {
+        for bad in [1.0, -0.1, 2.0, f64::NAN] {
             assert!(accountant.epsilon(bad).is_err());
         }
     }

@@ -1,11 +1,14 @@
 //! From a budget to a noise parameter: bisection on the accountant, always answered from the private side
 //! (MECHANISMS M12).
 
-use super::accountant::{Accountant, check_delta, check_epsilon, epsilon_of_zcdp};
+use super::accountant::{
+    Accountant, check_delta, check_epsilon, check_positive_delta, epsilon_of_zcdp,
+};
 use super::event::Event;
+use super::guided::bisect_guided;
+use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
-use crate::numeric::directed::down;
-use crate::numeric::search::bisect;
+use crate::numeric::directed::{down, sub_down};
 
 /// Relative width at which bisection stops.
 const WIDTH: f64 = 1e-13;
@@ -14,6 +17,17 @@ const WIDTH: f64 = 1e-13;
 /// calibrated must not be reported as exceeded by either.
 fn meets(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<bool> {
     Ok(accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon)
+}
+
+/// How far `events` are from the budget, for the guide of bisection: negative within it. delta falls about as
+/// exp(-c sigma^2) with the noise, so ln(-ln delta) is about linear in ln sigma; a pure epsilon is a power of it.
+fn distance(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<f64> {
+    if delta > 0.0 {
+        let log = |delta: f64| (-delta.ln()).ln();
+        Ok(log(delta) - log(accountant.delta(epsilon)?))
+    } else {
+        Ok((accountant.epsilon(delta)? / epsilon).ln())
+    }
 }
 
 /// The least noisy parameter in `bracket` for which `count` events `make_event(parameter)` are (epsilon,
@@ -71,12 +85,18 @@ pub fn calibrate_events<E: From<Error>>(
         )
         .into());
     }
-    let private = |parameter: f64| -> std::result::Result<bool, E> {
+    let accountant = |parameter: f64| -> std::result::Result<Accountant, E> {
         let mut accountant = Accountant::new();
         for (event, count) in make_events(parameter)? {
             accountant.add(event, count)?;
         }
-        Ok(meets(&accountant, epsilon, delta)?)
+        Ok(accountant)
+    };
+    let private = |parameter: f64| -> std::result::Result<bool, E> {
+        Ok(meets(&accountant(parameter)?, epsilon, delta)?)
+    };
+    let guide = |parameter: f64| -> std::result::Result<f64, E> {
+        Ok(distance(&accountant(parameter)?, epsilon, delta)?)
     };
     match (private(low)?, private(high)?) {
         (true, true) => {
@@ -90,14 +110,45 @@ pub fn calibrate_events<E: From<Error>>(
             let lower_is_noisier = cost(low)? <= cost(high)?;
             Ok(if lower_is_noisier { high } else { low })
         }
-        (true, false) => bisect(private, high, low, WIDTH),
-        (false, true) => bisect(private, low, high, WIDTH),
-        (false, false) => Err(Error::invalid(
-            "bracket",
-            "holds no private parameter at its ends: widen the bracket",
-        )
-        .into()),
+        (true, false) => bisect_guided(private, guide, high, low, WIDTH),
+        (false, true) => bisect_guided(private, guide, low, high, WIDTH),
+        (false, false) => {
+            let pure = |x: f64| Ok::<_, E>(accountant(x)?.epsilon(0.0)? < f64::INFINITY);
+            if delta == 0.0 && !(pure(low)? || pure(high)?) {
+                return Err(Error::invalid(
+                    "delta",
+                    "must be positive: not all of these events are purely private",
+                )
+                .into());
+            }
+            Err(Error::invalid(
+                "bracket",
+                "holds no private parameter at its ends: widen the bracket",
+            )
+            .into())
+        }
     }
+}
+
+/// Splits a pure epsilon: the `share` of the first of two parts, and what is left for the second, rounded so that the
+/// accountant's sum of the two is at most `epsilon`.
+///
+/// # Errors
+/// `epsilon` not positive and finite, `share` not strictly between 0 and 1.
+///
+/// ```
+/// use dpsparse::accounting::calibrate::split_pure;
+/// let (first, second) = split_pure(0.3, 0.99)?;
+/// assert!(first == 0.99 * 0.3 && first + second <= 0.3);
+/// # Ok::<(), dpsparse::Error>(())
+/// ```
+pub fn split_pure(epsilon: f64, share: f64) -> Result<(f64, f64)> {
+    Event::pure(epsilon)?;
+    if !(share > 0.0 && share < 1.0) {
+        return Err(Error::invalid("share", "must lie strictly between 0 and 1"));
+    }
+    let first = share * epsilon;
+    Ok((first, sub_down(epsilon, first)))
 }
 
 /// The least epsilon at `delta` that rho-zCDP implies by the tight conversion, rounded up.
@@ -112,7 +163,7 @@ pub fn calibrate_events<E: From<Error>>(
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
 pub fn epsilon_from_rho(rho: f64, delta: f64) -> Result<f64> {
-    check_delta(delta)?;
+    check_positive_delta(delta)?;
     if !(rho >= 0.0 && rho.is_finite()) {
         return Err(Error::invalid("rho", "must be finite and not negative"));
     }
@@ -135,18 +186,21 @@ pub fn epsilon_from_rho(rho: f64, delta: f64) -> Result<f64> {
 /// ```
 pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
     check_epsilon(epsilon)?;
-    check_delta(delta)?;
-    let private = |rho: f64| Ok::<_, Error>(epsilon_of_zcdp(rho, delta) <= epsilon);
-    let mut low = (epsilon + 1.0).min(1.0);
-    while low > 0.0 && !private(low)? {
-        low *= 0.25;
-    }
-    let mut high = 2.0 * low.max(f64::MIN_POSITIVE);
-    while high.is_finite() && private(high)? {
-        low = high;
-        high *= 4.0;
-    }
-    Ok(down(bisect(private, high, low, WIDTH)?, 0.0))
+    check_positive_delta(delta)?;
+    remembered(Question::Rho, &[], &[epsilon, delta], || {
+        let private = |rho: f64| Ok::<_, Error>(epsilon_of_zcdp(rho, delta) <= epsilon);
+        let guide = |rho: f64| Ok((epsilon_of_zcdp(rho, delta) / epsilon).ln());
+        let mut low = (epsilon + 1.0).min(1.0);
+        while low > 0.0 && !private(low)? {
+            low *= 0.25;
+        }
+        let mut high = 2.0 * low.max(f64::MIN_POSITIVE);
+        while high.is_finite() && private(high)? {
+            low = high;
+            high *= 4.0;
+        }
+        Ok(down(bisect_guided(private, guide, high, low, WIDTH)?, 0.0))
+    })
 }
 
 /// The least sigma for which Gaussian noise on an answer of L2 `sensitivity` is (epsilon, delta)-DP by the
@@ -163,13 +217,24 @@ pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
 /// ```
 pub fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
     check_epsilon(epsilon)?;
-    check_delta(delta)?;
+    check_positive_delta(delta)?;
     Event::gaussian(sensitivity, 1.0)?;
-    let private = |sigma: f64| -> Result<bool> {
+    remembered(
+        Question::Sigma,
+        &[],
+        &[sensitivity, epsilon, delta],
+        || least_sigma(sensitivity, epsilon, delta),
+    )
+}
+
+fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
+    let accountant = |sigma: f64| -> Result<Accountant> {
         let mut accountant = Accountant::new();
         accountant.add(Event::gaussian(sensitivity, sigma)?, 1)?;
-        meets(&accountant, epsilon, delta)
+        Ok(accountant)
     };
+    let private = |sigma: f64| meets(&accountant(sigma)?, epsilon, delta);
+    let guide = |sigma: f64| distance(&accountant(sigma)?, epsilon, delta);
     let too_large = || {
         Error::invalid(
             "sensitivity",
@@ -188,18 +253,8 @@ pub fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64>
         high = low;
         low *= 0.25;
     }
-    bisect(
-        |sigma| {
-            if sigma > 0.0 {
-                private(sigma)
-            } else {
-                Ok(false)
-            }
-        },
-        low,
-        high,
-        WIDTH,
-    )
+    let above_zero = |sigma: f64| Ok(sigma > 0.0 && private(sigma)?);
+    bisect_guided(above_zero, guide, low, high, WIDTH)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! serialise as tagged JSON and are checked when read back.
 
 pub mod bounded_range;
+pub mod failure;
 pub mod gaussian;
 pub(crate) mod objective;
 pub mod randomised_response;
@@ -130,6 +131,12 @@ pub enum Event {
         /// Neighbour relation, which decides the curve.
         adjacency: Adjacency,
     },
+    /// With probability at most `delta` the release may be anything; what it is otherwise, other events say
+    /// ([`failure`]).
+    Failure {
+        /// The probability, below 1.
+        delta: f64,
+    },
 }
 
 impl Event {
@@ -200,6 +207,30 @@ impl Event {
         .checked()
     }
 
+    /// A checked [`Event::Failure`].
+    ///
+    /// # Errors
+    /// `delta` not strictly between 0 and 1.
+    pub fn failure(delta: f64) -> Result<Self> {
+        Event::Failure { delta }.checked()
+    }
+
+    /// The failure that stands for a release which equals an `epsilon`-DP one but for a probability of at most
+    /// `eta`: its delta is (1 + e^epsilon) eta, by the proof in [`failure`].
+    ///
+    /// # Errors
+    /// That delta not strictly between 0 and 1.
+    ///
+    /// ```
+    /// use dpsparse::accounting::event::Event;
+    /// let Event::Failure { delta } = Event::broken_coupling(1e-30, 1.0)? else { unreachable!() };
+    /// assert!((delta / 3.718281828e-30 - 1.0).abs() < 1e-9);
+    /// # Ok::<(), dpsparse::Error>(())
+    /// ```
+    pub fn broken_coupling(eta: f64, epsilon: f64) -> Result<Self> {
+        Event::failure(failure::of_coupling(eta, epsilon))
+    }
+
     /// The event itself if its parameters are in their domain; negative zero becomes zero.
     ///
     /// # Errors
@@ -225,6 +256,11 @@ impl Event {
                 positive("scale", scale)?;
             }
             Event::ZeroConcentrated { rho } => positive("rho", rho)?,
+            Event::Failure { delta } => {
+                if !(delta > 0.0 && delta < 1.0) {
+                    return Err(Error::invalid("delta", "must lie strictly between 0 and 1"));
+                }
+            }
             Event::ObjectivePerturbation {
                 lipschitz_norm,
                 sigma,
@@ -250,16 +286,20 @@ impl Event {
         Ok(self)
     }
 
-    /// R(order): an upper bound on the Renyi divergence of that order between neighbours, rounded up;
-    /// infinite for an order that is not above 1, and at the infinite order unless the event is pure.
+    /// R(order): an upper bound on the Renyi divergence of that order between neighbours, rounded up; at order 1, where
+    /// it is the Kullback-Leibler divergence, the limit of the bounds from above, which holds because divergences rise
+    /// with the order (van Erven & Harremoes 2014, theorem 3). Infinite below order 1, where nothing is stated, and at
+    /// the infinite order unless the event is pure. The curve of a failure is 0 at finite orders: it is carried apart
+    /// ([`failure`]), so no curve may be read without the failures beside it.
     ///
     /// ```
     /// use dpsparse::accounting::event::Event;
     /// assert_eq!(Event::gaussian(1.0, 1.0).unwrap().renyi(3.0), 1.5);
+    /// assert_eq!(Event::gaussian(1.0, 2.0).unwrap().renyi(1.0), 0.125);
     /// assert_eq!(Event::pure(0.5).unwrap().renyi(f64::INFINITY), 0.5);
     /// ```
     pub fn renyi(&self, order: f64) -> f64 {
-        if order.is_nan() || order <= 1.0 {
+        if order.is_nan() || order < 1.0 {
             return f64::INFINITY;
         }
         if order == f64::INFINITY {
@@ -277,11 +317,12 @@ impl Event {
             Event::ObjectivePerturbation { .. } => {
                 self.objective().map_or(f64::INFINITY, |o| o.renyi(order))
             }
+            Event::Failure { .. } => 0.0,
         }
     }
 
     /// The zCDP parameter: R(a) <= rho a for all a > 1 (Bun & Steinke 2016); rounded up. None for objective
-    /// perturbation, whose Renyi bound does not vanish in proportion.
+    /// perturbation, whose Renyi bound does not vanish in proportion; 0 for a failure, which is carried apart.
     ///
     /// Gaussian laws D^2/(2 sigma^2); bounded range eps0^2/8 (Cesar & Rogers 2021); pure epsilon
     /// tanh(epsilon/2).
@@ -304,6 +345,7 @@ impl Event {
             }
             Event::ZeroConcentrated { rho } => Some(rho),
             Event::ObjectivePerturbation { .. } => None,
+            Event::Failure { .. } => Some(0.0),
         }
     }
 
@@ -365,6 +407,9 @@ impl Event {
                 "Objective perturbation by Gaussian noise of standard deviation {sigma} for gradients of norm at most \
                  {lipschitz_norm}, with curvature term {curvature_log}, under {adjacency} neighbours."
             ),
+            Event::Failure { delta } => {
+                format!("A failure of probability at most {delta}, in which the release may be anything.")
+            }
         }
     }
 
@@ -417,6 +462,7 @@ mod tests {
             Event::zero_concentrated(0.01).unwrap(),
             Event::objective_perturbation(1.0, 5.0, 0.0, Adjacency::ReplaceOne).unwrap(),
             Event::objective_perturbation(1.0, 5.0, 0.2, Adjacency::AddRemove).unwrap(),
+            Event::failure(1e-9).unwrap(),
         ]
     }
 
@@ -453,6 +499,8 @@ mod tests {
             (Event::pure(f64::INFINITY), "epsilon"),
             (Event::laplace(1.0, 0.0), "scale"),
             (Event::zero_concentrated(0.0), "rho"),
+            (Event::failure(0.0), "delta"),
+            (Event::failure(1.0), "delta"),
             (
                 Event::objective_perturbation(1.0, 1.0, -0.1, Adjacency::AddRemove),
                 "curvature_log",
@@ -482,8 +530,10 @@ mod tests {
                     assert!(r <= epsilon);
                 }
             }
-            assert_eq!(event.renyi(1.0), f64::INFINITY);
+            assert_eq!(event.renyi(1.0 - 1e-15), f64::INFINITY);
             assert_eq!(event.renyi(f64::NAN), f64::INFINITY);
+            let limit = event.renyi(1.0);
+            assert!((event.renyi(1.0 + 1e-9) - limit).abs() <= 1e-8 * limit, "{event:?}");
         }
     }
 }

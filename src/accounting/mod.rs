@@ -3,4 +3,7 @@
 
 pub mod accountant;
 pub mod calibrate;
+pub mod dominating;
 pub mod event;
+mod guided;
+mod memory;

@@ -43,7 +43,7 @@ macro_rules! event_class {
                 Ok(Self { $($field),+ })
             }
 
-            /// Upper bound on the Renyi divergence of this order between neighbours.
+            /// Upper bound on the Renyi divergence of this order between neighbours; infinite below order 1.
             fn renyi(&self, order: f64) -> f64 {
                 self.event().renyi(order)
             }
@@ -137,6 +137,19 @@ event_class! {
     ZeroConcentratedEvent => ZeroConcentrated { rho }
 }
 
+event_class! {
+    /// A failure: with at most this probability the release may be anything.
+    ///
+    /// What the release is otherwise, other events say; the accountant adds the probability to every delta. Renyi curves
+    /// are those of the release without the failure.
+    ///
+    /// Parameters
+    /// ----------
+    /// delta : float
+    ///     The probability, strictly between 0 and 1.
+    FailureEvent => Failure { delta }
+}
+
 /// Objective perturbation with Gaussian noise in the objective.
 ///
 /// Parameters
@@ -202,7 +215,7 @@ impl ObjectivePerturbationEvent {
         self.adjacency.name()
     }
 
-    /// Upper bound on the Renyi divergence of this order between neighbours.
+    /// Upper bound on the Renyi divergence of this order between neighbours; infinite below order 1.
     fn renyi(&self, order: f64) -> f64 {
         self.event().renyi(order)
     }
@@ -250,6 +263,7 @@ pub(crate) fn event_to_python(py: Python<'_>, event: &Event) -> PyResult<Py<PyAn
             Py::new(py, LaplaceEvent { sensitivity, scale })?.into_any()
         }
         Event::ZeroConcentrated { rho } => Py::new(py, ZeroConcentratedEvent { rho })?.into_any(),
+        Event::Failure { delta } => Py::new(py, FailureEvent { delta })?.into_any(),
         Event::ObjectivePerturbation {
             lipschitz_norm,
             sigma,
@@ -284,6 +298,7 @@ pub(crate) fn event_from_python(object: &Bound<'_, PyAny>) -> PyResult<Event> {
         PureEvent,
         LaplaceEvent,
         ZeroConcentratedEvent,
+        FailureEvent,
         ObjectivePerturbationEvent
     );
     Err(PyTypeError::new_err(
@@ -334,7 +349,7 @@ impl PyAccountant {
         Ok(slf)
     }
 
-    /// The least epsilon proved at `delta`; infinite where nothing is proved.
+    /// The least epsilon proved at `delta`, which may be 0; infinite where nothing is proved.
     fn epsilon(&self, delta: f64) -> PyResult<f64> {
         Ok(self.0.epsilon(delta)?)
     }
@@ -344,7 +359,7 @@ impl PyAccountant {
         Ok(self.0.delta(epsilon)?)
     }
 
-    /// The summed zero-concentrated parameter, or None where an event has none.
+    /// The summed zero-concentrated parameter, or None where an event has none; failures are carried apart.
     fn rho(&self) -> Option<f64> {
         self.0.rho()
     }
@@ -388,7 +403,7 @@ impl PyAccountant {
 /// count : int
 ///     How often the event happens.
 /// epsilon, delta : float
-///     The budget.
+///     The budget; delta may be 0 for events that are purely private.
 /// bracket : tuple of float
 ///     Ends of the search, lower first; at least one must be private.
 ///
@@ -469,6 +484,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PureEvent>()?;
     module.add_class::<LaplaceEvent>()?;
     module.add_class::<ZeroConcentratedEvent>()?;
+    module.add_class::<FailureEvent>()?;
     module.add_class::<ObjectivePerturbationEvent>()?;
     module.add_class::<PyAccountant>()?;
     module.add_function(wrap_pyfunction!(calibrate, module)?)?;

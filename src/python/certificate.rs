@@ -25,18 +25,21 @@ pub(super) struct PyCertificate(pub(super) Certificate);
 
 #[pymethods]
 impl PyCertificate {
-    /// The least epsilon proved at this delta; infinite for a release that is not certified.
+    /// The least epsilon proved at this delta, of a run with secure randomness; infinite for a release that is not
+    /// certified, or a certificate that was changed.
     fn epsilon(&self, delta: f64) -> PyResult<f64> {
         Ok(self.0.epsilon(delta)?)
     }
 
-    /// The least delta proved at this epsilon; 1 for a release that is not certified.
+    /// The least delta proved at this epsilon, of a run with secure randomness; 1 for a release that is not certified,
+    /// or a certificate that was changed.
     fn delta(&self, epsilon: f64) -> PyResult<f64> {
         Ok(self.0.delta(epsilon)?)
     }
 
-    /// Recompute the claim from the events: True when they cost at most the claimed (epsilon, delta) and the
-    /// mechanism is proved.
+    /// Recompute the claim from the events: True when they cost at most the claimed (epsilon, delta), the mechanism is
+    /// proved, all randomness came from the operating system, and the contents are those that were written. Where it is
+    /// False, the text begins with NO GUARANTEE and says why.
     fn verify(&self) -> bool {
         self.0.verify()
     }
@@ -45,6 +48,36 @@ impl PyCertificate {
     #[getter]
     fn claim(&self) -> (f64, f64) {
         self.0.claim()
+    }
+
+    /// Version of the package that made the release.
+    #[getter]
+    fn version(&self) -> &str {
+        self.0.version()
+    }
+
+    /// Number of records (under add-remove: the public normaliser; of a stream: its horizon).
+    #[getter]
+    fn n_samples(&self) -> usize {
+        self.0.n_samples()
+    }
+
+    /// Number of features.
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    /// The public bound on the Euclidean norm of a scaled row, or None.
+    #[getter]
+    fn row_norm(&self) -> Option<f64> {
+        self.0.row_norm()
+    }
+
+    /// The public bounds of y as (low, high); None for classes, and where there is no y.
+    #[getter]
+    fn y_bounds(&self) -> Option<(f64, f64)> {
+        self.0.y_bounds()
     }
 
     /// The mechanism in words.

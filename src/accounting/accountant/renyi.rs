@@ -15,13 +15,23 @@ const LOG_ORDERS: (f64, f64) = (-14.0, 30.0);
 /// Grid points of the coarse search, and golden steps of the fine one (to 1e-6 of a-1, so 1e-12 of the value).
 const SEARCH: (u32, u32) = (23, 32);
 
+/// ln(1 - 1/a), within 2 u (1 + its size): below order 2 from the quotient (a-1)/a, whose numerator is exact and keeps its
+/// digits where 1 - 1/a would lose them.
+fn log_share(order: f64, excess: f64) -> f64 {
+    if order < 2.0 {
+        (excess / order).ln()
+    } else {
+        (-1.0 / order).ln_1p()
+    }
+}
+
 /// The least delta over all orders for the composed curve `renyi`, rounded up.
 pub(super) fn delta(renyi: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
     let log_delta = |log_excess: f64| {
         let order = 1.0 + log_excess.exp();
         let excess = order - 1.0;
         let divergence = renyi(order);
-        let correction = order * (-1.0 / order).ln_1p();
+        let correction = order * log_share(order, excess);
         let log = excess.ln();
         let value = excess * (divergence - epsilon) + correction - log;
         value
@@ -44,12 +54,7 @@ pub(super) fn epsilon(renyi: impl Fn(f64) -> f64, delta: f64) -> f64 {
         let order = 1.0 + log_excess.exp();
         let excess = order - 1.0;
         let divergence = renyi(order);
-        // ln(1 - 1/a) = ln((a-1)/a); for small a-1 the quotient keeps its digits where 1 - 1/a would not.
-        let correction = if order < 2.0 {
-            (excess / order).ln()
-        } else {
-            (-1.0 / order).ln_1p()
-        };
+        let correction = log_share(order, excess);
         let tail = (log_delta + order.ln()) / excess;
         let value = divergence + correction - tail;
         value + 8.0 * UNIT * (divergence - correction + (log_delta.abs() + order.ln()) / excess)

@@ -27,11 +27,6 @@ impl Split {
         self.0.is_empty()
     }
 
-    /// Whether one perturbation stands for itself, so that its own curve is the answer.
-    pub(super) fn is_single(&self) -> bool {
-        matches!(self.0.as_slice(), [(_, count)] if *count == 1.0)
-    }
-
     pub(super) fn renyi(&self, order: f64) -> f64 {
         self.0.iter().fold(0.0, |sum, (part, count)| {
             add_up(sum, mul_up(*count, part.renyi(order)))

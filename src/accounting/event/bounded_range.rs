@@ -61,7 +61,8 @@ fn increase(start: f64, length: f64) -> f64 {
     }
 }
 
-/// R(order) of an `epsilon0`-bounded-range mechanism, rounded up; `order` > 1 and finite.
+/// R(order) of an `epsilon0`-bounded-range mechanism, rounded up; `order` >= 1 and finite. At order 1 the second
+/// increase over a-1 is its limit, eps0 s'(eps0): R(1) = s(eps0) + eps0 s'(eps0).
 ///
 /// The least of the exact formula with its slack, a eps0^2/8 (Cesar & Rogers 2021, from Hoeffding's lemma)
 /// and eps0. The products a eps0 and (a-1) eps0 carry a relative error of u, which moves s by at most 2u
@@ -74,8 +75,12 @@ fn increase(start: f64, length: f64) -> f64 {
 /// ```
 pub fn renyi(epsilon0: f64, order: f64) -> f64 {
     let excess = order - 1.0;
-    let exact =
-        increase(excess * epsilon0, epsilon0) + increase(epsilon0, excess * epsilon0) / excess;
+    let rise = if excess == 0.0 {
+        epsilon0 * slope(epsilon0)
+    } else {
+        increase(epsilon0, excess * epsilon0) / excess
+    };
+    let exact = increase(excess * epsilon0, epsilon0) + rise;
     let quadratic = up(order * epsilon0 * epsilon0 / 8.0, 2f64.powi(-50));
     // f64::min ignores a NaN on the left; large products overflow to infinity.
     up(exact, SLACK).min(quadratic).min(epsilon0)

@@ -12,6 +12,7 @@
 use super::{Adjacency, gaussian};
 use crate::numeric::directed::{add_up, div_up, mul_up, up};
 use crate::numeric::normal::log_twice_cdf;
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 /// u = 2^-53.
 const UNIT: f64 = f64::EPSILON / 2.0;
@@ -93,7 +94,7 @@ impl Objective {
         }
     }
 
-    /// R(order), rounded up; `order` > 1 and finite.
+    /// R(order), rounded up; `order` >= 1 and finite. At order 1 the last term is its limit, r sqrt(2/pi).
     ///
     /// E e^((a-1)(kl + r^2/2 + r |g|)) = e^((a-1)(kl + a r^2/2)) 2 Phi((a-1) r), r = M (Redberg, Koskela &
     /// Wang 2023). Under replace-one Cauchy and Schwarz give E e^(c (|g1| + |g2|)) <= E e^(2 c |g|) whatever
@@ -101,9 +102,12 @@ impl Objective {
     pub(crate) fn renyi(&self, order: f64) -> f64 {
         let excess = order - 1.0;
         let ratio = self.ratio();
-        let raw = self.curvature_log
-            + order * ratio * ratio / 2.0
-            + log_twice_cdf(excess * ratio) / excess;
+        let mean = if excess == 0.0 {
+            ratio * FRAC_2_SQRT_PI * FRAC_1_SQRT_2
+        } else {
+            log_twice_cdf(excess * ratio) / excess
+        };
+        let raw = self.curvature_log + order * ratio * ratio / 2.0 + mean;
         up(raw, 32.0 * UNIT)
     }
 

@@ -6,7 +6,8 @@ use crate::numeric::directed::{mul_up, up};
 /// u = 2^-53.
 const UNIT: f64 = f64::EPSILON / 2.0;
 
-/// R(order) of randomised response, rounded up; `order` > 1 and finite.
+/// R(order) of randomised response, rounded up; `order` >= 1 and finite. At order 1 it is the limit epsilon
+/// tanh(epsilon/2), which is [`rho`].
 ///
 /// R(a) = ln( cosh((a - 1/2) eps)/cosh(eps/2) )/(a-1) (Mironov 2017, with the powers summed). cosh x - cosh y
 /// = 2 sinh((x+y)/2) sinh((x-y)/2) turns the quotient into 1 + 2 sinh(a eps/2) sinh((a-1) eps/2)/cosh(eps/2):
@@ -21,6 +22,9 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 /// ```
 pub fn renyi(epsilon: f64, order: f64) -> f64 {
     let excess = order - 1.0;
+    if excess == 0.0 {
+        return rho(epsilon).min(epsilon);
+    }
     let raw = if order * epsilon <= 4.0 || excess * epsilon <= 2.0 {
         let x = 0.5 * order * epsilon;
         let y = 0.5 * epsilon;

@@ -1,0 +1,127 @@
+//! Answers of the accountant, remembered by their question.
+//!
+//! An answer depends on events and on numbers alone, all of them public, so it may be kept for the whole process: a plan
+//! that is made again, or a calibration that meets the same events, costs look-ups. The key holds every bit of the
+//! question, so a remembered answer is the computed one.
+
+use super::event::{Adjacency, Event};
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// Answers that are kept; beyond, all are forgotten. About 4 MB.
+const MOST: usize = 1 << 14;
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(super) enum Question {
+    /// delta of events at an epsilon.
+    Delta,
+    /// epsilon of events at a delta.
+    Epsilon,
+    /// The zCDP parameter of an epsilon and a delta.
+    Rho,
+    /// Standard deviation of Gaussian noise for a sensitivity, an epsilon and a delta.
+    Sigma,
+}
+
+/// The answer that is remembered, or that of `compute`; an error is not remembered.
+pub(super) fn remembered<E>(
+    question: Question,
+    events: &[(Event, u64)],
+    numbers: &[f64],
+    compute: impl FnOnce() -> Result<f64, E>,
+) -> Result<f64, E> {
+    static MEMORY: LazyLock<Memory> = LazyLock::new(Memory::default);
+    MEMORY.answer(key(question, events, numbers), compute)
+}
+
+#[derive(Default)]
+struct Memory(Mutex<HashMap<Box<[u64]>, f64>>);
+
+impl Memory {
+    fn answer<E>(
+        &self,
+        key: Box<[u64]>,
+        compute: impl FnOnce() -> Result<f64, E>,
+    ) -> Result<f64, E> {
+        // A holder of the lock that panicked left the map whole, and nobody holds it while an answer is computed.
+        let answers = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&answer) = answers().get(&key) {
+            return Ok(answer);
+        }
+        let answer = compute()?;
+        let mut answers = answers();
+        if answers.len() >= MOST {
+            answers.clear();
+        }
+        answers.insert(key, answer);
+        Ok(answer)
+    }
+}
+
+/// The bits of a question. Injective: a question decides how many numbers it has, and each event takes five words.
+fn key(question: Question, events: &[(Event, u64)], numbers: &[f64]) -> Box<[u64]> {
+    let mut key = vec![question as u64];
+    key.extend(numbers.iter().map(|number| number.to_bits()));
+    for &(event, count) in events {
+        let (kind, parameters) = match event {
+            Event::Gaussian { sensitivity, sigma } => (0, [sensitivity, sigma, 0.0]),
+            Event::DiscreteGaussian { sensitivity, sigma } => (1, [sensitivity, sigma, 0.0]),
+            Event::Exponential { epsilon0 } => (2, [epsilon0, 0.0, 0.0]),
+            Event::Pure { epsilon } => (3, [epsilon, 0.0, 0.0]),
+            Event::Laplace { sensitivity, scale } => (4, [sensitivity, scale, 0.0]),
+            Event::ZeroConcentrated { rho } => (5, [rho, 0.0, 0.0]),
+            Event::Failure { delta } => (6, [delta, 0.0, 0.0]),
+            Event::ObjectivePerturbation {
+                lipschitz_norm,
+                sigma,
+                curvature_log,
+                adjacency,
+            } => {
+                let kind = match adjacency {
+                    Adjacency::ReplaceOne => 7,
+                    Adjacency::AddRemove => 8,
+                };
+                (kind, [lipschitz_norm, sigma, curvature_log])
+            }
+        };
+        key.extend([kind, count]);
+        key.extend(parameters.map(f64::to_bits));
+    }
+    key.into_boxed_slice()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_computed_once_and_belongs_to_its_question() {
+        let memory = Memory::default();
+        let ask = |question, event: Event, count, number: f64, answer: f64| {
+            let compute = || Ok::<_, ()>(answer);
+            memory.answer(key(question, &[(event, count)], &[number]), compute)
+        };
+        let event = Event::pure(0.5).unwrap();
+        let other = Event::exponential(0.5).unwrap();
+        assert_eq!(ask(Question::Delta, event, 3, 0.7, 1.0), Ok(1.0));
+        assert_eq!(ask(Question::Delta, event, 3, 0.7, 2.0), Ok(1.0));
+        assert_eq!(ask(Question::Epsilon, event, 3, 0.7, 3.0), Ok(3.0));
+        assert_eq!(ask(Question::Delta, other, 3, 0.7, 4.0), Ok(4.0));
+        assert_eq!(ask(Question::Delta, event, 4, 0.7, 5.0), Ok(5.0));
+        assert_eq!(ask(Question::Delta, event, 3, 0.8, 6.0), Ok(6.0));
+        let failing = memory.answer(key(Question::Rho, &[], &[]), || Err("no"));
+        assert_eq!(failing, Err("no"));
+        assert_eq!(memory.0.lock().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn it_is_bounded() {
+        let memory = Memory::default();
+        for i in 0..=2 * MOST as u64 {
+            let number = [i as f64];
+            let _ = memory.answer(key(Question::Rho, &[], &number), || Ok::<_, ()>(0.0));
+        }
+        assert!(memory.0.lock().unwrap().len() <= MOST);
+    }
+}
