@@ -72,6 +72,7 @@ pub mod prox;
 mod python;
 pub mod release;
 pub mod schema;
+pub mod search;
 pub mod set_function;
 pub mod solver;
 pub mod theory;

@@ -42,6 +42,17 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
     ) -> Result<f64> {
         self.prox(v, step, out, scratch)
     }
+
+    /// Replaces the first p entries of `scaled`, the features, by their [`Norm::prox`] with step `threshold` and leaves
+    /// what follows them, an intercept; 0 leaves all of it.
+    fn threshold(&self, scaled: &mut [f64], threshold: f64) -> Result<()> {
+        if threshold > 0.0 {
+            let features = &mut scaled[..self.n_features()];
+            let released = features.to_vec();
+            self.prox(&released, threshold, features, &mut Scratch::default())?;
+        }
+        Ok(())
+    }
 }
 
 /// The norm Omega(theta) = f(|theta|) of a monotone set function, or the seminorm Omega(theta) = f(theta) of one with

@@ -4,7 +4,6 @@ use crate::accounting::calibrate::rho_from_epsilon;
 use crate::auto::PrivateScale;
 use crate::error::Result;
 use crate::loss::Loss;
-use crate::mechanism::Explained;
 use crate::mechanism::{
     Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
     SelectRefit,
@@ -77,7 +76,7 @@ impl Facts<'_> {
 
     /// Whether objective perturbation is proved for these facts: one record per person (MECHANISMS M8).
     fn objective(&self) -> bool {
-        let lipschitz = |loss: &dyn Loss| loss.lipschitz().is_some();
+        let lipschitz = |loss: &dyn Loss| loss.growth().is_bounded();
         self.claim.records_per_person == 1 && self.loss.is_some_and(lipschitz)
     }
 
@@ -96,11 +95,9 @@ impl Facts<'_> {
 
     fn choose(&self, mechanism: Box<dyn Mechanism>, reason: &'static str) -> Choice {
         Choice {
-            mechanism: Box::new(Explained {
-                inner: mechanism,
-                reason,
-            }),
+            mechanism,
             row_norm: self.row_norm,
+            reason: Some(reason),
         }
     }
 
@@ -129,6 +126,8 @@ pub struct Choice {
     pub mechanism: Box<dyn Mechanism>,
     /// The row norm of the fit; None where none was given, or the mechanism that was chosen has no use for it.
     pub row_norm: Option<f64>,
+    /// Why it was chosen, where a rule chose it.
+    pub reason: Option<&'static str>,
 }
 
 /// The mechanism of the name "auto", with private scales where they are allowed and worth their budget; its plan and its

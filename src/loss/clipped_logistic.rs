@@ -1,5 +1,5 @@
-use super::{Growth, Logistic, Loss, Task};
 use super::reviewed::Reviewed;
+use super::{Growth, Logistic, Loss, Task};
 use crate::error::{Error, Result};
 
 /// The logistic loss with its derivative clamped at `bound` in size: logistic for y z >= ln((1 - bound)/bound), linear

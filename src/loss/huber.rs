@@ -1,5 +1,5 @@
-use super::{Growth, Loss, Task, positive};
 use super::reviewed::Reviewed;
+use super::{Growth, Loss, Task, positive};
 use crate::error::Result;
 
 /// Huber's loss: r^2/2 for |r| <= threshold and threshold |r| - threshold^2/2 beyond, r = z - y: L =

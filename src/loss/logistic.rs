@@ -1,5 +1,5 @@
-use super::{Growth, Loss, Task};
 use super::reviewed::Reviewed;
+use super::{Growth, Loss, Task};
 
 /// Logistic loss ln(1 + exp(-y z)), y in {-1, +1}: L = 1, beta = 1/4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-use super::{Growth, Loss, Task, positive};
 use super::reviewed::Reviewed;
+use super::{Growth, Loss, Task, positive};
 use crate::error::Result;
 
 /// Hinge loss max(0, 1 - y z), smoothed quadratically over `width` below the kink: L = 1, beta = 1/width.

@@ -1,5 +1,5 @@
-use super::{Growth, Loss, Task};
 use super::reviewed::Reviewed;
+use super::{Growth, Loss, Task};
 
 /// Squared loss, always (1/2)(z - y)^2: unbounded derivative, beta = 1. Private fits clamp the residual
 /// (MECHANISMS M3).

@@ -7,9 +7,9 @@ use super::simplex_sampling::SimplexSampling;
 use crate::error::{Error, Result};
 use crate::mechanism::{
     DualFrankWolfe, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
-    OutputPerturbation, Plan, SelectRefit, SgdOutput,
+    OutputPerturbation, SelectRefit, SgdOutput,
 };
-use crate::plan::{Domain, Problem};
+use crate::plan::{Domain, Plan, Problem};
 use crate::privacy::{Geometry, Target};
 
 /// A mechanism with its options, before it knows the public statement of a fit.
@@ -50,7 +50,7 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Public parameters out of their domains, [`Error::UnsoundMechanism`] for a combination without a guarantee.
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>>;
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan>;
 }
 
 /// A mechanism known by name.

@@ -4,20 +4,23 @@ use serde::Deserialize;
 
 use super::minimiser::check_loss;
 use super::minkowski::summands;
+use super::noise_law::OutputNoise;
 use super::output_perturbation::default_ridge;
+use crate::accounting::calibrate::{calibrate, calibrate_events};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::loss::Growth;
+use crate::mechanism::Mechanism;
 use crate::norm::{Norm, SetFunctionNorm};
+use crate::numeric::directed::div_up;
+use crate::numeric::linear::norm2;
 use crate::plan::defaults::{
     DUAL_RELEASE_SHARE, DUAL_RIDGE_FACTOR, DUAL_STEPS, DUAL_WIDTH_SAMPLES,
 };
-use crate::plan::{Domain, Problem};
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{NormOrder, Simulation, base, symmetric};
-use crate::privacy::answer::{DualIterates, DualPlan, MinimiserFacts, OutputNoise};
-use crate::privacy::{BoundedData, Target};
-use crate::prox::Scratch;
+use crate::privacy::answer::{DualPoint, DualVertex};
+use crate::privacy::{Planned, Program, Question, Session, Target};
 use crate::theory::{frank_wolfe_excess, least, printed_iterations};
 
 /// How a step of the dual is made private.
@@ -45,7 +48,7 @@ pub enum Variant {
 /// more; "selection" pays for one release of theta(s_T).
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity** of theta(s): 2 L R2/(n ridge), float error included
-/// ([`DualPlan`]); KD's printed scale L |K| sqrt(8 T ln(1/delta))/(n epsilon) bounds no such thing.
+/// ([`crate::privacy::answer::DualPath`]); KD's printed scale L |K| sqrt(8 T ln(1/delta))/(n epsilon) bounds no such thing.
 /// **Privacy**: T Gaussian events by the exact Gaussian curve, or T zero-concentrated ones
 /// ([`crate::exact::selection::MinkowskiSelection`]) and one Gaussian. **Needs** a catalogued loss and ridge > 0. The
 /// norm may be anything, a user's oracle included: it sees released vectors only.
@@ -89,19 +92,16 @@ pub fn theorem_4_iterations(
 }
 
 #[derive(Debug)]
-struct DualFrankWolfePlan {
-    problem: Problem,
+struct Steps {
     norm: Arc<SetFunctionNorm>,
-    dual: DualPlan,
-    variant: Variant,
+    points: Question<DualPoint>,
+    /// The choices of the variant that chooses.
+    vertices: Option<Question<DualVertex>>,
     n_iter: usize,
     alpha: f64,
-    ridge: f64,
     threshold: f64,
     /// Bound on |s|_2 over K.
     reach: f64,
-    delta: f64,
-    predicted_excess_risk: f64,
 }
 
 /// Size and Gaussian width of the dual ball.
@@ -133,7 +133,7 @@ impl Mechanism for DualFrankWolfe {
     /// noise in a step, sigma sqrt(T) width(K), sigma the noise of one release with the whole budget. On a9a
     /// (l1 and groups, epsilon 1 and 4) the T that it gives are within a factor of 3 of the best of 2, 5, 15, 50 and
     /// 150, and the objective is flat there.
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
         let alpha = match self.alpha {
             Some(alpha) if alpha.is_finite() && alpha > 0.0 => alpha,
@@ -157,81 +157,90 @@ impl Mechanism for DualFrankWolfe {
             return Err(Error::invalid("n_iter", problem));
         }
         check_loss(&problem)?;
-        let norm = domain.norm(problem.schema.n_features())?;
+        let norm = domain.norm(problem.schema().n_features())?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,
             None => DUAL_RIDGE_FACTOR * default_ridge(&problem, OutputNoise::Gaussian, delta),
         };
         let (radius, width) = dual_ball(&norm)?;
         let (reach, width) = (alpha * radius * (1.0 + 1e-9), alpha * width);
-        let facts = MinimiserFacts {
-            prox_error: 0.0,
-            lipschitz: lipschitz(&problem, ridge, reach)?,
-            smoothness: problem.loss.smoothness(),
-            rows: problem.row_bound(),
-            ridge,
-            alpha,
-            n_samples: problem.n_samples,
-            columns: problem.schema.n_columns(),
-            adjacency: problem.adjacency,
-            records_per_person: problem.records_per_person,
-        };
+        let model = problem.clamped(clamp(&problem, ridge, reach)?)?;
+        let minimiser = problem.statement.strongly_convex(&model, None, ridge)?;
+        let path = minimiser.path(reach)?;
         let epsilon = problem.epsilon;
-        let one = DualPlan::noisy_iterates(facts, reach, 1, epsilon, delta)?.output_scale();
+        let points = |n_iter| -> Result<Question<DualPoint>> {
+            let make = |multiplier| Event::gaussian(1.0, multiplier);
+            path.points(calibrate(make, n_iter, epsilon, delta, (1e-3, 1e9))?)
+        };
+        let one = points(1)?.output_scale();
         let curvature = (2.0 * reach).powi(2) / ridge;
         // A greedy vertex moves the score by the noise times the width once: it is not the best of noisy scores.
         let excess = |t: f64| frank_wolfe_excess(curvature, t, one * t.sqrt() * width);
         let n_iter = (self.n_iter).unwrap_or_else(|| {
             least((DUAL_STEPS.0..=DUAL_STEPS.1).map(|t| t as f64), excess) as usize
         });
-        let dual = match self.variant {
-            Variant::NoisyIterates => {
-                DualPlan::noisy_iterates(facts, reach, n_iter as u64, epsilon, delta)?
+        let (points, vertices) = match self.variant {
+            Variant::NoisyIterates => (points(n_iter as u64)?, None),
+            Variant::Selection => {
+                let share = |rho: f64| rho * (1.0 - DUAL_RELEASE_SHARE) / n_iter as f64;
+                let multiplier = |rho: f64| div_up(1.0, (2.0 * rho * DUAL_RELEASE_SHARE).sqrt());
+                let events = |rho: f64| -> Result<Vec<(Event, u64)>> {
+                    Ok(vec![
+                        (Event::zero_concentrated(share(rho))?, n_iter as u64),
+                        (Event::gaussian(1.0, multiplier(rho))?, 1),
+                    ])
+                };
+                let rho = calibrate_events(events, epsilon, delta, (1e-12, 1e9))?;
+                let points = path.points(multiplier(rho))?;
+                let summands = summands(norm.function(), alpha)?;
+                let vertices = path.vertices(summands, share(rho), &points)?;
+                (points, Some(vertices))
             }
-            Variant::Selection => DualPlan::selection(
-                facts,
-                reach,
-                summands(norm.function(), alpha)?,
-                norm.n_features(),
-                n_iter as u64,
-                DUAL_RELEASE_SHARE,
-                epsilon,
-                delta,
-            )?,
         };
         // The weighted mean of T releases has 4/3 of the variance of one with the whole budget, about.
         let noise = match self.variant {
             Variant::NoisyIterates => 4.0 / 3.0 * one * one,
-            Variant::Selection => dual.output_scale().powi(2),
+            Variant::Selection => points.output_scale().powi(2),
         };
-        let trace = facts.smoothness * facts.rows * facts.rows * problem.curvature()
-            + facts.columns as f64 * ridge;
-        Ok(Box::new(DualFrankWolfePlan {
+        let columns = problem.statement.n_columns() as f64;
+        let trace = problem.loss.smoothness() * problem.row_bound().powi(2) * problem.curvature()
+            + columns * ridge;
+        let kind = match self.variant {
+            Variant::NoisyIterates => "noisy iterates",
+            Variant::Selection => "selection and one release",
+        };
+        let mut mechanism = format!(
+            "dual-frank-wolfe by {kind} with penalty {alpha}, ridge {ridge:.6}, {n_iter} iterations"
+        );
+        if threshold > 0.0 {
+            mechanism += &format!(", then a prox of {threshold}");
+        }
+        let summary = Summary {
+            mechanism,
+            n_iter,
+            noise_scale: points.output_scale(),
             predicted_excess_risk: excess(n_iter as f64) + 0.5 * trace * noise,
-            problem,
+            ..Summary::default()
+        };
+        let steps = Steps {
             norm,
-            dual,
-            variant: self.variant,
+            points,
+            vertices,
             n_iter,
             alpha,
-            ridge,
             threshold,
             reach,
-            delta,
-        }))
+        };
+        Plan::seal(problem, steps, summary)
     }
 }
 
-/// L. For the squared loss 0 = <theta(s), gradient> gives ridge |theta(s)|^2 + <s, theta(s)> <= mean
-/// of z (y - z) <= 1/4, as targets fill [-1, 1], so |theta(s)| <= (|s| + sqrt(|s|^2 + ridge))/(2 ridge), and around
-/// theta(s) the residual is at most 1 + R2 |theta(s)|. Beyond that the derivative is clamped, which changes no
-/// minimiser (MECHANISMS M6); where there are more records than n_public it may, and the sensitivity is that of the
-/// clamped loss.
-fn lipschitz(problem: &Problem, ridge: f64, reach: f64) -> Result<f64> {
-    if let Some(lipschitz) = problem.loss.lipschitz() {
-        return Ok(lipschitz);
-    }
-    if problem.residual_bound.is_some() {
+/// The clamp of the squared loss: 0 = <theta(s), gradient> gives ridge |theta(s)|^2 + <s, theta(s)> <= mean of z (y - z)
+/// <= 1/4, as targets fill [-1, 1], so |theta(s)| <= (|s| + sqrt(|s|^2 + ridge))/(2 ridge), and around theta(s) the
+/// residual is at most 1 + R2 |theta(s)|. Beyond that the slope is clamped, which changes no minimiser; where there are
+/// more records than n_public it may, and the sensitivity is that of the clamped loss.
+fn clamp(problem: &Problem, ridge: f64, reach: f64) -> Result<f64> {
+    if problem.loss.growth() == Growth::SquaredResidual && problem.residual_bound.is_some() {
         return Err(Error::invalid(
             "residual_bound",
             "is not used by dual-frank-wolfe, which derives the bound from the ridge; leave it at None",
@@ -241,113 +250,59 @@ fn lipschitz(problem: &Problem, ridge: f64, reach: f64) -> Result<f64> {
     Ok((problem.row_bound() * size + 1.0) * (1.0 + 1e-12))
 }
 
-impl Plan for DualFrankWolfePlan {
-    fn problem(&self) -> &Problem {
-        &self.problem
-    }
-
-    fn describe(&self) -> String {
-        let kind = match self.variant {
-            Variant::NoisyIterates => "noisy iterates",
-            Variant::Selection => "selection and one release",
-        };
-        let mut text = format!(
-            "dual-frank-wolfe by {kind} with penalty {}, ridge {:.6}, {} iterations",
-            self.alpha, self.ridge, self.n_iter
-        );
-        if self.threshold > 0.0 {
-            text += &format!(", then a prox of {}", self.threshold);
+impl Program<Fitted> for Steps {
+    fn questions(&self) -> Vec<Planned> {
+        let t = self.n_iter as u64;
+        match &self.vertices {
+            None => vec![self.points.times(t)],
+            Some(vertices) => vec![vertices.times(t), self.points.once()],
         }
-        text
     }
 
-    fn certified(&self) -> bool {
-        true
-    }
-
-    fn assumptions(&self) -> Vec<String> {
-        super::minimiser::assumptions(self.problem.adjacency)
-    }
-
-    fn delta(&self) -> f64 {
-        self.delta
-    }
-
-    fn n_iter(&self) -> usize {
-        self.n_iter
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        self.dual.events().to_vec()
-    }
-
-    fn noise_scale(&self) -> f64 {
-        self.dual.output_scale()
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        self.predicted_excess_risk
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
-        let loss = self.problem.loss.as_ref();
-        let mut answer = DualIterates::new(data, loss, &self.dual, source)?;
-        let (p, columns) = (self.norm.n_features(), data.n_columns());
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
+        let (p, columns) = (self.norm.n_features(), session.statement().n_columns());
         let (mut s, mut mean) = (vec![0.0; columns], vec![0.0; columns]);
-        let mut vertex = vec![0.0; p];
         for t in 0..self.n_iter {
             let weight = 2.0 / (t as f64 + 2.0);
-            match self.variant {
-                Variant::NoisyIterates => {
-                    let theta = answer.release(&s)?;
+            let vertex = match &self.vertices {
+                None => {
+                    let theta = session.ask(&self.points, &s)?;
                     for (mean, theta) in mean.iter_mut().zip(&theta) {
                         *mean += weight * (theta - *mean);
                     }
-                    self.norm.vertex(&theta[..p], &mut vertex)?;
-                    vertex.iter_mut().for_each(|v| *v *= self.alpha);
-                    self.shorten(&mut vertex);
+                    self.greedy_vertex(&theta[..p])?
                 }
-                Variant::Selection => answer.choose(&s, &mut vertex)?,
-            }
+                Some(vertices) => session.ask(vertices, &s)?,
+            };
             for (s, v) in s.iter_mut().zip(&vertex) {
                 *s += weight * (v - *s);
             }
-            progress(t + 1, self.n_iter)?;
+            session.progress(t + 1, self.n_iter)?;
         }
-        let mut scaled = match self.variant {
-            Variant::NoisyIterates => mean,
-            Variant::Selection => answer.release(&s)?,
+        let mut scaled = match &self.vertices {
+            None => mean,
+            Some(_) => session.ask(&self.points, &s)?,
         };
-        let (events, secure) = answer.finish()?;
-        if self.threshold > 0.0 {
-            let released = scaled[..p].to_vec();
-            let mut scratch = Scratch::default();
-            (self.norm).prox(&released, self.threshold, &mut scaled[..p], &mut scratch)?;
-        }
-        Ok(Outcome {
-            scaled,
-            events,
-            secure,
-            feature_ranges: None,
-        })
+        self.norm.threshold(&mut scaled, self.threshold)?;
+        Ok(scaled.into())
     }
 }
 
-impl DualFrankWolfePlan {
-    /// No vertex of a submodular function is longer than `reach`; a user's oracle that is none may give one, and must
-    /// not leave the set that the plan was made for.
-    fn shorten(&self, vertex: &mut [f64]) {
-        let size = crate::numeric::linear::norm2(vertex);
+impl Steps {
+    /// alpha times the vertex of the dual ball that a released theta points at. No vertex of a submodular function is
+    /// longer than `reach`; a user's oracle that is none may give one, and must not leave the set that the plan was made
+    /// for.
+    fn greedy_vertex(&self, theta: &[f64]) -> Result<Vec<f64>> {
+        let mut vertex = vec![0.0; theta.len()];
+        self.norm.vertex(theta, &mut vertex)?;
+        vertex.iter_mut().for_each(|v| *v *= self.alpha);
+        let size = norm2(&vertex);
         if size.is_nan() {
             vertex.fill(0.0);
         } else if size > self.reach {
             let factor = self.reach / size * (1.0 - 1e-12);
             vertex.iter_mut().for_each(|v| *v *= factor);
         }
+        Ok(vertex)
     }
 }

@@ -1,19 +1,15 @@
-use std::sync::Arc;
-
-use crate::error::{Error, Result};
 use serde::Deserialize;
 
 use crate::accounting::calibrate::{calibrate, rho_from_epsilon};
-use crate::accounting::event::{Adjacency, Event};
-use crate::exact::noise::source::Source;
-use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::accounting::event::Event;
+use crate::error::{Error, Result};
+use crate::mechanism::Mechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::plan::defaults::MAX_ITER;
-use crate::plan::{Domain, Problem};
-use crate::polytope::{Polytope, Structure};
-use crate::privacy::answer::{SelectionNoise, SelectionPlan, VertexSelector};
-use crate::privacy::sensitivity::Contribution;
-use crate::privacy::{BoundedData, Geometry, Target};
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
+use crate::polytope::{Selectable, Structure};
+use crate::privacy::answer::{SelectionNoise, Vertex, VertexAt};
+use crate::privacy::{Geometry, Planned, Program, Question, Session, Target};
 use crate::theory::{frank_wolfe_excess, least, selection_error};
 
 /// How the noise of Frank-Wolfe is scaled.
@@ -118,7 +114,7 @@ impl Mechanism for Constrained {
         margin_bound(self.radius, domain, n_features, intercept, target)
     }
 
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let mechanism = FrankWolfe {
             n_iter: self.n_iter,
             penalty: None,
@@ -126,7 +122,7 @@ impl Mechanism for Constrained {
             allow_uncertified: self.allow_uncertified,
         };
         let polytope = problem.polytope(domain, self.radius)?;
-        Ok(Box::new(mechanism.plan(problem, polytope)?))
+        mechanism.plan(problem, polytope)
     }
 }
 
@@ -150,7 +146,7 @@ impl Mechanism for Penalised {
         margin_bound(self.radius, domain, n_features, intercept, target)
     }
 
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let alpha = self
             .alpha
             .ok_or_else(|| Error::invalid("alpha", "must be given for penalised-frank-wolfe"))?;
@@ -160,22 +156,16 @@ impl Mechanism for Penalised {
             ..FrankWolfe::default()
         };
         let polytope = problem.polytope(domain, self.radius)?;
-        Ok(Box::new(mechanism.plan(problem, polytope)?))
+        mechanism.plan(problem, polytope)
     }
 }
 
-/// What a run of [`FrankWolfe`] will do, fixed before any record is read.
-#[derive(Debug, Clone)]
-pub struct FrankWolfePlan {
-    problem: Problem,
-    polytope: Arc<dyn Polytope>,
-    selection: SelectionPlan,
+#[derive(Debug)]
+struct Steps {
+    question: Question<Vertex>,
     n_iter: usize,
-    delta: f64,
-    noise_scale: f64,
-    predicted_excess_risk: f64,
-    certified: bool,
-    penalty: Option<f64>,
+    /// Length of one integer unit of a vertex coordinate.
+    unit: f64,
 }
 
 impl FrankWolfe {
@@ -187,25 +177,21 @@ impl FrankWolfe {
     /// # Errors
     /// Public parameters out of their domains; [`Error::UnsoundMechanism`] for the paper's calibration
     /// without `allow_uncertified`.
-    pub fn plan(&self, problem: Problem, polytope: Arc<dyn Polytope>) -> Result<FrankWolfePlan> {
+    pub fn plan(&self, problem: Problem, polytope: Selectable) -> Result<Plan> {
         let delta = problem.validate()?;
         if self.calibration == Calibration::Paper && !self.allow_uncertified {
             return Err(Error::UnsoundMechanism(
-                "calibration=\"paper\" has no proved guarantee (MECHANISMS M3); use calibration=\"tight\", or pass \
+                "calibration=\"paper\" has no proved guarantee; use calibration=\"tight\", or pass \
                  allow_uncertified=True to reproduce the paper's figures without a certificate"
                     .into(),
             ));
         }
-        let lattice = problem.derivative_lattice()?;
-        let contribution = Contribution {
-            derivative: lattice.bound(),
-            adjacency: problem.adjacency,
-            records_per_person: problem.records_per_person as u64,
-        };
-        let sensitivity =
-            SelectionPlan::sensitivity_of(polytope.as_ref(), &problem.schema, contribution)?;
+        let model = problem.model()?;
+        let statement = &problem.statement;
+        let sensitivity = statement.score_sensitivity(&model, &polytope)?;
         // One integer unit of a score, in units of the mean loss.
-        let exact = contribution.coordinate()? as f64;
+        let slopes = model.lattice().bound().linf as f64;
+        let exact = statement.changed_contributions() as f64 * slopes * f64::from(MAX_FEATURE);
         let coordinate = loss_sensitivity(&problem);
         let loss_unit = coordinate * polytope.unit() / exact;
         let score_unit = match polytope.structure() {
@@ -257,7 +243,7 @@ impl FrankWolfe {
                 let t = n_iter as f64;
                 let l1 = problem.lipschitz() * polytope.unit() * polytope.l1_radius() as f64;
                 let scale = l1 * (8.0 * t * -delta.ln()).sqrt()
-                    / (problem.n_samples as f64 * problem.epsilon);
+                    / (problem.n_samples() as f64 * problem.epsilon);
                 (
                     SelectionNoise::Laplace {
                         scale: scale / score_unit,
@@ -266,132 +252,76 @@ impl FrankWolfe {
                 )
             }
         };
-        let mut selection = SelectionPlan::new(
-            polytope.as_ref(),
-            &problem.schema,
-            contribution,
-            lattice,
-            noise,
-        )?;
-        if let Some(alpha) = self.penalty {
-            if !(alpha.is_finite() && alpha > 0.0) {
-                return Err(Error::invalid("alpha", "must be positive and finite"));
-            }
-            selection =
-                selection.with_origin(polytope.as_ref(), alpha * polytope.unit() / score_unit)?;
+        if self
+            .penalty
+            .is_some_and(|alpha| !(alpha.is_finite() && alpha > 0.0))
+        {
+            return Err(Error::invalid("alpha", "must be positive and finite"));
         }
-        Ok(FrankWolfePlan {
-            predicted_excess_risk: excess(n_iter as f64),
-            certified: self.calibration == Calibration::Tight,
-            penalty: self.penalty,
-            problem,
-            polytope,
-            selection,
+        let origin = (self.penalty).map(|alpha| alpha * polytope.unit() / score_unit);
+        let penalty = (self.penalty).map(|alpha| format!(" with penalty {alpha}"));
+        let summary = Summary {
+            mechanism: format!(
+                "frank-wolfe over the {}{}, {n_iter} iterations",
+                polytope.name(),
+                penalty.unwrap_or_default()
+            ),
             n_iter,
-            delta,
+            // On the linear score of a vertex: 1/eta of the exponential mechanism, or the scale of the paper's noise.
             noise_scale,
-        })
+            predicted_excess_risk: excess(n_iter as f64),
+            ..Summary::default()
+        };
+        let steps = Steps {
+            question: statement.vertex(&model, &polytope, noise, origin)?,
+            n_iter,
+            unit: polytope.unit(),
+        };
+        match self.calibration {
+            Calibration::Tight => Plan::seal(problem, steps, summary),
+            Calibration::Paper => Plan::for_reproduction(problem, steps, summary),
+        }
     }
 }
 
 /// Sensitivity of a partial derivative of the mean loss with respect to a scaled coefficient: 2 L/n under
 /// replace-one, L/n under add-remove, times the records of a person.
 fn loss_sensitivity(problem: &Problem) -> f64 {
-    let count = match problem.adjacency {
-        Adjacency::ReplaceOne => 2.0,
-        Adjacency::AddRemove => 1.0,
-    };
-    count * problem.records_per_person as f64 * problem.lipschitz() / problem.n_samples as f64
+    let changed = problem.statement.changed_contributions() as f64;
+    changed * problem.lipschitz() / problem.n_samples() as f64
 }
 
-impl FrankWolfePlan {
-    /// Sensitivity of the integer score of a vertex.
-    pub fn score_sensitivity(&self) -> u64 {
-        self.selection.sensitivity()
-    }
-
+impl Steps {
     /// theta_t = 2 u_t unit / (t (t + 1)); margins are in lattice units of 1/16383.
     fn margin_unit(&self, t: usize) -> f64 {
         let t = t.max(1) as f64;
-        2.0 * self.polytope.unit() / (t * (t + 1.0) * f64::from(MAX_FEATURE))
+        2.0 * self.unit / (t * (t + 1.0) * f64::from(MAX_FEATURE))
     }
 }
 
-impl Plan for FrankWolfePlan {
-    fn problem(&self) -> &Problem {
-        &self.problem
+impl Program<Fitted> for Steps {
+    fn questions(&self) -> Vec<Planned> {
+        vec![self.question.times(self.n_iter as u64)]
     }
 
-    fn describe(&self) -> String {
-        let penalty = self
-            .penalty
-            .map_or(String::new(), |alpha| format!(" with penalty {alpha}"));
-        format!(
-            "frank-wolfe over the {}{penalty}, {} iterations",
-            self.polytope.name(),
-            self.n_iter
-        )
-    }
-
-    fn certified(&self) -> bool {
-        self.certified
-    }
-
-    fn delta(&self) -> f64 {
-        self.delta
-    }
-
-    fn n_iter(&self) -> usize {
-        self.n_iter
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        vec![(*self.selection.event(), self.n_iter as u64)]
-    }
-
-    /// On the linear score of a vertex: 1/eta of the exponential mechanism, or the scale of the paper's
-    /// Laplace noise.
-    fn noise_scale(&self) -> f64 {
-        self.noise_scale
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        self.predicted_excess_risk
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
-        let (loss, polytope) = (self.problem.loss.as_ref(), self.polytope.as_ref());
-        let mut selector = VertexSelector::new(
-            data,
-            loss,
-            polytope,
-            &self.selection,
-            self.n_iter as u64,
-            source,
-        )?;
-        let mut iterate = vec![0i64; data.n_columns()];
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
+        let mut iterate = vec![0i64; session.statement().n_columns()];
+        let mut vertex = Vec::new();
         for t in 0..self.n_iter {
-            let vertex = selector.choose(self.margin_unit(t))?;
+            let at = VertexAt {
+                moved: (&vertex, t as i64),
+                retired: &[],
+                unit: self.margin_unit(t),
+            };
+            vertex = session.ask(&self.question, at)?;
             let weight = t as i64 + 1;
             for &(j, entry) in &vertex {
                 iterate[j as usize] += weight * entry;
             }
-            selector.advance(&vertex, weight);
-            progress(t + 1, self.n_iter)?;
+            session.progress(t + 1, self.n_iter)?;
         }
-        let (events, secure) = selector.finish();
         let factor = self.margin_unit(self.n_iter) * f64::from(MAX_FEATURE);
-        let scaled = iterate.iter().map(|&u| u as f64 * factor).collect();
-        Ok(Outcome {
-            scaled,
-            events,
-            secure,
-            feature_ranges: None,
-        })
+        let scaled: Vec<f64> = iterate.iter().map(|&u| u as f64 * factor).collect();
+        Ok(scaled.into())
     }
 }

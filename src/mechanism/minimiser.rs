@@ -1,31 +1,11 @@
-//! What output and objective perturbation share: the release of one regularised minimiser (MECHANISMS M7, M8).
+//! What output and objective perturbation share: the release of one point.
 
-use std::sync::Arc;
-
-use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::loss::ClippedLogistic;
-use crate::mechanism::{Outcome, Plan};
-use crate::norm::{Norm, SetFunctionNorm};
-use crate::plan::{Domain, Problem};
-use crate::privacy::BoundedData;
-use crate::privacy::answer::{MinimiserFacts, MinimiserPlan, Perturbation};
-use crate::prox::Scratch;
-
-/// One minimiser with its noise.
-#[derive(Debug)]
-pub(super) struct Minimisation {
-    pub name: &'static str,
-    problem: Problem,
-    norm: Arc<SetFunctionNorm>,
-    plan: MinimiserPlan,
-    ridge: f64,
-    alpha: f64,
-    threshold: f64,
-    delta: f64,
-    predicted_excess_risk: f64,
-}
+use crate::loss::{ClippedLogistic, Growth};
+use crate::norm::{Norm, ReviewedNorm};
+use crate::plan::{Domain, Fitted, Problem};
+use crate::privacy::answer::{Point, StronglyConvex};
+use crate::privacy::{Planned, Program, Question, Session};
 
 /// Options in common.
 #[derive(Debug, Clone, Copy)]
@@ -36,61 +16,66 @@ pub(super) struct Options {
     pub threshold: f64,
 }
 
-impl Minimisation {
-    pub fn plan(
-        name: &'static str,
-        perturbation: Perturbation,
-        problem: Problem,
-        domain: &Domain,
-        options: Options,
-    ) -> Result<Self> {
-        let delta = problem.validate()?;
-        let Options {
-            ridge,
-            alpha,
-            threshold,
-        } = options;
-        for (name, value) in [("alpha", alpha), ("threshold", threshold)] {
+impl Options {
+    /// Refuses an alpha or a threshold that is negative or not finite.
+    pub fn check(&self) -> Result<()> {
+        for (name, value) in [("alpha", self.alpha), ("threshold", self.threshold)] {
             if !(value.is_finite() && value >= 0.0) {
                 return Err(Error::invalid(name, "must be non-negative and finite"));
             }
         }
-        check_reviewed(&problem, domain)?;
-        let norm = domain.norm(problem.schema.n_features())?;
-        let columns = problem.schema.n_columns();
-        let smoothness = problem.loss.smoothness();
-        let facts = MinimiserFacts {
-            lipschitz: lipschitz(&problem, perturbation, ridge)?,
-            smoothness,
-            rows: problem.row_bound(),
-            ridge,
-            alpha,
-            prox_error: norm.prox_error(),
-            n_samples: problem.n_samples,
-            columns,
-            adjacency: problem.adjacency,
-            records_per_person: problem.records_per_person,
-        };
-        let plan = MinimiserPlan::new(perturbation, facts, problem.epsilon, delta)?;
-        let landscape = problem.landscape();
-        let excess = landscape.ridge_excess(ridge, plan.tilt_scale(), plan.output_scale());
-        Ok(Self {
-            name,
-            norm,
-            predicted_excess_risk: excess,
-            plan,
-            problem,
-            ridge,
-            alpha,
-            threshold,
-            delta,
-        })
+        Ok(())
+    }
+
+    /// The penalty, where there is one.
+    pub fn penalty(&self, norm: &ReviewedNorm) -> Option<(ReviewedNorm, f64)> {
+        (self.alpha > 0.0).then(|| (norm.clone(), self.alpha))
+    }
+
+    /// In words.
+    pub fn describe(&self, name: &str, problem: &Problem) -> String {
+        let mut text = format!("{name} with ridge {:.6}", self.ridge);
+        text += &describe_clip(problem);
+        if self.alpha > 0.0 {
+            text += &format!(" and penalty {}", self.alpha);
+        }
+        if self.threshold > 0.0 {
+            text += &format!(", then a prox of {}", self.threshold);
+        }
+        text
     }
 }
 
-/// The proofs of M6 to M8 need a loss that was reviewed: convex and smooth.
+/// One point, then a prox with a public threshold.
+#[derive(Debug)]
+pub(super) struct Release {
+    pub question: Question<Point>,
+    pub norm: ReviewedNorm,
+    pub threshold: f64,
+}
+
+impl Program<Fitted> for Release {
+    fn questions(&self) -> Vec<Planned> {
+        vec![self.question.once()]
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
+        let mut scaled = session.ask(&self.question, ())?;
+        self.norm.threshold(&mut scaled, self.threshold)?;
+        session.progress(1, 1)?;
+        Ok(scaled.into())
+    }
+}
+
+/// The norm of a domain where it, and the loss, were reviewed: what the proofs about minimisers and descents need.
+pub(super) fn reviewed(problem: &Problem, domain: &Domain) -> Result<ReviewedNorm> {
+    check_loss(problem)?;
+    domain.reviewed_norm(problem.schema().n_features())
+}
+
+/// The proofs about minimisers and descents need a loss that was reviewed: convex and smooth.
 pub(super) fn check_loss(problem: &Problem) -> Result<()> {
-    if !problem.loss.smoothness().is_finite() {
+    if problem.loss.catalogued().is_none() {
         return Err(Error::UnsoundMechanism(
             "this mechanism rests on the loss being convex and smooth, which is not proved for a user's own loss; use a \
              catalogued loss, or frank-wolfe, noisy-gradient-frank-wolfe or noisy-proximal-gradient"
@@ -100,18 +85,29 @@ pub(super) fn check_loss(problem: &Problem) -> Result<()> {
     Ok(())
 }
 
-/// The proofs of M7 and M8 need a norm that was reviewed too: with a prox that does not expand.
-pub(super) fn check_reviewed(problem: &Problem, domain: &Domain) -> Result<()> {
-    check_loss(problem)?;
-    if !domain.is_reviewed() {
-        return Err(Error::UnsoundMechanism(
-            "this mechanism rests on the norm being convex with a prox that does not expand and has a proved float error, which \
-             is so for catalogued norms, but not for a user's own set function, LogDet or sums of unlike ones; use \
-             dual-frank-wolfe, noisy-gradient-frank-wolfe or noisy-proximal-gradient"
-                .into(),
+/// The minimiser of a problem with a ridge, whose noise goes on the output.
+///
+/// The squared loss has no bound on its slope, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y - z)
+/// <= 1/4, as targets fill [-1, 1]: around theta* the residual is at most 1 + R2/(2 sqrt(ridge)). Beyond that the slope
+/// is clamped, which changes no minimiser.
+pub(super) fn minimiser(
+    problem: &Problem,
+    penalty: Option<(ReviewedNorm, f64)>,
+    ridge: f64,
+) -> Result<StronglyConvex> {
+    if problem.loss.growth() == Growth::SquaredResidual && problem.residual_bound.is_some() {
+        return Err(Error::invalid(
+            "residual_bound",
+            "is not used by output-perturbation, which derives the bound from the ridge; leave it at None",
         ));
     }
-    Ok(())
+    let clamp = (0.5 * problem.row_bound() / ridge.sqrt() + 1.0) * (1.0 + 1e-12);
+    let statement = &problem.statement;
+    if !(ridge.is_finite() && ridge > 0.0) {
+        // Its own error: no clamp follows from such a ridge.
+        return statement.strongly_convex(&problem.model()?, penalty, ridge);
+    }
+    statement.strongly_convex(&problem.clamped(clamp)?, penalty, ridge)
 }
 
 /// The same problem with derivatives of the logistic loss clamped at `clip`, where one is given.
@@ -128,7 +124,7 @@ pub(super) fn clipped(problem: Problem, clip: Option<f64>) -> Result<Problem> {
     let loss = ClippedLogistic::new(clip)
         .map_err(|_| Error::invalid("clip", "must lie strictly between 0 and 1"))?;
     Ok(Problem {
-        loss: Arc::new(loss),
+        loss: loss.into(),
         ..problem
     })
 }
@@ -140,120 +136,5 @@ pub(super) fn describe_clip(problem: &Problem) -> String {
             format!(" and derivatives of the logistic loss clamped at {bound}")
         }
         _ => String::new(),
-    }
-}
-
-/// What a bound on the float error of a minimiser assumes.
-pub(super) fn assumptions(adjacency: Adjacency) -> Vec<String> {
-    match adjacency {
-        Adjacency::ReplaceOne => Vec::new(),
-        Adjacency::AddRemove => vec![format!(
-            "there are at most {} times as many records as the public number",
-            MinimiserFacts::MOST_RECORDS
-        )],
-    }
-}
-
-/// L. The squared loss has none, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y - z) <= 1/4, as
-/// targets fill [-1, 1]: around theta* the residual is at most 1 + R2/(2 sqrt(ridge)). Beyond that the derivative is
-/// clamped, which changes no minimiser (MECHANISMS M7).
-pub(super) fn lipschitz(problem: &Problem, perturbation: Perturbation, ridge: f64) -> Result<f64> {
-    match (problem.loss.lipschitz(), perturbation) {
-        (Some(lipschitz), _) => Ok(lipschitz),
-        (None, Perturbation::Objective(_)) => Err(Error::UnsoundMechanism(
-            "the squared loss has no Lipschitz constant once the objective is perturbed (MECHANISMS M8); use loss=\"huber\""
-                .into(),
-        )),
-        (None, Perturbation::Output(_)) => {
-            if problem.residual_bound.is_some() {
-                return Err(Error::invalid(
-                    "residual_bound",
-                    "is not used by output-perturbation, which derives the bound from the ridge; leave it at None",
-                ));
-            }
-            Ok((0.5 * problem.row_bound() / ridge.sqrt() + 1.0) * (1.0 + 1e-12))
-        }
-    }
-}
-
-impl Plan for Minimisation {
-    fn problem(&self) -> &Problem {
-        &self.problem
-    }
-
-    fn describe(&self) -> String {
-        let mut text = format!("{} with ridge {:.6}", self.name, self.ridge);
-        text += &describe_clip(&self.problem);
-        if self.alpha > 0.0 {
-            text += &format!(" and penalty {}", self.alpha);
-        }
-        if self.threshold > 0.0 {
-            text += &format!(", then a prox of {}", self.threshold);
-        }
-        text
-    }
-
-    fn certified(&self) -> bool {
-        true
-    }
-
-    fn assumptions(&self) -> Vec<String> {
-        assumptions(self.problem.adjacency)
-    }
-
-    fn delta(&self) -> f64 {
-        self.delta
-    }
-
-    fn n_iter(&self) -> usize {
-        1
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        self.plan.events().to_vec()
-    }
-
-    fn noise_scale(&self) -> f64 {
-        self.plan.output_scale().max(self.plan.tilt_scale())
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        self.predicted_excess_risk
-    }
-
-    fn non_private_release(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-    ) -> Result<Option<(Vec<f64>, f64)>> {
-        let loss = self.problem.loss.as_ref();
-        (self.plan).non_private_point(data, loss, Some(self.norm.as_ref()), source)
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
-        let loss = self.problem.loss.as_ref();
-        let mut scaled =
-            self.plan
-                .release(data, loss, Some(self.norm.as_ref()), source, &mut || {
-                    progress(0, 1)
-                })?;
-        if self.threshold > 0.0 {
-            let p = self.norm.n_features();
-            let released = scaled[..p].to_vec();
-            let mut scratch = Scratch::default();
-            (self.norm).prox(&released, self.threshold, &mut scaled[..p], &mut scratch)?;
-        }
-        progress(1, 1)?;
-        Ok(Outcome {
-            scaled,
-            events: self.plan.events().to_vec(),
-            secure: source.is_secure(),
-            feature_ranges: None,
-        })
     }
 }

@@ -6,12 +6,10 @@ use super::noisy_gradient::Gradients;
 use crate::accounting::calibrate::calibrate_events;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::loss::Loss;
 use crate::plan::Problem;
 use crate::plan::defaults::{NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS};
-use crate::privacy::BoundedData;
-use crate::privacy::answer::{MomentsPlan, NoisyGradient};
+use crate::privacy::answer::Moments;
+use crate::privacy::{Planned, Question, Session};
 
 /// What users may set; None: the public constants.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,7 +23,7 @@ pub(super) struct NewtonOptions {
 /// One release of second moments and T of gradients, calibrated, and the constants of the steps.
 #[derive(Debug, Clone)]
 pub(super) struct NewtonSteps {
-    moments: MomentsPlan,
+    moments: Question<Moments>,
     pub gradients: Gradients,
     /// lambda, in units of the Hessian of the mean loss.
     pub damping: f64,
@@ -57,30 +55,29 @@ impl NewtonSteps {
             return Err(Error::invalid("damping", "must be positive and finite"));
         }
         let n_iter = options.n_iter.unwrap_or(NEWTON_STEPS);
-        let moments = |multiplier: f64| {
-            let (adjacency, person) = (problem.adjacency, problem.records_per_person);
-            MomentsPlan::new(&problem.schema, multiplier, adjacency, person)
-        };
         // One multiplier for both: the inverse squares of theirs add up to its own.
-        let parts = |multiplier: f64| -> Result<(MomentsPlan, Gradients)> {
+        let parts = |multiplier: f64| -> Result<(Question<Moments>, Gradients)> {
             let steps = multiplier * (n_iter as f64 / (1.0 - share)).sqrt();
             let gradients = Gradients::with_multiplier(problem, n_iter, steps)?;
-            Ok((moments(multiplier / share.sqrt())?, gradients))
+            let moments = (problem.statement).moments(multiplier / share.sqrt())?;
+            Ok((moments, gradients))
         };
         parts(1.0)?; // not too wide, and a number of steps that plans take
         let events = |multiplier: f64| {
             let (moments, gradients) = parts(multiplier)?;
-            let own = [(*moments.event(), 1)]
-                .into_iter()
-                .chain(gradients.events());
-            Ok::<_, Error>(companions.iter().copied().chain(own).collect())
+            let mut events = companions.to_vec();
+            events.extend_from_slice(moments.events());
+            events.extend(
+                (gradients.question.events().iter()).map(|&(event, _)| (event, n_iter as u64)),
+            );
+            Ok::<_, Error>(events)
         };
         let multiplier = calibrate_events(events, problem.epsilon, delta, (1e-3, 1e7))
             .map_err(|_| Error::invalid("epsilon", "is too small for noisy-newton"))?;
         let (moments, gradients) = parts(multiplier)?;
-        let normaliser = 1.0 / problem.n_samples as f64;
+        let normaliser = 1.0 / problem.n_samples() as f64;
         let scale = problem.smoothness() * normaliser;
-        let columns = problem.schema.n_columns() as f64;
+        let columns = problem.statement.n_columns() as f64;
         let damping = damping * scale * largest_eigenvalue(moments.noise_scale(), columns);
         Ok(Self {
             moments,
@@ -92,10 +89,8 @@ impl NewtonSteps {
         })
     }
 
-    pub fn events(&self) -> Vec<(Event, u64)> {
-        let mut events = vec![(*self.moments.event(), 1)];
-        events.extend(self.gradients.events());
-        events
+    pub fn planned(&self) -> Vec<Planned> {
+        vec![self.moments.once(), self.gradients.planned()]
     }
 
     pub fn describe(&self) -> String {
@@ -105,30 +100,27 @@ impl NewtonSteps {
         )
     }
 
-    /// The mean of the last half of the iterates in scaled units, and whether the randomness was secure. `data` may
-    /// have fewer columns than planned for, never more. `progress(t)` is called after every step and column and may
-    /// stop the run.
+    /// The mean of the last half of the iterates in scaled units, for records of `columns` columns, the intercept's
+    /// after `p` features: as many as planned for, or fewer. `progress(session, t)` is called after every step.
     pub fn run(
         &self,
-        data: &BoundedData,
-        loss: &dyn Loss,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<(Vec<f64>, bool)> {
+        session: &mut Session<'_>,
+        (p, columns): (usize, usize),
+        progress: &dyn Fn(&mut Session<'_>, usize) -> Result<()>,
+    ) -> Result<Vec<f64>> {
         let n_iter = self.gradients.n_iter;
-        let moments = (self.moments).release(data, source, &mut || progress(0))?;
-        let inverse = self.inverse(moments, data.n_columns());
-        let plan = &self.gradients.plan;
-        let mut answer = NoisyGradient::new(data, loss, plan, n_iter as u64, source)?;
-        let p = data.schema().n_features();
-        let mut theta = DVector::<f64>::zeros(data.n_columns());
-        let (mut gradient, mut mean) = (theta.clone(), theta.clone());
+        progress(session, 0)?;
+        let moments = session.ask(&self.moments, ())?;
+        let inverse = self.inverse(moments, columns);
+        let mut theta = DVector::<f64>::zeros(columns);
+        let mut mean = theta.clone();
         // theta of before, then the next theta.
         let mut moved = theta.clone();
         let momentum = if n_iter == 1 { 0.0 } else { NEWTON_MOMENTUM };
         let first_of_mean = n_iter / 2;
         for t in 0..n_iter {
-            answer.release(theta.as_slice(), gradient.as_mut_slice())?;
+            let gradient = session.ask(&self.gradients.question, theta.as_slice())?;
+            let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
             for j in 0..p {
                 gradient[j] += self.ridge * theta[j];
@@ -142,10 +134,9 @@ impl NewtonSteps {
                 let weight = 1.0 / (t - first_of_mean + 1) as f64;
                 mean.axpy(weight, &theta, 1.0 - weight);
             }
-            progress(t + 1)?;
+            progress(session, t + 1)?;
         }
-        let (_, secure) = answer.finish();
-        Ok((mean.as_slice().to_vec(), secure))
+        Ok(mean.as_slice().to_vec())
     }
 
     /// (H + lambda I)^-1 by the eigenvectors of the noisy moments.

@@ -4,15 +4,12 @@ use serde::Deserialize;
 
 use super::noisy_gradient::{Gradients, noise_of_one};
 use super::public_width;
-use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::mechanism::Mechanism;
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::plan::defaults::MAX_ITER;
-use crate::plan::{Domain, Problem};
-use crate::privacy::answer::NoisyGradient;
-use crate::privacy::{BoundedData, Target};
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
+use crate::privacy::{Planned, Program, Session, Target};
 use crate::theory::{frank_wolfe_excess, least, noisy_vertex_error};
 
 /// Private Frank-Wolfe over the ball {Omega(theta) + |b| <= radius} of any norm with noisy gradients (TTZ Algorithm 3,
@@ -39,13 +36,11 @@ pub struct NoisyFrankWolfe {
 }
 
 #[derive(Debug)]
-struct NoisyFrankWolfePlan {
-    problem: Problem,
+struct Steps {
     norm: Arc<SetFunctionNorm>,
     gradients: Gradients,
     radius: f64,
     options: NoisyFrankWolfe,
-    predicted_excess_risk: f64,
 }
 
 impl Default for NoisyFrankWolfe {
@@ -104,9 +99,9 @@ impl Mechanism for NoisyFrankWolfe {
         Ok(radius * features.max(f64::from(u8::from(intercept))))
     }
 
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
-        let radius = self.size(problem.schema.target())?;
-        let norm = domain.norm(problem.schema.n_features())?;
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
+        let radius = self.size(problem.schema().target())?;
+        let norm = domain.norm(problem.schema().n_features())?;
         if !norm.function().is_monotone() {
             return Err(Error::invalid(
                 "norm",
@@ -127,69 +122,39 @@ impl Mechanism for NoisyFrankWolfe {
             Some(t) => t,
             None => least((1..=MAX_ITER).map(|t| t as f64), excess) as usize,
         };
-        Ok(Box::new(NoisyFrankWolfePlan {
-            gradients: Gradients::calibrated(&problem, n_iter)?,
+        let gradients = Gradients::calibrated(&problem, n_iter)?;
+        let summary = Summary {
+            mechanism: format!(
+                "noisy-gradient-frank-wolfe over a ball of radius {radius}, {n_iter} iterations"
+            ),
+            n_iter,
+            noise_scale: gradients.noise_scale,
             predicted_excess_risk: excess(n_iter as f64),
-            options: self.clone(),
-            problem,
+            ..Summary::default()
+        };
+        let steps = Steps {
             norm,
+            gradients,
             radius,
-        }))
+            options: self.clone(),
+        };
+        Plan::seal(problem, steps, summary)
     }
 }
 
-impl Plan for NoisyFrankWolfePlan {
-    fn problem(&self) -> &Problem {
-        &self.problem
+impl Program<Fitted> for Steps {
+    fn questions(&self) -> Vec<Planned> {
+        vec![self.gradients.planned()]
     }
 
-    fn describe(&self) -> String {
-        format!(
-            "noisy-gradient-frank-wolfe over a ball of radius {}, {} iterations",
-            self.radius, self.gradients.n_iter
-        )
-    }
-
-    fn certified(&self) -> bool {
-        true
-    }
-
-    fn delta(&self) -> f64 {
-        self.gradients.delta
-    }
-
-    fn n_iter(&self) -> usize {
-        self.gradients.n_iter
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        self.gradients.events()
-    }
-
-    fn noise_scale(&self) -> f64 {
-        self.gradients.noise_scale
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        self.predicted_excess_risk
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let n_iter = self.gradients.n_iter;
-        let loss = self.problem.loss.as_ref();
-        let mut answer =
-            NoisyGradient::new(data, loss, &self.gradients.plan, n_iter as u64, source)?;
-        let p = self.problem.schema.n_features();
-        let columns = data.n_columns();
-        let (mut theta, mut gradient) = (vec![0.0; columns], vec![0.0; columns]);
-        let (mut mean, mut vertex) = (vec![0.0; columns], vec![0.0; columns]);
+        let p = session.statement().schema().n_features();
+        let columns = session.statement().n_columns();
+        let (mut theta, mut mean) = (vec![0.0; columns], vec![0.0; columns]);
+        let mut vertex = vec![0.0; columns];
         for t in 0..n_iter {
-            answer.release(&theta, &mut gradient)?;
+            let gradient = session.ask(&self.gradients.question, &theta)?;
             let nu = self.options.weight(t as f64);
             for (mean, g) in mean.iter_mut().zip(&gradient) {
                 *mean += if t == 0 { *g } else { nu * (g - *mean) };
@@ -199,19 +164,13 @@ impl Plan for NoisyFrankWolfePlan {
             for (theta, v) in theta.iter_mut().zip(&vertex) {
                 *theta += mu * (v - *theta);
             }
-            progress(t + 1, n_iter)?;
+            session.progress(t + 1, n_iter)?;
         }
-        let (events, secure) = answer.finish();
-        Ok(Outcome {
-            scaled: theta,
-            events,
-            secure,
-            feature_ranges: None,
-        })
+        Ok(theta.into())
     }
 }
 
-impl NoisyFrankWolfePlan {
+impl Steps {
     /// argmin <gradient, v> over {Omega(theta) + |b| <= radius}: the better of the norm's vertex and of +-b.
     fn vertex(&self, gradient: &[f64], p: usize, vertex: &mut [f64]) -> Result<()> {
         self.norm.ball_vertex(&gradient[..p], &mut vertex[..p])?;

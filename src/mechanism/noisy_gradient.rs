@@ -1,11 +1,11 @@
-//! What mechanisms share that spend T noisy gradients (MECHANISMS M4).
+//! What mechanisms share that spend T noisy gradients.
 
 use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
-use crate::privacy::answer::GradientPlan;
-use crate::privacy::sensitivity::Contribution;
+use crate::privacy::answer::Gradient;
+use crate::privacy::{Planned, Question};
 
 /// Most iterations that a plan takes.
 const MOST: usize = 1 << 20;
@@ -13,16 +13,15 @@ const MOST: usize = 1 << 20;
 /// T calibrated releases of the gradient.
 #[derive(Debug, Clone)]
 pub(super) struct Gradients {
-    pub plan: GradientPlan,
+    pub question: Question<Gradient>,
     pub n_iter: usize,
-    pub delta: f64,
     /// Standard deviation of the noise on an entry of the gradient of the mean loss, in scaled units.
     pub noise_scale: f64,
 }
 
 impl Gradients {
     /// Calibrates T releases to the budget of `problem` by the exact Gaussian curve: T adaptive Gaussian mechanisms of
-    /// multiplier m cost what one of multiplier m/sqrt(T) costs (M12).
+    /// multiplier m cost what one of multiplier m/sqrt(T) costs (Dong, Roth & Su 2022, corollary 2).
     pub fn calibrated(problem: &Problem, n_iter: usize) -> Result<Self> {
         let delta = problem.validate()?;
         check_steps(n_iter)?;
@@ -38,26 +37,19 @@ impl Gradients {
 
     /// T releases with noise of this many times the sensitivity.
     pub fn with_multiplier(problem: &Problem, n_iter: usize, multiplier: f64) -> Result<Self> {
-        let delta = problem.validate()?;
         check_steps(n_iter)?;
-        let lattice = problem.derivative_lattice()?;
-        let contribution = Contribution {
-            derivative: lattice.bound(),
-            adjacency: problem.adjacency,
-            records_per_person: problem.records_per_person as u64,
-        };
-        let plan = GradientPlan::new(&problem.schema, contribution, lattice, multiplier)?;
-        let noise_scale = plan.sigma() * plan.unit() / problem.n_samples as f64;
+        let question = (problem.statement).gradient(&problem.model()?, multiplier)?;
+        let noise_scale = question.noise_scale() / problem.n_samples() as f64;
         Ok(Self {
-            plan,
+            question,
             n_iter,
-            delta,
             noise_scale,
         })
     }
 
-    pub fn events(&self) -> Vec<(Event, u64)> {
-        vec![(*self.plan.event(), self.n_iter as u64)]
+    /// All of them.
+    pub fn planned(&self) -> Planned {
+        self.question.times(self.n_iter as u64)
     }
 }
 
@@ -71,8 +63,8 @@ fn check_steps(n_iter: usize) -> Result<()> {
     Ok(())
 }
 
-/// Standard deviation of the noise on an entry of the mean gradient if one release had the whole budget:
-/// with T releases it is sqrt(T) times as large.
+/// Standard deviation of the noise on an entry of the mean gradient if one release had the whole budget: with T
+/// releases it is sqrt(T) times as large.
 pub(super) fn noise_of_one(problem: &Problem) -> Result<f64> {
     Ok(Gradients::calibrated(problem, 1)?.noise_scale)
 }

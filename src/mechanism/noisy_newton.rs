@@ -4,16 +4,14 @@ use serde::Deserialize;
 
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, largest_eigenvalue};
-use crate::accounting::event::{Adjacency, Event};
+use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::mechanism::Mechanism;
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::plan::defaults::{NEWTON_DAMPING, NEWTON_SHARE, USER_LOSS_MARGIN};
-use crate::plan::{Domain, PrivacyClaim, Problem};
-use crate::privacy::answer::MomentsPlan;
-use crate::privacy::{BoundedData, Target};
-use crate::prox::Scratch;
+use crate::plan::{Domain, Fitted, Plan, PrivacyClaim, Problem, Summary};
+use crate::privacy::answer::MOST_MOMENT_COLUMNS;
+use crate::privacy::{Planned, Program, Session, Target};
 
 /// Private Newton steps on mean loss + (ridge/2)|theta|^2 with one bound on all Hessians: beta times the second moments
 /// of the records (Boehning & Lindsay 1988), released once (Dwork, Talwar, Thakurta & Zhang 2014), then T noisy
@@ -27,7 +25,7 @@ use crate::prox::Scratch;
 /// noise on T clamped gradients is less than noise on X'y. The intercept is not part of the ridge. A last prox, with a
 /// public threshold, makes theta sparse.
 ///
-/// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`MomentsPlan`])
+/// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`crate::privacy::answer::Moments`])
 /// and 2 d_max |x|_2 on the gradients ([`crate::privacy::sensitivity`]). **Privacy**: 1 + T Gaussian mechanisms, by the
 /// exact Gaussian curve; everything else is post-processing, so privacy does not depend on the loss being convex or
 /// smooth.
@@ -49,24 +47,22 @@ pub struct NoisyNewton {
 }
 
 #[derive(Debug)]
-struct NoisyNewtonPlan {
-    problem: Problem,
+struct Steps {
     norm: Arc<SetFunctionNorm>,
     steps: NewtonSteps,
     threshold: f64,
-    predicted_excess_risk: f64,
 }
 
 impl NoisyNewton {
     /// Most columns, the intercept included.
-    pub const MOST_COLUMNS: usize = MomentsPlan::MOST_COLUMNS;
+    pub const MOST_COLUMNS: usize = MOST_MOMENT_COLUMNS;
 
     /// lambda in units of the mean eigenvalue of the moments of rows that are as long as they may be: far above 1, the
     /// moments of most directions are below their noise, and gradient descent is better. By public facts alone; `rho`
     /// is the zCDP budget.
     pub(crate) fn relative_damping(claim: &PrivacyClaim, n_columns: usize, rho: f64) -> f64 {
         let multiplier = claim.records_per_person as f64 / (2.0 * NEWTON_SHARE * rho).sqrt();
-        // MomentsPlan: the noise off the diagonal, for rows of norm 1.
+        // The noise off the diagonal, for rows of norm 1.
         let sigma = match claim.adjacency {
             Adjacency::ReplaceOne => multiplier,
             Adjacency::AddRemove => multiplier * 0.5f64.sqrt(),
@@ -87,10 +83,10 @@ impl Mechanism for NoisyNewton {
         Ok(USER_LOSS_MARGIN)
     }
 
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
         let problem = clipped(problem, self.clip)?;
-        let norm = domain.norm(problem.schema.n_features())?;
+        let norm = domain.norm(problem.schema().n_features())?;
         let threshold = self.threshold.unwrap_or(0.0);
         if !(threshold.is_finite() && threshold >= 0.0) {
             return Err(Error::invalid(
@@ -109,79 +105,39 @@ impl Mechanism for NoisyNewton {
         let n_iter = steps.gradients.n_iter as f64;
         let noise = steps.gradients.noise_scale / n_iter.sqrt();
         let ridge = steps.ridge + (steps.damping + steps.ridge) / n_iter;
-        Ok(Box::new(NoisyNewtonPlan {
-            predicted_excess_risk: problem.landscape().ridge_excess(ridge, noise, 0.0),
-            problem,
-            norm,
-            steps,
-            threshold,
-        }))
-    }
-}
-
-impl Plan for NoisyNewtonPlan {
-    fn problem(&self) -> &Problem {
-        &self.problem
-    }
-
-    fn describe(&self) -> String {
-        let threshold = match self.threshold {
+        let after = match threshold {
             0.0 => String::new(),
             threshold => format!(", then a prox of {threshold}"),
         };
-        self.steps.describe() + &describe_clip(&self.problem) + &threshold
+        let summary = Summary {
+            mechanism: steps.describe() + &describe_clip(&problem) + &after,
+            n_iter: steps.gradients.n_iter,
+            noise_scale: steps.gradients.noise_scale,
+            predicted_excess_risk: problem.landscape().ridge_excess(ridge, noise, 0.0),
+            parameters: vec![("damping", steps.damping)],
+            ..Summary::default()
+        };
+        let program = Steps {
+            norm,
+            steps,
+            threshold,
+        };
+        Plan::seal(problem, program, summary)
+    }
+}
+
+impl Program<Fitted> for Steps {
+    fn questions(&self) -> Vec<Planned> {
+        self.steps.planned()
     }
 
-    fn certified(&self) -> bool {
-        true
-    }
-
-    fn delta(&self) -> f64 {
-        self.steps.gradients.delta
-    }
-
-    fn n_iter(&self) -> usize {
-        self.steps.gradients.n_iter
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        self.steps.events()
-    }
-
-    fn noise_scale(&self) -> f64 {
-        self.steps.gradients.noise_scale
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        self.predicted_excess_risk
-    }
-
-    fn parameters(&self) -> Vec<(&'static str, f64)> {
-        vec![("damping", self.steps.damping)]
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
-        let n_iter = self.n_iter();
-        let loss = self.problem.loss.as_ref();
-        let progress = &mut |t| progress(t, n_iter);
-        let (released, secure) = self.steps.run(data, loss, source, progress)?;
-        let mut scaled = released.clone();
-        if self.threshold > 0.0 {
-            let p = self.problem.schema.n_features();
-            let mut scratch = Scratch::default();
-            let features = &mut scaled[..p];
-            (self.norm).prox(&released[..p], self.threshold, features, &mut scratch)?;
-        }
-        Ok(Outcome {
-            scaled,
-            events: self.events(),
-            secure,
-            feature_ranges: None,
-        })
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
+        let n_iter = self.steps.gradients.n_iter;
+        let statement = session.statement();
+        let shape = (statement.schema().n_features(), statement.n_columns());
+        let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
+        let mut scaled = self.steps.run(session, shape, &progress)?;
+        self.norm.threshold(&mut scaled, self.threshold)?;
+        Ok(scaled.into())
     }
 }

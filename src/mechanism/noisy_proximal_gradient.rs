@@ -3,17 +3,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::noisy_gradient::{Gradients, noise_of_one};
-use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::mechanism::Mechanism;
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::plan::defaults::{
     CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, REGRESSOR_STEP, SCALED_STEP, USER_LOSS_MARGIN,
 };
-use crate::plan::{Domain, Problem};
-use crate::privacy::answer::NoisyGradient;
-use crate::privacy::{BoundedData, Target};
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
+use crate::privacy::{Planned, Program, Session, Target};
 use crate::prox::Scratch;
 
 /// Private proximal gradient descent on mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 with noisy gradients, the
@@ -43,15 +40,15 @@ pub struct NoisyProximalGradient {
 }
 
 #[derive(Debug)]
-struct NoisyProximalGradientPlan {
-    problem: Problem,
+struct Steps {
     norm: Arc<SetFunctionNorm>,
     gradients: Gradients,
+    /// 1/n.
+    normaliser: f64,
     alpha: f64,
     ridge: f64,
     step: f64,
     momentum: f64,
-    predicted_excess_risk: f64,
 }
 
 fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
@@ -75,9 +72,9 @@ impl Mechanism for NoisyProximalGradient {
 
     /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T;
     /// then T is as large as keeps the step short enough.
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
-        let norm = domain.norm(problem.schema.n_features())?;
+        let norm = domain.norm(problem.schema().n_features())?;
         let (alpha, ridge) = (
             non_negative("alpha", self.alpha)?,
             non_negative("ridge", self.ridge)?,
@@ -88,9 +85,9 @@ impl Mechanism for NoisyProximalGradient {
         }
         let one = noise_of_one(&problem)?;
         let rows = problem.gradient_bound();
-        let size = match problem.schema.target() {
+        let size = match problem.schema().target() {
             Target::Classes => CLASSIFIER_STEP,
-            Target::Interval { .. } if problem.schema.gradient_norm().is_some() => SCALED_STEP,
+            Target::Interval { .. } if problem.schema().gradient_norm().is_some() => SCALED_STEP,
             Target::Interval { .. } => REGRESSOR_STEP,
         };
         let longest = size / (problem.smoothness() * rows * rows + ridge);
@@ -107,79 +104,48 @@ impl Mechanism for NoisyProximalGradient {
         };
         let gradients = Gradients::calibrated(&problem, n_iter)?;
         let length = step * n_iter as f64 / (1.0 - momentum);
-        Ok(Box::new(NoisyProximalGradientPlan {
+        let summary = Summary {
+            mechanism: format!(
+                "noisy-proximal-gradient with penalty {alpha}, ridge {ridge}, {n_iter} steps of length {step:.4}"
+            ),
+            n_iter,
+            noise_scale: gradients.noise_scale,
             predicted_excess_risk: landscape.ridge_excess(ridge + 1.0 / length, one, 0.0),
-            gradients,
-            problem,
+            ..Summary::default()
+        };
+        let steps = Steps {
+            normaliser: 1.0 / problem.n_samples() as f64,
             norm,
+            gradients,
             alpha,
             ridge,
             step,
             momentum,
-        }))
+        };
+        Plan::seal(problem, steps, summary)
     }
 }
 
-impl Plan for NoisyProximalGradientPlan {
-    fn problem(&self) -> &Problem {
-        &self.problem
+impl Program<Fitted> for Steps {
+    fn questions(&self) -> Vec<Planned> {
+        vec![self.gradients.planned()]
     }
 
-    fn describe(&self) -> String {
-        format!(
-            "noisy-proximal-gradient with penalty {}, ridge {}, {} steps of length {:.4}",
-            self.alpha, self.ridge, self.gradients.n_iter, self.step
-        )
-    }
-
-    fn certified(&self) -> bool {
-        true
-    }
-
-    fn delta(&self) -> f64 {
-        self.gradients.delta
-    }
-
-    fn n_iter(&self) -> usize {
-        self.gradients.n_iter
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        self.gradients.events()
-    }
-
-    fn noise_scale(&self) -> f64 {
-        self.gradients.noise_scale
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        self.predicted_excess_risk
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let n_iter = self.gradients.n_iter;
-        let loss = self.problem.loss.as_ref();
-        let mut answer =
-            NoisyGradient::new(data, loss, &self.gradients.plan, n_iter as u64, source)?;
-        let (p, columns) = (self.problem.schema.n_features(), data.n_columns());
-        let normaliser = 1.0 / self.problem.n_samples as f64;
-        let (mut theta, mut gradient) = (vec![0.0; columns], vec![0.0; columns]);
-        let mut before = vec![0.0; columns];
+        let p = session.statement().schema().n_features();
+        let columns = session.statement().n_columns();
+        let (mut theta, mut before) = (vec![0.0; columns], vec![0.0; columns]);
         let (mut mean, mut moved) = (vec![0.0; columns], vec![0.0; p]);
         let mut scratch = Scratch::default();
         let first_of_mean = n_iter / 2;
         for t in 0..n_iter {
-            answer.release(&theta, &mut gradient)?;
+            let gradient = session.ask(&self.gradients.question, &theta)?;
             for (j, (theta, g)) in theta.iter_mut().zip(&gradient).enumerate() {
                 let ridge = if j < p { self.ridge } else { 0.0 };
                 let here = *theta;
                 *theta += self.momentum * (here - before[j])
-                    - self.step * (g * normaliser + ridge * here);
+                    - self.step * (g * self.normaliser + ridge * here);
                 before[j] = here;
             }
             if self.alpha > 0.0 {
@@ -193,14 +159,8 @@ impl Plan for NoisyProximalGradientPlan {
                     *mean += weight * (theta - *mean);
                 }
             }
-            progress(t + 1, n_iter)?;
+            session.progress(t + 1, n_iter)?;
         }
-        let (events, secure) = answer.finish();
-        Ok(Outcome {
-            scaled: mean,
-            events,
-            secure,
-            feature_ranges: None,
-        })
+        Ok(mean.into())
     }
 }

@@ -1,13 +1,15 @@
 use serde::Deserialize;
 
-use super::minimiser::{Minimisation, Options, check_reviewed, clipped};
+use super::minimiser::{Options, Release, clipped, reviewed};
+use super::noise_law::TiltLaw;
 use crate::accounting::calibrate::gaussian_sigma;
-use crate::accounting::event::Adjacency;
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::mechanism::{Mechanism, Plan};
-use crate::plan::{Domain, Problem};
-use crate::privacy::Target;
-use crate::privacy::answer::{Perturbation, TiltNoise};
+use crate::mechanism::Mechanism;
+use crate::norm::ReviewedNorm;
+use crate::plan::{Domain, Plan, Problem, Summary};
+use crate::privacy::answer::Point;
+use crate::privacy::{Question, Target};
 use crate::theory::least;
 
 /// The minimiser of mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 + <b, theta>/n with a random b (Chaudhuri,
@@ -24,7 +26,7 @@ use crate::theory::least;
 #[serde(default, deny_unknown_fields)]
 pub struct ObjectivePerturbation {
     /// Law of b.
-    pub noise: TiltNoise,
+    pub noise: TiltLaw,
     /// Ridge in scaled units; None: where [`crate::theory::Landscape::ridge_excess`] is least.
     pub ridge: Option<f64>,
     /// alpha in scaled units; None: 0.
@@ -40,9 +42,9 @@ impl Mechanism for ObjectivePerturbation {
         Ok(1.0) // users' own losses are refused by the plan
     }
 
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let problem = clipped(problem, self.clip)?;
-        check_reviewed(&problem, domain)?;
+        let norm = reviewed(&problem, domain)?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,
             None => default_ridge(&problem, self.noise)?,
@@ -52,35 +54,55 @@ impl Mechanism for ObjectivePerturbation {
             alpha: self.alpha.unwrap_or(0.0),
             threshold: self.threshold.unwrap_or(0.0),
         };
-        let perturbation = Perturbation::Objective(self.noise);
-        Ok(Box::new(Minimisation::plan(
-            "objective-perturbation",
-            perturbation,
-            problem,
-            domain,
-            options,
-        )?))
+        options.check()?;
+        let question = tilted(&problem, options.penalty(&norm), ridge, self.noise, &[])?;
+        let (tilt, output) = (question.tilt_scale(), question.output_scale());
+        let summary = Summary {
+            mechanism: options.describe("objective-perturbation", &problem),
+            n_iter: 1,
+            noise_scale: output.max(tilt),
+            predicted_excess_risk: problem.landscape().ridge_excess(ridge, tilt, output),
+            point: Some(question.clone()),
+            ..Summary::default()
+        };
+        let release = Release {
+            question,
+            norm,
+            threshold: options.threshold,
+        };
+        Plan::seal(problem, release, summary)
     }
+}
+
+/// The minimiser with a random linear term, which keeps the budget of the problem together with `companions`.
+pub(super) fn tilted(
+    problem: &Problem,
+    penalty: Option<(ReviewedNorm, f64)>,
+    ridge: f64,
+    noise: TiltLaw,
+    companions: &[(Event, u64)],
+) -> Result<Question<Point>> {
+    let delta = problem.validate()?;
+    let minimiser = (problem.statement).strongly_convex(&problem.model()?, penalty, ridge)?;
+    minimiser.check_tilted()?;
+    let noise = noise.within(&minimiser, companions, problem.epsilon, delta)?;
+    minimiser.with_random_tilt(noise)
 }
 
 /// The ridge at which the predicted excess is least, by the share of epsilon that ln(1 + kappa) takes there: more ridge
 /// means more bias, but a larger part of epsilon for b and less effect of b.
-fn default_ridge(problem: &Problem, noise: TiltNoise) -> Result<f64> {
+fn default_ridge(problem: &Problem, noise: TiltLaw) -> Result<f64> {
     let delta = problem.validate()?;
     let landscape = problem.landscape();
-    let (rows, n) = (problem.row_bound(), problem.n_samples as f64);
-    let moved = match problem.adjacency {
-        Adjacency::ReplaceOne => 2.0,
-        Adjacency::AddRemove => 1.0,
-    } * problem.lipschitz()
-        * rows;
+    let (rows, n) = (problem.row_bound(), problem.n_samples() as f64);
+    let moved = problem.statement.changed_contributions() as f64 * problem.lipschitz() * rows;
     let ridge =
         |share: f64| problem.smoothness() * rows * rows / (n * (share * problem.epsilon).exp_m1());
     let excess = |share: f64| -> Result<f64> {
         let left = (1.0 - share) * problem.epsilon;
         let tilt = match noise {
-            TiltNoise::Gaussian => gaussian_sigma(moved, left, delta)?,
-            TiltNoise::Gamma => moved / left * (landscape.columns + 1.0).sqrt(),
+            TiltLaw::Gaussian => gaussian_sigma(moved, left, delta)?,
+            TiltLaw::Gamma => moved / left * (landscape.columns + 1.0).sqrt(),
         };
         Ok(landscape.ridge_excess(ridge(share), tilt / n, 0.0))
     };

@@ -1,8 +1,8 @@
-use crate::accounting::accountant::Accountant;
 use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::{Adjacency, Event};
+use crate::certificate::Certificate;
 use crate::error::{Error, Result};
-use crate::privacy::answer::{RunningPlan, RunningSoftmax};
+use crate::privacy::{Ledger, RunningPlan, RunningSoftmax};
 
 /// Private follow-the-regularised-leader over the simplex (Jain & Thakurta 2014, section 5.2; MECHANISMS M9): after
 /// every round one vertex, drawn by the softmax of minus the summed costs over lambda.
@@ -30,11 +30,12 @@ impl OnlineFtrl {
     ///
     /// ```
     /// use dpsparse::mechanism::OnlineFtrl;
+    /// use dpsparse::privacy::MemoryLedger;
     /// use dpsparse::accounting::event::Adjacency;
     /// let ftrl = OnlineFtrl {
     ///     epsilon: 1.0, delta: 1e-6, horizon: 100, n_features: 8, bound: 1.0, adjacency: Adjacency::ReplaceOne,
     /// };
-    /// let mut learner = ftrl.start(None)?;
+    /// let mut learner = ftrl.start(None, &mut MemoryLedger::default())?;
     /// learner.update(&[0.5; 8])?;
     /// assert!(learner.vertex() < 8 && learner.round() == 1);
     /// # Ok::<(), dpsparse::Error>(())
@@ -49,31 +50,34 @@ impl OnlineFtrl {
         if !(self.delta > 0.0 && self.delta < 1.0) {
             return Err(Error::invalid("delta", "must lie strictly between 0 and 1"));
         }
-        // Checks the rest first: a horizon of 0 has nothing to calibrate.
         let claim = (self.epsilon, self.delta);
         let with = |epsilon0: f64| {
             let (p, horizon, bound) = (self.n_features, self.horizon, self.bound);
             RunningPlan::new(p, horizon, bound, self.adjacency, claim, epsilon0)
         };
-        with(1.0)?;
-        let bracket = (1e-12, 1000.0);
-        with(calibrate(
+        if self.horizon == 0 {
+            // Nothing to calibrate: the plan says what is wrong.
+            return with(1.0);
+        }
+        let (horizon, bracket) = (self.horizon, (1e-12, 1000.0));
+        let epsilon0 = calibrate(
             Event::exponential,
-            self.horizon,
+            horizon,
             self.epsilon,
             self.delta,
             bracket,
-        )?)
+        )?;
+        with(epsilon0)
     }
 
-    /// Plans, and draws the first vertex, which costs nothing. A `seed` makes the stream reproducible and **not
-    /// private**.
+    /// Plans, commits all rounds to the ledger, and draws the first vertex, which costs nothing. A `seed` makes the
+    /// stream reproducible and **not private**.
     ///
     /// # Errors
-    /// As [`Self::plan`]; [`Error::Randomness`].
-    pub fn start(&self, seed: Option<u64>) -> Result<OnlineSimplex> {
+    /// As [`Self::plan`]; [`Error::Randomness`]; what the ledger refuses.
+    pub fn start(&self, seed: Option<u64>, ledger: &mut dyn Ledger) -> Result<OnlineSimplex> {
         Ok(OnlineSimplex {
-            stream: RunningSoftmax::new(self.plan()?, seed)?,
+            stream: RunningSoftmax::new(self.plan()?, seed, ledger)?,
         })
     }
 }
@@ -142,18 +146,11 @@ impl OnlineSimplex {
     /// Text that is not such a state, or a state whose rounds cost more than they claim.
     pub fn from_secret_json(text: &str) -> Result<Self> {
         let stream = RunningSoftmax::from_secret_json(text)?;
-        let plan = stream.plan();
-        let mut accountant = Accountant::new();
-        accountant.add(*plan.event(), plan.horizon())?;
-        let kept = accountant
-            .delta(plan.epsilon())
-            .is_ok_and(|delta| delta <= plan.delta());
-        if !kept {
-            return Err(Error::invalid(
-                "text",
-                "holds rounds that cost more than its epsilon and delta",
-            ));
-        }
         Ok(Self { stream })
+    }
+
+    /// What the learner cost so far: one event per round that it saw.
+    pub fn certificate(&self) -> Certificate {
+        self.stream.certificate()
     }
 }

@@ -2,16 +2,16 @@
 
 use serde::Deserialize;
 
-use super::minimiser::{assumptions, describe_clip};
+use super::minimiser::describe_clip;
 use super::newton_steps::{NewtonOptions, NewtonSteps};
+use super::noise_law::TiltLaw;
+use super::objective_perturbation::tilted;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::numeric::directed::sqrt_up;
 use crate::plan::Problem;
 use crate::plan::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
-use crate::privacy::BoundedData;
-use crate::privacy::answer::{MinimiserFacts, MinimiserPlan};
+use crate::privacy::answer::Point;
+use crate::privacy::{Planned, Question, Session};
 
 /// The mechanism of a refit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -27,7 +27,7 @@ impl RefitBy {
     /// The better one of those that are proved: objective perturbation spends nothing on curvature, but needs a
     /// Lipschitz loss and one record a person.
     pub(super) fn best(problem: &Problem) -> Self {
-        if problem.loss.lipschitz().is_some() && problem.records_per_person == 1 {
+        if problem.loss.growth().is_bounded() && problem.records_per_person() == 1 {
             Self::ObjectivePerturbation
         } else {
             Self::NoisyNewton
@@ -38,43 +38,38 @@ impl RefitBy {
 /// A planned refit of at most so many features.
 #[derive(Debug)]
 pub(super) enum Refit {
-    Objective { plan: MinimiserPlan, ridge: f64 },
+    Objective {
+        question: Question<Point>,
+        ridge: f64,
+    },
     Newton(NewtonSteps),
 }
 
 impl Refit {
-    /// For `columns` columns, the intercept included, beside `companions`, the events of the selection.
+    /// For the features of the restricted statement of `problem`, beside `companions`, the events of the selection.
     pub fn plan(
         by: RefitBy,
         problem: &Problem,
-        n_features: usize,
         ridge: Option<f64>,
         companions: &[(Event, u64)],
     ) -> Result<Self> {
         match by {
-            RefitBy::ObjectivePerturbation => objective(problem, n_features, ridge, companions),
+            RefitBy::ObjectivePerturbation => objective(problem, ridge, companions),
             RefitBy::NoisyNewton => {
-                // Bounds do not depend on which features they are.
-                let some: Vec<u32> = (0..n_features as u32).collect();
-                let problem = Problem {
-                    schema: problem.schema.restricted(&some),
-                    ..problem.clone()
-                };
                 let options = NewtonOptions {
                     ridge,
                     ..NewtonOptions::default()
                 };
-                Ok(Self::Newton(NewtonSteps::plan(
-                    &problem, options, companions,
-                )?))
+                let steps = NewtonSteps::plan(problem, options, companions)?;
+                Ok(Self::Newton(steps))
             }
         }
     }
 
-    pub fn events(&self) -> Vec<(Event, u64)> {
+    pub fn planned(&self) -> Vec<Planned> {
         match self {
-            Self::Objective { plan, .. } => plan.events().to_vec(),
-            Self::Newton(steps) => steps.events(),
+            Self::Objective { question, .. } => vec![question.once()],
+            Self::Newton(steps) => steps.planned(),
         }
     }
 
@@ -88,18 +83,11 @@ impl Refit {
         }
     }
 
-    pub fn assumptions(&self, problem: &Problem) -> Vec<String> {
-        match self {
-            Self::Objective { .. } => assumptions(problem.adjacency),
-            Self::Newton(_) => Vec::new(),
-        }
-    }
-
     /// Standard deviation of the noise on an entry of the gradient of the mean loss, or the minimiser where that is
     /// more.
     pub fn noise_scale(&self) -> f64 {
         match self {
-            Self::Objective { plan, .. } => plan.tilt_scale().max(plan.output_scale()),
+            Self::Objective { question, .. } => question.tilt_scale().max(question.output_scale()),
             Self::Newton(steps) => steps.gradients.noise_scale,
         }
     }
@@ -112,68 +100,41 @@ impl Refit {
         }
     }
 
-    /// Coefficients of `features`, which are public, then the intercept. `poll` may stop the run.
+    /// Coefficients of the `p` features of a restricted session, then the intercept, `columns` in all. `progress` may
+    /// stop the run.
     pub fn release(
         &self,
-        data: &BoundedData,
-        features: &[u32],
-        problem: &Problem,
-        source: &mut Source,
-        poll: &mut dyn FnMut() -> Result<()>,
+        session: &mut Session<'_>,
+        shape: (usize, usize),
+        progress: &dyn Fn(&mut Session<'_>, usize) -> Result<()>,
     ) -> Result<Vec<f64>> {
-        let loss = problem.loss.as_ref();
         match self {
-            Self::Objective { plan, .. } => {
-                plan.release_restricted(data, features, loss, source, poll)
-            }
-            Self::Newton(steps) => {
-                let restricted = data.restricted(features);
-                Ok(steps.run(&restricted, loss, source, &mut |_| poll())?.0)
-            }
+            Self::Objective { question, .. } => session.ask(question, ()),
+            Self::Newton(steps) => steps.run(session, shape, progress),
         }
     }
 }
 
-fn objective(
-    problem: &Problem,
-    n_features: usize,
-    ridge: Option<f64>,
-    companions: &[(Event, u64)],
-) -> Result<Refit> {
-    let Some(lipschitz) = problem.loss.lipschitz() else {
+fn objective(problem: &Problem, ridge: Option<f64>, companions: &[(Event, u64)]) -> Result<Refit> {
+    if !problem.loss.growth().is_bounded() {
         return Err(Error::UnsoundMechanism(
-            "a refit by objective perturbation needs a Lipschitz loss, which the squared loss is not (MECHANISMS M8); use \
-             refit=\"noisy-newton\" or loss=\"huber\""
+            "a refit by objective perturbation needs a Lipschitz loss, which the squared loss is not (Kifer, Smith & \
+             Thakurta 2012); use refit=\"noisy-newton\" or loss=\"huber\""
                 .into(),
         ));
-    };
-    let columns = n_features + usize::from(problem.schema.has_intercept());
-    let rows = sqrt_up(columns as f64);
-    let smoothness = problem.loss.smoothness();
+    }
+    let rows = problem.row_bound();
     let ridge = match ridge {
         Some(ridge) => ridge,
         None => {
             let kappa = (SELECT_CURVATURE_SHARE * problem.epsilon).exp_m1();
-            let rule = SELECT_RIDGE_FACTOR / (problem.n_samples as f64 * kappa);
-            (rule * smoothness * rows * rows).max(problem.least_ridge(rows))
+            let rule = SELECT_RIDGE_FACTOR / (problem.n_samples() as f64 * kappa);
+            (rule * problem.loss.smoothness() * rows * rows).max(problem.least_ridge(rows))
         }
     };
     if !(ridge.is_finite() && ridge > 0.0) {
         return Err(Error::invalid("ridge", "must be positive and finite"));
     }
-    let facts = MinimiserFacts {
-        lipschitz,
-        smoothness,
-        rows,
-        ridge,
-        alpha: 0.0,
-        prox_error: 0.0,
-        n_samples: problem.n_samples,
-        columns,
-        adjacency: problem.adjacency,
-        records_per_person: problem.records_per_person,
-    };
-    let delta = problem.validate()?;
-    let plan = MinimiserPlan::objective_beside(facts, companions, problem.epsilon, delta)?;
-    Ok(Refit::Objective { plan, ridge })
+    let question = tilted(problem, None, ridge, TiltLaw::Gaussian, companions)?;
+    Ok(Refit::Objective { question, ridge })
 }

@@ -3,23 +3,22 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::{check_reviewed, clipped};
+use super::minimiser::{clipped, reviewed};
 use super::refit::{Refit, RefitBy};
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::loss::Growth;
+use crate::mechanism::Mechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::plan::defaults::{
     CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER, SELECT_RESIDUAL, SELECT_SHARE,
     SELECT_SIZE,
 };
-use crate::plan::{Domain, Problem};
-use crate::polytope::{Polytope, Structure};
-use crate::privacy::answer::{SelectionNoise, SelectionPlan, VertexSelector};
-use crate::privacy::sensitivity::Contribution;
-use crate::privacy::{BoundedData, Geometry, Target};
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
+use crate::polytope::Structure;
+use crate::privacy::answer::{SelectionNoise, Vertex, VertexAt};
+use crate::privacy::{Geometry, Planned, Program, Question, Session, Statement, Target};
 
 /// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation or
 /// noisy Newton steps on them alone (MECHANISMS M10).
@@ -51,16 +50,15 @@ pub struct SelectRefit {
 }
 
 #[derive(Debug)]
-struct SelectRefitPlan {
-    problem: Problem,
-    polytope: Arc<dyn Polytope>,
+struct Steps {
     /// None where everything is selected anyway.
-    selection: Option<SelectionPlan>,
+    selection: Option<Question<Vertex>>,
     refit: Refit,
+    /// About the features that are refitted, whichever they will be.
+    selected: Arc<Statement>,
     n_selected: usize,
     /// How far a coefficient moves when its feature is selected.
     step: f64,
-    delta: f64,
 }
 
 impl Mechanism for SelectRefit {
@@ -94,22 +92,24 @@ impl Mechanism for SelectRefit {
         Ok(1.0) // users' own losses are refused by the plan
     }
 
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
         let problem = clipped(problem, self.clip)?;
-        check_reviewed(&problem, domain)?;
+        reviewed(&problem, domain)?;
         let problem = Problem {
-            residual_bound: match problem.loss.lipschitz() {
-                None => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
-                Some(_) => problem.residual_bound,
+            residual_bound: match problem.loss.growth() {
+                Growth::SquaredResidual => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
+                Growth::Bounded { .. } => problem.residual_bound,
             },
             ..problem
         };
-        let n_features = problem.schema.n_features();
+        let n_features = problem.schema().n_features();
         let polytope =
-            domain.polytope(n_features, problem.schema.has_intercept(), Some(1.0), 1.0)?;
+            domain.polytope(n_features, problem.schema().has_intercept(), Some(1.0), 1.0)?;
         let candidates = match polytope.structure() {
-            Structure::Groups(groups) => groups.len() - usize::from(problem.schema.has_intercept()),
+            Structure::Groups(groups) => {
+                groups.len() - usize::from(problem.schema().has_intercept())
+            }
             _ => n_features,
         };
         let largest = match polytope.structure() {
@@ -121,7 +121,7 @@ impl Mechanism for SelectRefit {
         if !(share > 0.0 && share < 1.0) {
             return Err(Error::invalid("share", "must lie strictly between 0 and 1"));
         }
-        let strength = problem.n_samples as f64 * rho.sqrt() / largest as f64;
+        let strength = problem.n_samples() as f64 * rho.sqrt() / largest as f64;
         let n_selected = match self.n_selected {
             Some(k) if k == 0 || k > candidates => {
                 return Err(Error::invalid(
@@ -132,153 +132,112 @@ impl Mechanism for SelectRefit {
             Some(k) => k,
             None => ((SELECT_SIZE * strength.powf(SELECT_POWER)) as usize).clamp(1, candidates),
         };
-        let lattice = problem.derivative_lattice()?;
-        let contribution = Contribution {
-            derivative: lattice.bound(),
-            adjacency: problem.adjacency,
-            records_per_person: problem.records_per_person as u64,
-        };
         // k selections of epsilon0^2/8 each take the share.
         let epsilon0 = (8.0 * share * rho / n_selected as f64).sqrt();
-        let selection = if n_selected < candidates {
-            Some(SelectionPlan::new(
-                polytope.as_ref(),
-                &problem.schema,
-                contribution,
-                lattice,
-                SelectionNoise::Exponential { epsilon0 },
-            )?)
-        } else {
-            None
-        };
-        let refitted = (n_selected * largest).min(n_features);
+        let statement = &problem.statement;
+        let noise = SelectionNoise::Exponential { epsilon0 };
+        let selection = (n_selected < candidates)
+            .then(|| statement.vertex(&problem.model()?, &polytope, noise, None))
+            .transpose()?;
         let companions: Vec<(Event, u64)> = (selection.iter())
-            .map(|selection| (*selection.event(), n_selected as u64))
+            .flat_map(|selection| selection.events())
+            .map(|&(event, _)| (event, n_selected as u64))
             .collect();
+        let selected = statement.restricted((n_selected * largest).min(n_features))?;
         let by = self.refit.unwrap_or_else(|| RefitBy::best(&problem));
-        let refit = Refit::plan(by, &problem, refitted, self.ridge, &companions)?;
-        Ok(Box::new(SelectRefitPlan {
-            step: match problem.schema.target() {
-                Target::Classes => CLASSIFIER_SELECT_STEP,
-                Target::Interval { .. } => REGRESSOR_SELECT_STEP,
-            },
-            problem,
-            polytope,
-            selection,
-            refit,
-            n_selected,
-            delta,
-        }))
-    }
-}
-
-impl Plan for SelectRefitPlan {
-    fn problem(&self) -> &Problem {
-        &self.problem
-    }
-
-    fn describe(&self) -> String {
-        let what = match self.polytope.structure() {
+        let restricted = Problem {
+            statement: Arc::clone(&selected),
+            ..problem.clone()
+        };
+        let refit = Refit::plan(by, &restricted, self.ridge, &companions)?;
+        let what = match polytope.structure() {
             Structure::Groups(_) => "groups",
             _ => "features",
         };
-        format!(
-            "select-refit: {} {what} by exact selection, then {}",
-            self.n_selected,
-            self.refit.describe(&self.problem)
-        )
-    }
-
-    fn certified(&self) -> bool {
-        true
-    }
-
-    fn delta(&self) -> f64 {
-        self.delta
-    }
-
-    fn n_iter(&self) -> usize {
-        self.n_selected + 1
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        let selection = self.selection.iter();
-        let selections = selection.map(|selection| (*selection.event(), self.n_selected as u64));
-        selections.chain(self.refit.events()).collect()
-    }
-
-    fn noise_scale(&self) -> f64 {
-        self.refit.noise_scale()
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        // The refit's own, k dimensions of tilt noise against the ridge and the curvature of the loss.
-        let columns = self.n_selected as f64 + 1.0;
-        let curvature =
-            self.problem.loss.smoothness() * self.problem.curvature() + self.refit.ridge();
-        0.5 * columns * self.noise_scale().powi(2) / curvature
-    }
-
-    fn assumptions(&self) -> Vec<String> {
-        self.refit.assumptions(&self.problem)
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
-        let p = self.problem.schema.n_features();
-        let features: Vec<u32> = match &self.selection {
-            None => (0..p as u32).collect(),
-            Some(selection) => self.select(selection, data, source, progress)?,
+        // The refit's own, k dimensions of noise against the ridge and the curvature of the loss.
+        let columns = n_selected as f64 + 1.0;
+        let curvature = problem.loss.smoothness() * problem.curvature() + refit.ridge();
+        let summary = Summary {
+            mechanism: format!(
+                "select-refit: {n_selected} {what} by exact selection, then {}",
+                refit.describe(&problem)
+            ),
+            n_iter: n_selected + 1,
+            noise_scale: refit.noise_scale(),
+            predicted_excess_risk: 0.5 * columns * refit.noise_scale().powi(2) / curvature,
+            ..Summary::default()
         };
-        let poll = &mut || progress(self.n_selected, self.n_selected + 1);
-        let refitted = (self.refit).release(data, &features, &self.problem, source, poll)?;
-        progress(self.n_selected + 1, self.n_selected + 1)?;
-        let mut scaled = vec![0.0; data.n_columns()];
-        for (&j, &theta) in features.iter().zip(&refitted) {
-            scaled[j as usize] = theta;
-        }
-        if self.problem.schema.has_intercept() {
-            scaled[self.problem.schema.n_features()] = refitted[features.len()];
-        }
-        Ok(Outcome {
-            scaled,
-            events: self.events(),
-            secure: source.is_secure(),
-            feature_ranges: None,
-        })
+        let steps = Steps {
+            step: match problem.schema().target() {
+                Target::Classes => CLASSIFIER_SELECT_STEP,
+                Target::Interval { .. } => REGRESSOR_SELECT_STEP,
+            },
+            selection,
+            refit,
+            selected,
+            n_selected,
+        };
+        Plan::seal(problem, steps, summary)
     }
 }
 
-impl SelectRefitPlan {
+impl Program<Fitted> for Steps {
+    fn questions(&self) -> Vec<Planned> {
+        let selection = self.selection.iter();
+        let selection = selection.map(|selection| selection.times(self.n_selected as u64));
+        selection.chain(self.refit.planned()).collect()
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
+        let (p, columns) = {
+            let statement = session.statement();
+            (statement.schema().n_features(), statement.n_columns())
+        };
+        let features: Vec<u32> = match &self.selection {
+            None => (0..p as u32).collect(),
+            Some(selection) => self.select(selection, session, p)?,
+        };
+        let (k, intercept) = (features.len(), columns - p);
+        let total = self.n_selected + 1;
+        let progress = |session: &mut Session<'_>, _| session.progress(total - 1, total);
+        let refitted = {
+            let mut restricted = session.restricted(&features, &self.selected)?;
+            (self.refit).release(&mut restricted, (k, k + intercept), &progress)?
+        };
+        session.progress(total, total)?;
+        let mut scaled = vec![0.0; columns];
+        for (&j, &theta) in features.iter().zip(&refitted) {
+            scaled[j as usize] = theta;
+        }
+        scaled[p..].copy_from_slice(&refitted[k..]);
+        Ok(scaled.into())
+    }
+}
+
+impl Steps {
     /// The selected features, ascending.
     fn select(
         &self,
-        selection: &SelectionPlan,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+        selection: &Question<Vertex>,
+        session: &mut Session<'_>,
+        p: usize,
     ) -> Result<Vec<u32>> {
-        let loss = self.problem.loss.as_ref();
-        let (count, p) = (self.n_selected as u64, self.problem.schema.n_features());
-        let polytope = self.polytope.as_ref();
-        let mut selector = VertexSelector::new(data, loss, polytope, selection, count, source)?;
         let mut selected = BTreeSet::new();
         // Margins are integers; one unit of a coefficient is the step.
         let unit = self.step / f64::from(MAX_FEATURE);
+        let (mut vertex, mut retired) = (Vec::new(), Vec::new());
         for k in 0..self.n_selected {
-            let vertex = selector.choose(unit)?;
-            let features = vertex.iter().map(|&(j, _)| j);
-            let features: Vec<u32> = features.filter(|&j| (j as usize) < p).collect();
-            selected.extend(features.iter().copied());
-            if k + 1 < self.n_selected {
-                selector.retire(&features)?;
-                selector.advance(&vertex, 1);
-            }
-            progress(k + 1, self.n_selected + 1)?;
+            let at = VertexAt {
+                moved: (&vertex, 1),
+                retired: &retired,
+                unit,
+            };
+            vertex = session.ask(selection, at)?;
+            retired = (vertex.iter().map(|&(j, _)| j))
+                .filter(|&j| (j as usize) < p)
+                .collect();
+            selected.extend(retired.iter().copied());
+            session.progress(k + 1, self.n_selected + 1)?;
         }
         Ok(selected.into_iter().collect())
     }

@@ -1,21 +1,20 @@
 use serde::Deserialize;
 
-use super::minimiser::check_reviewed;
-use crate::accounting::event::Event;
+use super::minimiser::{Release, reviewed};
+use super::noise_law::OutputNoise;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::mechanism::Mechanism;
 use crate::plan::defaults::SGD_PASSES;
-use crate::plan::{Domain, Problem};
-use crate::privacy::answer::{OutputNoise, PermutedFacts, PermutedPlan};
-use crate::privacy::{BoundedData, Target};
+use crate::plan::{Domain, Plan, Problem, Summary};
+use crate::privacy::Target;
+use crate::privacy::answer::PermutedOptions;
 use crate::theory::least;
 
 /// Stochastic gradient descent over data-independent permutations, then noise: "bolt-on" privacy (Wu et al. 2017,
 /// Theorems 2 and 3; MECHANISMS M7).
 ///
 /// **Neighbours**: replace-one. **Sensitivity**: 2 k eta L R2/b without a ridge, 2 L R2/(n ridge) with one, float
-/// errors added ([`PermutedPlan`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a
+/// errors added ([`crate::privacy::answer::Permuted`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a
 /// catalogued loss. There is no penalty: the norm is not used. Full gradient descent (Zhang et al. 2017) is
 /// output-perturbation with mode "early-stopping".
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -33,15 +32,6 @@ pub struct SgdOutput {
     pub step: Option<f64>,
 }
 
-#[derive(Debug)]
-struct SgdOutputPlan {
-    problem: Problem,
-    facts: PermutedFacts,
-    descent: PermutedPlan,
-    delta: f64,
-    predicted_excess_risk: f64,
-}
-
 impl Mechanism for SgdOutput {
     fn margin_bound(&self, _: &Domain, _: usize, _: bool, _: Target) -> Result<f64> {
         Ok(1.0) // users' own losses are refused by the plan
@@ -49,9 +39,9 @@ impl Mechanism for SgdOutput {
 
     /// Without a ridge the total length u n = k eta n/b of the descent minimises the predicted excess, whose noise is
     /// proportional to u; eta is then 1/(beta R2^2) at most, and b what gives u.
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
-        check_reviewed(&problem, domain)?;
+        let norm = reviewed(&problem, domain)?;
         let ridge = self.ridge.unwrap_or(0.0);
         if !(ridge.is_finite() && ridge >= 0.0) {
             return Err(Error::invalid("ridge", "must be non-negative and finite"));
@@ -66,28 +56,22 @@ impl Mechanism for SgdOutput {
         let smoothness = problem.loss.smoothness();
         let curvature = smoothness * rows * rows;
         let passes = self.n_passes.unwrap_or(SGD_PASSES);
-        let n = problem.n_samples as f64;
-        let facts = |batch, step| PermutedFacts {
-            lipschitz: problem.lipschitz(),
-            smoothness,
-            rows,
-            ridge,
-            passes,
-            batch,
-            step,
-            n_samples: problem.n_samples,
-            columns: problem.schema.n_columns(),
-            records_per_person: problem.records_per_person,
+        let n = problem.n_samples() as f64;
+        let (model, noise) = (problem.model()?, self.noise.within(problem.epsilon, delta)?);
+        let question = |options| {
+            problem
+                .statement
+                .permuted(&model, options)?
+                .with_output_noise(noise)
         };
-        let plan =
-            |facts| PermutedPlan::new(facts, self.noise, problem.adjacency, problem.epsilon, delta);
         let landscape = problem.landscape();
         // Noise per unit of u, from one pass of single records.
         let probe = 1.0 / curvature;
-        let unit = plan(PermutedFacts {
+        let unit = question(PermutedOptions {
             ridge: 0.0,
             passes: 1,
-            ..facts(1, probe)
+            batch: 1,
+            step: probe,
         })?
         .output_scale()
             / probe;
@@ -96,93 +80,38 @@ impl Mechanism for SgdOutput {
         let length = least(lengths, |u| landscape.descent_excess(n * u, 0.0, unit * u));
         let batch = match self.batch_size {
             Some(batch) => batch,
-            None if ridge > 0.0 => 32.min(problem.n_samples),
-            None => ((passes as f64 * longest / length) as usize).clamp(1, problem.n_samples),
+            None if ridge > 0.0 => 32.min(problem.n_samples()),
+            None => ((passes as f64 * longest / length) as usize).clamp(1, problem.n_samples()),
         };
         let step = self
             .step
             .unwrap_or((length * batch as f64 / passes.max(1) as f64).min(longest));
-        let facts = facts(batch, step);
-        let descent = plan(facts)?;
-        let output = descent.output_scale();
+        let options = PermutedOptions {
+            ridge,
+            passes,
+            batch,
+            step,
+        };
+        let question = question(options)?;
+        let output = question.output_scale();
         let excess = if ridge > 0.0 {
             landscape.ridge_excess(ridge, 0.0, output)
         } else {
             landscape.descent_excess(step * passes as f64 * n / batch as f64, 0.0, output)
         };
-        Ok(Box::new(SgdOutputPlan {
-            facts,
-            descent,
-            delta,
+        let summary = Summary {
+            mechanism: format!("sgd-output, {passes} passes in batches of {batch}, ridge {ridge}"),
+            n_iter: passes,
+            noise_scale: output,
             predicted_excess_risk: excess,
-            problem,
-        }))
-    }
-}
-
-impl Plan for SgdOutputPlan {
-    fn problem(&self) -> &Problem {
-        &self.problem
-    }
-
-    fn describe(&self) -> String {
-        let PermutedFacts {
-            passes,
-            batch,
-            ridge,
-            ..
-        } = self.facts;
-        format!("sgd-output, {passes} passes in batches of {batch}, ridge {ridge}")
-    }
-
-    fn certified(&self) -> bool {
-        true
-    }
-
-    fn delta(&self) -> f64 {
-        self.delta
-    }
-
-    fn n_iter(&self) -> usize {
-        self.facts.passes
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        self.descent.events().to_vec()
-    }
-
-    fn noise_scale(&self) -> f64 {
-        self.descent.output_scale()
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        self.predicted_excess_risk
-    }
-
-    fn non_private_release(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-    ) -> Result<Option<(Vec<f64>, f64)>> {
-        let loss = self.problem.loss.as_ref();
-        (self.descent)
-            .non_private_point(data, loss, source)
-            .map(Some)
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
-        let loss = self.problem.loss.as_ref();
-        let scaled = self.descent.release(data, loss, source, progress)?;
-        Ok(Outcome {
-            scaled,
-            events: self.descent.events().to_vec(),
-            secure: source.is_secure(),
-            feature_ranges: None,
-        })
+            point: Some(question.clone()),
+            ..Summary::default()
+        };
+        let release = Release {
+            question,
+            norm,
+            threshold: 0.0,
+        };
+        Plan::seal(problem, release, summary)
     }
 }

@@ -2,14 +2,13 @@ use serde::Deserialize;
 
 use crate::accounting::accountant::Accountant;
 use crate::accounting::calibrate::{calibrate, rho_from_epsilon};
-use crate::accounting::event::{Adjacency, Event};
+use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::mechanism::Mechanism;
 use crate::numeric::search::bisect;
-use crate::plan::{Domain, Problem};
-use crate::privacy::answer::{SmoothLoss, SoftmaxPlan, SoftmaxSampler};
-use crate::privacy::{BoundedData, Geometry, Target};
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
+use crate::privacy::answer::{Softmax, SoftmaxDraws};
+use crate::privacy::{Geometry, Planned, Program, Question, Session, Target};
 
 /// Largest number of draws that the public rules consider.
 const MAX_DRAWS: u64 = 1_000_000;
@@ -20,7 +19,7 @@ const BRACKET: (f64, f64) = (1e-90, 1e90);
 ///
 /// The mean of m draws e_a, a ~ theta_hat, where theta_hat minimises (1/n) sum l + (lambda/n) sum theta ln theta over
 /// the simplex. **Neighbours**: replace-one. **Privacy**: m draws of bounded range eta each
-/// ([`SoftmaxPlan`] proves it) compose in Renyi divergence.
+/// ([`Softmax`] proves it) compose in Renyi divergence.
 ///
 /// # Public rules for m and lambda
 /// The entropy lies in [-ln p, 0], so theta_hat exceeds the least mean loss by at most lambda ln p/n; a mean of m
@@ -39,54 +38,46 @@ pub struct SimplexSampling {
     pub n_draws: Option<u64>,
 }
 
-/// What a run of [`SimplexSampling`] will do, fixed before any record is read.
-#[derive(Debug, Clone)]
-pub struct SimplexSamplingPlan {
-    problem: Problem,
-    softmax: SoftmaxPlan,
+#[derive(Debug)]
+struct Draws {
+    softmax: Softmax,
+    question: Question<SoftmaxDraws>,
     n_draws: u64,
-    delta: f64,
 }
 
 impl SimplexSampling {
-    /// Plans a run: lambda, the number of draws and the events that they will spend.
+    /// Plans a run: lambda, the number of draws and the events that they will spend; and the entropic minimiser that is
+    /// drawn from.
     ///
     /// ```
-    /// use std::sync::Arc;
-    /// use dpsparse::loss::Squared;
-    /// use dpsparse::mechanism::{Plan, SimplexSampling};
-    /// use dpsparse::plan::{Problem};
     /// use dpsparse::accounting::event::Adjacency;
-    /// use dpsparse::privacy::{Bounds, Geometry, Schema, Target};
+    /// use dpsparse::loss::Squared;
+    /// use dpsparse::mechanism::SimplexSampling;
+    /// use dpsparse::plan::Problem;
+    /// use dpsparse::privacy::{Bounds, Geometry, Schema, Statement, Target};
     /// let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
     /// let target = Target::Interval { low: -1.0, high: 1.0 };
+    /// let schema = Schema::new(20, bounds, Geometry::Uncentred, target, false, None)?;
     /// let problem = Problem {
-    ///     schema: Schema::new(20, bounds, Geometry::Uncentred, target, false, None)?,
-    ///     n_samples: 100_000,
-    ///     loss: Arc::new(Squared),
+    ///     statement: Statement::new(schema, 100_000, Adjacency::ReplaceOne, 1)?,
+    ///     loss: Squared.into(),
     ///     residual_bound: None,
     ///     epsilon: 1.0,
     ///     delta: Some(1e-6),
-    ///     adjacency: Adjacency::ReplaceOne,
-    ///     records_per_person: 1,
+    ///     reason: None,
+    ///     assumptions: Vec::new(),
     /// };
-    /// let plan = SimplexSampling::default().plan(problem)?;
-    /// assert!(plan.n_iter() > 10 && plan.predicted_excess_risk() < 0.05);
+    /// let (plan, softmax) = SimplexSampling::default().plan_with_softmax(problem)?;
+    /// assert!(plan.summary.n_iter > 10 && plan.summary.predicted_excess_risk < 0.05);
+    /// assert_eq!(plan.events()[0].0, softmax.event()?);
     /// # Ok::<(), dpsparse::Error>(())
     /// ```
     ///
     /// # Errors
     /// Public parameters out of their domains, bounds that are not symmetric, more asked for than (epsilon, delta)
     /// holds; [`Error::UnsoundMechanism`] under add-remove and for losses without a reviewed proof.
-    pub fn plan(&self, problem: Problem) -> Result<SimplexSamplingPlan> {
-        if problem.adjacency == Adjacency::AddRemove {
-            return Err(Error::UnsoundMechanism(
-                "softmax sampling is proved under replace-one only: its number of records must be public (MECHANISMS M9)"
-                    .into(),
-            ));
-        }
+    pub fn plan_with_softmax(&self, problem: Problem) -> Result<(Plan, Softmax)> {
         let delta = problem.validate()?;
-        let loss = reviewed(&problem)?;
         if problem.residual_bound.is_some() {
             return Err(Error::invalid(
                 "residual_bound",
@@ -112,17 +103,16 @@ impl SimplexSampling {
             }
         }
         let start = self.regularisation.unwrap_or(1e6);
-        let owned = problem.records_per_person as u64;
-        let mut softmax = SoftmaxPlan::new(&problem.schema, problem.n_samples, loss, owned, start)?;
-        let affordable = |event: &Event, count: u64| -> Result<bool> {
+        let mut softmax = problem.statement.softmax(&problem.loss, start)?;
+        let affordable = |event: Event, count: u64| -> Result<bool> {
             let mut accountant = Accountant::new();
-            accountant.add(*event, count)?;
+            accountant.add(event, count)?;
             Ok(accountant.delta(problem.epsilon)? <= delta
                 && accountant.epsilon(delta)? <= problem.epsilon)
         };
         let n_draws = match (self.regularisation, self.n_draws) {
             (Some(_), given) => {
-                if !affordable(softmax.event(), given.unwrap_or(1))? {
+                if !affordable(softmax.event()?, given.unwrap_or(1))? {
                     return Err(Error::invalid(
                         "regularisation",
                         "is too small for this epsilon, delta and n_draws: raise it, or leave it at None",
@@ -130,7 +120,10 @@ impl SimplexSampling {
                 }
                 match given {
                     Some(m) => m,
-                    None => most(|m| affordable(softmax.event(), m))?,
+                    None => {
+                        let event = softmax.event()?;
+                        most(|m| affordable(event, m))?
+                    }
                 }
             }
             (None, given) => {
@@ -153,25 +146,28 @@ impl SimplexSampling {
                 m
             }
         };
-        Ok(SimplexSamplingPlan {
-            problem,
-            softmax,
+        let lambda = softmax.regularisation();
+        let summary = Summary {
+            mechanism: format!(
+                "simplex-sampling, {n_draws} draws from the entropic minimiser with regularisation {lambda:.6e}"
+            ),
+            n_iter: n_draws as usize,
+            // lambda/n: the temperature of the softmax.
+            noise_scale: lambda / problem.n_samples() as f64,
+            predicted_excess_risk: predicted_excess(&softmax, &problem, lambda, n_draws),
+            parameters: vec![
+                ("regularisation", lambda),
+                ("n_draws", n_draws as f64),
+                ("kkt_residual", softmax.residual()),
+            ],
+            ..Summary::default()
+        };
+        let draws = Draws {
+            question: softmax.draws(n_draws)?,
+            softmax: softmax.clone(),
             n_draws,
-            delta,
-        })
-    }
-}
-
-/// The loss as the room knows it.
-fn reviewed(problem: &Problem) -> Result<SmoothLoss> {
-    match problem.loss.name() {
-        "logistic" => Ok(SmoothLoss::Logistic),
-        "squared" => Ok(SmoothLoss::Squared),
-        _ => Err(Error::UnsoundMechanism(
-            "softmax sampling is proved for the logistic and the squared loss only (MECHANISMS M9); frank-wolfe over \
-             the simplex takes other losses"
-                .into(),
-        )),
+        };
+        Ok((Plan::seal(problem, draws, summary)?, softmax))
     }
 }
 
@@ -190,13 +186,13 @@ fn most(affordable: impl Fn(u64) -> Result<bool>) -> Result<u64> {
 }
 
 /// The least lambda whose draws have at most this range.
-fn least_regularisation(softmax: &SoftmaxPlan, range: f64) -> Result<f64> {
+fn least_regularisation(softmax: &Softmax, range: f64) -> Result<f64> {
     let private = |lambda: f64| Ok::<_, Error>(softmax.range_at(lambda) <= range);
     bisect(private, BRACKET.0, BRACKET.1, 1e-12)
 }
 
 /// The m that minimises the predicted excess risk at rho-zCDP, on a grid of ratio 1.05.
-fn best_draws(softmax: &SoftmaxPlan, problem: &Problem, rho: f64) -> Result<u64> {
+fn best_draws(softmax: &Softmax, problem: &Problem, rho: f64) -> Result<u64> {
     let (mut best, mut least, mut m) = (1, f64::INFINITY, 1);
     while m <= MAX_DRAWS {
         let lambda = least_regularisation(softmax, (8.0 * rho / m as f64).sqrt())?;
@@ -210,9 +206,9 @@ fn best_draws(softmax: &SoftmaxPlan, problem: &Problem, rho: f64) -> Result<u64>
 }
 
 /// lambda ln p/n + Lg R^2/(2 m), see [`SimplexSampling`].
-fn predicted_excess(softmax: &SoftmaxPlan, problem: &Problem, lambda: f64, m: u64) -> f64 {
-    let n = problem.n_samples as f64;
-    let p = problem.schema.n_features().max(2) as f64;
+fn predicted_excess(softmax: &Softmax, problem: &Problem, lambda: f64, m: u64) -> f64 {
+    let n = problem.n_samples() as f64;
+    let p = problem.schema().n_features().max(2) as f64;
     let (smoothness, reach) = (softmax.loss().smoothness(), softmax.reach());
     lambda * p.ln() / n + smoothness * reach * reach / (2.0 * m as f64)
 }
@@ -250,92 +246,25 @@ impl Mechanism for SimplexSampling {
         Ok(1.0)
     }
 
-    fn plan(&self, problem: Problem, _: &Domain) -> Result<Box<dyn Plan>> {
-        Ok(Box::new(SimplexSampling::plan(self, problem)?))
+    fn plan(&self, problem: Problem, _: &Domain) -> Result<Plan> {
+        Ok(self.plan_with_softmax(problem)?.0)
     }
 }
 
-impl SimplexSamplingPlan {
-    /// The answer that the room gives.
-    pub fn softmax(&self) -> &SoftmaxPlan {
-        &self.softmax
-    }
-}
-
-impl Plan for SimplexSamplingPlan {
-    fn problem(&self) -> &Problem {
-        &self.problem
+impl Program<Fitted> for Draws {
+    fn questions(&self) -> Vec<Planned> {
+        vec![self.question.once()]
     }
 
-    fn describe(&self) -> String {
-        format!(
-            "simplex-sampling, {} draws from the entropic minimiser with regularisation {:.6e}",
-            self.n_draws,
-            self.softmax.regularisation()
-        )
-    }
-
-    fn certified(&self) -> bool {
-        true
-    }
-
-    fn delta(&self) -> f64 {
-        self.delta
-    }
-
-    /// Draws.
-    fn n_iter(&self) -> usize {
-        self.n_draws as usize
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        vec![(*self.softmax.event(), self.n_draws)]
-    }
-
-    /// lambda/n: the temperature of the softmax.
-    fn noise_scale(&self) -> f64 {
-        self.softmax.regularisation() / self.problem.n_samples as f64
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        predicted_excess(
-            &self.softmax,
-            &self.problem,
-            self.softmax.regularisation(),
-            self.n_draws,
-        )
-    }
-
-    fn parameters(&self) -> Vec<(&'static str, f64)> {
-        vec![
-            ("regularisation", self.softmax.regularisation()),
-            ("n_draws", self.n_draws as f64),
-            ("kkt_residual", self.softmax.residual()),
-        ]
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
-        let (m, total) = (self.n_draws, self.n_iter());
-        // How often the solver passes over the records is private: it always reports 0 draws.
-        let mut sampler =
-            SoftmaxSampler::new(data, &self.softmax, m, source, &mut || progress(0, total))?;
-        let counts = sampler.draw(m, &mut |done| progress(done as usize, total))?;
-        let (events, secure) = sampler.finish();
-        let scaled = counts
-            .iter()
-            .enumerate()
-            .map(|(a, &count)| count as f64 / m as f64 * self.softmax.vertex(a))
-            .collect();
-        Ok(Outcome {
-            scaled,
-            events,
-            secure,
-            feature_ranges: None,
-        })
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
+        let total = self.n_draws as usize;
+        session.progress(0, total)?;
+        let counts = session.ask(&self.question, ())?;
+        session.progress(total, total)?;
+        let mean = |(a, &count): (usize, &u64)| {
+            count as f64 / self.n_draws as f64 * self.softmax.vertex(a)
+        };
+        let scaled: Vec<f64> = counts.iter().enumerate().map(mean).collect();
+        Ok(scaled.into())
     }
 }

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::norm::SetFunctionNorm;
-use crate::polytope::{GroupBall, LinfBall, Polytope, SignedCoordinates, VertexList};
+use crate::norm::{ReviewedNorm, SetFunctionNorm};
+use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use crate::set_function::{Cardinality, ConcaveCardinality, GroupCover, SetFunction, Structure};
 
 /// What shapes the models: the norm that is bounded or penalised, or an explicit set of vertices.
@@ -35,25 +35,21 @@ impl Domain {
         intercept: bool,
         radius: Option<f64>,
         default: f64,
-    ) -> Result<Arc<dyn Polytope>> {
+    ) -> Result<Selectable> {
         let size = check_radius(radius, default)?;
         let n_columns = n_features + usize::from(intercept);
         Ok(match self {
-            Domain::L1 => Arc::new(SignedCoordinates::l1_ball(n_columns, size)),
-            Domain::Linf => Arc::new(LinfBall::new(n_columns, size)),
-            Domain::Simplex => Arc::new(SignedCoordinates::simplex(n_features, intercept, size)),
-            Domain::Groups(groups) => {
-                Arc::new(GroupBall::new(groups, n_features, intercept, size)?)
-            }
+            Domain::L1 => SignedCoordinates::l1_ball(n_columns, size).into(),
+            Domain::Linf => LinfBall::new(n_columns, size).into(),
+            Domain::Simplex => SignedCoordinates::simplex(n_features, intercept, size).into(),
+            Domain::Groups(groups) => GroupBall::new(groups, n_features, intercept, size)?.into(),
             Domain::Vertices(_) if radius.is_some() => {
                 return Err(Error::invalid(
                     "radius",
                     "is not used with explicit vertices: scale the vertices",
                 ));
             }
-            Domain::Vertices(vertices) => {
-                Arc::new(VertexList::new(vertices, n_features, intercept)?)
-            }
+            Domain::Vertices(vertices) => VertexList::new(vertices, n_features, intercept)?.into(),
             Domain::SetFunction(function) => {
                 self.check_features(n_features)?;
                 return selectable(function.as_ref())?.polytope(
@@ -89,31 +85,19 @@ impl Domain {
         Ok(Arc::new(SetFunctionNorm::new(function)?))
     }
 
-    /// Whether Omega has a prox that is reviewed and has a float error that is proved ([`crate::prox::proved_error`]),
-    /// and is convex whatever a user's code says: the prox then works on the declared structure alone, whose weights
-    /// are checked here.
-    pub fn is_reviewed(&self) -> bool {
-        let Domain::SetFunction(function) = self else {
-            return true;
-        };
-        let positive = |weights: &[f64]| weights.iter().all(|w| w.is_finite() && *w >= 0.0);
-        let mut structure = function.structure();
-        loop {
-            return match structure {
-                Structure::Scaled(scale, inner) if scale > 0.0 => {
-                    structure = inner.structure();
-                    continue;
-                }
-                Structure::Modular(weights) => positive(weights),
-                Structure::Blocks(blocks) => blocks
-                    .iter()
-                    .all(|b| positive(&b.gains) && b.gains.is_sorted_by(|a, b| a >= b)),
-                Structure::Laminar(groups) | Structure::Cover(groups) => positive(groups.weights()),
-                Structure::Cut(graph) => positive(graph.weights()),
-                Structure::ContiguousRange => true,
-                Structure::Scaled(..) | Structure::General => false,
-            };
-        }
+    /// Omega where it is reviewed: what proofs about minimisers and descents take.
+    ///
+    /// # Errors
+    /// As [`Domain::norm`]; [`Error::UnsoundMechanism`] for a user's own set function, LogDet or sums of unlike ones.
+    pub fn reviewed_norm(&self, n_features: usize) -> Result<ReviewedNorm> {
+        ReviewedNorm::new(self.norm(n_features)?).ok_or_else(|| {
+            Error::UnsoundMechanism(
+                "this mechanism rests on the norm being convex with a prox that does not expand and has a proved float \
+                 error, which is so for catalogued norms, but not for a user's own set function, LogDet or sums of unlike \
+                 ones; use dual-frank-wolfe, noisy-gradient-frank-wolfe or noisy-proximal-gradient"
+                    .into(),
+            )
+        })
     }
 
     /// Refuses a set function on another number of features.

@@ -2,9 +2,12 @@
 
 pub mod defaults;
 mod domain;
+#[allow(clippy::module_inception)]
+mod plan;
 mod privacy_claim;
 mod problem;
 
 pub use domain::Domain;
+pub use plan::{Fitted, Plan, Summary};
 pub use privacy_claim::PrivacyClaim;
 pub use problem::Problem;

@@ -2,39 +2,57 @@ use std::sync::Arc;
 
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
-use crate::loss::{Loss, Task};
+use crate::loss::{Admitted, Growth, Task};
 use crate::plan::defaults::{
     CLASSIFIER_CURVATURE, CLASSIFIER_DISTANCE, CLASSIFIER_FLATNESS, CLASSIFIER_MARGIN,
     CLASSIFIER_RADIUS, LEAST_RIDGE, REGRESSOR_CURVATURE, REGRESSOR_DISTANCE, REGRESSOR_FLATNESS,
     REGRESSOR_MARGIN, REGRESSOR_RADIUS, RESIDUAL_BOUND,
 };
 use crate::plan::{Domain, PrivacyClaim};
-use crate::polytope::Polytope;
-use crate::privacy::{DerivativeLattice, Schema, Target};
+use crate::polytope::Selectable;
+use crate::privacy::{Claim, RoomModel, Schema, Statement, Target};
 use crate::theory::Landscape;
 
 /// The public statement of a private fit: everything that a plan may depend on.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// Bounds, scaling, target, intercept.
-    pub schema: Schema,
-    /// Number of records (under add-remove: the public normaliser `n_public`).
-    pub n_samples: usize,
+    /// The public facts of the records.
+    pub statement: Arc<Statement>,
     /// The loss.
-    pub loss: Arc<dyn Loss>,
-    /// Clamp of the derivative of a loss that has no Lipschitz constant (squared), in scaled units; None: 2.
+    pub loss: Admitted,
+    /// Clamp of the slope of a loss that nothing else bounds (squared), in scaled units; None: 2.
     pub residual_bound: Option<f64>,
     /// Privacy parameter epsilon.
     pub epsilon: f64,
     /// Privacy parameter delta; None: min(1/n^2, 1e-6), for replace-one only.
     pub delta: Option<f64>,
-    /// Neighbouring relation.
-    pub adjacency: Adjacency,
-    /// How many records one person may own.
-    pub records_per_person: usize,
+    /// Why this mechanism was chosen, where a rule chose it: plans and certificates say so.
+    pub reason: Option<&'static str>,
+    /// What the caller vouches for beside what every release assumes, such as a label set taken for public.
+    pub assumptions: Vec<String>,
 }
 
 impl Problem {
+    /// Bounds, scaling, target, intercept.
+    pub fn schema(&self) -> &Schema {
+        self.statement.schema()
+    }
+
+    /// Number of records (under add-remove: the public normaliser `n_public`).
+    pub fn n_samples(&self) -> usize {
+        self.statement.n_samples()
+    }
+
+    /// Neighbouring relation.
+    pub fn adjacency(&self) -> Adjacency {
+        self.statement.adjacency()
+    }
+
+    /// How many records one person may own.
+    pub fn records_per_person(&self) -> usize {
+        self.statement.records_per_person() as usize
+    }
+
     /// delta, after all checks of public parameters.
     ///
     /// # Errors
@@ -42,7 +60,7 @@ impl Problem {
     /// or the number of samples.
     pub fn validate(&self) -> Result<f64> {
         let delta = self.claim().validate()?;
-        if self.loss.task() == Task::Classification && self.schema.target() != Target::Classes {
+        if self.loss.task() == Task::Classification && self.schema().target() != Target::Classes {
             return Err(Error::invalid(
                 "loss",
                 format!(
@@ -51,54 +69,71 @@ impl Problem {
                 ),
             ));
         }
-        match (self.loss.lipschitz(), self.residual_bound) {
-            (Some(_), Some(_)) => {
-                return Err(Error::invalid(
-                    "residual_bound",
-                    "is used by the squared loss only; leave it at None",
-                ));
-            }
-            (None, Some(bound)) if !(bound.is_finite() && bound > 0.0) => {
-                return Err(Error::invalid(
-                    "residual_bound",
-                    "must be positive and finite",
-                ));
-            }
-            _ => {}
-        }
+        self.model()?;
         Ok(delta)
     }
 
     /// What is asked for, and for whom.
     pub fn claim(&self) -> PrivacyClaim {
         PrivacyClaim {
-            n_samples: self.n_samples,
+            n_samples: self.n_samples(),
             epsilon: self.epsilon,
             delta: self.delta,
-            adjacency: self.adjacency,
-            records_per_person: self.records_per_person,
+            adjacency: self.adjacency(),
+            records_per_person: self.records_per_person(),
         }
     }
 
-    /// L: the Lipschitz constant of the loss, or the clamp of its derivative.
-    pub fn lipschitz(&self) -> f64 {
-        self.loss
-            .lipschitz()
-            .unwrap_or(self.residual_bound.unwrap_or(RESIDUAL_BOUND))
+    /// What a release of this problem claims.
+    pub(crate) fn room_claim(&self, mechanism: &str) -> Result<Claim> {
+        let reason = self.reason.map(|reason| format!(" (auto: {reason})"));
+        let mut assumptions = self.assumptions.clone();
+        if self.loss.catalogued().is_none() {
+            assumptions.push("the user's loss was chosen without looking at the data".into());
+        }
+        Ok(Claim {
+            epsilon: self.epsilon,
+            delta: self.validate()?,
+            mechanism: format!("{mechanism}{}", reason.unwrap_or_default()),
+            assumptions,
+        })
     }
 
-    /// The lattice of integer derivatives.
+    /// L: the bound on the slopes of the loss, or their clamp.
+    pub fn lipschitz(&self) -> f64 {
+        match self.loss.growth() {
+            Growth::Bounded { linf, .. } => linf,
+            Growth::SquaredResidual => self.residual_bound.unwrap_or(RESIDUAL_BOUND),
+        }
+    }
+
+    /// The loss as the room uses it.
     ///
     /// # Errors
-    /// A Lipschitz constant that no lattice fits.
-    pub fn derivative_lattice(&self) -> Result<DerivativeLattice> {
-        DerivativeLattice::new(self.lipschitz())
+    /// [`Error::InvalidArgument`] naming `residual_bound` for a clamp that is not positive and finite, or one for a loss
+    /// that needs none.
+    pub fn model(&self) -> Result<RoomModel> {
+        match self.loss.growth() {
+            Growth::Bounded { .. } => RoomModel::new(&self.loss, self.residual_bound),
+            Growth::SquaredResidual => self.clamped(self.lipschitz()),
+        }
+    }
+
+    /// The loss as the room uses it, with slopes clamped at `clamp` where nothing else bounds them.
+    ///
+    /// # Errors
+    /// As [`Problem::model`].
+    pub fn clamped(&self, clamp: f64) -> Result<RoomModel> {
+        match self.loss.growth() {
+            Growth::Bounded { .. } => RoomModel::new(&self.loss, None),
+            Growth::SquaredResidual => RoomModel::new(&self.loss, Some(clamp)),
+        }
     }
 
     /// Curvature of the mean loss per unit of smoothness and squared reach: a public constant, see
     /// [`defaults`](crate::plan::defaults).
     pub fn curvature(&self) -> f64 {
-        match self.schema.target() {
+        match self.schema().target() {
             Target::Classes => CLASSIFIER_CURVATURE,
             Target::Interval { .. } => REGRESSOR_CURVATURE,
         }
@@ -116,25 +151,18 @@ impl Problem {
 
     /// R2: the Euclidean bound of a scaled row, the intercept included.
     pub fn row_bound(&self) -> f64 {
-        let schema = &self.schema;
-        let features = (schema.row_norm()).unwrap_or((schema.n_features() as f64).sqrt());
-        // Rounded up: roots and hypot err by an ulp.
-        features.hypot(schema.intercept_value()) * (1.0 + 1e-15)
+        self.statement.row_bound()
     }
 
-    /// The Euclidean bound of what a record adds to a gradient, per unit of its derivative: R2, or less where long rows
-    /// count less ([`Schema::with_gradient_norm`]).
+    /// The Euclidean bound of what a record adds to a gradient, per unit of its slope.
     pub fn gradient_bound(&self) -> f64 {
-        match self.schema.gradient_norm() {
-            Some(norm) => norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15),
-            None => self.row_bound(),
-        }
+        self.statement.gradient_bound()
     }
 
     /// The least ridge of the public rules, in scaled units, for rows no longer than `rows`: the proved number of steps
     /// of the minimiser stays below 1e7.
     pub fn least_ridge(&self, rows: f64) -> f64 {
-        let records = match self.adjacency {
+        let records = match self.adjacency() {
             Adjacency::ReplaceOne => 1.0,
             // They may be 16 times as many as announced, which doubles the margin left.
             Adjacency::AddRemove => 8.0,
@@ -144,17 +172,17 @@ impl Problem {
 
     /// What the public rules of mechanisms with Euclidean noise take the mean loss to look like.
     pub fn landscape(&self) -> Landscape {
-        let (flatness, least, margin) = match self.schema.target() {
+        let (flatness, least, margin) = match self.schema().target() {
             Target::Classes => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE, CLASSIFIER_MARGIN),
             Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE, REGRESSOR_MARGIN),
         };
         let bound = self.smoothness() * self.gradient_bound().powi(2);
         // Records span no more directions than there are records.
-        let directions = self.schema.n_columns().min(self.n_samples) as f64;
+        let directions = self.schema().n_columns().min(self.n_samples()) as f64;
         Landscape {
-            columns: self.schema.n_columns() as f64,
+            columns: self.schema().n_columns() as f64,
             trace: self.curvature() * bound,
-            floor: flatness * bound / self.schema.n_columns() as f64,
+            floor: flatness * bound / self.schema().n_columns() as f64,
             distance: least.max(margin * directions.sqrt() / self.gradient_bound()),
         }
     }
@@ -163,8 +191,8 @@ impl Problem {
     ///
     /// # Errors
     /// As [`Domain::polytope`].
-    pub fn polytope(&self, domain: &Domain, radius: Option<f64>) -> Result<Arc<dyn Polytope>> {
-        let schema = &self.schema;
+    pub fn polytope(&self, domain: &Domain, radius: Option<f64>) -> Result<Selectable> {
+        let schema = self.schema();
         let default = Self::default_radius(schema.target());
         domain.polytope(schema.n_features(), schema.has_intercept(), radius, default)
     }

@@ -12,8 +12,15 @@ pub(in crate::privacy) struct Budget {
 
 #[derive(Debug)]
 enum Left {
-    Ask { question: AnyQuestion, asked: u64 },
-    OneOf { options: Vec<Budget>, chosen: Option<usize>, events: Vec<(Event, u64)> },
+    Ask {
+        question: AnyQuestion,
+        asked: u64,
+    },
+    OneOf {
+        options: Vec<Budget>,
+        chosen: Option<usize>,
+        events: Vec<(Event, u64)>,
+    },
 }
 
 impl Budget {
@@ -103,10 +110,12 @@ impl Budget {
         let mut events = Vec::new();
         for left in &self.planned {
             match left {
-                Left::Ask { question, asked } if *asked > 0 => log.push(Planned::Ask(AnyQuestion {
-                    count: *asked,
-                    ..question.clone()
-                })),
+                Left::Ask { question, asked } if *asked > 0 => {
+                    log.push(Planned::Ask(AnyQuestion {
+                        count: *asked,
+                        ..question.clone()
+                    }))
+                }
                 Left::OneOf {
                     chosen: Some(_),
                     events: dominating,

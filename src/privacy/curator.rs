@@ -120,7 +120,10 @@ impl<'x> Curator<'x> {
                 let ascending = positions.windows(2).all(|pair| pair[0] < pair[1]);
                 let inside = (positions.last()).is_none_or(|&i| (i as usize) < all.n_records());
                 if !(ascending && inside) {
-                    return Err(Error::invalid("positions", "must be ascending and of records"));
+                    return Err(Error::invalid(
+                        "positions",
+                        "must be ascending and of records",
+                    ));
                 }
                 all.rows(positions)
             }
@@ -128,12 +131,12 @@ impl<'x> Curator<'x> {
         InMemory::new(data, statement)
     }
 
-    /// Raises what reading the records under a statement would raise.
+    /// Raises what reading records in this storage under a statement would raise, however many there are.
     ///
     /// # Errors
     /// As a release.
-    pub fn check(&self, statement: &Arc<Statement>) -> Result<()> {
-        self.part(None, statement).map(|_| ())
+    pub fn check_storage(&self, statement: &Arc<Statement>) -> Result<()> {
+        self.raw.read(self.targets, statement.schema()).map(drop)
     }
 
     /// The integer gradient sum_i d_i x_i at the public integer coefficients `theta`, with margins z_i = <theta, x_i>
@@ -173,7 +176,9 @@ impl<'x> Curator<'x> {
             fresh: true,
             unit,
         };
-        Ok(records.fold(&pass, &mut States::default(), &mut || Ok(()))?.0)
+        Ok(records
+            .fold(&pass, &mut States::default(), &mut || Ok(()))?
+            .0)
     }
 
     /// The point that noise would be added to, and the bound on its L2 sensitivity, both in scaled units; None where a
@@ -203,9 +208,13 @@ impl<'x> Curator<'x> {
         statement: &Arc<Statement>,
         models: &[LinearModel],
     ) -> Result<Vec<i64>> {
-        let records = self.part(None, statement)?;
+        // However many there are.
+        let data = self.raw.read(self.targets, statement.schema())?;
+        let records = InMemory::of_any_size(data, statement);
         let pass = Pass::HeldOut { models };
-        Ok(records.fold(&pass, &mut States::default(), &mut || Ok(()))?.0)
+        Ok(records
+            .fold(&pass, &mut States::default(), &mut || Ok(()))?
+            .0)
     }
 
     /// The integer scores q that softmax sampling draws from: P(a) is proportional to exp(-q_a 2^-bits).

@@ -112,7 +112,9 @@ pub(in crate::privacy) fn pass(
 
 /// Recomputes the scores <x_i, theta>; theta is finite.
 fn set_scores(data: &BoundedData, theta: &[f64], states: &mut States) {
-    let States { margins, scores, .. } = states;
+    let States {
+        margins, scores, ..
+    } = states;
     let margins = &mut margins[0];
     let mut direction = Vec::with_capacity(theta.len());
     let mut rest = theta.to_vec();
@@ -173,8 +175,7 @@ fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
                 let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
                 for limb in [&mut low[k], &mut middle[k]] {
                     // Balanced: in [-2^13, 2^13).
-                    let part =
-                        (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB) - (1 << (LIMB - 1));
+                    let part = (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB) - (1 << (LIMB - 1));
                     *limb = part as i16;
                     rest = (rest - part) >> LIMB;
                 }

@@ -86,7 +86,9 @@ impl BoundedData {
         };
         Self {
             schema: self.schema.clone(),
-            targets: (positions.iter()).map(|&i| self.targets[i as usize]).collect(),
+            targets: (positions.iter())
+                .map(|&i| self.targets[i as usize])
+                .collect(),
             features,
         }
     }

@@ -42,6 +42,14 @@ impl InMemory {
         })
     }
 
+    /// Without a look at their number: not for releases.
+    pub(in crate::privacy) fn of_any_size(data: BoundedData, statement: &Arc<Statement>) -> Self {
+        Self {
+            statement: Arc::clone(statement),
+            data,
+        }
+    }
+
     /// The images under a public map.
     pub(in crate::privacy) fn mapped(&self, map: &FeatureMap, to: &Arc<Statement>) -> Result<Self> {
         Ok(Self {
@@ -114,6 +122,9 @@ impl Records for InMemory {
 
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum> {
         watch()?;
+        if self.data.n_records() == 0 {
+            return Ok(Sum(vec![0; pass.sums(self)]));
+        }
         Ok(match *pass {
             Pass::Gradient {
                 model,
@@ -149,11 +160,13 @@ impl Records for InMemory {
     }
 
     fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]) {
-        let Ok(loss) = model.reviewed() else {
+        let (Ok(loss), 1..) = (model.reviewed(), self.data.n_records()) else {
             return out.fill(0.0);
         };
         let records = states.scores.iter().zip(&self.data.targets);
-        let weights: Vec<f64> = records.map(|(&z, &y)| loss.curvature(z, y) * factor).collect();
+        let weights: Vec<f64> = records
+            .map(|(&z, &y)| loss.curvature(z, y) * factor)
+            .collect();
         self.data.weighted_gram(&weights, out);
     }
 

@@ -61,7 +61,7 @@ pub use curator::Curator;
 pub use feature_map::FeatureMap;
 pub use ledger::{Entry, Ledger, MemoryLedger, Receipt};
 pub use model::{RoomModel, SlopeBound, SlopeLattice};
-pub use question::{Answer, Planned, Question};
+pub use question::{Answer, Planned, Question, events_of};
 pub use release::{Released, release};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};

@@ -167,8 +167,8 @@ impl RoomModel {
                 let of_record = || out.iter().map(|plane| i64::from(plane[i]));
                 let sum: i64 = of_record().map(i64::abs).sum();
                 let square: i64 = of_record().map(|d| d * d).sum();
-                let most = (l1 as f64 / sum.max(1) as f64)
-                    .min(l2 as f64 / (square.max(1) as f64).sqrt());
+                let most =
+                    (l1 as f64 / sum.max(1) as f64).min(l2 as f64 / (square.max(1) as f64).sqrt());
                 if most < 1.0 {
                     // Towards zero, and a little less than the quotient, which errs by an ulp.
                     let factor = most * (1.0 - 1e-12);

@@ -165,7 +165,7 @@ impl Planned {
     ///
     /// # Errors
     /// Counts beyond 2^64, options that no events dominate.
-    pub(in crate::privacy) fn events(&self) -> Result<Vec<(Event, u64)>> {
+    pub fn events(&self) -> Result<Vec<(Event, u64)>> {
         match self {
             Planned::Ask(question) => {
                 let times = |&(event, count): &(Event, u64)| {
@@ -193,7 +193,10 @@ impl Planned {
 }
 
 /// The events of several plans, in order, those that are equal and follow each other together; no count is 0.
-pub(in crate::privacy) fn events_of(planned: &[Planned]) -> Result<Vec<(Event, u64)>> {
+///
+/// # Errors
+/// Counts beyond 2^64, options that no events dominate.
+pub fn events_of(planned: &[Planned]) -> Result<Vec<(Event, u64)>> {
     let mut events: Vec<(Event, u64)> = Vec::new();
     for part in planned {
         for (event, count) in part.events()?.into_iter().filter(|(_, count)| *count > 0) {

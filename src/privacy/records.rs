@@ -90,6 +90,22 @@ pub enum Pass<'a> {
     },
 }
 
+impl Pass<'_> {
+    /// How many sums it ends in.
+    pub(in crate::privacy) fn sums(&self, records: &dyn Records) -> usize {
+        let columns = records.n_columns();
+        match self {
+            Pass::Gradient { model, .. } => columns * model.outputs(),
+            Pass::Fine { .. } => columns * super::fine_gradient::LIMBS,
+            Pass::Moments => columns * (columns + 1) / 2,
+            Pass::Absolute => records.statement().schema().n_features(),
+            Pass::Ranges { of, thresholds, .. } => of.len() * thresholds.len(),
+            Pass::Norms { candidates, .. } => candidates.len(),
+            Pass::HeldOut { models } => models.len(),
+        }
+    }
+}
+
 /// How the margins of one output move: by `weight` times the inner products of records and `direction`.
 ///
 /// The caller keeps the sum of |weight * entry| over all moves since the last fresh start below 2^46, so that margins

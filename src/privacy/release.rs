@@ -73,6 +73,7 @@ pub fn release<R>(
         adjacency: statement.adjacency(),
         unit,
         n_samples: statement.n_samples(),
+        n_features: schema.n_features(),
         bounds: schema.bounds().clone(),
         row_norm: schema.row_norm(),
         target: Some(schema.target()),
@@ -88,7 +89,11 @@ pub fn release<R>(
 
 /// The most records that every question takes.
 fn most_records(planned: &[Planned]) -> usize {
-    let questions = planned.iter().flat_map(Planned::questions);
+    // The size of a part is checked when it is made.
+    let public = |question: &&AnyQuestion| {
+        question.statement.adjacency() == Adjacency::AddRemove || !question.statement.is_part()
+    };
+    let questions = planned.iter().flat_map(Planned::questions).filter(public);
     let most = questions.map(|question: &AnyQuestion| question.most_records);
     most.min().unwrap_or(MOST_RECORDS)
 }

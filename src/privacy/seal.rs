@@ -111,7 +111,8 @@ pub(in crate::privacy) fn keeps(events: &[(Event, u64)], claim: (f64, f64)) -> R
         return Ok(());
     }
     Err(Error::UnsoundMechanism(
-        "the questions of this mechanism cost more than the epsilon and delta that it claims".into(),
+        "the questions of this mechanism cost more than the epsilon and delta that it claims"
+            .into(),
     ))
 }
 
@@ -134,6 +135,19 @@ impl<R> Sealed<R> {
     /// Whether its guarantee is proved.
     pub fn certified(&self) -> bool {
         self.certified
+    }
+
+    /// The questions that it announced.
+    pub fn questions(&self) -> &[Planned] {
+        &self.planned
+    }
+
+    /// Runs the program within a larger one, whose session holds its questions.
+    ///
+    /// # Errors
+    /// As [`Program::run`].
+    pub fn run_within(&self, session: &mut Session<'_>) -> Result<R> {
+        self.program.run(session)
     }
 
     /// The program, to be asked by a larger one: unsealed, it does not run by itself.

@@ -4,11 +4,13 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::answer::{Part, Sides, Split};
 use super::budget::Budget;
 use super::curator::Curator;
 use super::feature_map::FeatureMap;
+use super::in_memory::InMemory;
 use super::question::{Answer, Question, Room};
-use super::records::{InMemory, Records};
+use super::records::Records;
 use super::statement::{Derivation, Statement};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
@@ -106,9 +108,9 @@ impl<'a> Session<'a> {
                 entry.insert(Box::new(question.answer.state(records)?))
             }
         };
-        let state = state
-            .downcast_mut()
-            .ok_or_else(|| Error::invalid("question", "shares its state with one of another kind"))?;
+        let state = state.downcast_mut().ok_or_else(|| {
+            Error::invalid("question", "shares its state with one of another kind")
+        })?;
         let (done, total) = core.progress;
         question.answer.draw(
             at,
@@ -152,14 +154,23 @@ impl<'a> Session<'a> {
         Ok(self.with(made))
     }
 
-    /// The records at some positions, which were drawn without looking at them, read as `to` states; none: all of
-    /// them.
+    /// A part of the records, read as `to` states: one side of a split that was asked for, or all of them.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::part`]), or positions that are
-    /// not ascending or, where their number is public, another number of them.
-    pub fn part(&mut self, positions: Option<&[u32]>, to: &Arc<Statement>) -> Result<Session<'_>> {
+    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::part`]), a split that was not
+    /// asked for, or, where the size of a part is public, a statement about another one.
+    pub fn part(&mut self, part: Part<'_>, to: &Arc<Statement>) -> Result<Session<'_>> {
         self.derives(to, Derivation::Part)?;
+        let sides = |split: &Question<Split>| {
+            let state = self.states.get(&split.state_id());
+            (state.and_then(|state| state.downcast_ref::<Sides>()))
+                .ok_or_else(|| Error::invalid("split", "was not asked for in this session"))
+        };
+        let positions = match part {
+            Part::All => None,
+            Part::Training(split) => Some(sides(split)?.training.as_slice()),
+            Part::HeldOut(split) => Some(sides(split)?.held_out.as_slice()),
+        };
         let made = self.curator.part(positions, to)?;
         Ok(self.with(made))
     }

@@ -234,9 +234,25 @@ impl Statement {
     }
 
     /// Whether this statement was derived from `parent` in this way.
-    pub(in crate::privacy) fn derives(self: &Arc<Self>, parent: &Arc<Self>, by: Derivation) -> bool {
+    pub(in crate::privacy) fn derives(
+        self: &Arc<Self>,
+        parent: &Arc<Self>,
+        by: Derivation,
+    ) -> bool {
         let derives = |origin: &Origin| origin.by == by && origin.parent.same(parent);
         self.origin.as_ref().is_some_and(derives)
+    }
+
+    /// Whether it speaks of a part of the records that its root speaks of.
+    pub(in crate::privacy) fn is_part(&self) -> bool {
+        let mut origin = &self.origin;
+        while let Some(Origin { parent, by }) = origin {
+            if *by == Derivation::Part {
+                return true;
+            }
+            origin = &parent.origin;
+        }
+        false
     }
 
     /// The statement that this one was derived from in the end: itself where it was not.

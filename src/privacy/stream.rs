@@ -9,8 +9,8 @@ use crate::accounting::event::{Adjacency, Event};
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
-use crate::schema::Bounds;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
+use crate::schema::Bounds;
 
 /// A cost of the size of the bound, as an integer: 2^30. Sums over fewer than 2^31 rounds stay below 2^61.
 const UNIT: i64 = 1 << 30;
@@ -291,6 +291,7 @@ impl RunningSoftmax {
             adjacency: plan.adjacency,
             unit: unit.into(),
             n_samples: plan.horizon as usize,
+            n_features: plan.n_features,
             bounds: Bounds {
                 lower: vec![-plan.bound],
                 upper: vec![plan.bound],

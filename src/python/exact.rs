@@ -117,7 +117,7 @@ impl Request<'_> {
         let mut report = |iteration: usize, gap: f64| watch.look(false, progress, (iteration, gap));
         let solved = py.detach(|| {
             let norm = function.map(SetFunctionNorm::new).transpose()?;
-            let (loss, weights) = (loss.as_ref(), weights.as_deref());
+            let (loss, weights) = (&*loss, weights.as_deref());
             let task = Task {
                 problem: Problem::new(design.as_ref(), &y, weights, loss, ridge, fit_intercept)?,
                 regulariser: norm

@@ -34,7 +34,10 @@ fn evaluate_loss<'py>(
         over(&|z, y| loss.value(z, y)).into_pyarray(py),
         over(&|z, y| loss.derivative(z, y)).into_pyarray(py),
         conjugate.into_pyarray(py),
-        loss.lipschitz(),
+        match loss.growth() {
+            loss::Growth::Bounded { linf, .. } => Some(linf),
+            loss::Growth::SquaredResidual => None,
+        },
         loss.smoothness(),
     ))
 }

@@ -7,6 +7,7 @@ use pyo3::types::PyType;
 use super::certificate::PyCertificate;
 use super::records::to_vec;
 use crate::mechanism::{OnlineFtrl, OnlineSimplex};
+use crate::privacy::MemoryLedger;
 
 /// A stream of private vertices of the simplex.
 #[pyclass(name = "OnlineSimplex", module = "dpsparse._core")]
@@ -33,7 +34,7 @@ impl PyOnlineSimplex {
             bound,
             adjacency: adjacency.parse()?,
         };
-        Ok(Self(ftrl.start(seed)?))
+        Ok(Self(ftrl.start(seed, &mut MemoryLedger::default())?))
     }
 
     /// Take the costs of one round and draw the vertex of the next.
@@ -74,7 +75,7 @@ impl PyOnlineSimplex {
     /// Certificate of the rounds so far.
     #[getter]
     fn certificate(&self) -> PyCertificate {
-        PyCertificate(crate::release::certificate_of_stream(&self.0))
+        PyCertificate(self.0.certificate())
     }
 
     /// Bound on the expected regret over the horizon.

@@ -9,21 +9,22 @@ use pyo3::prelude::*;
 
 use super::certificate::{PyCertificate, events_to_python};
 use super::records::{Records, to_vec};
+use super::search::PySearchFacts;
 use super::selection::source;
 use super::statement::Statement;
 use super::threads;
 
 use crate::auto::Choice;
 use crate::error::Error;
-use crate::mechanism::{Plan, SimplexSampling};
-use crate::privacy::{non_private_integer_gradient, non_private_softmax_scores};
+use crate::mechanism::SimplexSampling;
+use crate::plan::Plan;
+use crate::privacy::{Bounds, MemoryLedger};
 use crate::release::run;
 
 /// What a fit will do and cost, before any data.
 #[pyclass(name = "Plan", module = "dpsparse", frozen)]
 pub(super) struct PyPlan {
-    pub(super) plan: Arc<dyn Plan>,
-    assumptions: Vec<String>,
+    pub(super) plan: Arc<Plan>,
 }
 
 #[pymethods]
@@ -31,19 +32,19 @@ impl PyPlan {
     /// Iterations.
     #[getter]
     fn n_iter(&self) -> usize {
-        self.plan.n_iter()
+        self.plan.summary.n_iter
     }
 
     /// Number of records that the plan is for (the public one under add-remove).
     #[getter]
     fn n_samples(&self) -> usize {
-        self.plan.problem().n_samples
+        self.plan.problem.n_samples()
     }
 
     /// epsilon that the release will carry.
     #[getter]
     fn epsilon(&self) -> f64 {
-        self.plan.problem().epsilon
+        self.plan.epsilon()
     }
 
     /// delta that the release will carry.
@@ -60,77 +61,86 @@ impl PyPlan {
 
     /// The mechanism in words.
     #[getter]
-    fn mechanism(&self) -> String {
-        self.plan.describe()
+    fn mechanism(&self) -> &str {
+        self.plan.mechanism()
     }
 
     /// Pairs of event and count.
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
-        events_to_python(py, self.plan.events().into_iter())
+        events_to_python(py, self.plan.events().iter().copied())
     }
 
     /// Scale of the noise of each kind of answer, in units of the mean loss.
     #[getter]
     fn noise_scales(&self) -> Vec<f64> {
-        vec![self.plan.noise_scale()]
+        vec![self.plan.summary.noise_scale]
     }
 
     /// Predicted excess of the mean training loss over the best model of the set.
     #[getter]
     fn predicted_excess_risk(&self) -> f64 {
-        self.plan.predicted_excess_risk()
+        self.plan.summary.predicted_excess_risk
     }
 
     /// Further public numbers that the plan fixed, by name.
     #[getter]
     fn parameters(&self) -> BTreeMap<&'static str, f64> {
-        self.plan.parameters().into_iter().collect()
+        self.plan.summary.parameters.iter().copied().collect()
     }
 
     fn __repr__(&self) -> String {
         format!(
             "Plan({}; epsilon={}, delta={:.3e}; noise scale {:.3e}, predicted excess risk {:.3e}, both in units of the mean loss)",
-            self.plan.describe(),
+            self.plan.mechanism(),
             self.epsilon(),
             self.delta(),
-            self.plan.noise_scale(),
-            self.plan.predicted_excess_risk()
+            self.plan.summary.noise_scale,
+            self.plan.summary.predicted_excess_risk
         )
     }
 }
 
 /// Plans a fit by the mechanism of a name, its options as a JSON object; `scale` says whether private scales come
-/// first, None leaves it to "auto".
+/// first, None leaves it to "auto". `within` makes it a fit of a search.
 #[pyfunction]
-#[pyo3(signature = (statement, mechanism, options, scale=None))]
+#[pyo3(signature = (statement, mechanism, options, scale=None, within=None))]
 fn plan_private(
     py: Python<'_>,
     statement: Statement,
     mechanism: &str,
     options: &str,
     scale: Option<bool>,
+    within: Option<PyRef<'_, PySearchFacts>>,
 ) -> PyResult<PyPlan> {
-    let Choice {
-        mechanism,
-        row_norm,
-    } = statement.mechanism(mechanism, options, scale)?;
-    let (problem, domain) = statement.build(py, mechanism.as_ref(), row_norm)?;
-    let plan = py.detach(|| mechanism.plan(problem, &domain))?;
+    let choice = statement.mechanism(mechanism, options, scale)?;
+    let within = within.as_ref().map(|within| &within.0);
+    let (problem, domain) = statement.build(py, &choice, within)?;
+    let plan = threads::run(py, None, |_| choice.mechanism.plan(problem, &domain))??;
     Ok(PyPlan {
-        plan: Arc::from(plan),
-        assumptions: statement.assumptions,
+        plan: Arc::new(plan),
     })
 }
 
-/// Coefficients, intercept, iterations, certificate, and one range per feature where features are clipped to released
-/// ones.
+/// One range per feature where features are clipped to released ones, as an array of shape (n_features, 2).
+pub(super) type Ranges<'py> = Option<Bound<'py, PyArray2<f64>>>;
+
+pub(super) fn ranges_to_python(py: Python<'_>, ranges: Option<Bounds>) -> Ranges<'_> {
+    ranges.map(|ranges| {
+        let pairs = Array2::from_shape_fn((ranges.lower.len(), 2), |(j, side)| {
+            [ranges.lower[j], ranges.upper[j]][side]
+        });
+        pairs.into_pyarray(py)
+    })
+}
+
+/// Coefficients, intercept, iterations, certificate, and ranges.
 type Fitted<'py> = (
     Bound<'py, PyArray1<f64>>,
     f64,
     usize,
     PyCertificate,
-    Option<Bound<'py, PyArray2<f64>>>,
+    Ranges<'py>,
 );
 
 #[pyfunction]
@@ -143,28 +153,19 @@ fn fit_private<'py>(
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Fitted<'py>> {
-    let inner = Arc::clone(&plan.plan);
+    let plan = Arc::clone(&plan.plan);
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;
-    let mut release = threads::run(py, progress.as_ref(), |report| {
-        let data = x.ingest(&y, &inner.problem().schema)?;
-        run(inner.as_ref(), &data, &mut source(seed)?, report)
+    let release = threads::run(py, progress.as_ref(), |report| {
+        let mut ledger = MemoryLedger::default();
+        run(&plan, &x.curator(&y), &mut ledger, source(seed)?, report)
     })??;
-    for assumption in &plan.assumptions {
-        release.certificate.assume(assumption.as_str());
-    }
-    let ranges = release.feature_ranges.map(|ranges| {
-        let pairs = Array2::from_shape_fn((ranges.lower.len(), 2), |(j, side)| {
-            [ranges.lower[j], ranges.upper[j]][side]
-        });
-        pairs.into_pyarray(py)
-    });
     Ok((
         release.coefficients.into_pyarray(py),
         release.intercept,
         release.n_iter,
         PyCertificate(release.certificate),
-        ranges,
+        ranges_to_python(py, release.feature_ranges),
     ))
 }
 
@@ -179,13 +180,12 @@ fn non_private_release<'py>(
     y: PyReadonlyArray1<'py, f64>,
     seed: u64,
 ) -> PyResult<Option<(Bound<'py, PyArray1<f64>>, f64)>> {
-    let inner = Arc::clone(&plan.plan);
+    let plan = Arc::clone(&plan.plan);
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;
-    let point = threads::run(py, None, |_| {
-        let data = x.ingest(&y, &inner.problem().schema)?;
-        data.check_count(inner.problem().n_samples, inner.problem().adjacency)?;
-        inner.non_private_release(&data, &mut source(Some(seed))?)
+    let point = threads::run(py, None, |_| match &plan.summary.point {
+        Some(point) => (x.curator(&y)).non_private_point(point, &mut source(Some(seed))?),
+        None => Ok(None),
     })??;
     Ok(point.map(|(theta, bound)| (theta.into_pyarray(py), bound)))
 }
@@ -217,15 +217,20 @@ fn non_private_gradient<'py>(
     unit: f64,
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64, f64)> {
     let choice = statement.mechanism(mechanism, options, Some(false))?;
-    let (problem, _) = statement.build(py, choice.mechanism.as_ref(), choice.row_norm)?;
-    let lattice = problem.derivative_lattice()?;
+    let (problem, _) = statement.build(py, &choice, None)?;
+    let model = problem.model()?;
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;
     let gradient = threads::run(py, None, |_| {
-        let data = x.ingest(&y, &problem.schema)?;
-        non_private_integer_gradient(&data, problem.loss.as_ref(), &lattice, &theta, unit)
+        let statement = &problem.statement;
+        (x.curator(&y)).non_private_integer_gradient(statement, &model, &theta, unit)
     })??;
-    Ok((gradient.into_pyarray(py), lattice.bound(), lattice.scale()))
+    let lattice = model.lattice();
+    Ok((
+        gradient.into_pyarray(py),
+        lattice.bound().linf,
+        lattice.scale(),
+    ))
 }
 
 /// The integer scores q of softmax sampling, P(a) proportional to exp(-q_a 2^-bits), and bits: for a curator's own
@@ -240,15 +245,19 @@ fn non_private_simplex_scores<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u32)> {
     let mechanism: SimplexSampling = serde_json::from_str(options)
         .map_err(|_| Error::invalid("options", "must be those of simplex-sampling"))?;
-    let (problem, _) = statement.build(py, &mechanism, statement.row_norm)?;
-    let plan = mechanism.plan(problem.clone())?;
+    let choice = Choice {
+        mechanism: Box::new(mechanism),
+        row_norm: statement.row_norm,
+        reason: None,
+    };
+    let (problem, _) = statement.build(py, &choice, None)?;
+    let (_, softmax) = mechanism.plan_with_softmax(problem)?;
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;
     let scores = threads::run(py, None, |_| {
-        let data = x.ingest(&y, &problem.schema)?;
-        non_private_softmax_scores(&data, plan.softmax())
+        x.curator(&y).non_private_softmax_scores(&softmax)
     })??;
-    Ok((scores.into_pyarray(py), plan.softmax().bits()))
+    Ok((scores.into_pyarray(py), softmax.bits()))
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -8,7 +8,7 @@ use numpy::{
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::privacy::{BoundedData, Compressed, Orientation, Schema};
+use crate::privacy::{Compressed, Curator, Orientation};
 
 /// A dense array, or the parts (format, shape, starts, indices, values) of a compressed one.
 #[derive(FromPyObject)]
@@ -180,25 +180,16 @@ impl Records<'_> {
     }
 }
 
-impl Views<'_> {
-    /// Bounded integers: the one pass that reads the buffers.
-    pub(super) fn ingest(self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
-        let schema = schema.clone();
+impl<'a> Views<'a> {
+    /// The keeper of these records: the one pass that reads the buffers comes with a statement.
+    pub(super) fn curator(self, y: &'a [f64]) -> Curator<'a> {
         match self {
-            Views::Double(x) => BoundedData::from_dense(x, y, schema),
-            Views::Single(x) => BoundedData::from_dense(x, y, schema),
-            Views::ShortDouble((way, shape, x)) => {
-                BoundedData::from_sparse(x, way, shape, y, schema)
-            }
-            Views::ShortSingle((way, shape, x)) => {
-                BoundedData::from_sparse(x, way, shape, y, schema)
-            }
-            Views::LongDouble((way, shape, x)) => {
-                BoundedData::from_sparse(x, way, shape, y, schema)
-            }
-            Views::LongSingle((way, shape, x)) => {
-                BoundedData::from_sparse(x, way, shape, y, schema)
-            }
+            Views::Double(x) => Curator::from_dense(x, y),
+            Views::Single(x) => Curator::from_dense(x, y),
+            Views::ShortDouble((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
+            Views::ShortSingle((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
+            Views::LongDouble((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
+            Views::LongSingle((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
         }
     }
 }

@@ -13,7 +13,7 @@ fn unit_factors<'py>(
     py: Python<'py>,
     plan: PyRef<'py, PyPlan>,
 ) -> Option<(Bound<'py, PyArray1<f64>>, f64)> {
-    let schema = &plan.plan.problem().schema;
+    let schema = plan.plan.problem.schema();
     if schema.geometry() != Geometry::Uncentred {
         return None;
     }

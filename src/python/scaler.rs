@@ -11,7 +11,7 @@ use super::threads;
 use crate::mechanism::{FeatureScaler, FeatureScalerPlan};
 use crate::plan::PrivacyClaim;
 use crate::privacy::Bounds;
-use crate::release::release_ranges;
+use crate::privacy::{MemoryLedger, release};
 
 /// What the fit of a scaler will release and cost, before any data.
 #[pyclass(name = "ScalerPlan", module = "dpsparse", frozen)]
@@ -22,19 +22,19 @@ impl PyScalerPlan {
     /// Number of records that the plan is for (the public one under add-remove).
     #[getter]
     fn n_samples(&self) -> usize {
-        self.0.claim().n_samples
+        self.0.sealed().statement().n_samples()
     }
 
     /// epsilon that the release will carry.
     #[getter]
     fn epsilon(&self) -> f64 {
-        self.0.claim().epsilon
+        self.0.sealed().claim().epsilon
     }
 
     /// delta that the release will carry.
     #[getter]
     fn delta(&self) -> f64 {
-        self.0.delta()
+        self.0.sealed().claim().delta
     }
 
     /// Quantile at the lower end of a range; the upper end has 1 - level.
@@ -51,20 +51,20 @@ impl PyScalerPlan {
 
     /// The release in words.
     #[getter]
-    fn mechanism(&self) -> String {
-        self.0.describe()
+    fn mechanism(&self) -> &str {
+        &self.0.sealed().claim().mechanism
     }
 
     /// Pairs of event and count.
     #[getter]
     fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
-        events_to_python(py, self.0.events().into_iter())
+        events_to_python(py, self.0.sealed().events().iter().copied())
     }
 
     fn __repr__(&self) -> String {
         format!(
             "ScalerPlan({}; epsilon={}, delta={:.3e}; {})",
-            self.0.describe(),
+            self.mechanism(),
             self.epsilon(),
             self.delta(),
             if self.reliable() {
@@ -120,13 +120,14 @@ fn fit_scaler<'py>(
     // Records come with targets; none is read.
     let y = vec![1.0; x.n_records()];
     let x = x.views()?;
-    let (ranges, certificate) = threads::run(py, None, |_| {
-        let data = x.ingest(&y, plan.schema())?;
-        release_ranges(plan, &data, &mut source(seed)?)
+    let released = threads::run(py, None, |report| {
+        let (curator, mut ledger) = (x.curator(&y), MemoryLedger::default());
+        release(plan.sealed(), &curator, &mut ledger, source(seed)?, report)
     })??;
+    let ranges = released.value;
     let side = |(j, k): (usize, usize)| if k == 0 { ranges[j].0 } else { ranges[j].1 };
     let ranges = Array2::from_shape_fn((ranges.len(), 2), side);
-    Ok((ranges.into_pyarray(py), PyCertificate(certificate)))
+    Ok((ranges.into_pyarray(py), PyCertificate(released.certificate)))
 }
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

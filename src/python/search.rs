@@ -1,18 +1,20 @@
-//! Hyper-parameter search for Python: a choice on held-out records, and the certificate of the whole.
+//! Hyper-parameter search for Python: sealed, released and certified like a fit.
+
+use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use super::accounting::event_from_python;
-use super::certificate::PyCertificate;
-use super::private::PyPlan;
+use super::certificate::{PyCertificate, events_to_python};
+use super::private::{PyPlan, Ranges, ranges_to_python};
 use super::records::{Records, to_vec};
 use super::selection::source;
 use super::threads;
-use crate::certificate::Certificate;
+use crate::accounting::accountant::Accountant;
 use crate::error::{Error, Result};
-use crate::privacy::answer::{HeldOutPlan, LinearModel, non_private_scores};
-use crate::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
+use crate::privacy::answer::LinearModel;
+use crate::privacy::{Bounds, MemoryLedger, Target, release};
+use crate::search::{Search, SearchFacts};
 
 /// Coefficients, intercept and the ranges of the features where they are clipped, as `fit_private` returns them.
 type Model<'py> = (Vec<f64>, f64, Option<PyReadonlyArray2<'py, f64>>);
@@ -39,76 +41,149 @@ fn bounds_of(ranges: &PyReadonlyArray2<'_, f64>) -> Result<Bounds> {
     })
 }
 
-/// Records on which released models are compared. Holds records: it never leaves a fit.
-#[pyclass(name = "HeldOut", module = "dpsparse._core", frozen)]
-struct PyHeldOut(Option<BoundedData>);
+/// The public facts of a search.
+#[pyclass(name = "SearchFacts", module = "dpsparse._core", frozen)]
+pub(super) struct PySearchFacts(pub(super) SearchFacts);
 
 #[pymethods]
-impl PyHeldOut {
-    /// Reads and bounds the records; no records at all are allowed, since their number may be private.
+impl PySearchFacts {
     #[new]
-    #[pyo3(signature = (x, y, *, lower, upper, y_bounds))]
+    #[pyo3(signature = (
+        *, n_samples, n_features, n_held_out, share, lower, upper, y_bounds, adjacency, records_per_person
+    ))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
-        py: Python<'_>,
-        x: Records<'_>,
-        y: PyReadonlyArray1<'_, f64>,
+        n_samples: usize,
+        n_features: usize,
+        n_held_out: usize,
+        share: f64,
         lower: Vec<f64>,
         upper: Vec<f64>,
         y_bounds: Option<(f64, f64)>,
+        adjacency: &str,
+        records_per_person: usize,
     ) -> PyResult<Self> {
-        let y = to_vec(&y)?;
-        if y.is_empty() {
-            return Ok(Self(None));
-        }
         let target = y_bounds.map_or(Target::Classes, |(low, high)| Target::Interval {
             low,
             high,
         });
-        let x = x.plain()?;
-        let bounds = Bounds { lower, upper };
-        let schema = Schema::new(
-            x.n_features(),
-            bounds,
-            Geometry::Centred,
+        Ok(Self(SearchFacts::new(
+            n_features,
+            Bounds { lower, upper },
             target,
-            true,
-            None,
-        )?;
-        let x = x.views()?;
-        Ok(Self(Some(threads::run(py, None, |_| {
-            x.ingest(&y, &schema)
-        })??)))
+            (n_samples, n_held_out, share),
+            adjacency.parse()?,
+            records_per_person,
+        )?))
     }
 
-    /// The index of a model, (coefficients, intercept, feature ranges or None) in the user's units, by the exponential
-    /// mechanism.
-    #[pyo3(signature = (models, *, epsilon, adjacency, records_per_person, seed))]
-    fn choose(
-        &self,
-        py: Python<'_>,
-        models: Vec<Model<'_>>,
-        epsilon: f64,
-        adjacency: &str,
-        records_per_person: usize,
-        seed: Option<u64>,
-    ) -> PyResult<usize> {
-        let models = linear_models(models)?;
-        let plan = HeldOutPlan::new(epsilon, adjacency.parse()?, records_per_person)?;
-        Ok(threads::run(py, None, |_| -> Result<usize> {
-            plan.choose(self.0.as_ref(), &models, &mut source(seed)?)
-        })??)
-    }
-
-    /// The integer scores behind `choose`, 2^16 for a loss of 1: for a curator's own checks and for tests, never for
-    /// release.
+    /// The integer scores by which models, (coefficients, intercept, feature ranges or None) in the user's units, are
+    /// compared on these records, 2^16 for a loss of 1: for a curator's own checks and for tests, never for release.
     fn non_private_scores<'py>(
         &self,
         py: Python<'py>,
+        x: Records<'py>,
+        y: PyReadonlyArray1<'py, f64>,
         models: Vec<Model<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let models = linear_models(models)?;
-        let scores = threads::run(py, None, |_| non_private_scores(self.0.as_ref(), &models))??;
+        let (x, y) = (x.plain()?, to_vec(&y)?);
+        let x = x.views()?;
+        let scores = threads::run(py, None, |_| {
+            self.0.non_private_scores(&x.curator(&y), &models)
+        })??;
         Ok(scores.into_pyarray(py))
+    }
+}
+
+/// Fits, a choice and refits, with what they cost together.
+#[pyclass(name = "Search", module = "dpsparse._core", frozen)]
+struct PySearch(Search);
+
+/// Index of the winner, its coefficients, intercept, iterations and ranges, and the certificate of the whole.
+type Found<'py> = (
+    usize,
+    Bound<'py, PyArray1<f64>>,
+    f64,
+    usize,
+    Ranges<'py>,
+    PyCertificate,
+);
+
+#[pymethods]
+impl PySearch {
+    #[new]
+    fn new(
+        facts: PyRef<'_, PySearchFacts>,
+        fits: Vec<PyRef<'_, PyPlan>>,
+        refits: Vec<PyRef<'_, PyPlan>>,
+        selection_epsilon: f64,
+    ) -> PyResult<Self> {
+        let plans = |plans: Vec<PyRef<'_, PyPlan>>| -> Vec<_> {
+            plans.iter().map(|plan| Arc::clone(&plan.plan)).collect()
+        };
+        let (fits, refits) = (plans(fits), plans(refits));
+        Ok(Self(Search::new(
+            &facts.0,
+            fits,
+            refits,
+            selection_epsilon,
+        )?))
+    }
+
+    /// Pairs of event and count: everything that the search spends.
+    #[getter]
+    fn events(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, u64)>> {
+        events_to_python(py, self.0.events()?.into_iter())
+    }
+
+    /// The search in words.
+    #[getter]
+    fn mechanism(&self) -> String {
+        self.0.describe()
+    }
+
+    /// The least epsilon proved at `delta`, and the least delta proved at `epsilon`.
+    fn cost(&self, py: Python<'_>, epsilon: f64, delta: f64) -> PyResult<(f64, f64)> {
+        Ok(threads::run(py, None, |_| -> Result<_> {
+            let mut accountant = Accountant::new();
+            for (event, count) in self.0.events()? {
+                accountant.add(event, count)?;
+            }
+            Ok((accountant.epsilon(delta)?, accountant.delta(epsilon)?))
+        })??)
+    }
+
+    /// Seals the search for a claim and runs it.
+    #[pyo3(signature = (x, y, *, epsilon, delta, assumptions, seed, progress))]
+    #[allow(clippy::too_many_arguments)]
+    fn release<'py>(
+        &self,
+        py: Python<'py>,
+        x: Records<'py>,
+        y: PyReadonlyArray1<'py, f64>,
+        epsilon: f64,
+        delta: f64,
+        assumptions: Vec<String>,
+        seed: Option<u64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Found<'py>> {
+        let (x, y) = (x.plain()?, to_vec(&y)?);
+        let x = x.views()?;
+        let released = threads::run(py, progress.as_ref(), |report| {
+            let sealed = self.0.clone().seal(epsilon, delta, assumptions)?;
+            let (curator, mut ledger) = (x.curator(&y), MemoryLedger::default());
+            release(&sealed, &curator, &mut ledger, source(seed)?, report)
+        })??;
+        let found = released.value;
+        Ok((
+            found.best,
+            found.model.coefficients.into_pyarray(py),
+            found.model.intercept,
+            found.n_iter,
+            ranges_to_python(py, found.model.feature_ranges),
+            PyCertificate(released.certificate),
+        ))
     }
 }
 
@@ -120,34 +195,14 @@ fn check_storage(
     y: PyReadonlyArray1<'_, f64>,
 ) -> PyResult<()> {
     let (x, y) = (x.plain()?, to_vec(&y)?);
-    x.views()?.ingest(&y, &plan.plan.problem().schema)?;
+    x.views()?
+        .curator(&y)
+        .check_storage(&plan.plan.problem.statement)?;
     Ok(())
 }
 
-/// The certificate of a release made from those of `parts` and from answers that spent `events`.
-#[pyfunction]
-#[pyo3(signature = (parts, events, *, mechanism, claim, n_samples, assumptions))]
-fn compose_certificates(
-    parts: Vec<PyRef<'_, PyCertificate>>,
-    events: Vec<(Bound<'_, PyAny>, u64)>,
-    mechanism: String,
-    claim: (f64, f64),
-    n_samples: usize,
-    assumptions: Vec<String>,
-) -> PyResult<PyCertificate> {
-    let parts: Vec<Certificate> = parts.iter().map(|part| part.0.clone()).collect();
-    let events = (events.iter())
-        .map(|(event, count)| Ok((event_from_python(event)?, *count)))
-        .collect::<PyResult<Vec<_>>>()?;
-    let mut composed = Certificate::composed(&parts, &events, mechanism, claim, n_samples)?;
-    assumptions
-        .into_iter()
-        .for_each(|text| composed.assume(text));
-    Ok(PyCertificate(composed))
-}
-
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyHeldOut>()?;
-    module.add_function(wrap_pyfunction!(check_storage, module)?)?;
-    module.add_function(wrap_pyfunction!(compose_certificates, module)?)
+    module.add_class::<PySearchFacts>()?;
+    module.add_class::<PySearch>()?;
+    module.add_function(wrap_pyfunction!(check_storage, module)?)
 }

@@ -1,19 +1,19 @@
 //! The public statement of a fit as Python makes it: loss, constraint set, bounds, privacy.
 
-use std::sync::Arc;
-
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use super::error::UserLossError;
 use super::set_function::CoreSetFunction;
+
 use crate::auto::{Choice, Facts, PrivateScale, auto};
 use crate::error::{Error, Result};
-use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
-use crate::mechanism::{self, Mechanism};
+use crate::loss::{Admitted, Catalogued, Tabulated, TargetGrid, by_name};
+use crate::mechanism;
 use crate::plan::{Domain, PrivacyClaim, Problem};
-use crate::privacy::{Bounds, Schema, Target};
+use crate::privacy::{Bounds, Schema, Statement as RoomStatement, Target};
+use crate::search::SearchFacts;
 
 /// The loss as Python names it.
 #[derive(FromPyObject)]
@@ -26,16 +26,16 @@ enum LossSpec {
 
 impl LossSpec {
     /// The catalogued loss; None: a user's own.
-    fn catalogued(&self) -> Result<Option<Box<dyn Loss>>> {
+    fn catalogued(&self) -> Result<Option<Catalogued>> {
         match self {
             LossSpec::Named(name, parameter) => by_name(name, *parameter).map(Some),
             LossSpec::User(..) => Ok(None),
         }
     }
 
-    fn build(&self, py: Python<'_>, target: Target, margin_bound: f64) -> PyResult<Arc<dyn Loss>> {
+    fn build(&self, py: Python<'_>, target: Target, margin_bound: f64) -> PyResult<Admitted> {
         match self {
-            LossSpec::Named(name, parameter) => Ok(Arc::from(by_name(name, *parameter)?)),
+            LossSpec::Named(name, parameter) => Ok(by_name(name, *parameter)?.into()),
             LossSpec::User(derivative, lipschitz) => {
                 let grid = match target {
                     Target::Classes => TargetGrid::Classes,
@@ -43,12 +43,7 @@ impl LossSpec {
                 };
                 let (z, y): (Vec<f64>, Vec<f64>) = Tabulated::points(grid, margin_bound)?.unzip();
                 let values = tabulate(derivative.bind(py), z.into_pyarray(py), y.into_pyarray(py))?;
-                Ok(Arc::new(Tabulated::from_values(
-                    &values,
-                    grid,
-                    margin_bound,
-                    *lipschitz,
-                )?))
+                Ok(Tabulated::from_values(&values, grid, margin_bound, *lipschitz)?.into())
             }
         }
     }
@@ -164,13 +159,7 @@ impl Statement {
         let (domain, bounds) = (self.norm.domain()?, self.bounds());
         let loss = self.loss.catalogued()?;
         let facts = Facts {
-            claim: PrivacyClaim {
-                n_samples: self.n_samples,
-                epsilon: self.epsilon,
-                delta: self.delta,
-                adjacency: self.adjacency.parse()?,
-                records_per_person: self.records_per_person,
-            },
+            claim: self.claim()?,
             n_features: self.n_features,
             bounds: &bounds,
             row_norm: self.row_norm,
@@ -189,38 +178,54 @@ impl Statement {
                 _ => inner,
             },
             row_norm: self.row_norm,
+            reason: None,
         })
     }
 
-    /// The statement as the core takes it, for one mechanism and the row norm that it uses. A user's loss is tabulated
-    /// here, before any record is read.
+    /// The statement as the core takes it, for a mechanism that was chosen and the row norm that it uses; within a
+    /// search, about a part of its records. A user's loss is tabulated here, before any record is read.
     pub(super) fn build(
         &self,
         py: Python<'_>,
-        mechanism: &dyn Mechanism,
-        row_norm: Option<f64>,
+        choice: &Choice,
+        within: Option<&SearchFacts>,
     ) -> PyResult<(Problem, Domain)> {
-        let target = self.target();
+        let (mechanism, row_norm) = (choice.mechanism.as_ref(), choice.row_norm);
+        let (target, p) = (self.target(), self.n_features);
         let domain = self.norm.domain()?;
         let schema = Schema::new(
-            self.n_features,
+            p,
             self.bounds(),
             mechanism.geometry(&domain, self.fit_intercept, row_norm)?,
             target,
             self.fit_intercept,
             row_norm,
         )?;
-        let reach = mechanism.margin_bound(&domain, self.n_features, self.fit_intercept, target)?;
+        let reach = mechanism.margin_bound(&domain, p, self.fit_intercept, target)?;
+        let (n, person) = (self.n_samples, self.records_per_person);
+        self.claim()?.validate()?;
         let problem = Problem {
-            schema,
-            n_samples: self.n_samples,
+            statement: match within {
+                Some(search) => search.part(schema, n)?,
+                None => RoomStatement::new(schema, n, self.adjacency.parse()?, person)?,
+            },
             loss: self.loss.build(py, target, reach)?,
             residual_bound: self.residual_bound,
             epsilon: self.epsilon,
             delta: self.delta,
-            adjacency: self.adjacency.parse()?,
-            records_per_person: self.records_per_person,
+            reason: choice.reason,
+            assumptions: self.assumptions.clone(),
         };
         Ok((problem, domain))
+    }
+
+    fn claim(&self) -> Result<PrivacyClaim> {
+        Ok(PrivacyClaim {
+            n_samples: self.n_samples,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            adjacency: self.adjacency.parse()?,
+            records_per_person: self.records_per_person,
+        })
     }
 }

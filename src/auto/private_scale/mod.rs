@@ -3,39 +3,40 @@
 mod ranges;
 mod releases;
 
+use std::sync::Arc;
+
 use self::ranges::RangeChoice;
 use self::releases::{Releases, Scales};
 use crate::accounting::accountant::Accountant;
 use crate::accounting::calibrate::rho_from_epsilon;
-use crate::accounting::event::Event;
 use crate::auto::Facts;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
-use crate::mechanism::{Mechanism, Outcome, Plan};
+use crate::loss::Growth;
+use crate::mechanism::Mechanism;
 use crate::numeric::search::bisect;
 use crate::plan::defaults::{SCALED_INTERCEPT, SCALED_RESIDUAL, SCALED_ROW};
-use crate::plan::{Domain, Problem};
-use crate::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
+use crate::privacy::{Bounds, Geometry, Planned, Program, Schema, Session, Statement, Target};
 
 /// Any mechanism after a private choice of scales: wide public bounds ruin accuracy, and a small share of the budget
 /// finds scales that fit (MECHANISMS M0: bounds need only be public once they are used).
 ///
 /// What is released first, by public facts alone:
 ///
-/// - ranges of features, two quantiles each by the exponential mechanism ([`RangePlan`]): of all features where they
+/// - ranges of features, two quantiles each by the exponential mechanism ([`Ranges`]): of all features where they
 ///   can be had with little error; of those alone whose bounds are not [0, 1] or [-1, 1] where not; one range of all
 ///   values where all bounds are the same and there are too many features for either;
-/// - or weights of columns ([`ColumnWeightsPlan`]), where a row norm far below sqrt(p) says that records are sparse
+/// - or weights of columns ([`AbsoluteSums`]), where a row norm far below sqrt(p) says that records are sparse
 ///   counts;
-/// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows ([`NormPlan`]), to which
+/// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows ([`TypicalNorm`]), to which
 ///   longer rows are shortened; in regressions they count less instead ([`Schema::with_gradient_norm`]).
 ///
 /// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
 /// the epsilon that is left: the largest with which all events together meet (epsilon, delta).
 ///
-/// [`RangePlan`]: crate::privacy::answer::RangePlan
-/// [`ColumnWeightsPlan`]: crate::privacy::answer::ColumnWeightsPlan
-/// [`NormPlan`]: crate::privacy::answer::NormPlan
+/// [`Ranges`]: crate::privacy::answer::Ranges
+/// [`AbsoluteSums`]: crate::privacy::answer::AbsoluteSums
+/// [`TypicalNorm`]: crate::privacy::answer::TypicalNorm
 #[derive(Debug)]
 pub struct PrivateScale {
     inner: Box<dyn Mechanism>,
@@ -89,7 +90,7 @@ impl PrivateScale {
 
     /// The public facts of the scaled records.
     fn scaled_schema(&self, problem: &Problem) -> Result<Schema> {
-        let outer = &problem.schema;
+        let outer = problem.schema();
         let bounds = Bounds {
             lower: vec![-1.0],
             upper: vec![1.0],
@@ -117,12 +118,12 @@ impl PrivateScale {
     }
 }
 
+/// The releases of the scales, then the inner mechanism on mapped records.
 #[derive(Debug)]
-struct ScaledPlan {
-    problem: Problem,
+struct Scaled {
     releases: Releases,
-    schema: Schema,
-    inner: Box<dyn Plan>,
+    mapped: Arc<Statement>,
+    inner: Box<dyn Program<Fitted>>,
 }
 
 impl Mechanism for PrivateScale {
@@ -150,28 +151,30 @@ impl Mechanism for PrivateScale {
             .margin_bound(domain, n_features, intercept, target)
     }
 
-    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Box<dyn Plan>> {
+    fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
         let releases = Releases::new(self.scales, &problem, rho)?;
-        let schema = self.scaled_schema(&problem)?;
-        let clamped = problem.loss.lipschitz().is_none() && self.inner.weighs_records();
+        let mapped = problem.statement.mapped(self.scaled_schema(&problem)?)?;
+        let unbounded = problem.loss.growth() == Growth::SquaredResidual;
+        let clamped = unbounded && self.inner.weighs_records();
         let plan = |epsilon: f64| {
             let problem = Problem {
+                statement: Arc::clone(&mapped),
                 epsilon,
                 delta: Some(delta),
-                schema: schema.clone(),
                 residual_bound: match problem.residual_bound {
                     None if clamped && self.scales.has_norm() => Some(SCALED_RESIDUAL),
                     given => given,
                 },
+                reason: None,
                 ..problem.clone()
             };
             self.inner.plan(problem, domain)
         };
         let fits = |epsilon: f64| -> Result<bool> {
             let mut accountant = Accountant::new();
-            let inner = plan(epsilon)?.events();
+            let inner = plan(epsilon)?.events().to_vec();
             for (event, count) in releases.events().into_iter().chain(inner) {
                 accountant.add(event, count)?;
             }
@@ -186,76 +189,37 @@ impl Mechanism for PrivateScale {
             ));
         }
         let epsilon = bisect(fits, problem.epsilon, least, 1e-4)?;
-        Ok(Box::new(ScaledPlan {
-            inner: plan(epsilon)?,
+        let (inner, inner_summary) = plan(epsilon)?.into_program();
+        let summary = Summary {
+            mechanism: format!("{}, then {}", releases.describe(), inner_summary.mechanism),
+            point: None,
+            ..inner_summary
+        };
+        let scaled = Scaled {
             releases,
-            schema,
-            problem,
-        }))
+            mapped,
+            inner,
+        };
+        Plan::seal(problem, scaled, summary)
     }
 }
 
-impl Plan for ScaledPlan {
-    fn problem(&self) -> &Problem {
-        &self.problem
+impl Program<Fitted> for Scaled {
+    fn questions(&self) -> Vec<Planned> {
+        let mut questions = self.releases.planned();
+        questions.extend(self.inner.questions());
+        questions
     }
 
-    fn describe(&self) -> String {
-        let scales = self.releases.describe();
-        format!("{scales}, then {}", self.inner.describe())
-    }
-
-    fn certified(&self) -> bool {
-        self.inner.certified()
-    }
-
-    fn delta(&self) -> f64 {
-        self.inner.delta()
-    }
-
-    fn n_iter(&self) -> usize {
-        self.inner.n_iter()
-    }
-
-    fn events(&self) -> Vec<(Event, u64)> {
-        let mut events = self.releases.events();
-        events.extend(self.inner.events());
-        events
-    }
-
-    fn assumptions(&self) -> Vec<String> {
-        self.inner.assumptions()
-    }
-
-    fn noise_scale(&self) -> f64 {
-        self.inner.noise_scale()
-    }
-
-    fn predicted_excess_risk(&self) -> f64 {
-        self.inner.predicted_excess_risk()
-    }
-
-    fn parameters(&self) -> Vec<(&'static str, f64)> {
-        self.inner.parameters()
-    }
-
-    fn execute(
-        &self,
-        data: &BoundedData,
-        source: &mut Source,
-        progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Outcome> {
-        let map = self.releases.release(data, source)?;
-        let scaled = map.apply(data, &self.schema)?;
-        let mut outcome = self.inner.execute(&scaled, source, progress)?;
-        debug_assert!(outcome.feature_ranges.is_none(), "one map, not two");
-        map.undo(&mut outcome.scaled, &self.schema, &self.problem.schema);
-        let mut events = self.releases.events();
-        events.append(&mut outcome.events);
-        Ok(Outcome {
-            events,
-            feature_ranges: map.ranges(&self.problem.schema),
-            ..outcome
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
+        let from = Arc::clone(session.statement());
+        let map = self.releases.release(session)?;
+        let mut fitted = (self.inner).run(&mut session.mapped(&map, &self.mapped)?)?;
+        debug_assert!(fitted.feature_ranges.is_none(), "one map, not two");
+        map.undo(&mut fitted.scaled, self.mapped.schema(), from.schema());
+        Ok(Fitted {
+            feature_ranges: map.ranges(from.schema()),
+            ..fitted
         })
     }
 }

@@ -1,13 +1,15 @@
 //! Ranges of features: whose are worth their noise, and the map that they make.
 
+use std::sync::Arc;
+
 use super::releases::Scales;
 use crate::error::Result;
 use crate::plan::defaults::{
     CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT,
     RANGE_MARGIN, RANGE_NATS, RANGE_SHARE, level_times_epsilon0,
 };
-use crate::privacy::answer::{RangePlan, RangesOf};
-use crate::privacy::{Bounds, FeatureMap, Schema};
+use crate::privacy::answer::{Ranges, RangesOf};
+use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 
 /// All features.
 pub(super) fn every(p: usize) -> RangesOf {
@@ -77,9 +79,9 @@ impl RangeChoice {
             .find(|choice| choice.sound)
     }
 
-    /// As it is released.
-    pub(super) fn plan(self, n: usize, person: usize) -> Result<RangePlan> {
-        RangePlan::new(self.epsilon0, self.level, n, self.of, person)
+    /// As it is asked.
+    pub(super) fn question(self, statement: &Arc<Statement>) -> Result<Question<Ranges>> {
+        statement.ranges(self.epsilon0, self.level, self.of)
     }
 }
 
@@ -87,7 +89,7 @@ impl RangeChoice {
 /// one from their bounds [0, 1] or [-1, 1] to themselves.
 pub(super) fn map_of_ranges(
     scales: Scales,
-    plan: &RangePlan,
+    question: &Question<Ranges>,
     ranges: &[(f64, f64)],
     schema: &Schema,
 ) -> FeatureMap {
@@ -107,7 +109,7 @@ pub(super) fn map_of_ranges(
     let mut set = |j: usize, range: (f64, f64)| {
         let (low, high) = match scales {
             Scales::Boxes => boxed(range),
-            Scales::Clipped => widened(range, plan.level()),
+            Scales::Clipped => widened(range, question.level()),
             _ if schema.bounds().is_unit(j) && (range.0 <= -1.0 || range.1 >= 1.0) => {
                 return; // an indicator: it fills its bounds, however rare
             }
@@ -116,7 +118,7 @@ pub(super) fn map_of_ranges(
         let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
         (factor[j], shift[j]) = (1.0 / half, -middle / half);
     };
-    match plan.of() {
+    match question.of() {
         RangesOf::Each(features) => {
             for (&j, &range) in features.iter().zip(ranges) {
                 set(j as usize, range);

@@ -1,15 +1,16 @@
 //! What is released of the scales, and the map that the releases make.
 
+use std::sync::Arc;
+
 use super::ranges::{RangeChoice, every, map_of_ranges, not_unit};
 use crate::accounting::event::Event;
 use crate::error::Result;
-use crate::exact::noise::source::Source;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, SCALED_ROW, WEIGHT_SHARE,
 };
-use crate::privacy::answer::{ColumnWeightsPlan, NormPlan, RangePlan, RangesOf};
-use crate::privacy::{BoundedData, FeatureMap};
+use crate::privacy::answer::{AbsoluteSums, Ranges, RangesOf, TypicalNorm};
+use crate::privacy::{FeatureMap, Planned, Question, Session};
 
 /// Which scales are worth their budget, by public facts that are known before there is a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,9 +44,9 @@ impl Scales {
 #[derive(Debug)]
 pub(super) struct Releases {
     scales: Scales,
-    ranges: Option<RangePlan>,
-    weights: Option<ColumnWeightsPlan>,
-    norm: Option<NormPlan>,
+    ranges: Option<Question<Ranges>>,
+    weights: Option<Question<AbsoluteSums>>,
+    norm: Option<Question<TypicalNorm>>,
 }
 
 impl Releases {
@@ -54,9 +55,10 @@ impl Releases {
     /// # Errors
     /// Noise that the exact samplers do not take.
     pub(super) fn new(scales: Scales, problem: &Problem, rho: f64) -> Result<Self> {
-        let outer = &problem.schema;
-        let (n, p) = (problem.n_samples, outer.n_features());
-        let person = problem.records_per_person;
+        let statement = &problem.statement;
+        let outer = problem.schema();
+        let (n, p) = (problem.n_samples(), outer.n_features());
+        let person = problem.records_per_person();
         let sure = |of| RangeChoice::new(of, scales, n, person, rho);
         let choice = match scales {
             Scales::Boxes => Some(sure(every(p))),
@@ -66,28 +68,32 @@ impl Releases {
             }
             Scales::Weights | Scales::Norm | Scales::Public => None,
         };
-        let weights_plan = || {
-            let multiplier = 1.0 / (2.0 * WEIGHT_SHARE * rho).sqrt();
-            ColumnWeightsPlan::new(outer, multiplier, problem.adjacency, person)
-        };
-        let norm_plan = || {
+        let weights = || statement.absolute_sums(1.0 / (2.0 * WEIGHT_SHARE * rho).sqrt());
+        let norm = || {
             let wanted = 4.0 * NORM_NATS * person as f64 / (NORM_LEVEL * n as f64);
             let epsilon0 = (8.0 * NORM_SHARE * rho).sqrt().min(wanted);
-            NormPlan::new(epsilon0, NORM_LEVEL, n, person)
+            statement.typical_norm(epsilon0, NORM_LEVEL)
         };
         Ok(Self {
             scales,
-            ranges: (choice.map(|choice| choice.plan(n, person))).transpose()?,
-            weights: (scales == Scales::Weights).then(weights_plan).transpose()?,
-            norm: scales.has_norm().then(norm_plan).transpose()?,
+            ranges: (choice.map(|choice| choice.question(statement))).transpose()?,
+            weights: (scales == Scales::Weights).then(weights).transpose()?,
+            norm: scales.has_norm().then(norm).transpose()?,
         })
     }
 
-    pub(super) fn events(&self) -> Vec<(Event, u64)> {
-        let ranges = self.ranges.iter().flat_map(RangePlan::events);
-        let weights = self.weights.iter().flat_map(ColumnWeightsPlan::events);
-        let norm = self.norm.iter().flat_map(NormPlan::events);
+    pub(super) fn planned(&self) -> Vec<Planned> {
+        let ranges = self.ranges.iter().map(Question::once);
+        let weights = self.weights.iter().map(Question::once);
+        let norm = self.norm.iter().map(Question::once);
         ranges.chain(weights).chain(norm).collect()
+    }
+
+    pub(super) fn events(&self) -> Vec<(Event, u64)> {
+        let ranges = self.ranges.iter().flat_map(Question::events);
+        let weights = self.weights.iter().flat_map(Question::events);
+        let norm = self.norm.iter().flat_map(Question::events);
+        ranges.chain(weights).chain(norm).copied().collect()
     }
 
     pub(super) fn describe(&self) -> String {
@@ -110,23 +116,65 @@ impl Releases {
         format!("private {}", parts.join(" and "))
     }
 
-    /// Spends the events and makes the map.
-    pub(super) fn release(&self, data: &BoundedData, source: &mut Source) -> Result<FeatureMap> {
-        let schema = data.schema();
+    /// Asks, and makes the map.
+    pub(super) fn release(&self, session: &mut Session<'_>) -> Result<FeatureMap> {
+        let statement = Arc::clone(session.statement());
+        let schema = statement.schema();
         let p = schema.n_features();
         let map = match (&self.ranges, &self.weights) {
-            (Some(plan), _) => {
-                let ranges = plan.release(data, source)?;
-                map_of_ranges(self.scales, plan, &ranges, schema)
+            (Some(question), _) => {
+                let ranges = session.ask(question, ())?;
+                map_of_ranges(self.scales, question, &ranges, schema)
             }
-            (None, Some(weights)) => FeatureMap::linear(weights.release(data, source)?),
+            (None, Some(question)) => {
+                let sums = session.ask(question, ())?;
+                FeatureMap::linear(weights_of(&sums, question.noise_scale()))
+            }
             (None, None) => FeatureMap::linear(vec![1.0; p]),
         };
         let norm = match &self.norm {
-            Some(norm) => norm.release(data, &map, source)?,
+            Some(norm) => session.ask(norm, &map)?,
             None if self.scales == Scales::Public => PUBLIC_NORM * (p as f64).sqrt(),
             None => return Ok(map),
         };
         Ok(map.divided_by(norm / SCALED_ROW))
+    }
+}
+
+/// Least weight of a column: none is lost.
+const LEAST_WEIGHT: f64 = 0.03;
+/// Sums below so many standard deviations of the noise count as being there.
+const FLOOR: f64 = 2.0;
+/// Weights are only used where the largest sum is so many times the floor: otherwise the noise would choose them.
+const LEAST_RATIO: f64 = 8.0;
+
+/// One weight in (0, 1] a feature, less for features that are large in many records, as inverse document frequencies
+/// have it (Sparck Jones 1972).
+///
+/// With s_j the noisy sum, floored at twice the noise, and M the largest: w_j = ln(M/s_j)/ln(M/floor), at least 0.03.
+fn weights_of(noisy: &[i64], sigma: f64) -> Vec<f64> {
+    let floor = FLOOR * sigma;
+    let largest = noisy.iter().map(|&s| s as f64).fold(floor, f64::max);
+    if largest < LEAST_RATIO * floor {
+        return vec![1.0; noisy.len()];
+    }
+    let weight = |&sum: &i64| (largest / (sum as f64).max(floor)).ln() / (largest / floor).ln();
+    let weights = noisy.iter().map(weight);
+    weights
+        .map(|weight| weight.clamp(LEAST_WEIGHT, 1.0))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_features_weigh_less() {
+        let weights = weights_of(&[1_000_000, 100_000, 2_500], 1000.0);
+        assert_eq!(weights[0], LEAST_WEIGHT);
+        assert!(weights[0] < weights[1] && weights[1] < weights[2] && weights[2] <= 1.0);
+        // Where the noise is larger than every sum all columns are alike.
+        assert_eq!(weights_of(&[1_000_000, 100_000, 2_500], 1e6), [1.0; 3]);
     }
 }

@@ -54,7 +54,10 @@ impl Answer for AbsoluteSums {
     }
 
     fn draw(&self, (): (), room: Room<'_, '_, States>) -> Result<Vec<i64>> {
-        let sums = room.records.fold(&Pass::Absolute, room.state, room.watch)?.0;
+        let sums = room
+            .records
+            .fold(&Pass::Absolute, room.state, room.watch)?
+            .0;
         self.sum.add(&self.sum.floored(sums), 1.0, room.source)
     }
 }

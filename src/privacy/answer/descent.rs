@@ -105,11 +105,7 @@ impl Descent {
         &self.statement
     }
 
-    pub(super) fn last_iterate(
-        &self,
-        records: &dyn Records,
-        watch: Watch<'_>,
-    ) -> Result<Vec<f64>> {
+    pub(super) fn last_iterate(&self, records: &dyn Records, watch: Watch<'_>) -> Result<Vec<f64>> {
         let DescentOptions {
             ridge,
             penalty,
@@ -152,8 +148,7 @@ impl Descent {
         // |theta_t| <= eta T L R2: gradients have at most size L R2, ridge and prox only shrink.
         let size = step * steps * lipschitz * rows;
         let columns = self.statement.n_columns();
-        let gradient =
-            FineGradient::error_bound(&self.model, self.smoothness, rows, columns, size);
+        let gradient = FineGradient::error_bound(&self.model, self.smoothness, rows, columns, size);
         let update = 2f64.powi(-50) * (size + step * (lipschitz * rows + ridge * size));
         let prox = (penalty.as_ref()).map_or(0.0, |(norm, _)| norm.prox_error() * size);
         let errors = 2.0 * (gradient + (update + prox) / step) * (1.0 + 1e-12);

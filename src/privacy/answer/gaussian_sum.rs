@@ -44,11 +44,6 @@ impl GaussianSum {
         Event::gaussian(self.sensitivity, self.sigma)
     }
 
-    /// L2 sensitivity in the units of the release.
-    pub fn sensitivity(&self) -> f64 {
-        self.sensitivity
-    }
-
     /// Standard deviation in the units of the release.
     pub fn sigma(&self) -> f64 {
         self.sigma
@@ -87,8 +82,8 @@ mod tests {
         for multiplier in [0.01, 1.0, 1e3, 1e6, 1e9] {
             let sum = GaussianSum::new(exact, 100.0, multiplier).unwrap();
             let floored = if sum.shift > 0 { 10.0 } else { 0.0 };
-            assert!(sum.sensitivity() >= exact / sum.unit() + floored);
-            assert!(sum.sigma() >= multiplier * sum.sensitivity());
+            assert!(sum.sensitivity >= exact / sum.unit() + floored);
+            assert!(sum.sigma() >= multiplier * sum.sensitivity);
             let ratio = sum.sigma() * sum.unit() / (multiplier * exact);
             assert!((1.0..1.1).contains(&ratio), "{multiplier}");
             shifted += u32::from(sum.shift > 0);

@@ -48,7 +48,11 @@ impl Statement {
     /// # Errors
     /// [`Error::UnsoundMechanism`] under add-remove or for a user's own loss; [`Error::InvalidArgument`] for no passes,
     /// an empty batch, or a step that may expand.
-    pub fn permuted(self: &Arc<Self>, model: &RoomModel, options: PermutedOptions) -> Result<Permuted> {
+    pub fn permuted(
+        self: &Arc<Self>,
+        model: &RoomModel,
+        options: PermutedOptions,
+    ) -> Result<Permuted> {
         let smoothness = model.reviewed()?.smoothness();
         if self.adjacency() != Adjacency::ReplaceOne {
             return Err(Error::UnsoundMechanism(
@@ -67,7 +71,10 @@ impl Statement {
         check_ridge(options.ridge)?;
         let rows = self.row_bound();
         if options.ridge == 0.0 {
-            check_step(options.step, 2.0 / (smoothness * rows * rows * (1.0 + 1e-12)))?;
+            check_step(
+                options.step,
+                2.0 / (smoothness * rows * rows * (1.0 + 1e-12)),
+            )?;
         }
         Ok(Permuted {
             statement: Arc::clone(self),
@@ -111,7 +118,10 @@ impl Permuted {
             batch,
             step,
         } = self.options;
-        let (n, rows) = (self.statement.n_samples() as f64, self.statement.row_bound());
+        let (n, rows) = (
+            self.statement.n_samples() as f64,
+            self.statement.row_bound(),
+        );
         let slope = mul_up(self.model.bound().linf, rows);
         let records = self.statement.changed_contributions() as f64;
         let (longest, size) = if ridge > 0.0 {
@@ -120,10 +130,7 @@ impl Permuted {
             (step, step * self.steps() * slope)
         };
         let replaced = if ridge > 0.0 {
-            div_up(
-                mul_up(records, slope),
-                ridge * n * (1.0 - 1e-15),
-            )
+            div_up(mul_up(records, slope), ridge * n * (1.0 - 1e-15))
         } else {
             let passes = records * passes as f64;
             div_up(mul_up(mul_up(passes, step), slope), batch as f64)
@@ -131,12 +138,11 @@ impl Permuted {
         // Scores err by p 2^-52 R2 |theta|, slopes by beta R2 times that and by (p + b) 2^-52 L R2; updates by 2^-50.
         let p = self.statement.n_columns() as f64;
         let score = p * 2f64.powi(-52) * rows * size;
-        let slopes =
-            self.smoothness * rows * score + (p + batch as f64) * 2f64.powi(-50) * slope;
+        let slopes = self.smoothness * rows * score + (p + batch as f64) * 2f64.powi(-50) * slope;
         let step = longest * slopes + 2f64.powi(-45) * (size + longest * slope);
         add_up(replaced, mul_up(2.0 * self.steps(), step))
     }
-}
+
     /// The last iterate under the permutations of `source`.
     pub(super) fn last_iterate(
         &self,

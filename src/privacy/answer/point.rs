@@ -156,8 +156,11 @@ impl StronglyConvex {
         let tilt_error =
             self.distance(SphericalGamma::new(self.columns(), size)?.error(GAMMA_FAILURE)?);
         let moved = mul_up(2.0, add_up(error, tilt_error));
-        let noise =
-            LatticeNoise::new(PointNoise::Laplace { epsilon: cover }, moved, self.columns())?;
+        let noise = LatticeNoise::new(
+            PointNoise::Laplace { epsilon: cover },
+            moved,
+            self.columns(),
+        )?;
         let pure = Event::pure(add_up(div_up(slope, size), self.curvature_log()))?;
         let failure = gamma_failure(&[pure, noise.events()[0].0])?;
         let law = TiltLaw::Gamma { size };
@@ -275,7 +278,10 @@ impl Point {
             Algorithm::Minimise(minimiser, tilt) => {
                 let columns = records.n_columns();
                 let (b, bound) = match tilt {
-                    Some(tilt) => (tilt.draw(columns, minimiser.n_samples(), source)?, tilt.bound),
+                    Some(tilt) => (
+                        tilt.draw(columns, minimiser.n_samples(), source)?,
+                        tilt.bound,
+                    ),
                     None => (vec![0.0; columns], 0.0),
                 };
                 let mut start = Start::new(columns);

@@ -10,10 +10,10 @@ use crate::loss::{Admitted, Logistic, Loss, Squared};
 use crate::numeric::directed::{mul_up, up};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
+use crate::privacy::float_products::{additions_over_columns, additions_over_records};
 use crate::privacy::question::{Answer, Question, Room};
 use crate::privacy::records::{Records, Watch};
 use crate::privacy::statement::Statement;
-use crate::privacy::float_products::{additions_over_columns, additions_over_records};
 use crate::schema::{Geometry, Schema, Target};
 
 /// Losses that the proof takes: reviewed here as convex, smooth, and evaluated within 2^-45 L.
@@ -262,9 +262,12 @@ impl Softmax {
     /// As [`Self::new`].
     pub fn set_regularisation(&mut self, regularisation: f64) -> Result<()> {
         let p = self.factors.len();
-        let terms = self
-            .facts
-            .terms(self.statement.n_samples(), p, self.loss.smoothness(), regularisation);
+        let terms = self.facts.terms(
+            self.statement.n_samples(),
+            p,
+            self.loss.smoothness(),
+            regularisation,
+        );
         let usable = (1e-100..=1e100).contains(&regularisation)
             && terms.range.is_finite()
             && terms.condition <= 1e15;
@@ -453,4 +456,3 @@ impl Answer for SoftmaxDraws {
         Ok(counts)
     }
 }
-

@@ -82,7 +82,8 @@ impl StronglyConvex {
     /// needs.
     pub const MOST_LOAD: usize = MOST_LOAD as usize;
 
-    pub(super) fn statement(&self) -> &Arc<Statement> {
+    /// The public facts of the records.
+    pub fn statement(&self) -> &Arc<Statement> {
         &self.statement
     }
 
@@ -139,7 +140,7 @@ impl StronglyConvex {
     ///
     /// # Errors
     /// [`Error::UnsoundMechanism`] otherwise.
-    pub(super) fn check_tilted(&self) -> Result<()> {
+    pub fn check_tilted(&self) -> Result<()> {
         if self.statement.records_per_person() != 1 {
             return Err(Error::UnsoundMechanism(
                 "objective perturbation is proved for one record per person; use output-perturbation or \

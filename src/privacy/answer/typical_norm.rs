@@ -58,7 +58,10 @@ impl Answer for TypicalNorm {
 
     fn check(&self, map: &&FeatureMap, columns: usize) -> Result<()> {
         if map.n_features() > columns {
-            return Err(Error::invalid("map", "must have the features of the records"));
+            return Err(Error::invalid(
+                "map",
+                "must have the features of the records",
+            ));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::exact::noise::source::Source;
 use crate::exact::selection::cosh_groups::draw_group;
 use crate::exact::selection::sign::draw_sign;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
-use crate::polytope::{Polytope, Selectable, Structure};
+use crate::polytope::{Selectable, Structure};
 use crate::privacy::model::RoomModel;
 use crate::privacy::question::{Answer, Question, Room};
 use crate::privacy::records::{Move, Pass, Records, States};
@@ -208,9 +208,8 @@ impl Vertex {
         state: &mut VertexState,
         source: &mut Source,
     ) -> Result<Vec<(u32, i64)>> {
-        let sign = |j: u32, source: &mut Source| {
-            (j, draw_sign(gradient[j as usize], temperature, source))
-        };
+        let sign =
+            |j: u32, source: &mut Source| (j, draw_sign(gradient[j as usize], temperature, source));
         match self.polytope.structure() {
             Structure::Coordinates(_) | Structure::Vertices(_) => {
                 self.fill_scores(gradient, state);
@@ -333,11 +332,7 @@ impl Answer for Vertex {
         })
     }
 
-    fn draw(
-        &self,
-        at: VertexAt<'_>,
-        room: Room<'_, '_, VertexState>,
-    ) -> Result<Vec<(u32, i64)>> {
+    fn draw(&self, at: VertexAt<'_>, room: Room<'_, '_, VertexState>) -> Result<Vec<(u32, i64)>> {
         let Room {
             records,
             state,
@@ -349,8 +344,8 @@ impl Answer for Vertex {
         }
         let (vector, weight) = at.moved;
         let size: u128 = vector.iter().map(|v| u128::from(v.1.unsigned_abs())).sum();
-        state.moved = (state.moved)
-            .saturating_add(size.saturating_mul(u128::from(weight.unsigned_abs())));
+        state.moved =
+            (state.moved).saturating_add(size.saturating_mul(u128::from(weight.unsigned_abs())));
         if state.moved >= 1 << 46 {
             return Err(Error::invalid(
                 "n_iter",

@@ -1,0 +1,214 @@
+//! Hyper-parameter search that is paid for: every fit, the choice on held-out records, and the refit.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::accounting::event::{Adjacency, Event};
+use crate::error::{Error, Result};
+use crate::plan::{Fitted, Plan};
+use crate::privacy::answer::{HeldOut, LinearModel, Part, Split};
+use crate::privacy::{
+    Bounds, Claim, Curator, Geometry, Planned, Program, Question, Schema, Sealed, Session,
+    Statement, Target, events_of, seal,
+};
+
+/// The public facts of a search, from which those of its fits are derived.
+#[derive(Debug, Clone)]
+pub struct SearchFacts {
+    root: Arc<Statement>,
+    /// About the held-out records.
+    held_out: Arc<Statement>,
+    split: Question<Split>,
+}
+
+impl SearchFacts {
+    /// A search among `n_samples` records, of which `n_held_out` (under add-remove: each with probability `share`) are
+    /// held out. Models are compared on features within `bounds`.
+    ///
+    /// # Errors
+    /// Public facts out of their domains.
+    pub fn new(
+        n_features: usize,
+        bounds: Bounds,
+        target: Target,
+        (n_samples, n_held_out, share): (usize, usize, f64),
+        adjacency: Adjacency,
+        records_per_person: usize,
+    ) -> Result<Self> {
+        let schema = Schema::new(n_features, bounds, Geometry::Centred, target, true, None)?;
+        let root = Statement::new(schema.clone(), n_samples, adjacency, records_per_person)?;
+        Ok(Self {
+            split: root.split(n_held_out, share)?,
+            held_out: root.part(schema, n_held_out)?,
+            root,
+        })
+    }
+
+    /// The integer scores by which models would be compared on these records, as many as there are.
+    ///
+    /// **Not private**: for a curator's own checks, and for tests of the law and of the sensitivity.
+    ///
+    /// # Errors
+    /// As [`Curator::non_private_scores`].
+    pub fn non_private_scores(
+        &self,
+        curator: &Curator<'_>,
+        models: &[LinearModel],
+    ) -> Result<Vec<i64>> {
+        curator.non_private_scores(&self.root, models)
+    }
+
+    /// The statement of a fit on `n_samples` of the records, read under a schema of its own.
+    ///
+    /// # Errors
+    /// As [`Statement::part`].
+    pub fn part(&self, schema: Schema, n_samples: usize) -> Result<Arc<Statement>> {
+        self.root.part(schema, n_samples)
+    }
+}
+
+/// A search: fits on the training part, a choice by held-out loss, and a refit of the winner on all records.
+///
+/// Fits, choice and refit are composed one after the other, the held-out part counted as if it were the training part,
+/// which holds for any split and for people with records in both. The fits' parameters are fixed in advance. Given
+/// their models, the choice is an exponential mechanism ([`HeldOut`]). Which refit is made depends on it: it costs what
+/// dominates every one of them ([`Planned::OneOf`]). No parallel composition of the two parts is used.
+#[derive(Debug, Clone)]
+pub struct Search {
+    facts: SearchFacts,
+    fits: Vec<Arc<Plan>>,
+    /// Empty: the winner is kept as it was fitted.
+    refits: Vec<Arc<Plan>>,
+    choice: Question<HeldOut>,
+}
+
+/// What a search lets out.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Index of the winner.
+    pub best: usize,
+    /// The winning model, in the user's units.
+    pub model: LinearModel,
+    /// Iterations of its fit (public).
+    pub n_iter: usize,
+}
+
+impl Search {
+    /// Fits, and as many refits or none, planned under statements of `facts`; the choice has bounded range `epsilon0`.
+    ///
+    /// # Errors
+    /// No fits, another number of refits, an epsilon0 that the exact sampler does not take.
+    pub fn new(
+        facts: &SearchFacts,
+        fits: Vec<Arc<Plan>>,
+        refits: Vec<Arc<Plan>>,
+        epsilon0: f64,
+    ) -> Result<Self> {
+        if fits.is_empty() || !(refits.is_empty() || refits.len() == fits.len()) {
+            return Err(Error::invalid(
+                "param_grid",
+                "must hold candidates, each with a refit or none with one",
+            ));
+        }
+        if !fits.iter().chain(&refits).all(|plan| plan.certified()) {
+            return Err(Error::UnsoundMechanism(
+                "a search takes proved mechanisms only: leave out calibration='paper'".into(),
+            ));
+        }
+        Ok(Self {
+            choice: facts.held_out.held_out(epsilon0)?,
+            facts: facts.clone(),
+            fits,
+            refits,
+        })
+    }
+
+    /// Everything that it spends.
+    ///
+    /// # Errors
+    /// Refits that no events dominate.
+    pub fn events(&self) -> Result<Vec<(Event, u64)>> {
+        events_of(&self.questions())
+    }
+
+    /// The search in words.
+    pub fn describe(&self) -> String {
+        let last = match self.refits.len() {
+            0 => "no refit",
+            _ => "a refit of the winner on all records",
+        };
+        let mechanisms: BTreeSet<&str> = self.fits.iter().map(|plan| plan.mechanism()).collect();
+        let mechanisms: Vec<&str> = mechanisms.into_iter().collect();
+        format!(
+            "search among {} candidates, chosen by held-out loss (exponential mechanism), {last}; candidates: {}",
+            self.fits.len(),
+            mechanisms.join("; ")
+        )
+    }
+
+    /// Seals it.
+    ///
+    /// # Errors
+    /// [`Error::UnsoundMechanism`] where it costs more than (epsilon, delta).
+    pub fn seal(self, epsilon: f64, delta: f64, assumptions: Vec<String>) -> Result<Sealed<Found>> {
+        let claim = Claim {
+            epsilon,
+            delta,
+            mechanism: self.describe(),
+            assumptions,
+        };
+        let root = Arc::clone(&self.facts.root);
+        seal(&root, Box::new(self), claim)
+    }
+}
+
+fn linear(plan: &Plan, fitted: &Fitted) -> LinearModel {
+    let schema = plan.problem.schema();
+    let (coefficients, intercept) = schema.to_user_units(&fitted.scaled);
+    let ranges = fitted.feature_ranges.as_ref();
+    LinearModel {
+        coefficients,
+        intercept,
+        feature_ranges: ranges.map(|ranges| schema.ranges_to_user_units(ranges)),
+    }
+}
+
+impl Program<Found> for Search {
+    fn questions(&self) -> Vec<Planned> {
+        let mut questions = vec![self.facts.split.once()];
+        questions.extend(self.fits.iter().flat_map(|plan| plan.questions().to_vec()));
+        questions.push(self.choice.once());
+        if !self.refits.is_empty() {
+            let options = self.refits.iter().map(|plan| plan.questions().to_vec());
+            questions.push(Planned::OneOf(options.collect()));
+        }
+        questions
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> Result<Found> {
+        let split = &self.facts.split;
+        session.ask(split, ())?;
+        let mut models = Vec::with_capacity(self.fits.len());
+        for plan in &self.fits {
+            let mut training = session.part(Part::Training(split), &plan.problem.statement)?;
+            models.push(linear(plan, &plan.run_within(&mut training)?));
+        }
+        let best = (session.part(Part::HeldOut(split), &self.facts.held_out)?)
+            .ask(&self.choice, &models)?;
+        let (model, n_iter) = match self.refits.get(best) {
+            Some(plan) => {
+                let mut all = session.part(Part::All, &plan.problem.statement)?;
+                (
+                    linear(plan, &plan.run_within(&mut all)?),
+                    plan.summary.n_iter,
+                )
+            }
+            None => (models.swap_remove(best), self.fits[best].summary.n_iter),
+        };
+        Ok(Found {
+            best,
+            model,
+            n_iter,
+        })
+    }
+}
