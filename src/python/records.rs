@@ -79,13 +79,6 @@ impl<'py> Records<'py> {
     }
 
     /// Number of columns.
-    pub(super) fn n_features(&self) -> usize {
-        match self {
-            Records::Double(x) => x.shape()[1],
-            Records::Single(x) => x.shape()[1],
-            Records::Compressed(_, (_, columns), ..) => *columns,
-        }
-    }
 
     /// The same over memory that views can read.
     pub(super) fn plain(&self) -> PyResult<Records<'py>> {
