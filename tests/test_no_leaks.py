@@ -19,6 +19,7 @@ from dpsparse import (
     PrivateSparseClassifier,
     PrivateSparseRegressor,
 )
+from reference.certificates import keeps_its_claim
 
 N, P = 40, 3
 SECRET = 0.7654321234  # stands in X or in y; no message may show its digits
@@ -248,7 +249,7 @@ def test_fits_neither_keep_nor_change_the_records(make):
     del X, y
     gc.collect()
     assert [reference() for reference in references] == [None, None]
-    assert estimator.certificate_.verify()
+    assert keeps_its_claim(estimator.certificate_)
 
 
 def test_sample_weights_are_refused():
@@ -270,7 +271,7 @@ def test_certificates_name_what_they_rest_on():
     own = classifier(loss=lambda z, y: z).fit(X, y).certificate_
     assert any("user's loss" in text for text in own.assumptions)
     assert json.loads(given.to_json())["secure"] is False
-    assert "NO GUARANTEE" in repr(given)
+    assert repr(given).startswith("NO GUARANTEE: ")
     secure = classifier(random_state=None).fit(X, y).certificate_
     assert "NO GUARANTEE" not in repr(secure)
     assert DIGITS not in secure.to_json() + repr(secure)

@@ -234,8 +234,9 @@ def report(result: DemoResult) -> str:
     lines.append("  The private choice is random: where the two columns disagree, suspect noise.")
 
     lines += ["", "Certificate of the private fit", textwrap.indent(result.certificate, "  ")]
-    lines.append(f"  Recomputed from its events: {'it holds' if result.verified else 'IT DOES NOT HOLD'}.")
-    if not result.secure:
+    if result.secure:
+        lines.append(f"  Recomputed from its events: {'it holds' if result.verified else 'IT DOES NOT HOLD'}.")
+    else:
         lines.append("  Seeded run: reproducible, and therefore not private.")
     lines += [
         "  It covers the coefficients. The accuracies and the exact model are computed without noise, which is fine",

@@ -63,8 +63,8 @@ class PrivateOnlineSimplex:
     >>> learner = PrivateOnlineSimplex(2.0, 1e-6, horizon=500, n_features=3, bound=1.0, random_state=0)
     >>> for _ in range(500):
     ...     learner.update([0.9, -0.9, 0.5])
-    >>> learner.weights.tolist(), learner.round, learner.certificate_.verify()
-    ([0.0, 1.0, 0.0], 500, True)
+    >>> learner.weights.tolist(), learner.round, learner.certificate_.secure, learner.certificate_.verify()
+    ([0.0, 1.0, 0.0], 500, False, False)
     """
 
     def __init__(

@@ -329,6 +329,56 @@ mod tests {
 
     proptest! {
         #[test]
+        fn parts_of_a_pure_epsilon_add_up_to_it(epsilon in 1e-6f64..50.0, share in 0.001f64..0.999, size in 0.1f64..10.0) {
+            let (first, second) = split_pure(epsilon, share).unwrap();
+            let mut accountant = Accountant::new();
+            let scale = |part: f64| crate::numeric::directed::div_up(size, part);
+            accountant.add(Event::laplace(size, scale(first)).unwrap(), 1).unwrap();
+            accountant.add(Event::laplace(size, scale(second)).unwrap(), 1).unwrap();
+            prop_assert_eq!(accountant.delta(epsilon).unwrap(), 0.0);
+            prop_assert!(accountant.epsilon(0.0).unwrap() <= epsilon);
+            prop_assert!(accountant.epsilon(1e-300).unwrap() <= epsilon);
+        }
+
+        #[test]
+        fn a_calibrated_budget_is_kept_by_both_answers(
+            epsilon in 0.05f64..20.0,
+            log_delta in -690.0f64..-1.0,
+            company in 0usize..4,
+            kind in 0usize..5,
+        ) {
+            let delta = log_delta.exp();
+            let companions = [
+                vec![],
+                vec![(Event::failure(0.5 * delta).unwrap(), 1)],
+                vec![(Event::exponential(0.01 * epsilon).unwrap(), 3)],
+                vec![
+                    (Event::failure(0.1 * delta).unwrap(), 2),
+                    (Event::objective_perturbation(1.0, 1e4, 1e-6, Adjacency::ReplaceOne).unwrap(), 1),
+                ],
+            ];
+            let events = |x: f64| -> Result<Vec<(Event, u64)>> {
+                let own = match kind {
+                    0 => Event::gaussian(1.0, x),
+                    1 => Event::pure(1.0 / x),
+                    2 => Event::exponential(1.0 / x),
+                    3 => Event::zero_concentrated(1.0 / x),
+                    _ => Event::objective_perturbation(1.0, x, 1e-6, Adjacency::ReplaceOne),
+                };
+                let mut events = companions[company].clone();
+                events.push((own?, 3));
+                Ok(events)
+            };
+            let x = calibrate_events(events, epsilon, delta, (1e-6, 1e9)).unwrap();
+            let mut accountant = Accountant::new();
+            for (event, count) in events(x).unwrap() {
+                accountant.add(event, count).unwrap();
+            }
+            prop_assert!(accountant.delta(epsilon).unwrap() <= delta);
+            prop_assert!(accountant.epsilon(delta).unwrap() <= epsilon);
+        }
+
+        #[test]
         fn rho_and_sigma_are_on_the_private_side(epsilon in 1e-3f64..30.0, log_delta in -30.0f64..-1.0) {
             let delta = log_delta.exp();
             let rho = rho_from_epsilon(epsilon, delta).unwrap();

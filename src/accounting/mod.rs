@@ -1,4 +1,40 @@
 //! What releases cost: events, their composition, and the noise that a budget buys. Nothing here reads a record.
+//!
+//! # For an audit
+//!
+//! Everything stated about privacy passes through here, so every answer must be an upper bound in exact arithmetic. Read in
+//! this order:
+//!
+//! 1. [`event`], then [`event::gaussian`], [`event::bounded_range`], [`event::randomised_response`], `event::objective`
+//!    and [`event::failure`]: what an event is, and its curves with their proofs and slacks;
+//! 2. `accountant/renyi.rs` (conversion), `accountant/split.rs` (basic composition), [`accountant`] (which bounds are
+//!    taken together);
+//! 3. `memory`: the accountant's answers are kept by every bit of their question;
+//! 4. [`dominating`]: what stands for a choice that depends on the data;
+//! 5. [`crate::certificate`]: what is recomputed when a certificate is verified.
+//!
+//! [`calibrate`] and `guided` may be wrong without harm: a parameter that they return was put to the accountant.
+//!
+//! | invariant | held by |
+//! |---|---|
+//! | curves are never below 50-digit references | `tests/test_accounting.py`: `test_gaussian_delta`, `test_bounded_range_renyi`, `test_pure_renyi`, `test_objective_perturbation_renyi`, `test_objective_perturbation_delta`, `test_order_one_is_the_kullback_leibler_divergence` |
+//! | nor are conversions, near delta 1 too | `test_delta_is_rounded_up_everywhere`, `test_zcdp_conversion`, `test_composed_renyi_curves` |
+//! | curves rise with the order and stay below rho times it | `event::tests::renyi_is_monotone_in_the_order_and_below_rho` |
+//! | parameters are in their domain, read back or made | `event::tests::json_round_trips_and_is_checked`, `bad_parameters_are_named` |
+//! | one more event never lowers an answer | `accountant::tests::one_more_event_costs_no_less` |
+//! | failures add to every delta | `test_failures_add_to_every_delta`, `event::failure::tests::it_is_the_privacy_of_a_broken_release` |
+//! | delta 0 is stated for pure events alone | `test_delta_zero_is_pure_privacy` |
+//! | a remembered answer belongs to its question | `memory::tests::an_answer_is_computed_once_and_belongs_to_its_question` |
+//! | a calibrated budget is kept by both answers | `calibrate::tests::a_calibrated_budget_is_kept_by_both_answers`, `test_a_calibrated_budget_is_kept_by_both_answers` |
+//! | guided bisection answers what plain bisection does | `guided::tests::the_answer_is_that_of_bisection_in_few_evaluations` |
+//! | dominating events lie above every option | `dominating::tests::curves_of_the_result_dominate_those_of_each_option` |
+//! | a certificate that was edited, or contradicts itself, does not verify | `certificate::tests::no_single_edit_leaves_a_certificate_that_verifies`, `contradictions_are_refused_even_under_a_matching_checksum` |
+//! | a seeded run never verifies | `certificate::tests::a_seeded_run_has_no_guarantee_and_says_so_first` |
+//!
+//! Trusted beyond: [`crate::numeric::directed`] (rounding), [`crate::numeric::normal`] and [`crate::numeric::quadrature`]
+//! (special functions with stated errors), `exp`, `ln`, `ln_1p`, `exp_m1`, `sinh`, `cosh` and `tanh` of the platform's
+//! mathematical library within the few units of 2^-53 that the slacks allow, the theorems cited beside the curves, and that
+//! events say truly what was released: that is the part of [`crate::privacy`] and [`crate::exact`].
 #![forbid(unsafe_code)]
 
 pub mod accountant;

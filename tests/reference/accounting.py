@@ -95,6 +95,33 @@ def objective_renyi(order, lipschitz_norm, sigma, curvature_log, adjacency):
     return mpf(curvature_log) + constant + log(moment) / b
 
 
+def objective_renyi_delta(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
+    """What the Renyi curve of M8 proves, by its closed form."""
+    m, _ = shift_and_constant(lipschitz_norm, sigma, adjacency)
+    r = 2 * m if adjacency == "replace-one" else m
+    curve = lambda a: mpf(curvature_log) + a * r**2 / 2 + log(2 * ncdf((a - 1) * r)) / (a - 1)  # noqa: E731
+    return least_over_orders(lambda a: converted_delta(curve, epsilon, a), steps=40)
+
+
+def objective_kl(lipschitz_norm, sigma, curvature_log, adjacency):
+    """Mean of the loss bound of M8."""
+    m, constant = shift_and_constant(lipschitz_norm, sigma, adjacency)
+    r = 2 * m if adjacency == "replace-one" else m
+    return mpf(curvature_log) + constant + r * sqrt(2 / mp.pi)
+
+
+def randomised_response_kl(epsilon):
+    p = 1 / (1 + exp(-mpf(epsilon)))
+    return (2 * p - 1) * mpf(epsilon)
+
+
+def bounded_range_kl(epsilon0):
+    """The largest mean loss of a two-point pair with losses t and t - epsilon0, over t."""
+    e0 = mpf(epsilon0)
+    mean = lambda t: t - e0 * (1 - (exp(-t) - exp(-e0)) / (1 - exp(-e0)))  # noqa: E731
+    return mean(log(e0 / (1 - exp(-e0))))
+
+
 def converted_delta(renyi, epsilon, order):
     """The conversion of M12 at one order."""
     a = mpf(order)

@@ -209,8 +209,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     >>> X = rng.uniform(-1, 1, (5000, 20))
     >>> y = np.where(X[:, 3] > X[:, 7], "yes", "no")
     >>> model = PrivateSparseClassifier(epsilon=1.0, bounds=(-1, 1), classes=("no", "yes"), random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8), model.certificate_.verify()
-    (True, True)
+    >>> bool(model.score(X, y) > 0.8), model.certificate_.secure, model.certificate_.verify()
+    (True, False, False)
     """
 
     def __init__(

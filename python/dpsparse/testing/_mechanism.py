@@ -141,7 +141,7 @@ def _bits(model: Any) -> bytes:
 
 def _check_certificate(subject: _Subject) -> None:
     X, y = subject.random_records()
-    model = subject.model()
+    model = subject.model(random_state=None)  # seeded runs never verify
     plan = model.plan(*X.shape)
     certificate = model.fit(X, y).certificate_
 
@@ -180,6 +180,7 @@ def _check_randomness(subject: _Subject) -> None:
     seeded = [subject.model().fit(X, y) for _ in range(2)]
     _require(_bits(seeded[0]) == _bits(seeded[1]), subject, "one seed gives two models")
     _require(not seeded[0].certificate_.secure, subject, "a seeded fit is marked as secure")
+    _require(not seeded[0].certificate_.verify(), subject, "the certificate of a seeded fit verifies")
     # Few records: the noise decides, so that models differ.
     free = [subject.model(random_state=None).fit(X[:2], y[:2]) for _ in range(_UNSEEDED)]
     _require(all(model.certificate_.secure for model in free), subject, "an unseeded fit is not marked as secure")
