@@ -25,7 +25,7 @@ pub(crate) use radius::singletons;
 pub use radius::{NormOrder, Radius};
 pub use signed_coordinates::SignedCoordinates;
 pub use vertex_list::VertexList;
-pub use width::{Estimate, Simulation};
+pub use width::{Estimate, Look, Simulation};
 
 /// How a vertex is chosen by its linear score: the structure that the selection mechanism works on.
 #[derive(Debug, Clone, Copy)]

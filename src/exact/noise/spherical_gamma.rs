@@ -15,7 +15,7 @@ use crate::numeric::directed::up;
 const EXPONENTIAL_FRACTION: u32 = 67;
 
 /// The exponential law in units of 2^-67: strips of width 2^-4 up to 511/16.
-static EXPONENTIAL: LazyLock<Strips> = LazyLock::new(|| {
+pub(super) static EXPONENTIAL: LazyLock<Strips> = LazyLock::new(|| {
     let rate = Rate::new(1u8.into(), BigUint::from(1u8) << EXPONENTIAL_FRACTION);
     let exponent = Exponent::Linear;
     Strips::new(

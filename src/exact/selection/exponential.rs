@@ -75,7 +75,7 @@ impl<'a> ExponentialMechanism<'a> {
                 return candidate; // weight 1, class 0: accepted outright
             }
             // Acceptance probability exp(-eta d) 2^class = 2^-(x - class) <= 1, as class <= x.
-            let x = self.temperature.exponent(distance);
+            let x = self.temperature.exponent(distance.into());
             let offset = u64::from(class) << EXPONENT_BITS;
             let excess = Interval {
                 lo: x.lo.saturating_sub(offset),
