@@ -151,8 +151,8 @@ pub(super) fn free<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> 
     watched(py, |_| work())
 }
 
-/// Remembers the process that loaded the module, and makes the tables that processes share: a child forked while another
-/// thread makes one would wait for it for ever.
+/// Remembers the process that loaded the module, and makes the tables that processes share: a child forked while
+/// another thread makes one would wait for it for ever.
 pub(super) fn register() {
     HOME.get_or_init(id);
     noise::prepare();

@@ -209,6 +209,26 @@ mod tests {
         }
     }
 
+    /// Words per draw over the whole domain: 2.4 rounds of 2 words at most are expected, and a hundredth more for digits.
+    /// A mean of 2 000 draws exceeds 6 with a chance far below 1e-6.
+    #[test]
+    fn words_are_bounded() {
+        const DRAWS: usize = 2_000;
+        let spend = |law: &dyn Fn(&mut Source) -> i64| {
+            let mut source = Source::limited(1, 6 * DRAWS as u64);
+            assert_eq!((0..DRAWS).map(|_| law(&mut source)).count(), DRAWS);
+        };
+        for power in -10..=40 {
+            let scale = 2f64.powi(power);
+            let rounded = RoundedGaussian::new(scale).unwrap();
+            spend(&|source| rounded.draw(source));
+            let gaussian = DiscreteGaussian::new(scale).unwrap();
+            spend(&|source| gaussian.draw(source));
+            let laplace = DiscreteLaplace::new(scale).unwrap();
+            spend(&|source| laplace.draw(source));
+        }
+    }
+
     /// A law that leaves 64 bits: clamped by draws, refused by sums unless the value brings it back.
     struct Far(i128);
 

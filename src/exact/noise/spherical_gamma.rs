@@ -34,6 +34,8 @@ pub(super) static EXPONENTIAL: LazyLock<Strips> = LazyLock::new(|| {
 /// for that distance (M8: e_b and delta_b); b' itself is no private noise, since floats of neighbours have different
 /// supports.
 ///
+/// **Rounds:** 2p draws from `strips`, and no rejection of its own.
+///
 /// ```
 /// use dpsparse::exact::noise::{source::Source, spherical_gamma::SphericalGamma};
 /// let noise = SphericalGamma::new(1000, 0.25)?;

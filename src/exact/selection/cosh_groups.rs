@@ -264,8 +264,8 @@ mod tests {
         let p = 1.0 / (1.0 + (logs[1] - logs[0]).exp());
         assert!((0.2..0.8).contains(&p), "{p}");
         let eta = InverseTemperature::new(epsilon, 1).unwrap();
-        // 5 rounds of 3 words at most are expected.
-        let mut source = Source::limited(4, 15 * u64::from(n));
+        // 5 rounds of 5 words at most are expected: two tries of two words for a class, and one to keep it.
+        let mut source = Source::limited(4, 25 * u64::from(n));
         let members = groups.iter().map(Vec::as_slice);
         let mut draw = || draw_group(members.clone(), &gradient, &eta, &mut source);
         let choices: Vec<usize> = (0..n).map(|_| draw()).collect();
@@ -290,8 +290,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the gradient, sizes and temperature: 300 words do. A round draws 3 words at most and ends with
-        /// probability above 1/5, so that more than 300 have probability below 0.8^100 = 2e-10.
+        /// Whatever the gradient, sizes and temperature: 1000 words do. Each 3 words end the draw with a probability above
+        /// 1/2 (a class) times 1/5 (kept), so that more than 1000 have a probability below 0.9^333 = 6e-16.
         #[test]
         fn words_are_bounded(sizes in proptest::collection::vec(1usize..700, 1..12), epsilon_log in -40.0..9.9f64, logs in proptest::collection::vec(0.0..50.0f64, 12), spread in 0.0..2.0f64, seed: u64) {
             let eta = InverseTemperature::new(epsilon_log.exp2(), 1).unwrap();
@@ -302,7 +302,7 @@ mod tests {
                 gradient.extend((0..*size).map(entry));
                 groups.push((from..gradient.len() as u32).collect::<Vec<u32>>());
             }
-            let mut source = Source::limited(seed, 300);
+            let mut source = Source::limited(seed, 1000);
             let choice = draw_group(groups.iter().map(Vec::as_slice), &gradient, &eta, &mut source);
             prop_assert!(choice < groups.len());
         }

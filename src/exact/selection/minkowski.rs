@@ -32,8 +32,8 @@ pub struct Summand {
 }
 
 /// Chooses a vertex of sum_g w_g S_g for integer scores k (maximised): summand g takes its vertex v with probability
-/// proportional to exp(eta_g <v, k>), eta_g = epsilon0_g/2 near eta w_g, exactly and apart from the others. No loop of its
-/// own: the rounds of each choice are bounded where it is drawn.
+/// proportional to exp(eta_g <v, k>), eta_g = epsilon0_g/2 near eta w_g, exactly and apart from the others. No loop of
+/// its own: the rounds of each choice are bounded where it is drawn.
 ///
 /// **Cost.** A choice whose scores move by at most b between neighbours has a privacy loss of range 2 eta_g b, which is
 /// (2 eta_g b)^2/8 = (eta_g^2/2) b^2 zCDP (Cesar & Rogers 2021), and zCDP adds over independent choices.
@@ -70,8 +70,8 @@ impl MinkowskiSelection {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for summands with weights that are not positive and finite, an empty or repeated list
-    /// of features, subsets of more than 2^22 features, a feature out of range, no summand at all, or a budget too small
-    /// for the integers of the exact sampler.
+    /// of features, subsets of more than 2^22 features, a feature out of range, no summand at all, or a budget too
+    /// small for the integers of the exact sampler.
     pub fn new(
         summands: Vec<Summand>,
         n_features: usize,

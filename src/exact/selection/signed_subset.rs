@@ -82,7 +82,8 @@ pub(super) fn draw_subset(
 /// A threshold, in fine units, at which the expected number of states that are not 0 is within 0.26 of `size`.
 ///
 /// Around the size-th largest |k|, the state of a feature is 0 with odds exp(b)/(2 cosh) for a threshold b/eta above;
-/// at b = ln(4m) the features up to it expect 2/(4m) each at most, so that fewer than size - 1/2 are expected in all; at
+/// at b = ln(4m) the features up to it expect 2/(4m) each at most, so that fewer than size - 1/2 are expected in all;
+/// at
 /// -ln(4m) the `size` largest miss 1/(4m) each at most, so that at least size - 1/4 are. Between the two, halving ends
 /// within [`NEAR`] of `size`, or at -ln(4m). Sums of m floats below one are good to 2^-9, far scores included: those
 /// have chances near 0 or 1.
@@ -205,9 +206,9 @@ mod tests {
     }
 
     /// Steepness from the least that a plan takes to the largest, scores from ties to the end of their range: the words
-    /// drawn stay below what the bound on rounds expects, 9 sqrt(min(k, m - k)) + 3 rounds of m states of 4 proposals of
-    /// 2 words. A mean of 200 draws is within its expectation by less than a tenth but for chances far below 1e-6, and
-    /// the expectation itself is several times smaller.
+    /// drawn stay below what the bound on rounds expects, 9 sqrt(min(k, m - k)) + 3 rounds of m states of 4 proposals
+    /// of 2 words. A mean of 200 draws is within its expectation by less than a tenth but for chances far below 1e-6,
+    /// and the expectation itself is several times smaller.
     #[test]
     fn rounds_stay_below_their_bound() {
         let top = 1i64 << 50;
