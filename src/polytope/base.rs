@@ -3,7 +3,7 @@
 use super::radius::{self, NormOrder, Radius};
 use super::ratio;
 use super::symmetric::check_vector;
-use super::width::{self, Estimate, Simulation};
+use super::width::{self, Estimate, Look, Simulation};
 use crate::error::{Error, Result};
 use crate::minimise::minimise;
 use crate::set_function::{Graph, SetFunction, Structure};
@@ -93,7 +93,19 @@ pub fn radius(f: &dyn SetFunction, ord: NormOrder) -> Result<Radius> {
 /// # Errors
 /// [`Error::InvalidArgument`] for fewer than 2 samples where they are needed; else only where a user's oracle fails.
 pub fn gaussian_width(f: &dyn SetFunction, simulation: Simulation) -> Result<Estimate> {
-    width::base(f, simulation)
+    gaussian_width_watched(f, simulation, &mut |_, _| Ok(()))
+}
+
+/// The same, with a look at the draws done, of all of them, now and then: one that fails stops the simulation.
+///
+/// # Errors
+/// As [`gaussian_width`], and what `look` returns.
+pub fn gaussian_width_watched(
+    f: &dyn SetFunction,
+    simulation: Simulation,
+    look: &mut Look<'_>,
+) -> Result<Estimate> {
+    width::base(f, simulation, look)
 }
 
 /// F(V).

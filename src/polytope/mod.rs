@@ -27,7 +27,7 @@ pub use radius::{NormOrder, Radius};
 pub use selectable::Selectable;
 pub use signed_coordinates::SignedCoordinates;
 pub use vertex_list::VertexList;
-pub use width::{Estimate, Simulation};
+pub use width::{Estimate, Look, Simulation};
 
 /// How a vertex is chosen by its linear score: the structure that the selection mechanism works on.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 
 use super::radius::{self, NormOrder, Radius};
 use super::ratio;
-use super::width::{self, Estimate, Simulation};
+use super::width::{self, Estimate, Look, Simulation};
 use crate::error::{Error, Result};
 use crate::minimise::minimise;
 use crate::set_function::SetFunction;
@@ -74,8 +74,20 @@ pub fn radius(f: &dyn SetFunction, ord: NormOrder) -> Result<Radius> {
 /// [`Error::InvalidArgument`] for a function that is not monotone, and for fewer than 2 samples where they are needed;
 /// else only where a user's oracle fails.
 pub fn gaussian_width(f: &dyn SetFunction, simulation: Simulation) -> Result<Estimate> {
+    gaussian_width_watched(f, simulation, &mut |_, _| Ok(()))
+}
+
+/// The same, with a look at the draws done, of all of them, now and then: one that fails stops the simulation.
+///
+/// # Errors
+/// As [`gaussian_width`], and what `look` returns.
+pub fn gaussian_width_watched(
+    f: &dyn SetFunction,
+    simulation: Simulation,
+    look: &mut Look<'_>,
+) -> Result<Estimate> {
     check_monotone(f)?;
-    width::symmetric(f, simulation)
+    width::symmetric(f, simulation, look)
 }
 
 /// |s|, if F and s are as they should be.

@@ -1,5 +1,7 @@
 //! Gaussian widths E max <b, s> over a polytope of a set function, for independent standard normal b (MECHANISMS M11).
 
+use std::time::{Duration, Instant};
+
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -29,6 +31,12 @@ pub struct Simulation {
     pub seed: u64,
 }
 
+/// Is told how many of how many draws are done, and may stop the simulation.
+pub type Look<'l> = dyn FnMut(usize, usize) -> Result<()> + 'l;
+
+/// Draws between two looks are doubled until they take so long.
+const PAUSE: Duration = Duration::from_millis(20);
+
 fn exact(value: f64) -> Estimate {
     Estimate {
         value: value + 0.0,
@@ -39,7 +47,11 @@ fn exact(value: f64) -> Estimate {
 
 /// E f(|b|), the width of |P|(F): closed for every structure but General. The expectation is linear, so that a cover
 /// has sum_g w_g E max_{j in g} |b_j|, overlaps or not.
-pub(super) fn symmetric(f: &dyn SetFunction, simulation: Simulation) -> Result<Estimate> {
+pub(super) fn symmetric(
+    f: &dyn SetFunction,
+    simulation: Simulation,
+    look: &mut Look<'_>,
+) -> Result<Estimate> {
     let mean = (2.0 / std::f64::consts::PI).sqrt();
     Ok(match f.structure() {
         Structure::Modular(weights) => exact(mean * weights.iter().sum::<f64>()),
@@ -51,21 +63,25 @@ pub(super) fn symmetric(f: &dyn SetFunction, simulation: Simulation) -> Result<E
         ),
         Structure::Laminar(groups) | Structure::Cover(groups) => exact(of_maxima(groups)),
         Structure::ContiguousRange => exact(expected_range(f.n_features())),
-        Structure::Scaled(scale, f) => scaled(scale, symmetric(f, simulation)?),
-        Structure::Cut(_) | Structure::General => simulate(f, simulation, lovasz::norm)?,
+        Structure::Scaled(scale, f) => scaled(scale, symmetric(f, simulation, look)?),
+        Structure::Cut(_) | Structure::General => simulate(f, simulation, lovasz::norm, look)?,
     })
 }
 
 /// E f(b), the width of B(F): closed for modular functions (B(F) is a point) and cuts (sum_ij w_ij E|b_i - b_j|, each
 /// 2/sqrt(pi)).
-pub(super) fn base(f: &dyn SetFunction, simulation: Simulation) -> Result<Estimate> {
+pub(super) fn base(
+    f: &dyn SetFunction,
+    simulation: Simulation,
+    look: &mut Look<'_>,
+) -> Result<Estimate> {
     Ok(match f.structure() {
         Structure::Modular(_) => exact(0.0),
         Structure::Cut(graph) => {
             exact(2.0 / std::f64::consts::PI.sqrt() * graph.weights().iter().sum::<f64>())
         }
-        Structure::Scaled(scale, f) => scaled(scale, base(f, simulation)?),
-        _ => simulate(f, simulation, lovasz::extension)?,
+        Structure::Scaled(scale, f) => scaled(scale, base(f, simulation, look)?),
+        _ => simulate(f, simulation, lovasz::extension, look)?,
     })
 }
 
@@ -89,25 +105,37 @@ fn of_maxima(groups: &Groups) -> f64 {
 }
 
 /// The mean of `support` over draws of b. Every draw has a stream of its own, and the sums run in the order of the
-/// draws.
+/// draws, so that nothing depends on how many are drawn between two looks.
 fn simulate(
     f: &dyn SetFunction,
     Simulation { n_samples, seed }: Simulation,
     support: fn(&dyn SetFunction, &[f64]) -> Result<f64>,
+    look: &mut Look<'_>,
 ) -> Result<Estimate> {
     if n_samples < 2 {
         return Err(Error::invalid("n_samples", "must be at least 2"));
     }
-    let draws: Vec<f64> = (0..n_samples as u64)
-        .into_par_iter()
-        .map_init(
-            || vec![0.0; f.n_features()],
-            |b, k| {
-                fill_normal(b, seed, k);
-                support(f, b)
-            },
-        )
-        .collect::<Result<_>>()?;
+    let mut draws: Vec<f64> = Vec::new();
+    let mut batch = rayon::current_num_threads();
+    while draws.len() < n_samples {
+        let start = Instant::now();
+        let next = draws.len()..n_samples.min(draws.len() + batch);
+        let more: Vec<f64> = next
+            .into_par_iter()
+            .map_init(
+                || vec![0.0; f.n_features()],
+                |b, k| {
+                    fill_normal(b, seed, k as u64);
+                    support(f, b)
+                },
+            )
+            .collect::<Result<_>>()?;
+        draws.extend(more);
+        look(draws.len(), n_samples)?;
+        if start.elapsed() < PAUSE {
+            batch *= 2;
+        }
+    }
     let n = n_samples as f64;
     let value = draws.iter().sum::<f64>() / n;
     let squares: f64 = draws.iter().map(|draw| (draw - value).powi(2)).sum();

@@ -1,5 +1,5 @@
 use super::set_function::CoreSetFunction;
-use super::threads::Watch;
+use super::threads;
 use crate::error::{Error, Result};
 use crate::loss;
 use crate::norm::SetFunctionNorm;
@@ -113,9 +113,7 @@ impl Request<'_> {
         let function = self.norm.as_ref().map(|norm| norm.get().function());
         let progress = self.progress.as_ref();
 
-        let mut watch = Watch::new();
-        let mut report = |iteration: usize, gap: f64| watch.look(false, progress, (iteration, gap));
-        let solved = py.detach(|| {
+        let solved = threads::watched(py, |watch| {
             let norm = function.map(SetFunctionNorm::new).transpose()?;
             let (loss, weights) = (&*loss, weights.as_deref());
             let task = Task {
@@ -126,9 +124,10 @@ impl Request<'_> {
                 method,
                 stopping: Stopping { tol, max_iter },
             };
+            let mut report = |step: usize, gap: f64| watch.look(false, progress, (step, gap));
             solve(&task, &mut report)
-        });
-        Ok(watch.finish(solved)??)
+        })?;
+        Ok(solved?)
     }
 }
 

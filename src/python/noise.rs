@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::exact::noise::bernoulli_exp::BernoulliExp;
 use crate::exact::noise::discrete_gaussian::DiscreteGaussian;
 use crate::exact::noise::discrete_laplace::DiscreteLaplace;
-use crate::exact::noise::integer_law::{IntegerLaw, fill};
+use crate::exact::noise::integer_law::{IntegerLaw, fill_watched};
 use crate::exact::noise::rounded_gaussian::RoundedGaussian;
 
-/// Entries between two looks for Ctrl-C: a fixed number, so that it changes no seeded value.
+/// Entries that share a family of streams: a fixed number, which the values of a seed depend on.
 const BATCH: usize = 1 << 22;
 
 fn draws<'py>(
@@ -29,8 +29,10 @@ fn draws<'py>(
             .map_err(|_| Error::invalid("size", "is more than memory holds"))?;
         out.resize(size, 0);
         for (number, batch) in out.chunks_mut(BATCH).enumerate() {
-            fill(&law, &mut source, batch)?;
-            report((number * BATCH + BATCH).min(size), size)?;
+            let before = number * BATCH;
+            fill_watched(&law, &mut source, batch, &mut |done| {
+                report(before + done, size)
+            })?;
         }
         Ok(out)
     })??;

@@ -5,11 +5,15 @@ use pyo3::prelude::*;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 
 use super::records::plain;
-use crate::error::Error;
+use super::threads;
+use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 
-pub(super) fn source(seed: Option<u64>) -> crate::error::Result<Source> {
+/// Draws between two looks for Ctrl-C.
+const BATCH: usize = 1 << 12;
+
+pub(super) fn source(seed: Option<u64>) -> Result<Source> {
     seed.map_or_else(Source::secure, |seed| Ok(Source::seeded(seed)))
 }
 
@@ -27,7 +31,7 @@ fn exponential_mechanism<'py>(
     let scores = scores
         .as_slice()
         .map_err(|_| Error::invalid("scores", "must be a contiguous int64 array"))?;
-    let draws = py.detach(|| -> crate::error::Result<Vec<i64>> {
+    let draws = threads::run(py, None, |report| -> Result<Vec<i64>> {
         let temperature = InverseTemperature::new(epsilon, sensitivity)?;
         let mut mechanism = ExponentialMechanism::new(scores, &temperature, Vec::new())?;
         if size > 1 {
@@ -38,9 +42,13 @@ fn exponential_mechanism<'py>(
         draws
             .try_reserve_exact(size)
             .map_err(|_| Error::invalid("size", "is more than memory holds"))?;
-        draws.extend((0..size).map(|_| mechanism.draw(&mut source) as i64));
+        while draws.len() < size {
+            let batch = BATCH.min(size - draws.len());
+            draws.extend((0..batch).map(|_| mechanism.draw(&mut source) as i64));
+            report(draws.len(), size)?;
+        }
         Ok(draws)
-    })?;
+    })??;
     Ok(draws.into_pyarray(py))
 }
 

@@ -8,6 +8,7 @@ use pyo3::types::PyList;
 
 use super::error::InvalidArgumentError;
 use super::records::to_vec;
+use super::threads;
 use crate::error::{Error, Result, UserError};
 use crate::lovasz;
 use crate::polytope::{NormOrder, Simulation, base, norm_ball, symmetric};
@@ -33,8 +34,10 @@ fn build<F: SetFunction + 'static>(
     py: Python<'_>,
     make: impl FnOnce() -> Result<F> + Send,
 ) -> PyResult<CoreSetFunction> {
-    let f: Result<Arc<dyn SetFunction>> = py.detach(|| Ok(Arc::new(make()?) as Arc<_>));
-    Ok(CoreSetFunction(f?))
+    let f = threads::free(py, || -> Result<Arc<dyn SetFunction>> {
+        Ok(Arc::new(make()?))
+    })??;
+    Ok(CoreSetFunction(f))
 }
 
 #[pymethods]
@@ -113,15 +116,17 @@ impl CoreSetFunction {
         monotone: Option<bool>,
     ) -> PyResult<Self> {
         let call = move |set: &[usize]| {
-            Python::attach(|py| call_user(callable.bind(py), set))
-                .map_err(|raised| Error::User(UserError::new(raised)))
+            threads::unless_forked(|| {
+                Python::attach(|py| call_user(callable.bind(py), set))
+                    .map_err(|raised| Error::User(UserError::new(raised)))
+            })
         };
         build(py, || Oracle::new(p, call, monotone))
     }
 
     fn plus(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
         let (f, g) = (self.0.clone(), other.0.clone());
-        Ok(Self(py.detach(|| sum(f, g))?))
+        Ok(Self(threads::free(py, || sum(f, g))??))
     }
 
     fn times(&self, factor: f64) -> PyResult<Self> {
@@ -145,10 +150,10 @@ impl CoreSetFunction {
 
     fn value(&self, py: Python<'_>, indices: Vec<usize>) -> PyResult<f64> {
         let f = self.0.as_ref();
-        Ok(py.detach(|| {
+        Ok(threads::free(py, || {
             check_set(&indices, f.n_features(), "A")?;
             f.value(&indices)
-        })?)
+        })??)
     }
 
     fn gains<'py>(
@@ -157,18 +162,18 @@ impl CoreSetFunction {
         order: Vec<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let f = self.0.as_ref();
-        let gains = py.detach(|| -> Result<Vec<f64>> {
+        let gains = threads::free(py, || -> Result<Vec<f64>> {
             check_set(&order, f.n_features(), "order")?;
             let mut gains = vec![0.0; order.len()];
             f.gains(&order, &mut gains)?;
             Ok(gains)
-        })?;
+        })??;
         Ok(gains.into_pyarray(py))
     }
 
     fn lovasz(&self, py: Python<'_>, w: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
         let (f, w) = (self.0.as_ref(), self.vector("w", &w)?);
-        Ok(py.detach(|| lovasz::extension(f, &w))?)
+        Ok(threads::free(py, || lovasz::extension(f, &w))??)
     }
 
     fn base_vertex<'py>(
@@ -178,7 +183,7 @@ impl CoreSetFunction {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (f, w) = (self.0.as_ref(), self.vector("w", &w)?);
         let mut s = vec![0.0; w.len()];
-        py.detach(|| lovasz::base_vertex(f, &w, &mut s))?;
+        threads::free(py, || lovasz::base_vertex(f, &w, &mut s))??;
         Ok(s.into_pyarray(py))
     }
 
@@ -189,23 +194,23 @@ impl CoreSetFunction {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (f, theta) = (self.monotone()?, self.vector("theta", &theta)?);
         let mut s = vec![0.0; theta.len()];
-        py.detach(|| lovasz::support_vertex(f, &theta, &mut s))?;
+        threads::free(py, || lovasz::support_vertex(f, &theta, &mut s))??;
         Ok(s.into_pyarray(py))
     }
 
     fn norm(&self, py: Python<'_>, theta: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
         let (f, theta) = (self.monotone()?, self.vector("theta", &theta)?);
-        Ok(py.detach(|| lovasz::norm(f, &theta))?)
+        Ok(threads::free(py, || lovasz::norm(f, &theta))??)
     }
 
     fn dual_norm(&self, py: Python<'_>, s: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
         let (f, s) = (self.monotone()?, self.vector("s", &s)?);
-        Ok(py.detach(|| symmetric::dual_norm(f, &s))?)
+        Ok(threads::free(py, || symmetric::dual_norm(f, &s))??)
     }
 
     fn contains(&self, py: Python<'_>, s: PyReadonlyArray1<'_, f64>, tol: f64) -> PyResult<bool> {
         let (f, s) = (self.monotone()?, self.vector("s", &s)?);
-        Ok(py.detach(|| symmetric::contains(f, &s, tol))?)
+        Ok(threads::free(py, || symmetric::contains(f, &s, tol))??)
     }
 
     fn prox<'py>(
@@ -216,7 +221,7 @@ impl CoreSetFunction {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (f, v) = (self.0.as_ref(), self.vector("v", &v)?);
         let mut x = vec![0.0; v.len()];
-        py.detach(|| prox(f, &v, step, &mut x, &mut Scratch::default()))?;
+        threads::free(py, || prox(f, &v, step, &mut x, &mut Scratch::default()))??;
         Ok(x.into_pyarray(py))
     }
 
@@ -227,7 +232,7 @@ impl CoreSetFunction {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (f, g) = (self.monotone()?, self.vector("g", &g)?);
         let mut x = vec![0.0; g.len()];
-        py.detach(|| norm_ball::vertex(f, &g, &mut x))?;
+        threads::free(py, || norm_ball::vertex(f, &g, &mut x))??;
         Ok(x.into_pyarray(py))
     }
 
@@ -240,10 +245,10 @@ impl CoreSetFunction {
     ) -> PyResult<(f64, f64, bool)> {
         let f = self.0.as_ref();
         let simulation = Simulation { n_samples, seed };
-        let estimate = py.detach(|| match f.is_monotone() {
-            true => symmetric::gaussian_width(f, simulation),
-            false => base::gaussian_width(f, simulation),
-        })?;
+        let estimate = threads::run(py, None, |report| match f.is_monotone() {
+            true => symmetric::gaussian_width_watched(f, simulation, report),
+            false => base::gaussian_width_watched(f, simulation, report),
+        })??;
         Ok((estimate.value, estimate.stderr, estimate.exact))
     }
 
@@ -256,7 +261,7 @@ impl CoreSetFunction {
             _ => return Err(Error::invalid("ord", "must be 1, 2 or inf").into()),
         };
         let f = self.monotone()?;
-        let radius = py.detach(|| symmetric::radius(f, ord))?;
+        let radius = threads::free(py, || symmetric::radius(f, ord))??;
         Ok((radius.value, radius.exact))
     }
 }

@@ -11,6 +11,11 @@ use crate::numeric::enclosure::{Interval, PROBABILITY_BITS};
 /// The bits drawn so far say U in
 /// [u, u + 1) 2^-bits. If u + 1 <= lo then U < p, if u >= hi then U >= p; otherwise more bits and a narrower enclosure
 /// are taken. The answer is that of a comparison of the full real U with p, hence exact.
+///
+/// **Rounds:** fewer than 1.01 refinements are expected, whatever p is. All samplers refine to enclosures of 2^10 units
+/// at most, and U falls into one with probability 2^10 2^-126 after the first refinement, less after each further one.
+/// The first itself has the probability that `fast` is wide: below 2^-20 for those in use, 1 for one that knows
+/// nothing.
 pub fn bernoulli(
     source: &mut Source,
     fast: Interval,
@@ -26,7 +31,7 @@ pub fn bernoulli(
     let mut bits = u64::from(PROBABILITY_BITS);
     let mut drawn = BigUint::from(first);
     loop {
-        // Double the width: the expected number of rounds is 1 + tiny, and it ends with probability one.
+        // Double the width.
         let words = bits.div_ceil(64);
         for _ in 0..words {
             drawn = (drawn << 64u32) + source.bits();

@@ -26,3 +26,9 @@ pub mod rounded_gaussian;
 pub mod source;
 pub mod spherical_gamma;
 mod strips;
+
+/// Makes the tables that all threads share, which otherwise the first draw does.
+pub fn prepare() {
+    std::sync::LazyLock::force(&rounded_gaussian::HALF_NORMAL);
+    std::sync::LazyLock::force(&spherical_gamma::EXPONENTIAL);
+}

@@ -33,6 +33,9 @@ pub(super) static HALF_NORMAL: LazyLock<Strips> = LazyLock::new(|| {
 /// digits of T are drawn until they agree. So the value is that of the full real X rounded, and its law is exact. A
 /// tie, X + 1/2 an integer, has probability zero.
 ///
+/// **Rounds:** fewer than 2 are expected: an interval of X is at most 2^-27 long, as sigma <= 2^40 and T has 68 digits,
+/// so that it holds one tie at most, and 64 further digits leave it undecided with probability 2^-63.
+///
 /// ```
 /// use dpsparse::exact::noise::{integer_law::IntegerLaw, rounded_gaussian::RoundedGaussian, source::Source};
 /// let law = RoundedGaussian::new(2.5)?;

@@ -13,6 +13,20 @@ pub struct Source {
     generator: ChaCha20Rng,
     secure: bool,
     process: u32,
+    /// Words that may still be drawn: tests bound the rounds of a sampler with it, and fail where it runs on.
+    #[cfg(test)]
+    left: u64,
+}
+
+#[cfg(test)]
+impl Source {
+    /// A seeded source of so many words; one more panics.
+    pub(crate) fn limited(seed: u64, words: u64) -> Self {
+        Self {
+            left: words,
+            ..Self::seeded(seed)
+        }
+    }
 }
 
 impl Source {
@@ -25,6 +39,8 @@ impl Source {
             generator: Self::fresh()?,
             secure: true,
             process: std::process::id(),
+            #[cfg(test)]
+            left: u64::MAX,
         })
     }
 
@@ -34,6 +50,8 @@ impl Source {
             generator: ChaCha20Rng::seed_from_u64(seed),
             secure: false,
             process: std::process::id(),
+            #[cfg(test)]
+            left: u64::MAX,
         }
     }
 
@@ -77,10 +95,16 @@ impl Source {
     /// 64 uniform bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
+        #[cfg(test)]
+        {
+            self.left = (self.left.checked_sub(1)).expect("more words were drawn than the bound");
+        }
         self.generator.next_u64()
     }
 
     /// Uniform integer in [0, bound), exact: rejection on raw bits, no modulo. `bound` must be positive.
+    ///
+    /// **Rounds:** fewer than 2 are expected, as `bound` exceeds half of the power of two that is drawn from.
     pub fn below(&mut self, bound: u128) -> u128 {
         debug_assert!(bound > 0);
         let width = 128 - (bound - 1).leading_zeros();
@@ -112,6 +136,8 @@ impl Streams {
             generator,
             secure: self.secure,
             process: std::process::id(),
+            #[cfg(test)]
+            left: u64::MAX,
         }
     }
 }
@@ -158,6 +184,7 @@ mod tests {
             generator: ChaCha20Rng::from_seed([9; 32]),
             secure: true,
             process,
+            left: u64::MAX,
         };
         let (mut parent, mut child) = (
             with_process(std::process::id()),

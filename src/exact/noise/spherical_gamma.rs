@@ -15,7 +15,7 @@ use crate::numeric::directed::up;
 const EXPONENTIAL_FRACTION: u32 = 67;
 
 /// The exponential law in units of 2^-67: strips of width 2^-4 up to 511/16.
-static EXPONENTIAL: LazyLock<Strips> = LazyLock::new(|| {
+pub(super) static EXPONENTIAL: LazyLock<Strips> = LazyLock::new(|| {
     let rate = Rate::new(1u8.into(), BigUint::from(1u8) << EXPONENTIAL_FRACTION);
     let exponent = Exponent::Linear;
     Strips::new(
@@ -33,6 +33,8 @@ static EXPONENTIAL: LazyLock<Strips> = LazyLock::new(|| {
 /// b', differ from b, by no more than [`SphericalGamma::error`] but with the stated probability. A mechanism must pay
 /// for that distance (M8: e_b and delta_b); b' itself is no private noise, since floats of neighbours have different
 /// supports.
+///
+/// **Rounds:** 2p draws from `strips`, and no rejection of its own.
 ///
 /// ```
 /// use dpsparse::exact::noise::{source::Source, spherical_gamma::SphericalGamma};

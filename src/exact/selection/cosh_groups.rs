@@ -14,7 +14,15 @@ use crate::numeric::enclosure::{EXPONENT_BITS, Interval, PROBABILITY_BITS, exp2_
 /// vertices of the ball of disjoint groups, without enumerating them. A weight is written
 /// exp(eta S) P with S = sum |g_j| and P = prod (1 + exp(-2 eta |g_j|)), both enclosed.
 ///
-/// The sums S must stay below 2^63; groups must not be empty and there must be at least one.
+/// **Rounds:** fewer than 5 are expected, whatever the gradient and the groups. The class of a group is that of the
+/// whole product: a weight lies in (2^-(level + 2.01), 2^-level] by [`Weight::level`], so that a proposal 2^-level
+/// exceeds it by less than a factor of 4.1. The heaviest proposal has class 0; the last class, of levels 64 and more
+/// above it, holds fewer than 2^32 groups, proposed with 2^-64 each. With the heaviest proposal as the unit, the
+/// weights sum to W > 1/4.1 and the proposals to 4.1 W + 2^-32 at most: W is the share that is kept. After a
+/// rejection the class is drawn again too, not its member alone.
+///
+/// The sums S must stay below 2^63; groups must not be empty, hold fewer than 2^32 members, and there must be at
+/// least one.
 pub fn draw_group<'a>(
     groups: impl Iterator<Item = &'a [u32]> + Clone,
     gradient: &[i64],
@@ -27,14 +35,7 @@ pub fn draw_group<'a>(
 
     let weights: Vec<Weight> = groups
         .clone()
-        .map(|group| {
-            let distance = largest - sum(group);
-            Weight {
-                distance,
-                x: temperature.exponent(distance),
-                product: Product::new(magnitudes(group), temperature),
-            }
-        })
+        .map(|group| Weight::new(largest - sum(group), magnitudes(group), temperature))
         .collect();
     // A common power of two is free: the class of the heaviest group becomes 0.
     let base = weights.iter().map(Weight::level).min().unwrap_or(0);
@@ -45,7 +46,7 @@ pub fn draw_group<'a>(
         let weight = &weights[candidate];
         // Accept with probability weight 2^power <= 1.
         let power = base + i64::from(class);
-        let beyond = (weight.level() - power) as u64; // positive only in the last class
+        let beyond = weight.level() - power; // positive only in the last class
         let group = groups.clone().nth(candidate).unwrap_or(&[]);
         let refine =
             |bits: u64| refine(weight.distance, magnitudes(group), temperature, power, bits);
@@ -55,39 +56,57 @@ pub fn draw_group<'a>(
     }
 }
 
-/// exp(-eta distance) P = 2^-x P.
+/// Whole parts of exponents are capped here. The group of distance 0 has a level of 0 at most and a product takes
+/// fewer than 2^32 off a level, so a capped one stays in the last class: it would be there without the cap too.
+const CAP: u128 = 1 << 40;
+
+/// exp(-eta distance) P = 2^-x P, x = `whole` + `fraction`.
 struct Weight {
     distance: u64,
-    x: Interval,
+    whole: i64,
+    /// In units of 2^-57; from 0 to 1 but for its width, unless the whole part is capped.
+    fraction: Interval,
     product: Product,
 }
 
 impl Weight {
+    fn new(
+        distance: u64,
+        magnitudes: impl Iterator<Item = u64>,
+        temperature: &InverseTemperature,
+    ) -> Self {
+        let x = temperature.wide_exponent(distance.into());
+        let whole = (x[0] >> EXPONENT_BITS).min(CAP);
+        // A saturated end is right for a weight: 2^-128 counts as an interval from 0.
+        let [lo, hi] =
+            x.map(|end| u64::try_from(end - (whole << EXPONENT_BITS)).unwrap_or(u64::MAX));
+        Self {
+            distance,
+            whole: whole as i64,
+            fraction: Interval { lo, hi },
+            product: Product::new(magnitudes, temperature),
+        }
+    }
+
     /// A level with weight <= 2^-level: floor(x) - (exponent + 1), as P < 2^(exponent + 1).
+    ///
+    /// weight > 2^-(level + 2.01), unless x is capped: P >= 2^exponent (1 - 2^-21), as each of its fewer than 2^32
+    /// factors is enclosed to 2^-54 of its size, and an x below 2^33 to 2^-28.
     fn level(&self) -> i64 {
-        (self.x.lo >> EXPONENT_BITS) as i64 - i64::from(self.product.exponent) - 1
+        self.whole - i64::from(self.product.exponent) - 1
     }
 
     /// Encloses weight 2^(level - beyond) in units of 2^-63.
-    fn fast(&self, beyond: u64) -> Interval {
-        let whole = (self.x.lo >> EXPONENT_BITS) << EXPONENT_BITS;
-        let power = exp2_neg(Interval {
-            lo: self.x.lo - whole,
-            hi: self.x.hi - whole,
-        });
+    fn fast(&self, beyond: i64) -> Interval {
+        let power = exp2_neg(self.fraction);
+        let drop = beyond.min(64) as u32;
         // mantissa / 2^63 is P 2^-(exponent + 1); both factors are at most 1.
         let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> PROBABILITY_BITS) as u64;
-        let lo = times(power.lo, self.product.mantissa.lo)
-            .checked_shr(beyond as u32)
-            .unwrap_or(0);
-        let hi = (times(power.hi, self.product.mantissa.hi) + 1)
-            .checked_shr(beyond as u32)
-            .unwrap_or(0)
-            + 1;
-        // Saturated exponents (x >= 2^7) are known from above only.
+        let lo = times(power.lo, self.product.mantissa.lo);
+        let hi = times(power.hi, self.product.mantissa.hi) + 1;
         Interval {
-            lo: if self.x.hi == u64::MAX { 0 } else { lo },
-            hi: hi.min(1 << PROBABILITY_BITS),
+            lo: lo.checked_shr(drop).unwrap_or(0),
+            hi: (hi.checked_shr(drop).unwrap_or(0) + 1).min(1 << PROBABILITY_BITS),
         }
     }
 }
@@ -103,7 +122,7 @@ impl Product {
         const ONE: u64 = 1 << 62;
         let (mut lo, mut hi, mut exponent) = (ONE, ONE, 0);
         for magnitude in magnitudes {
-            let v = exp2_neg(temperature.exponent(magnitude.saturating_mul(2)));
+            let v = exp2_neg(temperature.exponent(u128::from(magnitude) * 2));
             let (factor_lo, factor_hi) = (ONE + (v.lo >> 1), ONE + (v.hi >> 1) + 1);
             lo = ((u128::from(lo) * u128::from(factor_lo)) >> 62) as u64;
             // hi < 2^63 and factor_hi <= 2^63 + 1: the product is below 2^64 + 2^2.
@@ -156,6 +175,7 @@ fn refine(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn check(groups: &[Vec<u32>], gradient: &[i64], epsilon: f64, quantile: f64, seed: u64) {
         let eta = InverseTemperature::new(epsilon, 1).unwrap();
@@ -203,9 +223,8 @@ mod tests {
         let magnitudes = [5u64, 0, 80, 13, 200];
         let product = Product::new(magnitudes.iter().copied(), &eta);
         let weight = Weight {
-            distance: 90,
-            x: eta.exponent(90),
             product,
+            ..Weight::new(90, [].into_iter(), &eta)
         };
         let fast = weight.fast(3);
         let (lo, hi) = refine(
@@ -217,5 +236,75 @@ mod tests {
         );
         assert!(BigUint::from(fast.lo) << 87u32 <= lo && hi <= BigUint::from(fast.hi) << 87u32);
         assert!(fast.hi - fast.lo < 1 << 12);
+    }
+
+    /// ln of the product of 2 cosh(eta g_j), from eta = epsilon/2, without overflow.
+    fn log_weight(group: &[u32], gradient: &[i64], epsilon: f64) -> f64 {
+        let term = |&j: &u32| {
+            let size = epsilon / 2.0 * gradient[j as usize].unsigned_abs() as f64;
+            size + (-2.0 * size).exp().ln_1p()
+        };
+        group.iter().map(term).sum()
+    }
+
+    /// A strong group of 30 beside a noisy one of 400, whose sum is 277/eta behind and whose product is 2^400: the two
+    /// weigh nearly the same, and words are few. A distance capped before its product would need 2^270 rounds.
+    #[test]
+    fn a_strong_group_beside_a_large_one() {
+        let groups = [
+            (0..30).collect::<Vec<u32>>(),
+            (30..430).collect(),
+            vec![430],
+        ];
+        let (epsilon, n) = (0.5, 4000u32);
+        let mut gradient = vec![0i64; 431];
+        gradient[..30].fill(-37);
+        gradient[0] = 35; // a sum of 1108, beside 400 ln 2 = 277.3 quarters
+        let logs = [0, 1].map(|g| log_weight(&groups[g], &gradient, epsilon));
+        let p = 1.0 / (1.0 + (logs[1] - logs[0]).exp());
+        assert!((0.2..0.8).contains(&p), "{p}");
+        let eta = InverseTemperature::new(epsilon, 1).unwrap();
+        // 5 rounds of 5 words at most are expected: two tries of two words for a class, and one to keep it.
+        let mut source = Source::limited(4, 25 * u64::from(n));
+        let members = groups.iter().map(Vec::as_slice);
+        let mut draw = || draw_group(members.clone(), &gradient, &eta, &mut source);
+        let choices: Vec<usize> = (0..n).map(|_| draw()).collect();
+        assert!(choices.iter().all(|&g| g < 2)); // the third has a share below exp(-276)
+        let hits = choices.iter().filter(|&&g| g == 0).count() as f64;
+        let z = (hits - f64::from(n) * p) / (f64::from(n) * p * (1.0 - p)).sqrt();
+        assert!(z.abs() < 4.9, "{z}"); // two-sided 1e-6
+    }
+
+    /// The very groups of a neighbour that favours the large one, and far beyond: gaps up to the end of the domain.
+    #[test]
+    fn large_gaps_and_products() {
+        let groups = [(0..30).collect::<Vec<u32>>(), (30..5030).collect()];
+        let eta = InverseTemperature::new(1024.0, 1).unwrap();
+        for (strong, winner) in [(0i64, 1), (1 << 5, 0), (1 << 30, 0), (1 << 57, 0)] {
+            let mut gradient = vec![0i64; 5030];
+            gradient[..30].fill(strong);
+            let mut source = Source::limited(4, 100);
+            let members = groups.iter().map(Vec::as_slice);
+            assert_eq!(draw_group(members, &gradient, &eta, &mut source), winner);
+        }
+    }
+
+    proptest! {
+        /// Whatever the gradient, sizes and temperature: 1000 words do. Each 3 words end the draw with a probability above
+        /// 1/2 (a class) times 1/5 (kept), so that more than 1000 have a probability below 0.9^333 = 6e-16.
+        #[test]
+        fn words_are_bounded(sizes in proptest::collection::vec(1usize..700, 1..12), epsilon_log in -40.0..9.9f64, logs in proptest::collection::vec(0.0..50.0f64, 12), spread in 0.0..2.0f64, seed: u64) {
+            let eta = InverseTemperature::new(epsilon_log.exp2(), 1).unwrap();
+            let (mut groups, mut gradient) = (Vec::new(), Vec::new());
+            for (size, log) in sizes.iter().zip(logs) {
+                let from = gradient.len() as u32;
+                let entry = |k: usize| (log - spread * (k % 7) as f64).exp2() as i64;
+                gradient.extend((0..*size).map(entry));
+                groups.push((from..gradient.len() as u32).collect::<Vec<u32>>());
+            }
+            let mut source = Source::limited(seed, 1000);
+            let choice = draw_group(groups.iter().map(Vec::as_slice), &gradient, &eta, &mut source);
+            prop_assert!(choice < groups.len());
+        }
     }
 }

@@ -12,6 +12,11 @@ use crate::numeric::enclosure::{EXPONENT_BITS, Interval, exp2_neg};
 /// With eta = epsilon0 / (2 D) and scores that move by at most D it is epsilon0-bounded-range, hence
 /// epsilon0^2/8-zCDP (Cesar & Rogers 2021; MECHANISMS M2).
 ///
+/// **Rounds** of a draw: fewer than 5 are expected, whatever the scores are. A weight 2^-x is proposed with 2^-class,
+/// class > x - 2 (`InverseTemperature::class`), so that a proposal exceeds its weight by less than a factor of 4; the
+/// fewer than 2^32 weights below 2^-63 are proposed with 2^-63 at most each. The candidate of the least score has
+/// weight 1, so the weights sum to W >= 1 and the proposals to 4 W + 2^-31 at most.
+///
 /// ```
 /// use dpsparse::exact::noise::source::Source;
 /// use dpsparse::exact::selection::{ExponentialMechanism, InverseTemperature};
@@ -75,7 +80,7 @@ impl<'a> ExponentialMechanism<'a> {
                 return candidate; // weight 1, class 0: accepted outright
             }
             // Acceptance probability exp(-eta d) 2^class = 2^-(x - class) <= 1, as class <= x.
-            let x = self.temperature.exponent(distance);
+            let x = self.temperature.exponent(distance.into());
             let offset = u64::from(class) << EXPONENT_BITS;
             let excess = Interval {
                 lo: x.lo.saturating_sub(offset),
@@ -97,6 +102,8 @@ impl<'a> ExponentialMechanism<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exact::selection::sign::draw_sign;
+    use proptest::prelude::*;
 
     /// Pearson's statistic of `n` draws against exp(-eta q); compared with a 1 - 1e-6 quantile by the caller.
     fn chi_square(scores: &[i64], epsilon: f64, sensitivity: u64, n: usize, seed: u64) -> f64 {
@@ -173,6 +180,27 @@ mod tests {
                 single.draw(&mut Source::seeded(seed)),
                 many.draw(&mut Source::seeded(seed))
             );
+        }
+    }
+
+    proptest! {
+        /// Whatever the scores and the temperature: 1000 words do. Each 3 words end the draw with a probability above
+        /// 1/2 (a class) times 1/5 (kept), so that more than 1000 have a probability below 0.9^333 = 6e-16.
+        #[test]
+        fn words_are_bounded(
+            scores in proptest::collection::vec((any::<i64>(), 0u32..64), 1..300),
+            epsilon_log in -63.0..9.9f64,
+            seed: u64,
+        ) {
+            let scores: Vec<i64> = scores.into_iter().map(|(score, drop)| score >> drop).collect();
+            let eta = InverseTemperature::new(epsilon_log.exp2(), 1).unwrap();
+            let mechanism = ExponentialMechanism::new(&scores, &eta, Vec::new()).unwrap();
+            let mut source = Source::limited(seed, 1000);
+            prop_assert!(mechanism.draw(&mut source) < scores.len());
+            for score in scores {
+                // 2 words a round at most, each the last with probability 1/2: 2^-50
+                draw_sign(score, &eta, &mut Source::limited(seed, 100));
+            }
         }
     }
 }

@@ -89,30 +89,37 @@ impl InverseTemperature {
         ((product >> 56) as u8).min(FAR)
     }
 
-    /// Encloses x = eta d / ln 2 in units of 2^-57, saturating at 2^7.
-    pub(super) fn exponent(&self, d: u64) -> Interval {
-        let to_units = |product: u128| -> u64 {
-            let units = if self.scale >= EXPONENT_BITS {
-                product.checked_shr(self.scale - EXPONENT_BITS).unwrap_or(0)
-            } else {
-                let left = EXPONENT_BITS - self.scale;
-                if product.leading_zeros() < left {
-                    u128::MAX
-                } else {
-                    product << left
-                }
-            };
-            u64::try_from(units).unwrap_or(u64::MAX)
-        };
-        let (d, mantissa) = (u128::from(d), u128::from(self.mantissa));
-        let lo = to_units(d * mantissa);
-        // A saturated end is still right for a weight: 2^-128 counts as an interval from 0.
-        let hi = if d == 0 {
-            0
-        } else {
-            to_units(d * mantissa + d).saturating_add(1)
-        };
+    /// Encloses x = eta d / ln 2 in units of 2^-57, saturating at 2^7: 2^-128 counts as an interval from 0.
+    pub(super) fn exponent(&self, d: u128) -> Interval {
+        let [lo, hi] = self
+            .wide_exponent(d)
+            .map(|units| u64::try_from(units).unwrap_or(u64::MAX));
         Interval { lo, hi }
+    }
+
+    /// The same, saturating at 2^71 only: for weights that are products, where a large exponent is not yet a small
+    /// weight.
+    pub(super) fn wide_exponent(&self, d: u128) -> [u128; 2] {
+        if d == 0 {
+            return [0, 0];
+        }
+        // 63 bits of d are kept: the products stay below 2^127.
+        let cut = 65u32.saturating_sub(d.leading_zeros());
+        let below = d >> cut;
+        let above = below + u128::from(below << cut != d);
+        let mantissa = u128::from(self.mantissa);
+        let to_units = |product: u128| {
+            let left = cut + EXPONENT_BITS;
+            if left <= self.scale {
+                product.checked_shr(self.scale - left).unwrap_or(0)
+            } else if product.leading_zeros() < left - self.scale {
+                u128::MAX
+            } else {
+                product << (left - self.scale)
+            }
+        };
+        let hi = to_units(above * (mantissa + 1)).saturating_add(1);
+        [to_units(below * mantissa), hi]
     }
 
     /// eta, as a float: for searches that decide nothing but the running time.
@@ -137,7 +144,7 @@ mod tests {
         fn class_is_a_tight_lower_bound(epsilon in 1e-18..1000.0f64, d_log in 0.0..63.0f64, sensitivity in 1u64..1 << 40) {
             let eta = InverseTemperature::new(epsilon, sensitivity).unwrap();
             let d = d_log.exp2() as u64;
-            let x = eta.exponent(d);
+            let x = eta.exponent(d.into());
             let class = u64::from(eta.class(d));
             prop_assert!(x.lo <= x.hi);
             prop_assert!(class << EXPONENT_BITS <= x.lo);
@@ -150,6 +157,26 @@ mod tests {
                 prop_assert!((x.lo as f64) * unit <= float * (1.0 + 1e-14) + 1e-14);
                 prop_assert!((x.hi as f64) * unit >= float * (1.0 - 1e-14) - 1e-14);
             }
+        }
+
+        /// Enclosures of exponents beyond one word are right and tight, and saturate upwards alone.
+        #[test]
+        fn wide_exponents_enclose(epsilon_log in -63.0..9.9f64, d in any::<u128>(), drop in 1u32..128, sensitivity in 1u64..1 << 40) {
+            let eta = InverseTemperature::new(epsilon_log.exp2(), sensitivity).unwrap();
+            let d = d >> drop;
+            let (ln2_lo, ln2_hi) = ln2(300);
+            let exact = (&eta.numerator * BigUint::from(d)) << (300 + EXPONENT_BITS);
+            let below = &exact / (&eta.denominator * ln2_hi);
+            let above = exact / (&eta.denominator * ln2_lo) + 1u8;
+            let most = BigUint::from(u128::MAX);
+            let [lo, hi] = eta.wide_exponent(d).map(BigUint::from);
+            prop_assert!(lo <= above && hi >= below.clone().min(most.clone()));
+            // relative error below 2^-60, and two units
+            let slack = (&above >> 60u32) + 3u8;
+            prop_assert!(lo + &slack >= below.min(most.clone()));
+            prop_assert!(hi <= (above + slack).min(most));
+            let narrow = eta.exponent(d);
+            prop_assert!(narrow.lo <= narrow.hi);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::exponential::ExponentialMechanism;
 use super::inverse_temperature::InverseTemperature;
 use super::sign::draw_sign;
-use super::signed_subset::{FINE, draw_subset};
+use super::signed_subset::{FINE, MOST, draw_subset};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::numeric::directed::{add_up, mul_up};
@@ -32,7 +32,8 @@ pub struct Summand {
 }
 
 /// Chooses a vertex of sum_g w_g S_g for integer scores k (maximised): summand g takes its vertex v with probability
-/// proportional to exp(eta_g <v, k>), eta_g = epsilon0_g/2 near eta w_g, exactly and apart from the others.
+/// proportional to exp(eta_g <v, k>), eta_g = epsilon0_g/2 near eta w_g, exactly and apart from the others. No loop of
+/// its own: the rounds of each choice are bounded where it is drawn.
 ///
 /// **Cost.** A choice whose scores move by at most b between neighbours has a privacy loss of range 2 eta_g b, which is
 /// (2 eta_g b)^2/8 = (eta_g^2/2) b^2 zCDP (Cesar & Rogers 2021), and zCDP adds over independent choices.
@@ -56,13 +57,21 @@ const LARGEST: f64 = 512.0;
 const LARGEST_OF_SUBSETS: f64 = 1.0;
 const SHAVE: f64 = 1.0 - 1e-12;
 
+/// Least share of the largest eta_g. A summand of smaller weight is chosen with this share, more surely than in
+/// proportion, so that its temperature stays one that integers hold. What that costs is in the load: 2^-60 of the
+/// largest summand's for each such summand.
+const LEAST_SHARE: f64 = 1.0 / (1u64 << 30) as f64;
+/// Least 2 eta_g that the samplers take.
+const LEAST_EPSILON: f64 = 1.0 / (1u128 << 64) as f64;
+
 impl MinkowskiSelection {
     /// The selection of cost at most `rho` for score vectors on `n_features` that differ by at most `sensitivity` in L2
     /// between neighbours.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for summands with weights that are not positive and finite, an empty or repeated list
-    /// of features, a feature out of range, no summand at all, or noise beyond what the exact sampler takes.
+    /// of features, subsets of more than 2^22 features, a feature out of range, no summand at all, or a budget too
+    /// small for the integers of the exact sampler.
     pub fn new(
         summands: Vec<Summand>,
         n_features: usize,
@@ -74,7 +83,7 @@ impl MinkowskiSelection {
         }
         // Dividing by the largest weight first: no overflow.
         let largest = summands.iter().map(|s| s.weight).fold(0.0, f64::max);
-        let relative = |summand: &Summand| summand.weight / largest;
+        let relative = |summand: &Summand| (summand.weight / largest).max(LEAST_SHARE);
         let load = largest_load(&summands, n_features, |g| relative(&summands[g]));
         let unit = (2.0 * rho / load).sqrt() / sensitivity * SHAVE;
         if !(unit.is_finite() && unit > 0.0) {
@@ -87,6 +96,12 @@ impl MinkowskiSelection {
         let epsilons: Vec<f64> = (summands.iter())
             .map(|summand| 2.0 * (unit * relative(summand)).min(summand.largest()))
             .collect();
+        if epsilons.iter().any(|&epsilon| epsilon < LEAST_EPSILON) {
+            return Err(Error::invalid(
+                "epsilon",
+                "is too small for this selection: use a larger epsilon, fewer iterations or variant=\"noisy-iterates\"",
+            ));
+        }
         let load = largest_load(&summands, n_features, |g| 0.5 * epsilons[g]);
         let spent = mul_up(0.5, mul_up(mul_up(sensitivity, sensitivity), load));
         if spent.is_nan() || spent > rho {
@@ -200,6 +215,16 @@ impl Summand {
             return Err(Error::invalid(
                 "norm",
                 format!("must be over groups or edges of distinct features below {n_features}"),
+            ));
+        }
+        if let Shape::Subsets(features, _) = &self.shape
+            && features.len() > MOST
+        {
+            return Err(Error::invalid(
+                "norm",
+                format!(
+                    "must have subsets of at most {MOST} features for a selection; use variant=\"noisy-iterates\""
+                ),
             ));
         }
         if let Shape::Subsets(features, size) = &self.shape

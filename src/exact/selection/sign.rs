@@ -9,14 +9,15 @@ use crate::numeric::enclosure::exp2_neg;
 ///
 /// Propose a sign by a fair bit; the better one (s g < 0) is accepted, the other one with probability
 /// exp(-2 eta |g|), else all is drawn again: the ratio of the two probabilities is exp(-2 eta |g|).
+///
+/// **Rounds:** at most 2 are expected, as each ends with probability 1/2 or more, whatever g is.
 pub fn draw_sign(g: i64, temperature: &InverseTemperature, source: &mut Source) -> i64 {
     let better = if g > 0 { -1 } else { 1 };
     if g == 0 {
         return if source.bits() >> 63 == 0 { 1 } else { -1 };
     }
-    // |g| < 2^62 wherever scores come from bounded records; doubling may saturate for a caller's own extreme score.
     let gap = u128::from(g.unsigned_abs()) * 2;
-    let fast = exp2_neg(temperature.exponent(u64::try_from(gap).unwrap_or(u64::MAX)));
+    let fast = exp2_neg(temperature.exponent(gap));
     loop {
         if source.bits() >> 63 == 0 {
             return better;
