@@ -127,7 +127,7 @@ impl Refit {
                 plan.release_restricted(data, features, loss, source, poll)
             }
             Self::Newton(steps) => {
-                let restricted = data.restricted(features);
+                let restricted = data.restricted(features)?;
                 Ok(steps.run(&restricted, loss, source, &mut |_| poll())?.0)
             }
         }

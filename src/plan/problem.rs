@@ -114,10 +114,11 @@ impl Problem {
         }
     }
 
-    /// R2: the Euclidean bound of a scaled row, the intercept included.
+    /// R2: the Euclidean bound of a scaled row, the intercept included; features that do not vary are 0.
     pub fn row_bound(&self) -> f64 {
         let schema = &self.schema;
-        let features = (schema.row_norm()).unwrap_or((schema.n_features() as f64).sqrt());
+        let entries = (schema.n_varying().max(1) as f64).sqrt();
+        let features = schema.row_norm().map_or(entries, |norm| norm.min(entries));
         // Rounded up: roots and hypot err by an ulp.
         features.hypot(schema.intercept_value()) * (1.0 + 1e-15)
     }
@@ -126,7 +127,7 @@ impl Problem {
     /// count less ([`Schema::with_gradient_norm`]).
     pub fn gradient_bound(&self) -> f64 {
         match self.schema.gradient_norm() {
-            Some(norm) => norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15),
+            Some(norm) => self.row_bound().min(norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15)),
             None => self.row_bound(),
         }
     }

@@ -3,8 +3,11 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
+use crate::error::Result;
+use crate::numeric::allocate::reserved;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::numeric::linear::dot;
+use crate::schema::Schema;
 
 /// Records per block.
 const BLOCK: usize = 512;
@@ -35,40 +38,68 @@ impl BoundedData {
         }
     }
 
-    /// The same records with some of the features alone, stored densely. Which ones must be public, or paid for.
-    pub fn restricted(&self, features: &[u32]) -> Self {
+    /// The same records with some of the features alone, without a row norm; sparse records stay sparse. Which ones
+    /// must be public, or paid for.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub fn restricted(&self, features: &[u32]) -> Result<Self> {
+        self.with_features(features, self.schema.restricted(features))
+    }
+
+    /// The same records, under `schema`, with these features alone.
+    pub(in crate::privacy) fn with_features(
+        &self,
+        features: &[u32],
+        schema: Schema,
+    ) -> Result<Self> {
         let n = self.n_records();
-        let mut columns = Vec::with_capacity(n * features.len());
-        for &j in features {
-            let j = j as usize;
-            match &self.features {
-                Features::Dense(all) => columns.extend_from_slice(&all[j * n..(j + 1) * n]),
+        let stored = match &self.features {
+            Features::Dense(all) => {
+                let mut columns = reserved(n.saturating_mul(features.len()))?;
+                for &j in features {
+                    let j = j as usize;
+                    columns.extend_from_slice(&all[j * n..(j + 1) * n]);
+                }
+                Features::Dense(columns)
+            }
+            Features::Sparse { columns, base, .. } => {
+                let columns = columns.picked(features)?;
                 Features::Sparse {
-                    columns: all, base, ..
-                } => {
-                    let start = columns.len();
-                    columns.resize(start + n, base[j]);
-                    for (i, value) in all.line(j) {
+                    rows: columns.transposed(n)?,
+                    columns,
+                    base: features.iter().map(|&j| base[j as usize]).collect(),
+                }
+            }
+        };
+        Ok(Self {
+            schema,
+            targets: self.targets.clone(),
+            features: stored,
+        })
+    }
+
+    /// The columns one after the other, with room for `more` further ones.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub(in crate::privacy) fn dense_columns(&self, more: usize) -> Result<Vec<i16>> {
+        let (n, p) = (self.n_records(), self.schema.n_features());
+        let mut dense = reserved(n.saturating_mul(p.saturating_add(more)))?;
+        match &self.features {
+            Features::Dense(columns) => dense.extend_from_slice(columns),
+            Features::Sparse { columns, base, .. } => {
+                for (j, &base) in base.iter().enumerate() {
+                    let start = dense.len();
+                    dense.resize(start + n, base);
+                    for (i, value) in columns.line(j) {
                         // base + value is the lattice value, in [-16383, 16383].
-                        columns[start + i] = (i64::from(base[j]) + value) as i16;
+                        dense[start + i] = (i64::from(base) + value) as i16;
                     }
                 }
             }
         }
-        Self {
-            schema: self.schema.restricted(features),
-            targets: self.targets.clone(),
-            features: Features::Dense(columns),
-        }
-    }
-
-    /// The same records stored densely.
-    pub(in crate::privacy) fn dense(&self) -> Self {
-        let all: Vec<u32> = (0..self.schema.n_features() as u32).collect();
-        Self {
-            schema: self.schema.clone(),
-            ..self.restricted(&all)
-        }
+        Ok(dense)
     }
 
     /// The scaled features of record i, the intercept last.

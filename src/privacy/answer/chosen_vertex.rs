@@ -73,7 +73,7 @@ impl SelectionPlan {
                     .div_ceil(1 << score_shift(l1)))
             }
             Structure::Signs { .. } => contribution.euclidean(
-                schema.n_features() as u64,
+                schema.n_varying() as u64,
                 row_norm,
                 schema.lattice_intercept(),
             ),

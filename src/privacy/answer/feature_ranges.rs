@@ -1,16 +1,18 @@
-use rayon::prelude::*;
-
 use super::quantile::{accumulate, quantile_scores};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::numeric::kernel::MAX_FEATURE;
-use crate::privacy::bounded_data::{BoundedData, Features};
+use crate::privacy::bounded_data::BoundedData;
+use crate::privacy::counts::Thresholds;
 use crate::privacy::ledger::Budget;
 
 /// Candidates of all features together: beyond, the grid of thresholds gets coarser.
 const MOST_CANDIDATES: usize = 1 << 26;
+
+/// Features that are counted at once.
+const FEATURES: usize = 64;
 
 /// Whose ranges are released.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,29 +109,15 @@ impl RangePlan {
     /// # Errors
     /// [`Error::Randomness`].
     pub fn release(&self, data: &BoundedData, source: &mut Source) -> Result<Vec<(f64, f64)>> {
-        if let Features::Sparse { .. } = &data.features {
-            return self.release(&data.dense(), source);
-        }
-        let Features::Dense(columns) = &data.features else {
-            return Ok(Vec::new());
-        };
         let events = self.events();
         Budget::new(&events).spend_all(&events)?;
         source.renew_after_fork()?;
-        let n = data.n_records();
         let limit = i64::from(MAX_FEATURE);
         let stride = (2 * limit as usize * self.len())
             .div_ceil(MOST_CANDIDATES)
             .max(1) as i64;
-        let thresholds: Vec<i64> = (-limit..=limit).step_by(stride as usize).collect();
+        let thresholds = Thresholds { limit, stride };
         let temperature = InverseTemperature::new(self.epsilon0, self.sensitivity)?;
-        let counts: Vec<Vec<i64>> = match &self.of {
-            RangesOf::Each(features) => (features.par_iter())
-                .map(|&j| &columns[j as usize * n..][..n])
-                .map(|column| cumulative(column, &thresholds, stride))
-                .collect(),
-            RangesOf::Together(_) => vec![cumulative(columns, &thresholds, stride)],
-        };
         let entries = match &self.of {
             RangesOf::Each(_) => 1.0,
             RangesOf::Together(n_features) => *n_features as f64,
@@ -141,28 +129,27 @@ impl RangePlan {
                 ExponentialMechanism::new(&scores, &temperature, std::mem::take(&mut storage))?;
             let choice = mechanism.draw(source);
             storage = mechanism.into_storage();
-            Ok(thresholds[choice])
+            Ok(thresholds.at(choice))
         };
-        let mut ranges = Vec::with_capacity(counts.len());
-        for counts in &counts {
-            let a = choose(counts, self.level, source)?;
-            let b = choose(counts, 1.0 - self.level, source)?;
-            let unit = f64::from(MAX_FEATURE);
-            ranges.push((a.min(b) as f64 / unit, a.max(b) as f64 / unit));
+        let unit = f64::from(MAX_FEATURE);
+        let mut choose_both = |mut counts: Vec<i64>| -> Result<(f64, f64)> {
+            accumulate(&mut counts);
+            let a = choose(&counts, self.level, source)?;
+            let b = choose(&counts, 1.0 - self.level, source)?;
+            Ok((a.min(b) as f64 / unit, a.max(b) as f64 / unit))
+        };
+        let mut ranges = Vec::with_capacity(self.len());
+        match &self.of {
+            // Some features at a time: counts of all of them at once would fill memory.
+            RangesOf::Each(features) => {
+                for features in features.chunks(FEATURES) {
+                    for counts in data.counts_of_features(features, thresholds) {
+                        ranges.push(choose_both(counts)?);
+                    }
+                }
+            }
+            RangesOf::Together(_) => ranges.push(choose_both(data.counts_of_all(thresholds))?),
         }
         Ok(ranges)
     }
-}
-
-/// #{x <= t} for every threshold t, `stride` apart.
-fn cumulative(column: &[i16], thresholds: &[i64], stride: i64) -> Vec<i64> {
-    let mut counts = vec![0i64; thresholds.len()];
-    for &x in column {
-        let place = (i64::from(x) - thresholds[0] + stride - 1) / stride;
-        if let Some(count) = counts.get_mut(place as usize) {
-            *count += 1;
-        }
-    }
-    accumulate(&mut counts);
-    counts
 }

@@ -47,7 +47,7 @@ impl GradientPlan {
     ) -> Result<Self> {
         debug_assert_eq!(contribution.derivative, lattice.bound());
         let row_norm = schema.lattice_gradient_norm().or(schema.lattice_row_norm());
-        let features = schema.n_features() as u64;
+        let features = schema.n_varying() as u64;
         let exact = contribution.euclidean(features, row_norm, schema.lattice_intercept())?;
         // In units of 2^shift the noise fits the sampler. Flooring to them moves the difference of two entries by less
         // than 1: sqrt(p) more.

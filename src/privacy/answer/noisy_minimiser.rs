@@ -324,7 +324,7 @@ impl MinimiserPlan {
         source: &mut Source,
         watch: Watch<'_>,
     ) -> Result<Vec<f64>> {
-        let restricted = data.restricted(features);
+        let restricted = data.restricted(features)?;
         if restricted.n_columns() > self.facts.columns {
             return Err(Error::invalid(
                 "n_selected",

@@ -5,7 +5,7 @@ use crate::exact::noise::rounded_gaussian::RoundedGaussian;
 use crate::exact::noise::source::Source;
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
 use crate::numeric::kernel::{MAX_FEATURE, gradient_pass};
-use crate::privacy::bounded_data::{BoundedData, Features};
+use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::ledger::Budget;
 use crate::privacy::row_norm::RowNorm;
 use crate::schema::Schema;
@@ -57,7 +57,7 @@ impl MomentsPlan {
         }
         let norm = schema.lattice_gradient_norm().or(schema.lattice_row_norm());
         let unit = f64::from(MAX_FEATURE);
-        let features = norm.map_or(unit * unit * schema.n_features() as f64, |norm| {
+        let features = norm.map_or(unit * unit * schema.n_varying() as f64, |norm| {
             mul_up(norm as f64, norm as f64)
         });
         let row = add_up(features, f64::from(schema.lattice_intercept()).powi(2));
@@ -117,11 +117,12 @@ impl MomentsPlan {
             let problem = "hold more features than the moments were planned for";
             return Err(Error::invalid("data", problem));
         }
+        // Before anything is spent: memory may not be there.
+        let rows = bounded_columns(data)?;
         let events = [(self.event, 1)];
         Budget::new(&events).spend_all(&events)?;
         source.renew_after_fork()?;
         let n = data.n_records();
-        let rows = bounded_columns(data);
         let mut diagonal = vec![0i64; d];
         let mut above = Vec::with_capacity(d * (d - 1) / 2);
         let mut products = vec![0i64; d];
@@ -153,12 +154,9 @@ impl MomentsPlan {
 
 /// The columns one after the other, the intercept's last, with rows that count less in gradients shortened: truncation
 /// moves towards zero, so |trunc(w x)| <= w |x| <= r.
-fn bounded_columns(data: &BoundedData) -> Vec<i16> {
+fn bounded_columns(data: &BoundedData) -> Result<Vec<i16>> {
     let n = data.n_records();
-    let mut columns = match &data.features {
-        Features::Dense(columns) => columns.clone(),
-        Features::Sparse { .. } => return bounded_columns(&data.dense()),
-    };
+    let mut columns = data.dense_columns(usize::from(data.schema.has_intercept()))?;
     if data.schema.has_intercept() {
         columns.resize(columns.len() + n, data.schema.lattice_intercept());
     }
@@ -169,7 +167,7 @@ fn bounded_columns(data: &BoundedData) -> Vec<i16> {
             }
         }
     }
-    columns
+    Ok(columns)
 }
 
 #[cfg(test)]
@@ -197,7 +195,7 @@ mod tests {
         let n = rows.len();
         let x = ndarray::Array2::from_shape_fn((n, 4), |(i, j)| rows[i][j]);
         let data = BoundedData::from_dense(x.view(), &vec![1.0; n], schema.clone()).unwrap();
-        let columns = bounded_columns(&data);
+        let columns = bounded_columns(&data).unwrap();
         let column = |j: usize| &columns[j * n..(j + 1) * n];
         let mut entries = Vec::new();
         for j in 0..5 {
