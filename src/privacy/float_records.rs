@@ -47,12 +47,17 @@ impl BoundedData {
         self.with_features(features, self.schema.restricted(features))
     }
 
-    /// The same records, under `schema`, with these features alone.
-    pub(in crate::privacy) fn with_features(
-        &self,
-        features: &[u32],
-        schema: Schema,
-    ) -> Result<Self> {
+    /// The same records with the features alone that vary, and the same bound on the norm of a row; sparse records stay
+    /// sparse. The others are public, and 0.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub fn varying(&self) -> Result<Self> {
+        let features = self.schema.varying();
+        self.with_features(&features, self.schema.with_features(&features))
+    }
+
+    fn with_features(&self, features: &[u32], schema: Schema) -> Result<Self> {
         let n = self.n_records();
         let stored = match &self.features {
             Features::Dense(all) => {

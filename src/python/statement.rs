@@ -11,7 +11,7 @@ use super::set_function::CoreSetFunction;
 use crate::auto::{Choice, Facts, PrivateScale, auto};
 use crate::error::{Error, Result};
 use crate::loss::{Loss, Tabulated, TargetGrid, by_name};
-use crate::mechanism::{self, Mechanism};
+use crate::mechanism::{self, Mechanism, Varying};
 use crate::plan::{Domain, PrivacyClaim, Problem};
 use crate::privacy::{Bounds, Schema, Target};
 
@@ -154,7 +154,7 @@ impl Statement {
     }
 
     /// The mechanism of a name with its options, after private scales or not: None leaves the choice to "auto", and is
-    /// no for every other mechanism.
+    /// no for every other mechanism. Constant features are left out of everything.
     pub(super) fn mechanism(
         &self,
         name: &str,
@@ -163,6 +163,15 @@ impl Statement {
     ) -> Result<Choice> {
         let (domain, bounds) = (self.norm.domain()?, self.bounds());
         let loss = self.loss.catalogued()?;
+        let (varying, mut row_norm) = (Varying::of(&bounds, self.n_features, &domain)?, self.row_norm);
+        if let Some(varying) = &varying {
+            // No row of the features that vary is longer.
+            row_norm = row_norm.map(|norm| norm.min((varying.n_features() as f64).sqrt()));
+        }
+        let (bounds, domain, n_features) = match &varying {
+            Some(varying) => (varying.bounds(), varying.domain(), varying.n_features()),
+            None => (&bounds, &domain, self.n_features),
+        };
         let facts = Facts {
             claim: PrivacyClaim {
                 n_samples: self.n_samples,
@@ -171,24 +180,32 @@ impl Statement {
                 adjacency: self.adjacency.parse()?,
                 records_per_person: self.records_per_person,
             },
-            n_features: self.n_features,
-            bounds: &bounds,
-            row_norm: self.row_norm,
+            n_features,
+            bounds,
+            row_norm,
             intercept: self.fit_intercept,
             target: self.target(),
-            domain: &domain,
+            domain,
             loss: loss.as_deref(),
         };
-        if name == "auto" {
-            return auto(&facts, scale.unwrap_or(true));
-        }
-        let inner = mechanism::by_name(name, options)?;
-        Ok(Choice {
-            mechanism: match scale {
-                Some(true) => Box::new(PrivateScale::new(inner, &facts)?),
-                _ => inner,
+        let choice = if name == "auto" {
+            auto(&facts, scale.unwrap_or(true))?
+        } else {
+            let inner = mechanism::by_name(name, options)?;
+            Choice {
+                mechanism: match scale {
+                    Some(true) => Box::new(PrivateScale::new(inner, &facts)?),
+                    _ => inner,
+                },
+                row_norm,
+            }
+        };
+        Ok(match varying {
+            Some(varying) => Choice {
+                mechanism: varying.around(choice.mechanism),
+                ..choice
             },
-            row_norm: self.row_norm,
+            None => choice,
         })
     }
 

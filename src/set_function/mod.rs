@@ -22,6 +22,7 @@ mod modular;
 mod norm_check;
 mod oracle;
 mod partition_rank;
+mod restricted;
 mod tree;
 
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub use modular::Modular;
 pub use norm_check::{check_monotone, check_norm};
 pub use oracle::Oracle;
 pub use partition_rank::PartitionRank;
+pub use restricted::restricted;
 pub use tree::Tree;
 
 use crate::error::{Error, Result};
