@@ -393,7 +393,13 @@ impl Schema {
 
     /// The integer of one value of feature `j`.
     pub(crate) fn lattice_value(&self, x: f64, j: usize) -> i16 {
-        quantise(x, self.maps.scale[j], self.maps.offset[j], self.maps.low[j], self.maps.high[j])
+        quantise(
+            x,
+            self.maps.scale[j],
+            self.maps.offset[j],
+            self.maps.low[j],
+            self.maps.high[j],
+        )
     }
 
     /// Scaled target in [-1, 1] (classes are -1 and +1 already).
@@ -456,7 +462,9 @@ impl Schema {
             match value {
                 value if value <= low => lower,
                 value if value >= high => upper,
-                value => ((value * unit - self.maps.offset[j]) / self.maps.scale[j]).clamp(lower, upper),
+                value => {
+                    ((value * unit - self.maps.offset[j]) / self.maps.scale[j]).clamp(lower, upper)
+                }
             }
         };
         let range = |(j, &(low, high)): (usize, &(f64, f64))| match self.maps.scale[j] {
@@ -495,5 +503,41 @@ impl Schema {
         }
         theta.push(last / self.intercept_value());
         Ok(theta)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What would abort, or be ended by the system, is refused: 512 GB of maps and models.
+    #[test]
+    fn more_features_than_memory_holds_are_refused() {
+        let bounds = Bounds {
+            lower: vec![0.0],
+            upper: vec![1.0],
+        };
+        let p = 4_000_000_000;
+        let refused = Schema::new(p, bounds, Geometry::Centred, Target::Classes, true, None);
+        let bytes = 512_000_000_000;
+        assert_eq!(refused.unwrap_err(), Error::TooLarge { bytes });
+    }
+
+    #[test]
+    fn constant_features_are_known() {
+        let bounds = Bounds {
+            lower: vec![0.0, 2.0, -1.0],
+            upper: vec![1.0, 2.0, 5.0],
+        };
+        let target = Target::Classes;
+        let schema = Schema::new(3, bounds, Geometry::Uncentred, target, true, Some(9.0)).unwrap();
+        assert_eq!((schema.n_varying(), schema.varying()), (2, vec![0, 2]));
+        let some = schema.with_features(&[1, 2]);
+        assert_eq!(
+            (some.n_features(), some.n_varying(), some.row_norm()),
+            (2, 1, Some(9.0))
+        );
+        assert_eq!(some.lattice_value(5.0, 1), MAX_FEATURE);
+        assert_eq!(schema.restricted(&[1, 2]).row_norm(), None);
     }
 }

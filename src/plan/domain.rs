@@ -94,7 +94,8 @@ impl Domain {
                 if vertices.iter().any(|vertex| vertex.len() != n_features) {
                     return Ok(None);
                 }
-                let pick = |vertex: &Vec<f64>| features.iter().map(|&j| vertex[j as usize]).collect();
+                let pick =
+                    |vertex: &Vec<f64>| features.iter().map(|&j| vertex[j as usize]).collect();
                 Some(Domain::Vertices(vertices.iter().map(pick).collect()))
             }
             Domain::SetFunction(function) if function.n_features() == n_features => {

@@ -127,7 +127,9 @@ impl Problem {
     /// count less ([`Schema::with_gradient_norm`]).
     pub fn gradient_bound(&self) -> f64 {
         match self.schema.gradient_norm() {
-            Some(norm) => self.row_bound().min(norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15)),
+            Some(norm) => self
+                .row_bound()
+                .min(norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15)),
             None => self.row_bound(),
         }
     }

@@ -299,7 +299,7 @@ fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::privacy) mod tests {
     use super::*;
     use crate::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE};
     use crate::schema::{Bounds, Geometry};
@@ -345,7 +345,7 @@ mod tests {
     }
 
     /// The same records in every kind of storage.
-    fn all_kinds(x: &Array2<f64>, schema: &Schema) -> [BoundedData; 3] {
+    pub(in crate::privacy) fn all_kinds(x: &Array2<f64>, schema: &Schema) -> [BoundedData; 3] {
         let y = vec![1.0; x.nrows()];
         [
             BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap(),

@@ -81,3 +81,39 @@ impl BoundedData {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+    use ndarray::Array2;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the definition, in every storage, with bounds that exclude zero or are equal.
+        #[test]
+        fn counts_are_those_of_the_values(
+            x in prop::collection::vec(prop_oneof![Just(0.0), -2.0..7.0f64], 40),
+            stride in 1i64..20_000,
+        ) {
+            let bounds = Bounds { lower: vec![-1.0, 0.0, 2.0, -2.0], upper: vec![1.0, 5.0, 6.0, -2.0] };
+            let schema = Schema::new(4, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+            let x = Array2::from_shape_vec((10, 4), x).unwrap();
+            let at = Thresholds { limit: 16_383, stride };
+            let values = |j: usize| x.column(j).iter().map(|&x| i64::from(schema.lattice_value(x, j))).collect::<Vec<_>>();
+            let between = |values: &[i64]| -> Vec<i64> {
+                let inside = |k: usize| move |&&x: &&i64| x <= at.at(k) && (k == 0 || x > at.at(k - 1));
+                (0..at.len()).map(|k| values.iter().filter(inside(k)).count() as i64).collect()
+            };
+            prop_assert_eq!(at.at(0), -16_383);
+            prop_assert!(at.at(at.len() - 1) <= 16_383 && at.at(at.len()) > 16_383);
+            let all: Vec<i64> = (0..4).flat_map(values).collect();
+            for data in all_kinds(&x, &schema) {
+                let counts = data.counts_of_features(&[3, 0, 2], at);
+                prop_assert_eq!(counts, [3, 0, 2].map(|j| between(&values(j))));
+                prop_assert_eq!(data.counts_of_all(at), between(&all));
+            }
+        }
+    }
+}

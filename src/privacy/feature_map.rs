@@ -280,6 +280,7 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
     use crate::schema::{Bounds, Geometry, Target};
     use ndarray::Array2;
     use proptest::prelude::*;
@@ -325,6 +326,50 @@ mod tests {
             for i in 0..3 {
                 short.fill_row(i, &mut mapped);
                 prop_assert!(dot(&mapped[..4], &mapped[..4]).sqrt() <= 0.05);
+            }
+        }
+
+        /// Images and norms are the same in every storage, sparse records stay sparse, and what is left of shortened
+        /// rows is within the norm.
+        #[test]
+        fn every_storage_has_the_same_image(
+            x in prop::collection::vec(prop_oneof![Just(0.0), -2.0..2.0f64], 30),
+            factor in prop::collection::vec(-3.0..3.0f64, 3),
+            shift in prop::collection::vec(-1.0..1.0f64, 3),
+            still: bool,
+            norm in prop::option::of(0.05..2.0f64),
+        ) {
+            let from = Bounds { lower: vec![-1.0, 0.5, -2.0], upper: vec![1.0, 2.0, 2.0] };
+            let from = Schema::new(3, from, Geometry::Centred, Target::Classes, true, None).unwrap();
+            let to = schema(3, 0.3, norm);
+            let x = Array2::from_shape_vec((10, 3), x).unwrap();
+            let shift = if still { vec![0.0; 3] } else { shift };
+            let map = FeatureMap::new(factor, shift, 1.0).divided_by(1.5);
+            let kinds = all_kinds(&x, &from);
+            let images = kinds.each_ref().map(|data| map.apply(data, &to).unwrap());
+            let (mut row, mut other) = (vec![0.0; 4], vec![0.0; 4]);
+            let norms = map.norms(&kinds[0]);
+            for (data, image) in kinds.iter().zip(&images).skip(1) {
+                prop_assert!(norm.is_some() || matches!(image.features, Features::Sparse { .. }));
+                prop_assert_eq!(&norms, &map.norms(data));
+                for (i, norm) in norms.iter().enumerate() {
+                    images[0].fill_row(i, &mut row);
+                    image.fill_row(i, &mut other);
+                    prop_assert_eq!(&row, &other);
+                    if to.row_norm().is_none() {
+                        let length = row[..3].iter().map(|x| x * x).sum::<f64>().sqrt();
+                        prop_assert!((length - norm).abs() < 1e-3);
+                    }
+                }
+                // Some features alone, and dense columns.
+                let (some, dense) = (image.restricted(&[2, 0]).unwrap(), image.dense_columns(1).unwrap());
+                for i in 0..10 {
+                    image.fill_row(i, &mut row);
+                    some.fill_row(i, &mut other[..3]);
+                    prop_assert_eq!([row[2], row[0], row[3]], &other[..3]);
+                    let stored = (0..3).map(|j| f64::from(dense[10 * j + i]) * (1.0 / f64::from(MAX_FEATURE)));
+                    prop_assert!(stored.eq(row[..3].iter().copied()));
+                }
             }
         }
 

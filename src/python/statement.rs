@@ -163,7 +163,10 @@ impl Statement {
     ) -> Result<Choice> {
         let (domain, bounds) = (self.norm.domain()?, self.bounds());
         let loss = self.loss.catalogued()?;
-        let (varying, mut row_norm) = (Varying::of(&bounds, self.n_features, &domain)?, self.row_norm);
+        let (varying, mut row_norm) = (
+            Varying::of(&bounds, self.n_features, &domain)?,
+            self.row_norm,
+        );
         if let Some(varying) = &varying {
             // No row of the features that vary is longer.
             row_norm = row_norm.map(|norm| norm.min((varying.n_features() as f64).sqrt()));

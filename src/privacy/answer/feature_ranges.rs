@@ -153,3 +153,64 @@ impl RangePlan {
         Ok(ranges)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::privacy::{Compressed, Orientation};
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+    use ndarray::Array2;
+
+    fn schema(p: usize) -> Schema {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![3.0],
+        };
+        Schema::new(p, bounds, Geometry::Centred, Target::Classes, true, None).unwrap()
+    }
+
+    /// The same seed gives the same ranges, however the records are stored.
+    #[test]
+    fn storage_changes_no_range() {
+        let x = Array2::from_shape_fn((400, 3), |(i, j)| {
+            f64::from(u8::from((i + j) % (j + 2) == 0)) * (i % 29) as f64 / 9.0
+        });
+        for of in [RangesOf::Each(vec![0, 2]), RangesOf::Together(3)] {
+            let plan = RangePlan::new(0.2, 0.1, 400, of, 1).unwrap();
+            let released = all_kinds(&x, &schema(3))
+                .map(|data| plan.release(&data, &mut Source::seeded(5)).unwrap());
+            assert_eq!(released[0], released[1]);
+            assert_eq!(released[0], released[2]);
+        }
+    }
+
+    /// 10^6 records with 2 * 10^4 features would fill 40 GB if they were stored densely.
+    #[test]
+    fn sparse_records_stay_sparse() {
+        let (n, p) = (1_000_000, 20_000);
+        // Feature 7 is 1 in the first half of the records.
+        let starts: Vec<i64> = (0..=p)
+            .map(|j| if j <= 7 { 0 } else { n as i64 / 2 })
+            .collect();
+        let indices: Vec<i64> = (0..n as i64 / 2).collect();
+        let x = Compressed {
+            starts: &starts,
+            indices: &indices,
+            values: &vec![1.0; n / 2],
+        };
+        let y = vec![1.0; n];
+        let data =
+            BoundedData::from_sparse(x, Orientation::Columns, (n, p), &y, schema(p)).unwrap();
+        let plan = RangePlan::new(0.1, 0.1, n, RangesOf::Each(vec![7, 9]), 1).unwrap();
+        let ranges = plan.release(&data, &mut Source::seeded(1)).unwrap();
+        // In scaled units 0 is -0.5 and 1 is 0.
+        let near = |(low, high): (f64, f64), to: (f64, f64)| {
+            (low - to.0).abs() < 1e-3 && (high - to.1).abs() < 1e-3
+        };
+        assert!(
+            near(ranges[0], (-0.5, 0.0)) && near(ranges[1], (-0.5, -0.5)),
+            "{ranges:?}"
+        );
+    }
+}
