@@ -53,6 +53,12 @@ pub enum Error {
     /// What a caller's own set function returned instead of a value.
     #[error(transparent)]
     User(#[from] UserError),
+    /// A size needs more memory than there is; sizes are public, or the machine's affair, so the text says how much.
+    #[error("needs {bytes} bytes of memory, which this machine does not give")]
+    TooLarge {
+        /// How much.
+        bytes: u128,
+    },
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
     Randomness(String),

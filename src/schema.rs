@@ -1,8 +1,11 @@
 //! Public facts about the records and the map onto the integer lattice that they imply (MECHANISMS M1, M3).
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::numeric::allocate::{reserved, room};
 use crate::numeric::kernel::{LatticeMaps, MAX_FEATURE, quantise};
 
 /// How features are scaled.
@@ -85,7 +88,7 @@ impl Bounds {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     n_features: usize,
-    bounds: Bounds,
+    bounds: Arc<Bounds>,
     geometry: Geometry,
     target: Target,
     /// Lattice value of the intercept's column; 0 without an intercept.
@@ -93,10 +96,85 @@ pub struct Schema {
     row_norm: Option<f64>,
     /// Bound on the Euclidean norm of what a record adds to a gradient, in place of a bound on its features.
     gradient_norm: Option<f64>,
+    maps: Arc<Maps>,
+}
+
+/// The map of every feature onto the lattice; shared by all copies of a schema.
+#[derive(Debug, PartialEq)]
+struct Maps {
     scale: Vec<f64>,
     offset: Vec<f64>,
     low: Vec<f64>,
     high: Vec<f64>,
+    n_varying: usize,
+}
+
+/// Bytes per feature that a plan and a fit take, at least, however the records are stored: bounds and maps (48), a
+/// scaled and a user's coefficient, an integer iterate and a gradient (32), two candidates of a selection and their
+/// scores (48). Sizes that fail in the middle of a fit are refused before it by this.
+const BYTES_PER_FEATURE: usize = 128;
+
+impl Maps {
+    fn with_capacity(n_features: usize) -> Result<Self> {
+        Ok(Self {
+            scale: reserved(n_features)?,
+            offset: reserved(n_features)?,
+            low: reserved(n_features)?,
+            high: reserved(n_features)?,
+            n_varying: 0,
+        })
+    }
+
+    /// Appends the map of a feature with the bounds (lo, hi).
+    fn push(&mut self, (lo, hi): (f64, f64), geometry: Geometry) -> Result<()> {
+        if lo > hi {
+            return Err(Error::invalid(
+                "bounds",
+                "must have every lower bound at or below its upper bound",
+            ));
+        }
+        self.n_varying += usize::from(lo < hi);
+        let unit = f64::from(MAX_FEATURE);
+        let (scale, offset, low, high) = if lo == hi {
+            (0.0, 0.0, 0.0, 0.0)
+        } else {
+            match geometry {
+                Geometry::Centred => {
+                    let half = hi / 2.0 - lo / 2.0;
+                    let middle = hi / 2.0 + lo / 2.0;
+                    (unit / half, -(middle / half) * unit, -unit, unit)
+                }
+                Geometry::Uncentred => {
+                    let scale = unit / lo.abs().max(hi.abs());
+                    (scale, 0.0, (lo * scale).max(-unit), (hi * scale).min(unit))
+                }
+            }
+        };
+        if !(scale.is_finite() && offset.is_finite()) {
+            return Err(Error::invalid(
+                "bounds",
+                "must not be closer together than floats can scale",
+            ));
+        }
+        self.scale.push(scale);
+        self.offset.push(offset);
+        self.low.push(low);
+        self.high.push(high);
+        Ok(())
+    }
+
+    /// Those of some of the features.
+    fn restricted(&self, features: &[u32]) -> Self {
+        let pick = |values: &[f64]| features.iter().map(|&j| values[j as usize]).collect();
+        let varies = |&&j: &&u32| self.scale[j as usize] != 0.0;
+        Self {
+            scale: pick(&self.scale),
+            offset: pick(&self.offset),
+            low: pick(&self.low),
+            high: pick(&self.high),
+            n_varying: features.iter().filter(varies).count(),
+        }
+    }
 }
 
 impl Schema {
@@ -105,7 +183,7 @@ impl Schema {
     /// is constant: its scaled value and its coefficient are 0.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `bounds`, `y_bounds`, `row_norm` or `X`.
+    /// [`Error::InvalidArgument`] naming `bounds`, `y_bounds`, `row_norm` or `X`; [`Error::TooLarge`].
     pub fn new(
         n_features: usize,
         bounds: Bounds,
@@ -146,65 +224,38 @@ impl Schema {
         if row_norm.is_some_and(|norm| !(norm.is_finite() && norm > 0.0)) {
             return Err(Error::invalid("row_norm", "must be positive and finite"));
         }
-        let mut this = Self {
+        room(n_features, BYTES_PER_FEATURE)?;
+        let mut maps = Maps::with_capacity(n_features)?;
+        for j in 0..n_features {
+            maps.push(bounds.of(j), geometry)?;
+        }
+        Ok(Self {
             n_features,
-            bounds,
+            bounds: Arc::new(bounds),
             geometry,
             target,
             intercept: if intercept { MAX_FEATURE } else { 0 },
             row_norm,
             gradient_norm: None,
-            scale: Vec::with_capacity(n_features),
-            offset: Vec::with_capacity(n_features),
-            low: Vec::with_capacity(n_features),
-            high: Vec::with_capacity(n_features),
-        };
-        for j in 0..n_features {
-            this.push_map(j)?;
-        }
-        Ok(this)
-    }
-
-    fn push_map(&mut self, j: usize) -> Result<()> {
-        let (lo, hi) = self.bounds.of(j);
-        if lo > hi {
-            return Err(Error::invalid(
-                "bounds",
-                "must have every lower bound at or below its upper bound",
-            ));
-        }
-        let unit = f64::from(MAX_FEATURE);
-        let (scale, offset, low, high) = if lo == hi {
-            (0.0, 0.0, 0.0, 0.0)
-        } else {
-            match self.geometry {
-                Geometry::Centred => {
-                    let half = hi / 2.0 - lo / 2.0;
-                    let middle = hi / 2.0 + lo / 2.0;
-                    (unit / half, -(middle / half) * unit, -unit, unit)
-                }
-                Geometry::Uncentred => {
-                    let scale = unit / lo.abs().max(hi.abs());
-                    (scale, 0.0, (lo * scale).max(-unit), (hi * scale).min(unit))
-                }
-            }
-        };
-        if !(scale.is_finite() && offset.is_finite()) {
-            return Err(Error::invalid(
-                "bounds",
-                "must not be closer together than floats can scale",
-            ));
-        }
-        self.scale.push(scale);
-        self.offset.push(offset);
-        self.low.push(low);
-        self.high.push(high);
-        Ok(())
+            maps: Arc::new(maps),
+        })
     }
 
     /// Number of features, without the intercept.
     pub fn n_features(&self) -> usize {
         self.n_features
+    }
+
+    /// Number of features whose lower bound is below the upper one; the others are 0 in every record, public, and so
+    /// count in no norm.
+    pub fn n_varying(&self) -> usize {
+        self.maps.n_varying
+    }
+
+    /// The features that vary, ascending.
+    pub fn varying(&self) -> Vec<u32> {
+        let varies = |&j: &u32| self.maps.scale[j as usize] != 0.0;
+        (0..self.n_features as u32).filter(varies).collect()
     }
 
     /// Number of columns of the bounded records: the features and the intercept.
@@ -289,59 +340,72 @@ impl Schema {
         self.row_norm
     }
 
-    /// The same bound in lattice units, rounded down: what rows are shortened to.
+    /// The same bound in lattice units, rounded down: what rows are shortened to. No more than any row can have.
     pub(crate) fn lattice_row_norm(&self) -> Option<u64> {
-        let norm = |norm: f64| (norm * f64::from(MAX_FEATURE)).floor() as u64;
-        self.row_norm.map(norm)
+        self.row_norm.map(|norm| self.lattice_norm(norm))
     }
 
     /// The same of the norm of contributions to gradients.
     pub(crate) fn lattice_gradient_norm(&self) -> Option<u64> {
-        let norm = |norm: f64| (norm * f64::from(MAX_FEATURE)).floor() as u64;
-        self.gradient_norm.map(norm)
+        self.gradient_norm.map(|norm| self.lattice_norm(norm))
+    }
+
+    /// min(floor(16383 norm), ceil(16383 sqrt(k))): k features vary, each at most 16383 in size, and the others are 0.
+    fn lattice_norm(&self, norm: f64) -> u64 {
+        let unit = MAX_FEATURE as u64;
+        // Below 2^28 2^32; a float beyond the integers becomes the largest of them.
+        let largest = unit * unit * self.n_varying().max(1) as u64;
+        let root = largest.isqrt();
+        let root = root + u64::from(root * root < largest);
+        ((norm * f64::from(MAX_FEATURE)).floor() as u64).min(root)
     }
 
     /// The facts of some of the features alone, without a row norm.
     pub(crate) fn restricted(&self, features: &[u32]) -> Self {
-        let pick = |values: &[f64]| features.iter().map(|&j| values[j as usize]).collect();
-        let side = |values: &[f64]| {
-            if values.len() == 1 {
-                values.to_vec()
-            } else {
-                pick(values)
-            }
+        Self {
+            row_norm: None,
+            gradient_norm: None,
+            ..self.with_features(features)
+        }
+    }
+
+    /// The facts of some of the features alone, with the same bound on the norm of a row: parts of rows are no longer
+    /// than the rows.
+    pub(crate) fn with_features(&self, features: &[u32]) -> Self {
+        let side = |values: &[f64]| match values {
+            [_] => values.to_vec(),
+            _ => features.iter().map(|&j| values[j as usize]).collect(),
         };
         Self {
             n_features: features.len(),
-            bounds: Bounds {
+            bounds: Arc::new(Bounds {
                 lower: side(&self.bounds.lower),
                 upper: side(&self.bounds.upper),
-            },
-            geometry: self.geometry,
-            target: self.target,
-            intercept: self.intercept,
-            row_norm: None,
-            gradient_norm: None,
-            scale: pick(&self.scale),
-            offset: pick(&self.offset),
-            low: pick(&self.low),
-            high: pick(&self.high),
+            }),
+            maps: Arc::new(self.maps.restricted(features)),
+            ..self.clone()
         }
     }
 
     /// The maps of all features.
     pub(crate) fn maps(&self) -> LatticeMaps<'_> {
         LatticeMaps {
-            scale: &self.scale,
-            offset: &self.offset,
-            low: &self.low,
-            high: &self.high,
+            scale: &self.maps.scale,
+            offset: &self.maps.offset,
+            low: &self.maps.low,
+            high: &self.maps.high,
         }
     }
 
     /// The integer of one value of feature `j`.
     pub(crate) fn lattice_value(&self, x: f64, j: usize) -> i16 {
-        quantise(x, self.scale[j], self.offset[j], self.low[j], self.high[j])
+        quantise(
+            x,
+            self.maps.scale[j],
+            self.maps.offset[j],
+            self.maps.low[j],
+            self.maps.high[j],
+        )
     }
 
     /// Scaled target in [-1, 1] (classes are -1 and +1 already).
@@ -375,8 +439,8 @@ impl Schema {
         };
         let mut coefficients = Vec::with_capacity(self.n_features);
         for (j, &theta) in scaled[..self.n_features].iter().enumerate() {
-            coefficients.push(theta * (self.scale[j] / unit));
-            intercept += theta * (self.offset[j] / unit);
+            coefficients.push(theta * (self.maps.scale[j] / unit));
+            intercept += theta * (self.maps.offset[j] / unit);
         }
         if let Target::Interval { low, high } = self.target {
             let (half, middle) = self.target_scale(low, high);
@@ -391,7 +455,7 @@ impl Schema {
     /// Lowest and highest value of feature `j` in any record, in scaled units.
     pub(crate) fn scaled_bounds(&self, j: usize) -> (f64, f64) {
         let unit = f64::from(MAX_FEATURE);
-        (self.low[j] / unit, self.high[j] / unit)
+        (self.maps.low[j] / unit, self.maps.high[j] / unit)
     }
 
     /// Ranges of values of the features in the user's units from those in scaled units, each with its lower end first.
@@ -404,10 +468,12 @@ impl Schema {
             match value {
                 value if value <= low => lower,
                 value if value >= high => upper,
-                value => ((value * unit - self.offset[j]) / self.scale[j]).clamp(lower, upper),
+                value => {
+                    ((value * unit - self.maps.offset[j]) / self.maps.scale[j]).clamp(lower, upper)
+                }
             }
         };
-        let range = |(j, &(low, high)): (usize, &(f64, f64))| match self.scale[j] {
+        let range = |(j, &(low, high)): (usize, &(f64, f64))| match self.maps.scale[j] {
             0.0 => self.bounds.of(j),
             _ => (end(j, low), end(j, high)),
         };
@@ -434,14 +500,50 @@ impl Schema {
         let mut last = (intercept - middle) / half;
         let mut theta = Vec::with_capacity(self.n_columns());
         for (j, &coefficient) in coefficients.iter().enumerate() {
-            let scaled = match self.scale[j] {
+            let scaled = match self.maps.scale[j] {
                 0.0 => 0.0,
                 scale => coefficient / half * (unit / scale),
             };
-            last -= scaled * (self.offset[j] / unit);
+            last -= scaled * (self.maps.offset[j] / unit);
             theta.push(scaled);
         }
         theta.push(last / self.intercept_value());
         Ok(theta)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What would abort, or be ended by the system, is refused: 512 GB of maps and models.
+    #[test]
+    fn more_features_than_memory_holds_are_refused() {
+        let bounds = Bounds {
+            lower: vec![0.0],
+            upper: vec![1.0],
+        };
+        let p = 4_000_000_000;
+        let refused = Schema::new(p, bounds, Geometry::Centred, Target::Classes, true, None);
+        let bytes = 512_000_000_000;
+        assert_eq!(refused.unwrap_err(), Error::TooLarge { bytes });
+    }
+
+    #[test]
+    fn constant_features_are_known() {
+        let bounds = Bounds {
+            lower: vec![0.0, 2.0, -1.0],
+            upper: vec![1.0, 2.0, 5.0],
+        };
+        let target = Target::Classes;
+        let schema = Schema::new(3, bounds, Geometry::Uncentred, target, true, Some(9.0)).unwrap();
+        assert_eq!((schema.n_varying(), schema.varying()), (2, vec![0, 2]));
+        let some = schema.with_features(&[1, 2]);
+        assert_eq!(
+            (some.n_features(), some.n_varying(), some.row_norm()),
+            (2, 1, Some(9.0))
+        );
+        assert_eq!(some.lattice_value(5.0, 1), MAX_FEATURE);
+        assert_eq!(schema.restricted(&[1, 2]).row_norm(), None);
     }
 }

@@ -19,6 +19,7 @@ from dpsparse._core import (
     Plan,
     RandomnessError,
     ScalerPlan,
+    TooLargeError,
     UnsoundMechanismError,
     UserLossError,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "SparseClassifier",
     "SparseRegressor",
     "Squared",
+    "TooLargeError",
     "UnsoundMechanismError",
     "UserLossError",
     "Vertices",

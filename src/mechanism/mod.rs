@@ -21,6 +21,7 @@ mod refit;
 mod select_refit;
 mod sgd_output;
 mod simplex_sampling;
+mod varying;
 
 pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
 pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};
@@ -38,3 +39,4 @@ pub use refit::RefitBy;
 pub use select_refit::SelectRefit;
 pub use sgd_output::SgdOutput;
 pub use simplex_sampling::SimplexSampling;
+pub use varying::Varying;

@@ -1,5 +1,6 @@
-//! Arithmetic that the rest stands on: enclosures, directed rounding, integer kernels, sums of float columns.
+//! Arithmetic that the rest stands on: memory, enclosures, directed rounding, integer kernels, sums of float columns.
 
+pub mod allocate;
 pub mod directed;
 pub mod enclosure;
 pub mod kernel;

@@ -3,7 +3,9 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::norm::{ReviewedNorm, SetFunctionNorm};
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
-use crate::set_function::{Cardinality, ConcaveCardinality, GroupCover, SetFunction, Structure};
+use crate::set_function::{
+    Cardinality, ConcaveCardinality, GroupCover, SetFunction, Structure, restricted,
+};
 
 /// What shapes the models: the norm that is bounded or penalised, or an explicit set of vertices.
 #[derive(Debug, Clone)]
@@ -59,6 +61,43 @@ impl Domain {
                     default,
                 );
             }
+        })
+    }
+
+    /// The same on some of the `n_features` features, numbered anew, with the coefficients of the others 0. Groups and
+    /// vertices lose what they have elsewhere; a group of nothing else is dropped. None where the domain is of another
+    /// number of features, or [`restricted`] to some loses what algorithms need.
+    ///
+    /// # Errors
+    /// Only for no features.
+    pub fn restricted(&self, n_features: usize, features: &[u32]) -> Result<Option<Self>> {
+        Ok(match self {
+            Domain::L1 | Domain::Linf | Domain::Simplex => Some(self.clone()),
+            Domain::Groups(groups) => {
+                if GroupBall::new(groups, n_features, false, 1.0).is_err() {
+                    return Ok(None);
+                }
+                let mut places = vec![None; n_features];
+                for (k, &j) in features.iter().enumerate() {
+                    places[j as usize] = Some(k);
+                }
+                let kept = |group: &Vec<usize>| group.iter().filter_map(|&j| places[j]).collect();
+                let groups = groups.iter().map(kept);
+                let groups = groups.filter(|group: &Vec<usize>| !group.is_empty());
+                Some(Domain::Groups(groups.collect()))
+            }
+            Domain::Vertices(vertices) => {
+                if vertices.iter().any(|vertex| vertex.len() != n_features) {
+                    return Ok(None);
+                }
+                let pick =
+                    |vertex: &Vec<f64>| features.iter().map(|&j| vertex[j as usize]).collect();
+                Some(Domain::Vertices(vertices.iter().map(pick).collect()))
+            }
+            Domain::SetFunction(function) if function.n_features() == n_features => {
+                restricted(function.clone(), features)?.map(Domain::SetFunction)
+            }
+            Domain::SetFunction(_) => None,
         })
     }
 

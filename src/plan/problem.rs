@@ -149,7 +149,7 @@ impl Problem {
         }
     }
 
-    /// R2: the Euclidean bound of a scaled row, the intercept included.
+    /// R2: the Euclidean bound of a scaled row, the intercept included; features that do not vary are 0.
     pub fn row_bound(&self) -> f64 {
         self.statement.row_bound()
     }

@@ -11,11 +11,15 @@ use super::lines::Lines;
 use super::row_norm::RowNorm;
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
+use crate::numeric::allocate::room;
 use crate::numeric::kernel::{add_scaled, gradient_pass};
 use crate::schema::{Schema, Target};
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;
+
+/// Bytes per record that a fit takes beside its features, at least: a target, a margin, a norm and a weight (32).
+const BYTES_PER_RECORD: usize = 32;
 
 /// Records as integers in [-16383, 16383] and targets in [-1, 1].
 ///
@@ -58,7 +62,7 @@ impl BoundedData {
     /// # Errors
     /// [`Error::InvalidData`] for a wrong shape, entries that are not finite, too many records (2^31) or
     /// labels other than
-    /// -1 and +1.
+    /// -1 and +1; [`Error::TooLarge`].
     pub fn from_dense<T>(x: ArrayView2<T>, y: &[f64], schema: Schema) -> Result<Self>
     where
         T: Copy + Into<f64> + Sync,
@@ -105,16 +109,16 @@ impl BoundedData {
         }
         let lines = read_sparse(&x, orientation, shape, &schema, &base)?;
         let (rows, columns) = match (orientation, RowNorm::of(&schema)) {
-            (Orientation::Columns, None) => (lines.transposed(n), lines),
+            (Orientation::Columns, None) => (lines.transposed(n)?, lines),
             (_, norm) => {
                 let mut rows = match orientation {
                     Orientation::Rows => lines,
-                    Orientation::Columns => lines.transposed(n),
+                    Orientation::Columns => lines.transposed(n)?,
                 };
                 if let Some(norm) = norm {
                     norm.shorten_rows(&mut rows)?;
                 }
-                let columns = rows.transposed(p);
+                let columns = rows.transposed(p)?;
                 (rows, columns)
             }
         };
@@ -267,6 +271,7 @@ fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f
             "X must have at least one record and fewer than 2^31".into(),
         ));
     }
+    room(n, BYTES_PER_RECORD)?;
     if y.iter().any(|y| !y.is_finite()) {
         return Err(Error::InvalidData(
             "y contains NaN or infinity; impute or drop such records first".into(),
@@ -279,7 +284,7 @@ fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::privacy) mod tests {
     use super::*;
     use crate::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE};
     use crate::schema::{Bounds, Geometry};
@@ -325,7 +330,7 @@ mod tests {
     }
 
     /// The same records in every kind of storage.
-    fn all_kinds(x: &Array2<f64>, schema: &Schema) -> [BoundedData; 3] {
+    pub(in crate::privacy) fn all_kinds(x: &Array2<f64>, schema: &Schema) -> [BoundedData; 3] {
         let y = vec![1.0; x.nrows()];
         [
             BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap(),

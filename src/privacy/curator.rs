@@ -125,7 +125,7 @@ impl<'x> Curator<'x> {
                         "must be ascending and of records",
                     ));
                 }
-                all.rows(positions)
+                all.rows(positions)?
             }
         };
         InMemory::new(data, statement)

@@ -3,8 +3,10 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
+use super::lines::Lines;
 use super::row_norm::RowNorm;
 use crate::error::Result;
+use crate::numeric::allocate::filled;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::schema::Schema;
 
@@ -53,9 +55,7 @@ impl FeatureMap {
 
     /// A bound on the norm of the image of any record of `schema`, positive.
     pub(in crate::privacy) fn largest_norm(&self, schema: &Schema) -> f64 {
-        let entry = |(factor, shift): (&f64, &f64)| (factor.abs() + shift.abs()).min(self.limit);
-        let entries = self.factor.iter().zip(&self.shift).map(entry);
-        let by_entries = entries.map(|entry| entry * entry).sum::<f64>().sqrt();
+        let by_entries = self.largest_square().sqrt() * self.norm;
         let moved = self.shift.iter().any(|&shift| shift != 0.0);
         let largest = match schema.row_norm() {
             Some(norm) if !moved => {
@@ -65,6 +65,13 @@ impl FeatureMap {
             _ => by_entries,
         };
         largest.max(f64::MIN_POSITIVE) / self.norm
+    }
+
+    /// A bound on the sum of squares of the image of any record, but for rounding.
+    fn largest_square(&self) -> f64 {
+        let entry = |(factor, shift): (&f64, &f64)| (factor.abs() + shift.abs()).min(self.limit);
+        let entries = self.factor.iter().zip(&self.shift).map(entry);
+        entries.map(|entry| (entry / self.norm).powi(2)).sum()
     }
 
     #[inline(always)]
@@ -80,15 +87,13 @@ impl FeatureMap {
             .clamp(-unit, unit) as i16
     }
 
-    /// Whether unstored zeros stay zero.
-    fn keeps_zeros(&self, base: &[i16]) -> bool {
-        base.iter().all(|&base| base == 0) && self.shift.iter().all(|&shift| shift == 0.0)
-    }
-
-    /// |image of x_i|_2 of every record, one record's sum in the order of the features.
+    /// |image of x_i|_2 of every record. Squares are rounded to a grid so coarse that their sums are exact: a record's
+    /// norm depends on no order and no storage.
     pub(in crate::privacy) fn norms(&self, data: &BoundedData) -> Vec<f64> {
         let n = data.n_records();
         let unit = f64::from(MAX_FEATURE);
+        let grid = Grid::up_to(self.largest_square());
+        let square = |x: i64, j: usize| grid.round(self.value(x as f64 / unit, j).powi(2));
         let mut squares = vec![0.0; n];
         match &data.features {
             Features::Dense(columns) => {
@@ -98,76 +103,108 @@ impl FeatureMap {
                     .for_each(|(chunk, squares)| {
                         for (j, column) in columns.chunks_exact(n).enumerate() {
                             let part = &column[chunk * CHUNK..][..squares.len()];
-                            for (square, &x) in squares.iter_mut().zip(part) {
-                                let value = self.value(f64::from(x) / unit, j);
-                                *square += value * value;
+                            for (sum, &x) in squares.iter_mut().zip(part) {
+                                *sum += square(i64::from(x), j);
                             }
                         }
                     });
             }
-            Features::Sparse { rows, base, .. } if self.keeps_zeros(base) => {
+            Features::Sparse { rows, base, .. } => {
+                let unstored: Vec<f64> = (0..)
+                    .zip(base)
+                    .map(|(j, &base)| square(i64::from(base), j))
+                    .collect();
+                let all: f64 = unstored.iter().sum();
                 squares
                     .par_iter_mut()
                     .enumerate()
                     .with_min_len(64)
-                    .for_each(|(i, square)| {
+                    .for_each(|(i, sum)| {
+                        *sum = all;
                         for (j, x) in rows.line(i) {
-                            let value = self.value(x as f64 / unit, j);
-                            *square += value * value;
+                            *sum += square(i64::from(base[j]) + x, j) - unstored[j];
                         }
                     });
             }
-            Features::Sparse { .. } => return self.norms(&data.dense()),
         }
         squares.iter().map(|square| square.sqrt()).collect()
     }
 
-    /// The images of the records, under `schema`, whose row norm they are shortened to; sparse records stay sparse
-    /// where zeros stay zero.
+    /// The images of the records, under `schema`, whose row norm they are shortened to. Sparse records stay sparse,
+    /// with the image of zero unstored, but where rows are shortened and zeros do not stay zero: shortening moves each
+    /// entry of a row.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidData`] where rows cannot be shortened.
+    /// [`crate::Error::InvalidData`] where rows cannot be shortened, [`crate::Error::TooLarge`] where sparse records
+    /// would have to be stored densely and do not fit.
     pub fn apply(&self, data: &BoundedData, schema: &Schema) -> Result<BoundedData> {
         let n = data.n_records();
+        let norm = RowNorm::of(schema);
         let features = match &data.features {
-            Features::Dense(columns) => {
-                let mut mapped = vec![0i16; columns.len()];
-                (mapped.par_chunks_mut(n))
-                    .zip(columns.par_chunks(n))
-                    .enumerate()
-                    .for_each(|(j, (out, column))| {
-                        for (out, &x) in out.iter_mut().zip(column) {
-                            *out = self.lattice_value(i64::from(x), j);
-                        }
-                    });
-                if let Some(norm) = RowNorm::of(schema) {
-                    norm.shorten_dense(&mut mapped, n)?;
-                }
-                Features::Dense(mapped)
-            }
-            Features::Sparse { rows, base, .. } if self.keeps_zeros(base) => {
-                let mut values = vec![0i16; rows.values.len()];
-                (values.par_iter_mut())
-                    .zip(rows.indices.par_iter().zip(&rows.values))
-                    .for_each(|(out, (&j, &x))| {
-                        *out = self.lattice_value(i64::from(x), j as usize);
-                    });
-                let mut rows = rows.with_values(values);
-                if let Some(norm) = RowNorm::of(schema) {
-                    norm.shorten_rows(&mut rows)?;
-                }
-                Features::Sparse {
-                    columns: rows.transposed(schema.n_features()),
-                    rows,
-                    base: base.clone(),
+            Features::Sparse { rows, base, .. } => {
+                let moved: Vec<i16> = (0..)
+                    .zip(base)
+                    .map(|(j, &base)| self.lattice_value(i64::from(base), j))
+                    .collect();
+                match norm {
+                    Some(norm) if moved.iter().any(|&base| base != 0) => {
+                        self.dense_image(data.dense_columns(0)?, n, Some(norm))?
+                    }
+                    norm => self.sparse_image(rows, base, moved, norm)?,
                 }
             }
-            Features::Sparse { .. } => return self.apply(&data.dense(), schema),
+            Features::Dense(_) => self.dense_image(data.dense_columns(0)?, n, norm)?,
         };
         Ok(BoundedData {
             schema: schema.clone(),
             targets: data.targets.clone(),
             features,
+        })
+    }
+
+    fn dense_image(
+        &self,
+        mut columns: Vec<i16>,
+        n: usize,
+        norm: Option<RowNorm>,
+    ) -> Result<Features> {
+        (columns.par_chunks_mut(n))
+            .enumerate()
+            .for_each(|(j, column)| {
+                for x in column {
+                    *x = self.lattice_value(i64::from(*x), j);
+                }
+            });
+        if let Some(norm) = norm {
+            norm.shorten_dense(&mut columns, n)?;
+        }
+        Ok(Features::Dense(columns))
+    }
+
+    /// `moved` is the image of `base`; with a norm it is 0.
+    fn sparse_image(
+        &self,
+        rows: &Lines,
+        base: &[i16],
+        moved: Vec<i16>,
+        norm: Option<RowNorm>,
+    ) -> Result<Features> {
+        let mut values = filled(rows.values.len(), 0i16)?;
+        (values.par_iter_mut())
+            .zip(rows.indices.par_iter().zip(&rows.values))
+            .for_each(|(out, (&j, &x))| {
+                let j = j as usize;
+                // Both lie in [-16383, 16383]: the difference fits.
+                *out = self.lattice_value(i64::from(base[j]) + i64::from(x), j) - moved[j];
+            });
+        let mut rows = rows.with_values(values)?;
+        if let Some(norm) = norm {
+            norm.shorten_rows(&mut rows)?;
+        }
+        Ok(Features::Sparse {
+            columns: rows.transposed(base.len())?,
+            rows,
+            base: moved,
         })
     }
 
@@ -222,9 +259,33 @@ impl FeatureMap {
     }
 }
 
+/// Multiples of 2^k, at most 2^51 of which are summed: those sums, and their differences, are exact.
+#[derive(Clone, Copy)]
+struct Grid {
+    /// 1.5 * 2^52 multiples: adding it rounds to one.
+    shift: f64,
+}
+
+impl Grid {
+    /// The finest one whose sums up to 2 `largest`, or so, are exact.
+    fn up_to(largest: f64) -> Self {
+        let exponent = largest.max(1e-200).log2().ceil() as i32 - 50;
+        Self {
+            shift: 1.5 * 2f64.powi(52 + exponent),
+        }
+    }
+
+    /// The nearest multiple to a number in [0, 2^51 multiples].
+    #[inline(always)]
+    fn round(self, x: f64) -> f64 {
+        (x + self.shift) - self.shift
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
     use crate::schema::{Bounds, Geometry, Target};
     use ndarray::Array2;
     use proptest::prelude::*;
@@ -270,6 +331,50 @@ mod tests {
             for i in 0..3 {
                 short.fill_row(i, &mut mapped);
                 prop_assert!(dot(&mapped[..4], &mapped[..4]).sqrt() <= 0.05);
+            }
+        }
+
+        /// Images and norms are the same in every storage, sparse records stay sparse, and what is left of shortened
+        /// rows is within the norm.
+        #[test]
+        fn every_storage_has_the_same_image(
+            x in prop::collection::vec(prop_oneof![Just(0.0), -2.0..2.0f64], 30),
+            factor in prop::collection::vec(-3.0..3.0f64, 3),
+            shift in prop::collection::vec(-1.0..1.0f64, 3),
+            still: bool,
+            norm in prop::option::of(0.05..2.0f64),
+        ) {
+            let from = Bounds { lower: vec![-1.0, 0.5, -2.0], upper: vec![1.0, 2.0, 2.0] };
+            let from = Schema::new(3, from, Geometry::Centred, Target::Classes, true, None).unwrap();
+            let to = schema(3, 0.3, norm);
+            let x = Array2::from_shape_vec((10, 3), x).unwrap();
+            let shift = if still { vec![0.0; 3] } else { shift };
+            let map = FeatureMap::new(factor, shift, 1.0).divided_by(1.5);
+            let kinds = all_kinds(&x, &from);
+            let images = kinds.each_ref().map(|data| map.apply(data, &to).unwrap());
+            let (mut row, mut other) = (vec![0.0; 4], vec![0.0; 4]);
+            let norms = map.norms(&kinds[0]);
+            for (data, image) in kinds.iter().zip(&images).skip(1) {
+                prop_assert!(norm.is_some() || matches!(image.features, Features::Sparse { .. }));
+                prop_assert_eq!(&norms, &map.norms(data));
+                for (i, norm) in norms.iter().enumerate() {
+                    images[0].fill_row(i, &mut row);
+                    image.fill_row(i, &mut other);
+                    prop_assert_eq!(&row, &other);
+                    if to.row_norm().is_none() {
+                        let length = row[..3].iter().map(|x| x * x).sum::<f64>().sqrt();
+                        prop_assert!((length - norm).abs() < 1e-3);
+                    }
+                }
+                // Some features alone, and dense columns.
+                let (some, dense) = (image.restricted(&[2, 0]).unwrap(), image.dense_columns(1).unwrap());
+                for i in 0..10 {
+                    image.fill_row(i, &mut row);
+                    some.fill_row(i, &mut other[..3]);
+                    prop_assert_eq!([row[2], row[0], row[3]], &other[..3]);
+                    let stored = (0..3).map(|j| f64::from(dense[10 * j + i]) * (1.0 / f64::from(MAX_FEATURE)));
+                    prop_assert!(stored.eq(row[..3].iter().copied()));
+                }
             }
         }
 

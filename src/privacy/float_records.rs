@@ -3,8 +3,11 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
+use crate::error::Result;
+use crate::numeric::allocate::reserved;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::numeric::linear::dot;
+use crate::schema::Schema;
 
 /// Records per block.
 const BLOCK: usize = 512;
@@ -35,71 +38,105 @@ impl BoundedData {
         }
     }
 
-    /// The same records with some of the features alone, stored densely. Which ones must be public, or paid for.
-    pub(in crate::privacy) fn restricted(&self, features: &[u32]) -> Self {
+    /// The same records with some of the features alone, without a row norm; sparse records stay sparse. Which ones
+    /// must be public, or paid for.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub(in crate::privacy) fn restricted(&self, features: &[u32]) -> Result<Self> {
+        self.with_features(features, self.schema.restricted(features))
+    }
+
+    /// The same records with the features alone that vary, and the same bound on the norm of a row; sparse records stay
+    /// sparse. The others are public, and 0.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub(in crate::privacy) fn varying(&self) -> Result<Self> {
+        let features = self.schema.varying();
+        self.with_features(&features, self.schema.with_features(&features))
+    }
+
+    fn with_features(&self, features: &[u32], schema: Schema) -> Result<Self> {
         let n = self.n_records();
-        let mut columns = Vec::with_capacity(n * features.len());
-        for &j in features {
-            let j = j as usize;
-            match &self.features {
-                Features::Dense(all) => columns.extend_from_slice(&all[j * n..(j + 1) * n]),
+        let stored = match &self.features {
+            Features::Dense(all) => {
+                let mut columns = reserved(n.saturating_mul(features.len()))?;
+                for &j in features {
+                    let j = j as usize;
+                    columns.extend_from_slice(&all[j * n..(j + 1) * n]);
+                }
+                Features::Dense(columns)
+            }
+            Features::Sparse { columns, base, .. } => {
+                let columns = columns.picked(features)?;
                 Features::Sparse {
-                    columns: all, base, ..
-                } => {
-                    let start = columns.len();
-                    columns.resize(start + n, base[j]);
-                    for (i, value) in all.line(j) {
+                    rows: columns.transposed(n)?,
+                    columns,
+                    base: features.iter().map(|&j| base[j as usize]).collect(),
+                }
+            }
+        };
+        Ok(Self {
+            schema,
+            targets: self.targets.clone(),
+            features: stored,
+        })
+    }
+
+    /// The columns one after the other, with room for `more` further ones.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub(in crate::privacy) fn dense_columns(&self, more: usize) -> Result<Vec<i16>> {
+        let (n, p) = (self.n_records(), self.schema.n_features());
+        let mut dense = reserved(n.saturating_mul(p.saturating_add(more)))?;
+        match &self.features {
+            Features::Dense(columns) => dense.extend_from_slice(columns),
+            Features::Sparse { columns, base, .. } => {
+                for (j, &base) in base.iter().enumerate() {
+                    let start = dense.len();
+                    dense.resize(start + n, base);
+                    for (i, value) in columns.line(j) {
                         // base + value is the lattice value, in [-16383, 16383].
-                        columns[start + i] = (i64::from(base[j]) + value) as i16;
+                        dense[start + i] = (i64::from(base) + value) as i16;
                     }
                 }
             }
         }
-        Self {
-            schema: self.schema.restricted(features),
-            targets: self.targets.clone(),
-            features: Features::Dense(columns),
-        }
+        Ok(dense)
     }
 
     /// The records at ascending positions.
-    pub(in crate::privacy) fn rows(&self, positions: &[u32]) -> Self {
-        let pick = |column: &[i16]| -> Vec<i16> {
-            positions.iter().map(|&i| column[i as usize]).collect()
-        };
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub(in crate::privacy) fn rows(&self, positions: &[u32]) -> Result<Self> {
+        let n = self.n_records().max(1);
         let features = match &self.features {
             Features::Dense(columns) => {
-                let columns = columns.par_chunks_exact(self.n_records().max(1));
-                let picked: Vec<Vec<i16>> = columns.map(pick).collect();
-                Features::Dense(picked.concat())
+                let p = self.schema.n_features();
+                let mut picked = reserved(positions.len().saturating_mul(p))?;
+                for column in columns.chunks_exact(n) {
+                    picked.extend(positions.iter().map(|&i| column[i as usize]));
+                }
+                Features::Dense(picked)
             }
             Features::Sparse { rows, base, .. } => {
-                let rows = rows.picked(positions);
-                let columns = rows.transposed(base.len());
-                let base = base.clone();
+                let rows = rows.picked(positions)?;
                 Features::Sparse {
+                    columns: rows.transposed(base.len())?,
                     rows,
-                    columns,
-                    base,
+                    base: base.clone(),
                 }
             }
         };
-        Self {
+        let targets = positions.iter().map(|&i| self.targets[i as usize]);
+        Ok(Self {
             schema: self.schema.clone(),
-            targets: (positions.iter())
-                .map(|&i| self.targets[i as usize])
-                .collect(),
+            targets: targets.collect(),
             features,
-        }
-    }
-
-    /// The same records stored densely.
-    pub(in crate::privacy) fn dense(&self) -> Self {
-        let all: Vec<u32> = (0..self.schema.n_features() as u32).collect();
-        Self {
-            schema: self.schema.clone(),
-            ..self.restricted(&all)
-        }
+        })
     }
 
     /// The scaled features of record i, the intercept last.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::answer::{held_out_loss, range_counts};
+use super::answer::held_out_loss;
 use super::bounded_data::BoundedData;
 use super::feature_map::FeatureMap;
 use super::fine_gradient;
@@ -59,11 +59,23 @@ impl InMemory {
     }
 
     /// Some of the features.
-    pub(in crate::privacy) fn restricted(&self, features: &[u32], to: &Arc<Statement>) -> Self {
-        Self {
+    pub(in crate::privacy) fn restricted(
+        &self,
+        features: &[u32],
+        to: &Arc<Statement>,
+    ) -> Result<Self> {
+        Ok(Self {
             statement: Arc::clone(to),
-            data: self.data.restricted(features),
-        }
+            data: self.data.restricted(features)?,
+        })
+    }
+
+    /// The features that vary.
+    pub(in crate::privacy) fn varying(&self, to: &Arc<Statement>) -> Result<Self> {
+        Ok(Self {
+            statement: Arc::clone(to),
+            data: self.data.varying()?,
+        })
     }
 
     fn move_margins(&self, moves: &[Move<'_>], fresh: bool, outputs: usize, states: &mut States) {
@@ -138,11 +150,10 @@ impl Records for InMemory {
             Pass::Fine { model, theta } => fine_gradient::pass(&self.data, model, theta, states),
             Pass::Moments => Sum(second_moments::above(&self.data, watch)?),
             Pass::Absolute => Sum(column_sums::absolute(&self.data)),
-            Pass::Ranges {
-                of,
-                thresholds,
-                stride,
-            } => Sum(range_counts(&self.data, of, thresholds, stride)),
+            Pass::Ranges { features, at } => Sum(match features {
+                Some(features) => self.data.counts_of_features(features, at).concat(),
+                None => self.data.counts_of_all(at),
+            }),
             Pass::Norms { map, candidates } => {
                 let mut counts = vec![0i64; candidates.len() + 1];
                 for norm in map.norms(&self.data) {

@@ -2,6 +2,9 @@
 
 use rayon::prelude::*;
 
+use crate::error::Result;
+use crate::numeric::allocate::{filled, reserved, room};
+
 /// Compressed lines, which are rows or columns: line k holds the entries `starts[k]..starts[k + 1]`, indices
 /// ascending.
 pub(in crate::privacy) struct Lines {
@@ -17,13 +20,40 @@ impl Lines {
     }
 
     /// The same pattern with other values, one per stored entry.
-    pub(in crate::privacy) fn with_values(&self, values: Vec<i16>) -> Lines {
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub(in crate::privacy) fn with_values(&self, values: Vec<i16>) -> Result<Lines> {
         debug_assert_eq!(values.len(), self.values.len());
-        Lines {
+        room(self.starts.len(), size_of::<usize>())?;
+        room(self.indices.len(), size_of::<u32>())?;
+        Ok(Lines {
             starts: self.starts.clone(),
             indices: self.indices.clone(),
             values,
+        })
+    }
+
+    /// These lines alone, in this order.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub(in crate::privacy) fn picked(&self, lines: &[u32]) -> Result<Lines> {
+        let stored = lines.iter().map(|&k| self.stored(k as usize)).sum();
+        let mut starts = reserved(lines.len() + 1)?;
+        let (mut indices, mut values) = (reserved(stored)?, reserved(stored)?);
+        starts.push(0);
+        for &k in lines {
+            let line = self.starts[k as usize]..self.starts[k as usize + 1];
+            indices.extend_from_slice(&self.indices[line.clone()]);
+            values.extend_from_slice(&self.values[line]);
+            starts.push(values.len());
         }
+        Ok(Lines {
+            starts,
+            indices,
+            values,
+        })
     }
 
     /// Stored entries of line `k`.
@@ -39,22 +69,6 @@ impl Lines {
         entries.map(|(&index, &value)| (index as usize, i64::from(value)))
     }
 
-    /// The lines at ascending positions.
-    pub(in crate::privacy) fn picked(&self, positions: &[u32]) -> Lines {
-        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-        for &k in positions {
-            let range = self.starts[k as usize]..self.starts[k as usize + 1];
-            indices.extend_from_slice(&self.indices[range.clone()]);
-            values.extend_from_slice(&self.values[range]);
-            starts.push(indices.len());
-        }
-        Lines {
-            starts,
-            indices,
-            values,
-        }
-    }
-
     /// The values of every line, to be changed in place.
     pub(in crate::privacy) fn values_mut(&mut self) -> impl Iterator<Item = &mut [i16]> {
         let mut rest = &mut self.values[..];
@@ -67,8 +81,11 @@ impl Lines {
 
     /// The same matrix compressed the other way, with `len` lines: one task per thread, each of which fills
     /// a run of whole lines and reads its part of every old line.
-    pub(in crate::privacy) fn transposed(&self, len: usize) -> Lines {
-        let mut starts = vec![0; len + 1];
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`](crate::Error::TooLarge).
+    pub(in crate::privacy) fn transposed(&self, len: usize) -> Result<Lines> {
+        let mut starts = filled(len + 1, 0usize)?;
         for &index in &self.indices {
             starts[index as usize + 1] += 1;
         }
@@ -76,7 +93,7 @@ impl Lines {
             starts[k + 1] += starts[k];
         }
         let stored = self.indices.len();
-        let (mut indices, mut values) = (vec![0u32; stored], vec![0i16; stored]);
+        let (mut indices, mut values) = (filled(stored, 0u32)?, filled(stored, 0i16)?);
         let tasks = rayon::current_num_threads();
         let (mut rest, mut first) = ((&mut indices[..], &mut values[..]), 0);
         let mut runs = Vec::with_capacity(tasks);
@@ -113,11 +130,11 @@ impl Lines {
                 }
             }
         });
-        Lines {
+        Ok(Lines {
             starts,
             indices,
             values,
-        }
+        })
     }
 }
 
@@ -142,14 +159,14 @@ mod tests {
                 rows.starts.push(rows.values.len());
             }
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let columns = pool.install(|| rows.transposed(width));
+            let columns = pool.install(|| rows.transposed(width)).unwrap();
             prop_assert_eq!(columns.len(), width);
             for j in 0..width {
                 let column = matrix.iter().enumerate().map(|(i, row)| (i, i64::from(row[j])));
                 let expected: Vec<_> = column.filter(|entry| entry.1 != 0).collect();
                 prop_assert_eq!(columns.line(j).collect::<Vec<_>>(), expected);
             }
-            let back = pool.install(|| columns.transposed(matrix.len()));
+            let back = pool.install(|| columns.transposed(matrix.len())).unwrap();
             prop_assert_eq!(back.starts, rows.starts);
             prop_assert_eq!(back.indices, rows.indices);
             prop_assert_eq!(back.values, rows.values);

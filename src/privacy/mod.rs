@@ -5,6 +5,7 @@
 //! 1. [`schema`](Schema): public facts, and the map of features onto integers.
 //! 2. [`bounded_data`](BoundedData), with `dense_records`, `sparse_records`, `lines` and `row_norm`: records are
 //!    clipped, rounded and shortened on entry. Fields are visible in here only.
+//!    `counts`: how many values lie between public thresholds.
 //!    `feature_map` and `feature_clip`: maps and ranges that are public, or were released, applied to them.
 //! 3. [`derivative_lattice`](DerivativeLattice): d_i is a clamped integer function of record i and of public state.
 //!    `float_products`: products with floats and their errors, for answers that rounded derivatives would break.
@@ -30,6 +31,7 @@ pub mod answer;
 mod bounded_data;
 mod budget;
 mod column_sums;
+mod counts;
 mod curator;
 mod dense_records;
 mod feature_clip;

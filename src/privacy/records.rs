@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use super::answer::{LinearModel, RangesOf};
+use super::answer::LinearModel;
+use super::counts::Thresholds;
 use super::feature_map::FeatureMap;
 use super::in_memory::InMemory;
 use super::model::RoomModel;
@@ -67,14 +68,13 @@ pub enum Pass<'a> {
     Moments,
     /// sum_i |x_ij| for every feature.
     Absolute,
-    /// For each range: how many values are at most each threshold.
+    /// For each of these features (None: for the values of all of them together), how many values lie between every
+    /// threshold and the one before.
     Ranges {
         /// Whose values.
-        of: &'a RangesOf,
-        /// Thresholds on the lattice, ascending.
-        thresholds: &'a [i64],
-        /// Distance of two of them.
-        stride: i64,
+        features: Option<&'a [u32]>,
+        /// Thresholds on the lattice.
+        at: Thresholds,
     },
     /// How many rows have an image of at most each of some norms, ascending.
     Norms {
@@ -99,7 +99,7 @@ impl Pass<'_> {
             Pass::Fine { .. } => columns * super::fine_gradient::LIMBS,
             Pass::Moments => columns * (columns + 1) / 2,
             Pass::Absolute => records.statement().schema().n_features(),
-            Pass::Ranges { of, thresholds, .. } => of.len() * thresholds.len(),
+            Pass::Ranges { features, at } => features.map_or(1, <[u32]>::len) * at.len(),
             Pass::Norms { candidates, .. } => candidates.len(),
             Pass::HeldOut { models } => models.len(),
         }

@@ -58,8 +58,11 @@ impl Contribution {
     /// A bound beyond 2^62.
     pub fn group(&self, size: u64, row_norm: Option<u64>) -> Result<u64> {
         let by_entries = size.saturating_mul(FEATURE);
-        let by_norm =
-            row_norm.map(|norm| sqrt_up(u128::from(size) * u128::from(norm) * u128::from(norm)));
+        // Beyond the integers it says less than the entries do.
+        let by_norm = row_norm.and_then(|norm| {
+            let square = u128::from(norm).pow(2); // below 2^128: norm < 2^64
+            square.checked_mul(u128::from(size)).map(sqrt_up)
+        });
         // An intercept is a group of one that no row norm covers: never below one entry.
         let bound = by_norm.map_or(by_entries, |bound| bound.max(FEATURE).min(by_entries));
         self.times(self.slopes.linf, bound)
@@ -78,26 +81,104 @@ impl Contribution {
     }
 
     /// Euclidean norm of the change of the whole gradient: |s|_2 |x|_2 <= s_max sqrt(R^2 + c^2), c the lattice value of
-    /// the intercept's column (0 without one), R the norm to which contributions or rows are scaled down, 16383
-    /// sqrt(n_features) without one. The l-infinity ball, and noisy gradients.
+    /// the intercept's column (0 without one), R the norm to which contributions or rows are scaled down, and at most
+    /// 16383 sqrt(n_varying) over the features that vary. The l-infinity ball, and noisy gradients.
     ///
     /// # Errors
     /// A bound beyond 2^62.
     pub fn euclidean(&self, statement: &Statement) -> Result<u64> {
         let schema = statement.schema();
-        let unit = u128::from(FEATURE) * u128::from(FEATURE);
         let norm = (schema.lattice_gradient_norm()).or(schema.lattice_row_norm());
-        let features = norm.map_or(unit * schema.n_features() as u128, |norm| {
-            u128::from(norm) * u128::from(norm)
-        });
-        let intercept = u128::from(schema.lattice_intercept().unsigned_abs());
-        self.times(self.slopes.l2, sqrt_up(features + intercept * intercept))
+        let varying = schema.n_varying().max(1) as u64;
+        self.row(varying, norm, schema.lattice_intercept())
+    }
+
+    fn row(&self, n_varying: u64, norm: Option<u64>, intercept: i16) -> Result<u64> {
+        // Below 2^28 2^64, and so is the minimum: nothing overflows.
+        let by_entries = u128::from(FEATURE).pow(2) * u128::from(n_varying);
+        let features = norm.map_or(by_entries, |norm| by_entries.min(u128::from(norm).pow(2)));
+        let intercept = u128::from(intercept.unsigned_abs());
+        self.times(self.slopes.l2, sqrt_up(features + intercept.pow(2)))
     }
 }
 
-/// The least integer whose square is at least `x`.
+/// The least integer whose square is at least `x`; the largest integer, which no sensitivity reaches, beyond 64 bits.
 fn sqrt_up(x: u128) -> u64 {
     let root = x.isqrt();
     let up = if root * root < x { root + 1 } else { root };
     u64::try_from(up).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+    use num_bigint::BigUint;
+    use proptest::prelude::*;
+
+    fn contribution(derivative: u64) -> Contribution {
+        Contribution {
+            slopes: SlopeBound {
+                linf: derivative,
+                l1: derivative,
+                l2: derivative,
+            },
+            changed: 2,
+        }
+    }
+
+    /// A row norm that no row reaches bounds nothing, however large: the entries do.
+    #[test]
+    fn huge_row_norms_do_not_wrap() {
+        let entries = contribution(1).group(4, None).unwrap();
+        assert_eq!(entries, 2 * 4 * FEATURE);
+        for norm in [1 << 31, 1 << 62, 1 << 63, u64::MAX] {
+            assert_eq!(contribution(1).group(4, Some(norm)).unwrap(), entries);
+            let all = contribution(1).row(4, Some(norm), 0).unwrap();
+            assert_eq!(all, contribution(1).row(4, None, 0).unwrap());
+        }
+        let bounds = || Bounds {
+            lower: vec![-1.0, -1.0, 3.0],
+            upper: vec![1.0, 1.0, 3.0],
+        };
+        let target = Target::Classes;
+        for norm in [2f64.powi(63) / 16383.0, 1e300] {
+            let schema =
+                Schema::new(3, bounds(), Geometry::Uncentred, target, true, Some(norm)).unwrap();
+            // ceil(16383 sqrt(2)): two features vary.
+            assert_eq!(schema.lattice_row_norm(), Some(23_170));
+        }
+    }
+
+    proptest! {
+        /// No bound is below its formula in integers of any length, at any argument; a bound that does not fit is an
+        /// error.
+        #[test]
+        fn bounds_hold_at_every_size(
+            size in 1u64..,
+            norm in prop::option::of(prop_oneof![0u64.., 0u64..1 << 33]),
+            derivative in prop_oneof![1u64..40_000, 1u64..],
+            intercept in 0i16..=16_383,
+        ) {
+            let big = BigUint::from;
+            let twice = BigUint::from(2 * u128::from(derivative));
+            let entry = big(FEATURE) * big(FEATURE);
+            let square = |bound: u64| big(bound).pow(2);
+            let row = |norm: u64| big(norm).pow(2);
+            if let Ok(bound) = contribution(derivative).group(size, norm) {
+                let entries = &entry * big(size).pow(2);
+                let by_norm = norm.map(|norm| (row(norm) * big(size)).max(entry.clone()));
+                prop_assert!(square(bound) >= twice.pow(2) * by_norm.map_or(entries.clone(), |b| b.min(entries)));
+            }
+            if let Ok(bound) = contribution(derivative).row(size, norm, intercept) {
+                let entries = &entry * big(size);
+                let features = norm.map_or(entries.clone(), |norm| row(norm).min(entries));
+                let intercept = BigUint::from(intercept.unsigned_abs()).pow(2);
+                prop_assert!(square(bound) >= twice.pow(2) * (features + intercept));
+            }
+            if let Ok(bound) = contribution(derivative).vertex(size) {
+                prop_assert!(square(bound) >= twice.pow(2) * &entry * big(size).pow(2));
+            }
+        }
+    }
 }

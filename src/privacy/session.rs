@@ -150,7 +150,17 @@ impl<'a> Session<'a> {
                 "must be ascending, at least one and at most as many as the statement is for",
             ));
         }
-        let made = self.records.get().restricted(features, to);
+        let made = self.records.get().restricted(features, to)?;
+        Ok(self.with(made))
+    }
+
+    /// The features that vary, as `to` states them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::varying`]).
+    pub fn varying(&mut self, to: &Arc<Statement>) -> Result<Session<'_>> {
+        self.derives(to, Derivation::Varying)?;
+        let made = self.records.get().varying(to)?;
         Ok(self.with(made))
     }
 

@@ -45,6 +45,8 @@ pub(in crate::privacy) enum Derivation {
     Mapped,
     /// Some of the features, which are public, at most as many as the statement has.
     Restricted,
+    /// The features that vary: the others are public, and 0.
+    Varying,
     /// Records at positions that were drawn without looking at them, read under other public facts.
     Part,
 }
@@ -131,9 +133,13 @@ impl Statement {
         mul_up(one, self.records_per_person as f64)
     }
 
-    /// R2: the Euclidean bound of a scaled row, the intercept included, rounded up.
+    /// R2: the Euclidean bound of a scaled row, the intercept included, rounded up; features that do not vary are 0.
     pub fn row_bound(&self) -> f64 {
-        let features = (self.schema.row_norm()).unwrap_or((self.schema.n_features() as f64).sqrt());
+        let entries = (self.schema.n_varying().max(1) as f64).sqrt();
+        let features = self
+            .schema
+            .row_norm()
+            .map_or(entries, |norm| norm.min(entries));
         // Roots and hypot err by an ulp.
         features.hypot(self.schema.intercept_value()) * (1.0 + 1e-15)
     }
@@ -142,7 +148,10 @@ impl Statement {
     /// count less ([`Schema::with_gradient_norm`]).
     pub fn gradient_bound(&self) -> f64 {
         match self.schema.gradient_norm() {
-            Some(norm) => norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15),
+            Some(norm) => {
+                let shortened = norm.hypot(self.schema.intercept_value()) * (1.0 + 1e-15);
+                shortened.min(self.row_bound())
+            }
             None => self.row_bound(),
         }
     }
@@ -196,6 +205,24 @@ impl Statement {
             schema = schema.with_intercept_value(self.schema.intercept_value())?;
         }
         Ok(self.derived(Derivation::Restricted, schema, self.n_samples))
+    }
+
+    /// The statement about the features that vary ([`Session::varying`]), with the same bounds on the norms of rows.
+    ///
+    /// [`Session::varying`]: super::Session::varying
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `bounds` where none does.
+    pub fn varying(self: &Arc<Self>) -> Result<Arc<Self>> {
+        let features = self.schema.varying();
+        if features.is_empty() {
+            return Err(Error::invalid(
+                "bounds",
+                "must let at least one feature vary: every lower bound equals its upper bound",
+            ));
+        }
+        let schema = self.schema.with_features(&features);
+        Ok(self.derived(Derivation::Varying, schema, self.n_samples))
     }
 
     /// The statement about `n_samples` of the records (under add-remove: about so many), read under `schema`

@@ -49,6 +49,12 @@ create_exception!(
 );
 create_exception!(
     dpsparse,
+    TooLargeError,
+    DpsparseError,
+    "More memory is needed than the machine gives; the message says how much."
+);
+create_exception!(
+    dpsparse,
     RandomnessError,
     DpsparseError,
     "The operating system gave no randomness."
@@ -69,6 +75,7 @@ impl From<Error> for PyErr {
                 Some(raised) => raised.clone_ref(py),
                 None => DpsparseError::new_err(message),
             }),
+            Error::TooLarge { .. } => TooLargeError::new_err(message),
             Error::Randomness(_) => RandomnessError::new_err(message),
             Error::Interrupted => PyKeyboardInterrupt::new_err(message),
         }
@@ -91,5 +98,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("BudgetExceededError", py.get_type::<BudgetExceededError>())?;
     module.add("UserLossError", py.get_type::<UserLossError>())?;
     module.add("NotSubmodularError", py.get_type::<NotSubmodularError>())?;
+    module.add("TooLargeError", py.get_type::<TooLargeError>())?;
     module.add("RandomnessError", py.get_type::<RandomnessError>())
 }

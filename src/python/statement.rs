@@ -10,7 +10,7 @@ use super::set_function::CoreSetFunction;
 use crate::auto::{Choice, Facts, PrivateScale, auto};
 use crate::error::{Error, Result};
 use crate::loss::{Admitted, Catalogued, Tabulated, TargetGrid, by_name};
-use crate::mechanism;
+use crate::mechanism::{self, Varying};
 use crate::plan::{Domain, PrivacyClaim, Problem};
 use crate::privacy::{Bounds, Schema, Statement as RoomStatement, Target};
 use crate::search::SearchFacts;
@@ -149,7 +149,7 @@ impl Statement {
     }
 
     /// The mechanism of a name with its options, after private scales or not: None leaves the choice to "auto", and is
-    /// no for every other mechanism.
+    /// no for every other mechanism. Constant features are left out of everything.
     pub(super) fn mechanism(
         &self,
         name: &str,
@@ -158,27 +158,47 @@ impl Statement {
     ) -> Result<Choice> {
         let (domain, bounds) = (self.norm.domain()?, self.bounds());
         let loss = self.loss.catalogued()?;
+        let (varying, mut row_norm) = (
+            Varying::of(&bounds, self.n_features, &domain)?,
+            self.row_norm,
+        );
+        if let Some(varying) = &varying {
+            // No row of the features that vary is longer.
+            row_norm = row_norm.map(|norm| norm.min((varying.n_features() as f64).sqrt()));
+        }
+        let (bounds, domain, n_features) = match &varying {
+            Some(varying) => (varying.bounds(), varying.domain(), varying.n_features()),
+            None => (&bounds, &domain, self.n_features),
+        };
         let facts = Facts {
             claim: self.claim()?,
-            n_features: self.n_features,
-            bounds: &bounds,
-            row_norm: self.row_norm,
+            n_features,
+            bounds,
+            row_norm,
             intercept: self.fit_intercept,
             target: self.target(),
-            domain: &domain,
+            domain,
             loss: loss.as_deref(),
         };
-        if name == "auto" {
-            return auto(&facts, scale.unwrap_or(true));
-        }
-        let inner = mechanism::by_name(name, options)?;
-        Ok(Choice {
-            mechanism: match scale {
-                Some(true) => Box::new(PrivateScale::new(inner, &facts)?),
-                _ => inner,
+        let choice = if name == "auto" {
+            auto(&facts, scale.unwrap_or(true))?
+        } else {
+            let inner = mechanism::by_name(name, options)?;
+            Choice {
+                mechanism: match scale {
+                    Some(true) => Box::new(PrivateScale::new(inner, &facts)?),
+                    _ => inner,
+                },
+                row_norm,
+                reason: None,
+            }
+        };
+        Ok(match varying {
+            Some(varying) => Choice {
+                mechanism: varying.around(choice.mechanism),
+                ..choice
             },
-            row_norm: self.row_norm,
-            reason: None,
+            None => choice,
         })
     }
 

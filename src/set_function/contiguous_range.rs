@@ -1,5 +1,6 @@
 use super::{Groups, SetFunction, Structure, check_n_features};
 use crate::error::Result;
+use crate::numeric::allocate::room;
 
 /// F(A) = p - 1 + max A - min A + 1 for A not empty: Omega selects contiguous ranges of features (Bach 2010).
 ///
@@ -30,8 +31,9 @@ impl ContiguousRange {
 /// {..., k} with k < p - 1 that meet A, and V.
 ///
 /// # Errors
-/// Those of [`Groups::new`] for p = 0 or too large a p.
+/// Those of [`Groups::new`] for p = 0 or too large a p: the groups have about p^2 members.
 pub(crate) fn contiguous_cover(p: usize) -> Result<Groups> {
+    room(p.saturating_mul(p), size_of::<usize>())?;
     let tails = (1..p).map(|k| (k..p).collect());
     let heads = (0..p).map(|k| (0..k + 1).collect());
     let groups: Vec<Vec<usize>> = tails.chain(heads).collect();

@@ -264,4 +264,47 @@ proptest! {
             prop_assert!(near(gain, values[all] - values[all ^ 1 << j]));
         }
     }
+
+    /// F on some of the features is F, in values, gains and structure, and keeps what special algorithms need.
+    #[test]
+    fn restrictions_agree_with_the_function(f in any_function(), kept in 1..128_u32, keys in prop::collection::vec(any::<u32>(), 7)) {
+        let p = f.n_features();
+        let mut features: Vec<u32> = (0..p as u32).filter(|j| kept >> j & 1 == 1).collect();
+        if features.is_empty() {
+            features.push(0);
+        }
+        features.sort_by_key(|&j| keys[j as usize]);
+        let kind = |f: &F| {
+            let mut structure = f.structure();
+            while let Structure::Scaled(_, inner) = structure {
+                structure = inner.structure();
+            }
+            format!("{structure:?}").split('(').next().map(str::to_owned)
+        };
+        match restricted(f.clone(), &features).unwrap() {
+            None => prop_assert!(!f.is_monotone() || kind(&f).as_deref() == Some("ContiguousRange")),
+            Some(g) => {
+                let q = features.len();
+                prop_assert!(g.is_monotone() && g.n_features() == q);
+                prop_assert_eq!(kind(&g), kind(&f));
+                check_promises(g.structure(), q);
+                let size = f.value(&(0..p).collect::<Vec<_>>()).unwrap().abs();
+                let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * size;
+                for mask in 0..1_u32 << q {
+                    let set = members(mask, q);
+                    let outer: Vec<usize> = set.iter().map(|&k| features[k] as usize).collect();
+                    let value = f.value(&outer).unwrap();
+                    prop_assert!(near(g.value(&set).unwrap(), value));
+                    if let Some(formula) = formula(g.structure(), &set, q) {
+                        prop_assert!(near(formula, value));
+                    }
+                    let mut gains = vec![f64::NAN; set.len()];
+                    let mut expected = gains.clone();
+                    g.gains(&set, &mut gains).unwrap();
+                    f.gains(&outer, &mut expected).unwrap();
+                    prop_assert!(gains.iter().zip(&expected).all(|(a, b)| near(*a, *b)));
+                }
+            }
+        }
+    }
 }

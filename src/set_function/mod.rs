@@ -22,6 +22,7 @@ mod modular;
 mod norm_check;
 mod oracle;
 mod partition_rank;
+mod restricted;
 mod tree;
 
 #[cfg(test)]
@@ -41,9 +42,11 @@ pub use modular::Modular;
 pub use norm_check::{check_monotone, check_norm};
 pub use oracle::Oracle;
 pub use partition_rank::PartitionRank;
+pub use restricted::restricted;
 pub use tree::Tree;
 
 use crate::error::{Error, Result};
+use crate::numeric::allocate::room;
 
 /// A normalised submodular set function.
 ///
@@ -146,12 +149,16 @@ pub fn check_set(set: &[usize], n_features: usize, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses p = 0.
+/// Bytes per feature that a set function and the vectors it is asked about take, at least: weights, indices, an order,
+/// its gains, a vector and its vertex.
+const BYTES_PER_FEATURE: usize = 48;
+
+/// Refuses p = 0, and more features than memory holds.
 fn check_n_features(n_features: usize) -> Result<()> {
     if n_features == 0 {
         return Err(Error::invalid("n_features", "must be at least 1"));
     }
-    Ok(())
+    room(n_features, BYTES_PER_FEATURE)
 }
 
 /// Refuses weights that are negative, NaN or infinite, and a wrong number of them.

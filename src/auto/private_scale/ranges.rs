@@ -11,15 +11,20 @@ use crate::plan::defaults::{
 use crate::privacy::answer::{Ranges, RangesOf};
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 
-/// All features.
-pub(super) fn every(p: usize) -> RangesOf {
-    RangesOf::Each((0..p as u32).collect())
+/// All features that vary.
+pub(super) fn every(bounds: &Bounds, p: usize) -> RangesOf {
+    RangesOf::Each((0..p as u32).filter(|&j| varies(bounds, j)).collect())
 }
 
-/// The features whose bounds say nothing about how they are spread.
+/// The features that vary whose bounds say nothing about how they are spread.
 pub(super) fn not_unit(bounds: &Bounds, p: usize) -> RangesOf {
-    let wide = |&j: &u32| !bounds.is_unit(j as usize);
+    let wide = |&j: &u32| varies(bounds, j) && !bounds.is_unit(j as usize);
     RangesOf::Each((0..p as u32).filter(wide).collect())
+}
+
+fn varies(bounds: &Bounds, j: u32) -> bool {
+    let (low, high) = bounds.of(j as usize);
+    low < high
 }
 
 /// Whose ranges, at which quantiles, for how much.
@@ -70,7 +75,7 @@ impl RangeChoice {
         let finest = match scales {
             // Features with unit bounds are taken as they are.
             Scales::Clipped => Some(not_unit(bounds, p)),
-            _ => (units <= MOST_UNIT_RANGES).then(|| every(p)),
+            _ => (units <= MOST_UNIT_RANGES).then(|| every(bounds, p)),
         };
         (finest.into_iter())
             .chain(together)
@@ -98,7 +103,7 @@ pub(super) fn map_of_ranges(
     for j in 0..p {
         let (lo, hi) = schema.bounds().of(j);
         let size = lo.abs().max(hi.abs());
-        if size > 0.0 {
+        if lo < hi {
             factor.push(0.5 * (hi - lo) / size);
             shift.push(0.5 * (hi + lo) / size);
         } else {

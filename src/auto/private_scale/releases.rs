@@ -61,7 +61,7 @@ impl Releases {
         let person = problem.records_per_person();
         let sure = |of| RangeChoice::new(of, scales, n, person, rho);
         let choice = match scales {
-            Scales::Boxes => Some(sure(every(p))),
+            Scales::Boxes => Some(sure(every(outer.bounds(), p))),
             Scales::Ranges | Scales::Clipped => {
                 let best = RangeChoice::best(scales, outer.bounds(), n, p, person, rho);
                 Some(best.unwrap_or_else(|| sure(not_unit(outer.bounds(), p))))

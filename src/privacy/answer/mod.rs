@@ -42,5 +42,4 @@ pub use typical_norm::TypicalNorm;
 pub use vertex::{SelectionNoise, Vertex, VertexAt};
 
 pub(in crate::privacy) use held_out::held_out_loss;
-pub(in crate::privacy) use ranges::range_counts;
 pub(in crate::privacy) use split::Sides;

@@ -48,7 +48,7 @@ impl Statement {
         let schema = self.schema();
         let norm = (schema.lattice_gradient_norm()).or(schema.lattice_row_norm());
         let unit = f64::from(MAX_FEATURE);
-        let features = norm.map_or(unit * unit * schema.n_features() as f64, |norm| {
+        let features = norm.map_or(unit * unit * schema.n_varying() as f64, |norm| {
             mul_up(norm as f64, norm as f64)
         });
         let row = add_up(features, f64::from(schema.lattice_intercept()).powi(2));

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::quantile::{accumulate, quantile_scores};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::numeric::kernel::MAX_FEATURE;
-use crate::privacy::bounded_data::{BoundedData, Features};
+use crate::privacy::counts::Thresholds;
 use crate::privacy::question::{Answer, Question, Room};
 use crate::privacy::records::{Pass, Records, States};
 use crate::privacy::statement::Statement;
 
 /// Candidates of all features together: beyond, the grid of thresholds gets coarser.
 const MOST_CANDIDATES: usize = 1 << 26;
+
+/// Features that are counted at once.
+const FEATURES: usize = 64;
 
 /// Whose ranges are released.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +39,14 @@ impl RangesOf {
     /// Whether no range is released.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Some features at a time: counts of all of them at once would fill memory.
+    fn counted_together(&self) -> Vec<Option<&[u32]>> {
+        match self {
+            RangesOf::Each(features) => features.chunks(FEATURES).map(Some).collect(),
+            RangesOf::Together(_) => vec![None],
+        }
     }
 
     /// Values that one record adds to a range.
@@ -135,60 +144,27 @@ impl Answer for Ranges {
         let stride = (2 * limit as usize * self.of.len())
             .div_ceil(MOST_CANDIDATES)
             .max(1) as i64;
-        let thresholds: Vec<i64> = (-limit..=limit).step_by(stride as usize).collect();
-        let pass = Pass::Ranges {
-            of: &self.of,
-            thresholds: &thresholds,
-            stride,
-        };
-        let mut counts = room.records.fold(&pass, room.state, room.watch)?.0;
+        let at = Thresholds { limit, stride };
         let (mut scores, mut storage) = (Vec::new(), Vec::new());
         let mut ranges = Vec::with_capacity(self.of.len());
-        for counts in counts.chunks_mut(thresholds.len()) {
-            accumulate(counts);
-            let mut choose = |rank: i64| -> Result<f64> {
-                quantile_scores(counts, rank, &mut scores);
-                let storage_before = std::mem::take(&mut storage);
-                let mechanism =
-                    ExponentialMechanism::new(&scores, &self.temperature, storage_before)?;
-                let choice = mechanism.draw(room.source);
-                storage = mechanism.into_storage();
-                Ok(thresholds[choice] as f64 / f64::from(MAX_FEATURE))
-            };
-            let (a, b) = (choose(self.ranks.0)?, choose(self.ranks.1)?);
-            ranges.push((a.min(b), a.max(b)));
-            (room.watch)()?;
+        for features in self.of.counted_together() {
+            let pass = Pass::Ranges { features, at };
+            let mut counts = room.records.fold(&pass, room.state, room.watch)?.0;
+            for counts in counts.chunks_mut(at.len()) {
+                accumulate(counts);
+                let mut choose = |rank: i64| -> Result<f64> {
+                    quantile_scores(counts, rank, &mut scores);
+                    let storage_before = std::mem::take(&mut storage);
+                    let mechanism =
+                        ExponentialMechanism::new(&scores, &self.temperature, storage_before)?;
+                    let choice = mechanism.draw(room.source);
+                    storage = mechanism.into_storage();
+                    Ok(at.at(choice) as f64 / f64::from(MAX_FEATURE))
+                };
+                let (a, b) = (choose(self.ranks.0)?, choose(self.ranks.1)?);
+                ranges.push((a.min(b), a.max(b)));
+            }
         }
         Ok(ranges)
     }
-}
-
-/// How many values lie between each threshold and the one below it, `stride` apart, for every range.
-pub(in crate::privacy) fn range_counts(
-    data: &BoundedData,
-    of: &RangesOf,
-    thresholds: &[i64],
-    stride: i64,
-) -> Vec<i64> {
-    let n = data.n_records();
-    let columns = match &data.features {
-        Features::Dense(columns) => columns,
-        Features::Sparse { .. } => return range_counts(&data.dense(), of, thresholds, stride),
-    };
-    let count = |column: &[i16], counts: &mut [i64]| {
-        for &x in column {
-            let place = (i64::from(x) - thresholds[0] + stride - 1) / stride;
-            if let Some(count) = counts.get_mut(place as usize) {
-                *count += 1;
-            }
-        }
-    };
-    let mut counts = vec![0i64; thresholds.len() * of.len()];
-    match of {
-        RangesOf::Each(features) => (counts.par_chunks_mut(thresholds.len()))
-            .zip(features)
-            .for_each(|(counts, &j)| count(&columns[j as usize * n..][..n], counts)),
-        RangesOf::Together(_) => count(columns, &mut counts),
-    }
-    counts
 }

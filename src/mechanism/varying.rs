@@ -1,0 +1,318 @@
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::mechanism::Mechanism;
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
+use crate::privacy::{Bounds, Geometry, Planned, Program, Session, Statement, Target};
+
+/// The public facts of a fit without its constant features (lower bound = upper bound), which are 0 in every record.
+///
+/// **Free of charge**: leaving out columns that are public maps neighbouring records to neighbouring records, and the
+/// mechanism plans and runs as if they had never been there. Their coefficients are 0. Where the norm is monotone that
+/// is the same problem: no other coefficient of a column of zeros has a smaller norm.
+#[derive(Debug, Clone)]
+pub struct Varying {
+    /// The features that vary, ascending.
+    features: Vec<u32>,
+    bounds: Bounds,
+    domain: Domain,
+}
+
+impl Varying {
+    /// None where every feature varies, or where the norm does not let features be left out (a seminorm, a contiguous
+    /// range); so too for facts that no mechanism takes, and that it will say so of.
+    ///
+    /// ```
+    /// use dpsparse::mechanism::Varying;
+    /// use dpsparse::plan::Domain;
+    /// use dpsparse::privacy::Bounds;
+    /// let bounds = Bounds { lower: vec![0.0, 5.0, 0.0], upper: vec![1.0, 5.0, 2.0] };
+    /// let varying = Varying::of(&bounds, 3, &Domain::L1)?.unwrap();
+    /// assert_eq!(varying.n_features(), 2);
+    /// assert_eq!(varying.bounds().upper, [1.0, 2.0]);
+    /// # Ok::<(), dpsparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `bounds` where no feature varies.
+    pub fn of(bounds: &Bounds, n_features: usize, domain: &Domain) -> Result<Option<Self>> {
+        // One pair of bounds for all features is one question.
+        let shared = bounds.lower.len() == 1 && bounds.upper.len() == 1;
+        let asked = if shared { 1 } else { n_features };
+        let unusable = |j: usize| {
+            let (low, high) = bounds.of(j);
+            !(low <= high && low.is_finite() && high.is_finite())
+        };
+        let varies = |&j: &usize| bounds.of(j).0 < bounds.of(j).1;
+        if n_features == 0
+            || !bounds.fits(n_features)
+            || (0..asked).any(unusable)
+            || (0..asked).all(|j| varies(&j))
+        {
+            return Ok(None);
+        }
+        let features: Vec<u32> = (0..asked).filter(varies).map(|j| j as u32).collect();
+        if features.is_empty() {
+            return Err(Error::invalid(
+                "bounds",
+                "must let at least one feature vary: every lower bound equals its upper bound",
+            ));
+        }
+        let side = |end: fn((f64, f64)) -> f64| {
+            let ends = features.iter().map(|&j| end(bounds.of(j as usize)));
+            ends.collect()
+        };
+        let bounds = Bounds {
+            lower: side(|(low, _)| low),
+            upper: side(|(_, high)| high),
+        };
+        Ok(domain
+            .restricted(n_features, &features)?
+            .map(|domain| Self {
+                features,
+                bounds,
+                domain,
+            }))
+    }
+
+    /// How many features vary.
+    pub fn n_features(&self) -> usize {
+        self.features.len()
+    }
+
+    /// Their bounds.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// The norm on them.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// A mechanism that was made for these facts, on records with all features.
+    pub fn around(self, inner: Box<dyn Mechanism>) -> Box<dyn Mechanism> {
+        Box::new(OnVarying { inner, facts: self })
+    }
+}
+
+#[derive(Debug)]
+struct OnVarying {
+    inner: Box<dyn Mechanism>,
+    facts: Varying,
+}
+
+/// The inner mechanism on the features that vary.
+#[derive(Debug)]
+struct Among {
+    inner: Box<dyn Program<Fitted>>,
+    varying: Arc<Statement>,
+    features: Vec<u32>,
+    /// Number of all features.
+    n_features: usize,
+}
+
+impl Mechanism for OnVarying {
+    fn geometry(&self, _: &Domain, intercept: bool, row_norm: Option<f64>) -> Result<Geometry> {
+        (self.inner).geometry(&self.facts.domain, intercept, row_norm)
+    }
+
+    fn margin_bound(&self, _: &Domain, _: usize, intercept: bool, target: Target) -> Result<f64> {
+        let facts = &self.facts;
+        (self.inner).margin_bound(&facts.domain, facts.n_features(), intercept, target)
+    }
+
+    fn weighs_records(&self) -> bool {
+        self.inner.weighs_records()
+    }
+
+    fn plan(&self, problem: Problem, _: &Domain) -> Result<Plan> {
+        let varying = problem.statement.varying()?;
+        let inner = Problem {
+            statement: Arc::clone(&varying),
+            reason: None,
+            ..problem.clone()
+        };
+        let (inner, summary) = (self.inner.plan(inner, &self.facts.domain)?).into_program();
+        let among = Among {
+            inner,
+            varying,
+            features: self.facts.features.clone(),
+            n_features: problem.schema().n_features(),
+        };
+        let point = None;
+        Plan::seal(problem, among, Summary { point, ..summary })
+    }
+}
+
+impl Among {
+    /// Values of the features that vary, and of the intercept, among `other` for the constant ones.
+    fn spread<T: Copy>(&self, values: &[T], other: T) -> Vec<T> {
+        let (some, rest) = values.split_at(self.features.len());
+        let mut all = vec![other; self.n_features];
+        for (&j, &value) in self.features.iter().zip(some) {
+            all[j as usize] = value;
+        }
+        all.extend_from_slice(rest);
+        all
+    }
+}
+
+impl Program<Fitted> for Among {
+    fn questions(&self) -> Vec<Planned> {
+        self.inner.questions()
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
+        let fitted = self.inner.run(&mut session.varying(&self.varying)?)?;
+        let ranges = fitted.feature_ranges.as_ref();
+        Ok(Fitted {
+            scaled: self.spread(&fitted.scaled, 0.0),
+            feature_ranges: ranges.map(|ranges| self.spread(ranges, (0.0, 0.0))),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::accounting::event::Adjacency;
+    use crate::loss::{Logistic, Loss};
+    use crate::mechanism::{CATALOGUE, by_name};
+    use crate::privacy::Schema;
+    use crate::set_function::ContiguousRange;
+    use ndarray::Array2;
+
+    const N: usize = 1000;
+
+    /// Bounds that all mechanisms take, those of features beside each `every`th equal.
+    fn bounds(p: usize, every: usize) -> Bounds {
+        let side = |end: f64| {
+            (0..p)
+                .map(|j| if j % every == 0 { end } else { 0.5 })
+                .collect()
+        };
+        Bounds {
+            lower: side(-2.0),
+            upper: side(2.0),
+        }
+    }
+
+    fn problem(
+        mechanism: &dyn Mechanism,
+        domain: &Domain,
+        bounds: Bounds,
+        intercept: bool,
+    ) -> Problem {
+        let p = bounds.lower.len();
+        let geometry = mechanism.geometry(domain, intercept, None).unwrap();
+        Problem {
+            schema: Schema::new(p, bounds, geometry, Target::Classes, intercept, None).unwrap(),
+            n_samples: N,
+            loss: Arc::new(Logistic) as Arc<dyn Loss>,
+            residual_bound: None,
+            epsilon: 1.0,
+            delta: Some(1e-6),
+            adjacency: Adjacency::ReplaceOne,
+            records_per_person: 1,
+        }
+    }
+
+    /// Every mechanism plans and fits as if 90 constant columns beside 4 others were not there, bit for bit.
+    #[test]
+    fn constant_features_cost_nothing() {
+        let (some, all) = (bounds(4, 1), bounds(94, 24));
+        let x = |p: usize, every: usize| {
+            Array2::from_shape_fn((N, p), |(i, j)| match j % every {
+                0 => ((i * (j / every + 3)) % 17) as f64 / 4.0 - 2.0,
+                _ => i as f64, // whatever it is, it is clipped to 0.5
+            })
+        };
+        let y: Vec<f64> = (0..N)
+            .map(|i| if i % 17 < 9 { 1.0 } else { -1.0 })
+            .collect();
+        let groups = (0..4)
+            .map(|g| (0..94).filter(|j| j % 4 == g).collect())
+            .collect();
+        let mut checked = 0;
+        for (domain, fewer) in [
+            (Domain::L1, Domain::L1),
+            (Domain::Linf, Domain::Linf),
+            (Domain::Simplex, Domain::Simplex),
+            // Features 0, 24, 48 and 72 are in the first of them.
+            (
+                Domain::Groups(groups),
+                Domain::Groups(vec![(0..4).collect()]),
+            ),
+        ] {
+            for name in CATALOGUE.iter().map(|entry| entry.name) {
+                let intercept = name != "simplex-sampling";
+                let plain = by_name(name, "{}").unwrap();
+                if plain.geometry(&fewer, intercept, None).is_err() {
+                    continue;
+                }
+                let expected = problem(plain.as_ref(), &fewer, some.clone(), intercept);
+                let Ok(expected) = plain.plan(expected, &fewer) else {
+                    continue; // another norm
+                };
+                let varying = Varying::of(&all, 94, &domain).unwrap().unwrap();
+                let wrapped = varying.around(plain);
+                let plan = problem(wrapped.as_ref(), &domain, all.clone(), intercept);
+                let plan = wrapped.plan(plan, &domain).unwrap();
+                assert_eq!(plan.noise_scale(), expected.noise_scale(), "{name}");
+                assert_eq!(plan.events(), expected.events(), "{name}");
+                assert_eq!(plan.parameters(), expected.parameters(), "{name}");
+                assert_eq!(plan.describe(), expected.describe());
+                let fit = |plan: &dyn Plan, x: Array2<f64>| {
+                    let data = BoundedData::from_dense(x.view(), &y, plan.problem().schema.clone());
+                    let mut source = Source::seeded(3);
+                    let outcome = plan.execute(&data.unwrap(), &mut source, &mut |_, _| Ok(()));
+                    outcome.unwrap().scaled
+                };
+                let (one, other) = (
+                    fit(plan.as_ref(), x(94, 24)),
+                    fit(expected.as_ref(), x(4, 1)),
+                );
+                for (j, &theta) in one[..94].iter().enumerate() {
+                    let expected = if j % 24 == 0 { other[j / 24] } else { 0.0 };
+                    assert_eq!(theta, expected, "{name}, {domain:?}, feature {j}");
+                }
+                assert_eq!(one[94..], other[4..], "{name}: the intercept");
+                checked += 1;
+            }
+        }
+        assert!(checked >= 20, "only {checked} mechanisms were compared");
+    }
+
+    #[test]
+    fn what_cannot_be_left_out_stays() {
+        let all = bounds(94, 24);
+        let range = Domain::SetFunction(Arc::new(ContiguousRange::new(94).unwrap()));
+        assert!(Varying::of(&all, 94, &range).unwrap().is_none());
+        assert!(
+            Varying::of(&bounds(4, 1), 4, &Domain::L1)
+                .unwrap()
+                .is_none()
+        );
+        // Facts that a mechanism refuses are left to it.
+        let overlapping = Domain::Groups(vec![(0..94).collect(), vec![1]]);
+        assert!(Varying::of(&all, 94, &overlapping).unwrap().is_none());
+        assert!(Varying::of(&all, 95, &Domain::L1).unwrap().is_none());
+        for constant in [
+            bounds(94, 95),
+            Bounds {
+                lower: vec![1.0],
+                upper: vec![1.0],
+            },
+        ] {
+            let constant = Bounds {
+                lower: constant.upper.clone(),
+                ..constant
+            };
+            let error = Varying::of(&constant, 94, &Domain::L1).unwrap_err();
+            assert!(error.to_string().starts_with("bounds must let"), "{error}");
+        }
+    }
+}

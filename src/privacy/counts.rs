@@ -1,0 +1,119 @@
+//! Numbers of values between thresholds, of all records: the integer counts behind private quantiles.
+
+use rayon::prelude::*;
+
+use super::bounded_data::{BoundedData, Features};
+
+/// Thresholds -limit, -limit + stride, ... on the lattice, up to limit at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Thresholds {
+    /// Size of the first one.
+    pub limit: i64,
+    /// Distance of neighbours, positive.
+    pub stride: i64,
+}
+
+impl Thresholds {
+    /// How many there are.
+    pub fn len(self) -> usize {
+        (2 * self.limit / self.stride + 1) as usize
+    }
+
+    /// The threshold of an index.
+    pub fn at(self, index: usize) -> i64 {
+        index as i64 * self.stride - self.limit
+    }
+
+    /// Counts `times` values x, at least -limit, at the first threshold that is no smaller, if there is one.
+    fn count(self, counts: &mut [i64], x: i64, times: i64) {
+        let place = (x + self.limit + self.stride - 1) / self.stride;
+        if let Some(count) = counts.get_mut(place as usize) {
+            *count += times;
+        }
+    }
+}
+
+impl BoundedData {
+    /// For each of these features the number of its values between every threshold and the one before.
+    ///
+    /// Sparse records take one step per stored entry and one for all that are not stored. A record adds 1 to one count
+    /// of each feature.
+    pub(super) fn counts_of_features(&self, features: &[u32], at: Thresholds) -> Vec<Vec<i64>> {
+        let counts = |&j: &u32| {
+            let mut counts = vec![0; at.len()];
+            self.count_feature(j as usize, at, &mut counts);
+            counts
+        };
+        features.par_iter().map(counts).collect()
+    }
+
+    /// The same of the values of all features together: a record adds 1 per feature.
+    pub(super) fn counts_of_all(&self, at: Thresholds) -> Vec<i64> {
+        let zeros = || vec![0; at.len()];
+        (0..self.schema.n_features())
+            .into_par_iter()
+            .with_min_len(64)
+            .fold(zeros, |mut counts, j| {
+                self.count_feature(j, at, &mut counts);
+                counts
+            })
+            .reduce(zeros, |mut counts, more| {
+                (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
+                counts
+            })
+    }
+
+    fn count_feature(&self, j: usize, at: Thresholds, counts: &mut [i64]) {
+        let n = self.n_records();
+        match &self.features {
+            Features::Dense(columns) => {
+                for &x in &columns[j * n..(j + 1) * n] {
+                    at.count(counts, i64::from(x), 1);
+                }
+            }
+            Features::Sparse { columns, base, .. } => {
+                let base = i64::from(base[j]);
+                at.count(counts, base, (n - columns.stored(j)) as i64);
+                for (_, value) in columns.line(j) {
+                    at.count(counts, base + value, 1);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+    use ndarray::Array2;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the definition, in every storage, with bounds that exclude zero or are equal.
+        #[test]
+        fn counts_are_those_of_the_values(
+            x in prop::collection::vec(prop_oneof![Just(0.0), -2.0..7.0f64], 40),
+            stride in 1i64..20_000,
+        ) {
+            let bounds = Bounds { lower: vec![-1.0, 0.0, 2.0, -2.0], upper: vec![1.0, 5.0, 6.0, -2.0] };
+            let schema = Schema::new(4, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+            let x = Array2::from_shape_vec((10, 4), x).unwrap();
+            let at = Thresholds { limit: 16_383, stride };
+            let values = |j: usize| x.column(j).iter().map(|&x| i64::from(schema.lattice_value(x, j))).collect::<Vec<_>>();
+            let between = |values: &[i64]| -> Vec<i64> {
+                let inside = |k: usize| move |&&x: &&i64| x <= at.at(k) && (k == 0 || x > at.at(k - 1));
+                (0..at.len()).map(|k| values.iter().filter(inside(k)).count() as i64).collect()
+            };
+            prop_assert_eq!(at.at(0), -16_383);
+            prop_assert!(at.at(at.len() - 1) <= 16_383 && at.at(at.len()) > 16_383);
+            let all: Vec<i64> = (0..4).flat_map(values).collect();
+            for data in all_kinds(&x, &schema) {
+                let counts = data.counts_of_features(&[3, 0, 2], at);
+                prop_assert_eq!(counts, [3, 0, 2].map(|j| between(&values(j))));
+                prop_assert_eq!(data.counts_of_all(at), between(&all));
+            }
+        }
+    }
+}
