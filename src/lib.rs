@@ -13,6 +13,7 @@
 //! | [`release`](mod@release) | run a plan: coefficients and their [`Certificate`] |
 //! | [`prox`], [`solver`] | exact, non-private fits with a certified duality gap |
 //! | [`numeric`] | integer kernels, enclosures, directed rounding |
+//! | [`theory_of_privacy`] | statements, constants and proofs that the guarantees rest on |
 //!
 //! A private sparse classifier, from plan to certificate:
 //!
@@ -76,6 +77,7 @@ pub mod search;
 pub mod set_function;
 pub mod solver;
 pub mod theory;
+pub mod theory_of_privacy;
 
 pub use certificate::Certificate;
 pub use error::{Error, Result};

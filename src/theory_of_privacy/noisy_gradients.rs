@@ -1,0 +1,45 @@
+//! Gradients with Gaussian noise (TTZ Algorithm 3; Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017).
+//!
+//! # Statement
+//!
+//! At public theta_t the integer gradient g of [`records`](super::records) leaves with exactly rounded Gaussian noise
+//! of standard deviation sigma on every entry. It moves by at most D2 = 2 Dmax R2_int in L2 between neighbours (Dmax
+//! R2_int under add-remove), the intercept's column included in R2_int. T such releases, chosen adaptively, cost what
+//! one with the ratio sqrt(T) D2/sigma costs, by the exact Gaussian curve
+//! ([`noise_and_accounting`](super::noise_and_accounting)). What is done with a released gradient is free: a step of
+//! Frank-Wolfe over the ball of any norm, a proximal step, a Newton step.
+//!
+//! ```
+//! use dpsparse::accounting::{accountant::Accountant, event::{Event, gaussian}};
+//! let composed = Accountant::new().add(Event::gaussian(1.0, 40.0)?, 100)?.epsilon(1e-6)?;
+//! let single = gaussian::epsilon(1e-6, 10.0 / 40.0);
+//! assert!((composed / single - 1.0).abs() < 1e-9);
+//! # Ok::<(), dpsparse::Error>(())
+//! ```
+//!
+//! **Coarser units.** Where g is released in units of 2^s, entries are floored to multiples of it. Flooring moves the
+//! difference of two entries by less than 1 unit: D2/2^s + sqrt(p) units.
+//!
+//! **Long rows** may be left as they are and counted less: record i enters w_i times, w_i |(x_i, c)|_2 <= |(R, c)|_2
+//! for a public R. w_i is a function of record i, so the bound stands with R in place of the largest norm, and a
+//! regression keeps its slope, which shortening x alone would bias.
+//!
+//! # The vertex that Frank-Wolfe needs
+//!
+//! Over {Omega <= radius} the step is argmin <g, x> over *that* ball, a dual-norm problem: a set A that attains max
+//! |g|(A)/F(A), and x = -radius sign(g)/F(A) on it. It is not the greedy vertex of |P|(F), which belongs to the dual
+//! problem ([`polyhedra`](super::polyhedra)).
+//!
+//! # TTZ's printed variance
+//!
+//! Algorithm 3 takes sigma^2 = 32 L2 T ln^2(n/delta)/(n eps)^2. The factor must be L2^2: multiplying all losses by k
+//! multiplies the sensitivity of the gradient by k and this sigma by sqrt(k) only, so that the privacy of one and the
+//! same problem would depend on its units, without a bound as k grows. (Its step is 1/(T + 2) throughout: after T such
+//! steps more than a third of theta_1 is still there. The rate of Theorem 2.2 is that of 2/(t + 2).) Theorem 2.6 holds
+//! with the exact calibration used here; the noise moves the best score and the chosen one by sigma times the Gaussian
+//! width of the ball each.
+//!
+//! # Code
+//!
+//! [`polytope::norm_ball`](crate::polytope::norm_ball), [`prox`](crate::prox), [`mechanism`](crate::mechanism),
+//! [`theory::noisy_vertex_error`](crate::theory::noisy_vertex_error).

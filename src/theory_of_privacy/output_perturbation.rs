@@ -1,0 +1,105 @@
+//! Noise on a minimiser, or on an iterate (Chaudhuri, Monteleoni & Sarwate 2011; JT Theorem 1; KD Theorem 1).
+//!
+//! # Lemma: strong convexity bounds the move of a minimiser
+//!
+//! F and F' are mu-strongly convex, F - F' is differentiable with gradients of norm at most G. Then their minimisers
+//! satisfy |theta - theta'|_2 <= G/mu (Chaudhuri, Monteleoni & Sarwate 2011, Lemma 7).
+//!
+//! **Proof.** 0 is in the subdifferential of F' at theta', so g = grad (F - F')(theta') is in that of F at theta',
+//! while 0 is in that of F at theta. Strong monotonicity: <g - 0, theta' - theta> >= mu |theta' - theta|^2. Cauchy &
+//! Schwarz. Only the gradient of the difference at theta' is used.
+//!
+//! # Mode "ridge"
+//!
+//! theta_hat minimises (1/n) sum l + alpha Omega + (ridge/2)|theta|^2. Neighbours differ by G = 2 L R2/n (L R2/n under
+//! add-remove), the penalty is common to both:
+//!
+//! ```text
+//! D2 = 2 L R2/(n ridge) + 2 e,
+//! ```
+//!
+//! where what is released is within e of the minimiser **whatever the records are**: by a gap, e = sqrt(2 gap/ridge),
+//! as F(theta) - F(theta_hat) >= (ridge/2)|theta - theta_hat|^2; by a residual r, an element of the subdifferential,
+//! e = |r|/ridge. The tolerance is public, lies above the float error of its own evaluation, and is reached within a
+//! number of iterations that public constants prove: a solver that may raise or fall back, depending on the records,
+//! would need another proof.
+//!
+//! **Squared loss** (z - y)^2/2, |y| <= B: <theta, subgradient> = 0 at the minimiser and <theta, subgradient of
+//! Omega> = Omega(theta) >= 0 give ridge |theta_hat|^2 <= mean of z (y - z) <= B^2/4, so |theta_hat| <= B/(2
+//! sqrt(ridge)) and L = R2 B/(2 sqrt(ridge)) + B at theta'.
+//!
+//! # Mode "early-stopping"
+//!
+//! T steps theta <- prox(theta - eta grad f(theta)), f the smooth part, from a public point, with beta_total = beta
+//! R2^2 + ridge, mu = ridge and eta <= 2/(beta_total + mu); the prox is that of eta alpha Omega.
+//!
+//! ```text
+//! D2 = eta (2 L R2/n + 2 e_grad + 2 e_prox/eta) sum_(t < T) (1 - eta mu)^t:   2 L R2 eta T/n for mu = 0 and no error.
+//! ```
+//!
+//! **Proof.** For x, y and g = grad f(x) - grad f(y): <g, x - y> >= (beta_total mu |x - y|^2 + |g|^2)/(beta_total + mu)
+//! (Nesterov 2004, Theorem 2.1.12). Expanding |x - y - eta g|^2, the factor of |g|^2 is eta (eta - 2/(beta_total + mu))
+//! <= 0, and |g| >= mu |x - y|: the square is at most (1 - eta mu)^2 |x - y|^2. A prox of a convex function does not
+//! expand. So from one step to the next the distance of two neighbours' iterates is multiplied by at most 1 - eta mu,
+//! and what is added is eta times the change of the gradient at one point, 2 L R2/n, and the float errors of both
+//! sides, e_grad of a gradient and e_prox of a prox. QED. A clamped derivative is that of a convex loss of the same
+//! beta (Huber's for the squared one).
+//!
+//! No ridge is needed: this makes good what KD Theorem 1 promises for a norm alone. n is a true count: replace-one
+//! only.
+//!
+//! **Cousins.** k passes of stochastic gradient descent over a permutation drawn without the data (Wu et al. 2017): the
+//! changed record is used at k steps, each adds 2 eta L R2 and no other step expands for eta <= 2/beta: 2 k eta L R2;
+//! with strong convexity and steps min(1/beta_total, 1/(mu t)) 2 L R2/(mu n). Full gradient descent (Zhang et al. 2017)
+//! is the mode above without a prox.
+//!
+//! # KD Theorem 1 is not private as printed
+//!
+//! It adds Gaussian noise of sigma = L R2 sqrt(ln(1/delta) + eps)/(lambda eps) to the minimiser of the mean loss +
+//! (lambda/n) Omega_inf, with no ridge.
+//!
+//! 1. *A norm alone makes nothing strongly convex*, and without strong convexity the minimiser has no sensitivity of
+//!    order 1/n. **Counterexample**: logistic loss, Omega = |.|_1, lambda/n = 0.01, n - 1 records (1, 1) and one record
+//!    (1, 0.5), all y = 1. At theta = (ln 99, 0) every margin is ln 99 and every slope -0.01: the partial derivative of
+//!    the mean loss is -0.01 in the first coordinate, where it balances the penalty, and -0.01 (n - 0.5)/n in the
+//!    second, which stays at
+//!    0. The minimiser is (ln 99, 0), and (0, ln 99) if (1, 0.5) is replaced by (0.5, 1): a jump of sqrt(2) ln 99 = 6.5
+//!       for every n.
+//! 2. *The scale is 4 times below* that of JT Theorem 1, 4 L R2 sqrt(ln(1/delta) + eps)/(lambda eps), which is for a
+//!    ridge of lambda/n: sensitivity 2 L R2/lambda, so sensitivity/sigma is eps/(2 sqrt(ln(1/delta) + eps)) there and 4
+//!    times that here. Even with such a ridge it is not (eps, delta)-DP:
+//!
+//! ```
+//! use dpsparse::accounting::event::gaussian;
+//! let jain_thakurta = 1.0 / (2.0 * (1e6f64.ln() + 1.0).sqrt()); // sensitivity/sigma at epsilon 1, delta 1e-6
+//! assert!(gaussian::epsilon(1e-6, jain_thakurta) < 1.0);
+//! assert!(gaussian::epsilon(1e-6, 4.0 * jain_thakurta) > 2.3);
+//!
+//! // The counterexample: slopes at (ln 99, 0), n = 100.
+//! use dpsparse::loss::{Logistic, Loss};
+//! let slope = Logistic.derivative(99f64.ln(), 1.0);
+//! let gradient = [slope, slope * 99.5 / 100.0];
+//! assert!((gradient[0] + 0.01).abs() < 1e-12 && gradient[1].abs() < 0.01 - 1e-5);
+//! ```
+//!
+//! What remains of the theorem is a suggestion for the penalty ([`polyhedra`](super::polyhedra)) and the risk bound.
+//!
+//! # Noise
+//!
+//! The point is rounded to multiples of h, which moves each neighbour by at most sqrt(p)/2 units in L2 and p/2 in L1:
+//!
+//! ```text
+//! Gaussian: L2 sensitivity D2/h + sqrt(p) units;   Laplace: L1 sensitivity sqrt(p) D2/h + p units.
+//! ```
+//!
+//! **Spherical Gamma noise**, density proportional to exp(-|b|_2 eps/D2): the loss is at most (eps/D2) | |b| - |b + v|
+//! | <= eps for |v| <= D2. |b| ~ Gamma(p, D2/eps), the direction is uniform. In floats it is only near its law
+//! ([`SphericalGamma`](crate::exact::noise::spherical_gamma::SphericalGamma)): the distance is covered by lattice
+//! noise, and the probability 1e-30 of a larger one is accounted for as a delta
+//! ([`objective_perturbation`](super::objective_perturbation)).
+//!
+//! A prox of tau Omega with a public tau afterwards is free, and makes the release sparse again.
+//!
+//! # Code
+//!
+//! [`mechanism`](crate::mechanism), [`privacy`](crate::privacy), [`norm`](crate::norm), [`prox`](crate::prox).

@@ -1,0 +1,67 @@
+//! Records become bounded integers on entry, so that sensitivities are exact.
+//!
+//! # Why
+//!
+//! A floating-point sum has no exact sensitivity: rounding depends on all of its terms and on their order, and the
+//! difference of two such sums may exceed that of the exact ones by far (Casacuberta, Shoemate, Vadhan & Wagaman 2022).
+//! An integer sum has none of these troubles: it is associative, so that it is the same for any thread count and any
+//! storage, and the change that one record makes is the change of one summand.
+//!
+//! # Statement
+//!
+//! Every scaled feature value is clipped to public bounds and stored as an integer, |x_ij| <= Xmax = 16383. Duplicate
+//! entries of a sparse record are summed, and indices checked, before clipping. At a **public** theta a step computes
+//!
+//! ```text
+//! z_i = <x_i, theta>,   d_i = clamp(round(l'(z_i; y_i) 2^k), -Dmax, Dmax),   g_j = sum_i d_i x_ij,
+//! ```
+//!
+//! the derivative d_i from record i and public state alone. Then replacing one record moves
+//!
+//! ```text
+//! one g_j              by at most 2 Dmax Xmax,
+//! the vector g         by at most 2 Dmax R2_int in L2, where sum_j x_ij^2 <= R2_int^2 is enforced in integers,
+//! sum_j s_j g_j, G     by at most 2 Dmax min(|G| Xmax, sqrt(|G|) R2_int), |s_j| <= 1, j in a set G;
+//! ```
+//!
+//! under add-remove half of each.
+//!
+//! **Proof.** g changes by d x - d' x', each of the two of size at most Dmax times the size of a row: Xmax for one
+//! entry, R2_int in L2; |x_G|_1 <= |G| Xmax, and <= sqrt(|G|) |x|_2 by Cauchy & Schwarz. The other summands do not
+//! change: d_i depends on record i and public state only.
+//!
+//! Nothing overflows: with n < 2^31, Dmax <= 2^14 and |x_ij| < 2^14 every partial sum is below 2^59 in size.
+//!
+//! # What the proof needs, and what breaks it
+//!
+//! - *d_i may depend on record i and public state only.* Clamping alone does not give this. Catalogued losses are
+//!   reviewed pure scalar functions. A user's loss is tabulated on a public grid before any record is read
+//!   ([`Tabulated`](crate::loss::Tabulated)): it never sees data, so it can neither couple records nor raise, loop or
+//!   log on them.
+//! - *The position in memory must not matter under add-remove.* Vectorised loops may round their tails differently.
+//!   Under replace-one positions stay; under add-remove all later records move. The kernels are elementwise with the
+//!   same operations everywhere ([`Loss::derivatives`](crate::loss::Loss::derivatives)).
+//! - *Rounded derivatives are for public theta.* Where theta depends on unreleased data (inside a minimiser) rounding
+//!   d_i to 14 bits destroys the non-expansiveness and the optimality conditions that the proofs of
+//!   [`output_perturbation`](super::output_perturbation), [`objective_perturbation`](super::objective_perturbation) and
+//!   [`softmax`](super::softmax) use. Derivatives there are precise, with a proved error bound that is paid for.
+//!   Rounding the *features* once on entry is harmless everywhere: it defines the problem.
+//!
+//! # Scaled units
+//!
+//! Mechanisms that use the largest entry of a row map x -> (2x - lo - hi)/(hi - lo), those that use its Euclidean norm
+//! x -> x/max(|lo|, |hi|), uncentred. Centring a sparse column is exact in integers without storing anything: x' = s
+//! x + c gives sum_i d_i x'_ij = s sum_i d_i x_ij + c sum_i d_i. A feature with lo = hi is always 0: it counts in no
+//! norm, in no list of candidates and in no share of a budget.
+//!
+//! # Quantiles
+//!
+//! The quantile of rank k (public) among thresholds t is chosen by the exponential mechanism on max(#{x < t} - k,
+//! k - #{x <= t}, 0). One value more or less moves each count by at most 1, and so their maximum: sensitivity 1. |#{x
+//! <= t} - k| has the same sensitivity but leaves the choice to chance where many values are equal: every threshold on
+//! one side of the tie gets the same score.
+//!
+//! # Code
+//!
+//! [`Schema`](crate::schema::Schema) holds the public facts and the map; the records and the bounds in integers stand
+//! in [`privacy`](crate::privacy); the kernels in [`numeric`](crate::numeric).
