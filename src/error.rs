@@ -1,4 +1,4 @@
-//! The crate's one error type. No message contains a value taken from a record (MECHANISMS M13).
+//! The crate's one error type. No message contains a value taken from a record ([`crate::theory_of_privacy::leaks`]).
 
 use std::sync::Arc;
 

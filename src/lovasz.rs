@@ -1,7 +1,7 @@
 //! The Lovasz extension f of a set function and the greedy vertices that attain it (Edmonds 1970; Bach 2013, section
 //! 3).
 //!
-//! Two polytopes are solved greedily, and they differ (ARCHITECTURE rule 8): the base polytope
+//! Two polytopes are solved greedily, and they differ: the base polytope
 //! B(F) = {s: s(A) <= F(A) for all A, s(V) = F(V)}, whose support function is f, and for a monotone F the symmetric
 //! polyhedron |P|(F) = {s: |s|(A) <= F(A) for all A}, whose support function is the norm Omega(theta) = f(|theta|). The
 //! ball of Omega is the polar of |P|(F), another polytope.
@@ -97,7 +97,7 @@ pub fn base_vertex(f: &dyn SetFunction, w: &[f64], s: &mut [f64]) -> Result<()> 
 }
 
 /// The vertex s of |P|(F) that maximises <theta, s>, for a monotone F: gains along falling |theta|, with the signs of
-/// theta (MECHANISMS M11). Features with theta_j = 0 get s_j = 0.
+/// theta ([`crate::theory_of_privacy::polyhedra`]). Features with theta_j = 0 get s_j = 0.
 ///
 /// # Errors
 /// Only where a user's oracle fails.

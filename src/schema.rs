@@ -1,4 +1,5 @@
-//! Public facts about the records and the map onto the integer lattice that they imply (MECHANISMS M1, M3).
+//! Public facts about the records and the map onto the integer lattice that they imply
+//! ([`crate::theory_of_privacy::records`], [`crate::theory_of_privacy::frank_wolfe`]).
 
 use std::sync::Arc;
 

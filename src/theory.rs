@@ -1,11 +1,11 @@
 //! What the papers' theorems predict, with explicit constants: the one place of every formula that plans and
 //! `dpsparse.theory` use.
 //!
-//! The papers state orders; the constants here are those of the mended mechanisms (MECHANISMS M3, M4, M7, M8, M11).
+//! The papers state orders; the constants here are those of the mended mechanisms ([`crate::theory_of_privacy`]).
 
 /// alpha = L R2/(sqrt(n) G): the penalty that Kumar & Deisenroth 2019, Theorem 1, suggests, G the Gaussian width of
 /// |P|(F); their lambda is n alpha. A choice of penalty only: the privacy that the theorem claims does not hold as
-/// printed (M7).
+/// printed ([`crate::theory_of_privacy::output_perturbation`]).
 ///
 /// ```
 /// assert_eq!(dpsparse::theory::suggested_alpha(1.0, 2.0, 100.0, 4.0), 0.05);
@@ -32,7 +32,8 @@ pub fn frank_wolfe_excess(curvature: f64, iterations: f64, error: f64) -> f64 {
 
 /// Expected shortfall of one of T exact choices among exp(`log_candidates`) candidates, whose scores have sensitivity
 /// D, under rho-zCDP together: each is eps0-bounded-range with T eps0^2/8 = rho and loses at most (2 D/eps0) ln|S|
-/// (McSherry & Talwar 2007; in place of the Laplace noise of Theorem 2.5, which is not proved, M3).
+/// (McSherry & Talwar 2007; in place of the Laplace noise of Theorem 2.5, which is not proved,
+/// [`crate::theory_of_privacy::frank_wolfe`]).
 pub fn selection_error(log_candidates: f64, sensitivity: f64, iterations: f64, rho: f64) -> f64 {
     log_candidates * 2.0 * sensitivity * (iterations / (8.0 * rho)).sqrt()
 }
@@ -59,8 +60,8 @@ pub struct Landscape {
 
 impl Landscape {
     /// Excess of the mean loss at a minimiser with `ridge`, after normal noise of standard deviation `tilt` on the
-    /// entries of the gradient (objective perturbation, M8) and `output` on those of the minimiser (output
-    /// perturbation, M7).
+    /// entries of the gradient (objective perturbation, [`crate::theory_of_privacy::objective_perturbation`]) and
+    /// `output` on those of the minimiser (output perturbation, [`crate::theory_of_privacy::output_perturbation`]).
     ///
     /// For a quadratic risk: the ridge costs ridge |theta*|^2/2 at most, the tilt p tilt^2/(2 (floor + ridge)), the
     /// output noise output^2 (trace + p ridge)/2 (Jain & Thakurta 2014, Theorems 1 and 2, whose noise term is free of p

@@ -1,4 +1,4 @@
-//! Composition of events, and the (epsilon, delta) that it buys (MECHANISMS M12).
+//! Composition of events, and the (epsilon, delta) that it buys ([`crate::theory_of_privacy::noise_and_accounting`]).
 
 mod renyi;
 mod split;
@@ -10,7 +10,8 @@ use crate::numeric::directed::{add_up, count_up, div_up, mul_up, sqrt_up, sub_do
 use split::Split;
 
 /// Adds events up. All answers are upper bounds, rounded up, and hold for adaptively chosen queries as long as the
-/// *parameters* of the events were fixed beforehand (choosing those adaptively needs a privacy filter, M12).
+/// *parameters* of the events were fixed beforehand (choosing those adaptively needs a privacy filter,
+/// [`crate::theory_of_privacy::noise_and_accounting`]).
 ///
 /// Of the bounds that apply it gives the least:
 /// - Gaussian events alone: the exact curve at ratio sqrt(sum of (sensitivity/sigma)^2) (Dong, Roth & Su 2022,

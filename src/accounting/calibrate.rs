@@ -1,5 +1,5 @@
 //! From a budget to a noise parameter: bisection on the accountant, always answered from the private side
-//! (MECHANISMS M12).
+//! ([`crate::theory_of_privacy::noise_and_accounting`]).
 
 use super::accountant::{
     Accountant, check_delta, check_epsilon, check_positive_delta, epsilon_of_zcdp,

@@ -15,7 +15,7 @@ use crate::numeric::directed::{div_up, mul_up};
 use objective::Objective;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Which data sets count as neighbours (MECHANISMS M0).
+/// Which data sets count as neighbours ([`crate::theory_of_privacy::conventions`]).
 ///
 /// ```
 /// use dpsparse::accounting::event::Adjacency;
@@ -77,7 +77,7 @@ impl std::str::FromStr for Adjacency {
 )]
 pub enum Event {
     /// Continuous Gaussian noise, or its rounding (post-processing): the exact curve of Balle & Wang holds
-    /// (M12).
+    /// ([`crate::theory_of_privacy::noise_and_accounting`]).
     Gaussian {
         /// L2 sensitivity.
         sensitivity: f64,
@@ -85,14 +85,14 @@ pub enum Event {
         sigma: f64,
     },
     /// Discrete Gaussian noise: zCDP only; it does not satisfy the continuous curve (Canonne, Kamath &
-    /// Steinke 2020; M12).
+    /// Steinke 2020; [`crate::theory_of_privacy::noise_and_accounting`]).
     DiscreteGaussian {
         /// L2 sensitivity.
         sensitivity: f64,
         /// The parameter sigma of the law exp(-k^2/(2 sigma^2)).
         sigma: f64,
     },
-    /// The exponential mechanism, or any epsilon0-bounded-range choice (M2).
+    /// The exponential mechanism, or any epsilon0-bounded-range choice ([`crate::theory_of_privacy::selection`]).
     Exponential {
         /// Range of the privacy loss.
         epsilon0: f64,
@@ -113,14 +113,14 @@ pub enum Event {
         /// Scale of the law exp(-|k|/scale).
         scale: f64,
     },
-    /// A release with R(a) <= rho a for every order, such as a product of independent sign choices (M3 linf
-    /// ball, M5).
+    /// A release with R(a) <= rho a for every order, such as a product of independent sign choices (the linf
+    /// ball of [`crate::theory_of_privacy::frank_wolfe`], [`crate::theory_of_privacy::minkowski`]).
     ZeroConcentrated {
         /// The zCDP parameter.
         rho: f64,
     },
-    /// Objective perturbation with Gaussian b (M8): exact tail curves alone, Renyi or split curves in
-    /// company.
+    /// Objective perturbation with Gaussian b ([`crate::theory_of_privacy::objective_perturbation`]): exact tail curves
+    /// alone, Renyi or split curves in company.
     ObjectivePerturbation {
         /// L R2: the largest norm of one record's gradient.
         lipschitz_norm: f64,

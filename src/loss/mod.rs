@@ -2,7 +2,7 @@
 //!
 //! A new loss is one file that implements [`Loss`] and one line in [`CATALOGUE`]. A catalogued loss has
 //! been reviewed: it reads nothing but its arguments, so the derivative of record i depends on record i and
-//! on public state only (MECHANISMS M1). A user's own derivative goes through [`Tabulated`].
+//! on public state only ([`crate::theory_of_privacy::records`]). A user's own derivative goes through [`Tabulated`].
 
 mod clipped_logistic;
 mod growth;
@@ -168,7 +168,7 @@ mod tests {
 
     proptest! {
         /// Wide vectors and single records give the same bits: a derivative must not depend on where in memory its
-        /// record lies (MECHANISMS M1; add-remove needs it).
+        /// record lies ([`crate::theory_of_privacy::records`]; add-remove needs it).
         #[test]
         fn derivatives_do_not_depend_on_the_position(
             records in prop::collection::vec((-50.0..50.0f64, any::<bool>()), 1..70),

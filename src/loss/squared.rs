@@ -2,7 +2,7 @@ use super::reviewed::Reviewed;
 use super::{Growth, Loss, Task};
 
 /// Squared loss, always (1/2)(z - y)^2: unbounded derivative, beta = 1. Private fits clamp the residual
-/// (MECHANISMS M3).
+/// ([`crate::theory_of_privacy::frank_wolfe`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Squared;
 

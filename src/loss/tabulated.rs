@@ -22,7 +22,8 @@ impl TargetGrid {
 /// Number of grid points for z: even spacing, symmetric about zero, zero among them.
 const POINTS: usize = 4097;
 
-/// A user's own loss, known by a table of its derivative made **before any record is read** (MECHANISMS M1).
+/// A user's own loss, known by a table of its derivative made **before any record is read**
+/// ([`crate::theory_of_privacy::records`]).
 ///
 /// The user's function is called on a public grid and never sees data: it cannot couple records, raise, loop
 /// or log on them. NaN becomes 0 and every entry is clamped to +-`lipschitz`, so the sensitivity holds

@@ -1,4 +1,5 @@
-//! Directed rounding: every privacy bound is rounded against ourselves (MECHANISMS M12).
+//! Directed rounding: every privacy bound is rounded against ourselves
+//! ([`crate::theory_of_privacy::noise_and_accounting`]).
 //!
 //! The exact operations find the sign of the rounding error by an error-free transformation (Knuth's TwoSum,
 //! and the fused multiply-add for products, quotients and roots; Muller et al., Handbook of Floating-Point

@@ -1,7 +1,8 @@
 //! Enclosures of 2^-x and exp(-x) in integer arithmetic: a fast one of about 57 bits and one of any width.
 //!
 //! The exact samplers compare lazily drawn uniform bits with such an enclosure and ask for a narrower one
-//! only when the bits drawn so far fall inside it (MECHANISMS M2). Nothing here uses floating point.
+//! only when the bits drawn so far fall inside it ([`crate::theory_of_privacy::selection`]). Nothing here uses floating
+//! point.
 
 use num_bigint::BigUint;
 

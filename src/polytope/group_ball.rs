@@ -2,7 +2,7 @@ use super::{Polytope, Structure};
 use crate::error::{Error, Result};
 
 /// {sum over groups g of max_{j in g} |theta_j| <= radius} for disjoint groups that cover every feature:
-/// vertices are the sign vectors of one group, times radius (MECHANISMS M3).
+/// vertices are the sign vectors of one group, times radius ([`crate::theory_of_privacy::frank_wolfe`]).
 #[derive(Debug, Clone)]
 pub struct GroupBall {
     radius: f64,

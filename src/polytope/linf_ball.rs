@@ -1,7 +1,7 @@
 use super::{Polytope, Structure};
 
 /// {|theta|_inf <= radius}: vertices are all sign vectors times radius; a vertex is one sign per column
-/// (MECHANISMS M3).
+/// ([`crate::theory_of_privacy::frank_wolfe`]).
 #[derive(Debug, Clone)]
 pub struct LinfBall {
     radius: f64,

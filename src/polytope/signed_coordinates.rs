@@ -1,6 +1,7 @@
 use super::{Polytope, Structure};
 
-/// The convex hull of signed coordinate vectors +-radius e_j: the l1 ball and the simplex (MECHANISMS M3).
+/// The convex hull of signed coordinate vectors +-radius e_j: the l1 ball and the simplex
+/// ([`crate::theory_of_privacy::frank_wolfe`]).
 #[derive(Debug, Clone)]
 pub struct SignedCoordinates {
     name: &'static str,
@@ -22,7 +23,7 @@ impl SignedCoordinates {
 
     /// {theta >= 0, sum theta = radius} over `n_features` features: vertices radius e_j. With an intercept,
     /// the column after them, the set is the convex hull of this simplex and of +-radius on the intercept,
-    /// which is a candidate of the same selection (MECHANISMS M0).
+    /// which is a candidate of the same selection ([`crate::theory_of_privacy::conventions`]).
     pub fn simplex(n_features: usize, intercept: bool, radius: f64) -> Self {
         let mut vertices: Vec<_> = (0..n_features as u32).map(|j| (j, 1)).collect();
         if intercept {

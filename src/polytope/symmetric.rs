@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::minimise::minimise;
 use crate::set_function::SetFunction;
 
-/// The dual norm max over A of |s|(A)/F(A): the least t with s in t|P|(F) (MECHANISMS M11; Bach 2013, section 5.1).
+/// The dual norm max over A of |s|(A)/F(A): the least t with s in t|P|(F) ([`crate::theory_of_privacy::polyhedra`];
+/// Bach 2013, section 5.1).
 ///
 /// Closed for modular functions, blocks and disjoint groups; else Dinkelbach's method on [`minimise`], up to rounding,
 /// for [`Structure::General`](crate::set_function::Structure::General) up to its minimiser's certificate. Infinite
@@ -59,8 +60,8 @@ pub fn radius(f: &dyn SetFunction, ord: NormOrder) -> Result<Radius> {
     radius::symmetric(f, ord)
 }
 
-/// The Gaussian width E max <b, s> over |P|(F) = E f(|b|), b standard normal (MECHANISMS M11): exact, by formula or
-/// quadrature, for every structure but General, which is simulated.
+/// The Gaussian width E max <b, s> over |P|(F) = E f(|b|), b standard normal ([`crate::theory_of_privacy::polyhedra`]):
+/// exact, by formula or quadrature, for every structure but General, which is simulated.
 ///
 /// ```
 /// use dpsparse::polytope::{Simulation, symmetric};

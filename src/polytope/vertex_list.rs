@@ -2,7 +2,8 @@ use super::{Polytope, Structure};
 use crate::error::{Error, Result};
 
 /// The convex hull of explicit vertices, rounded to a lattice of 2^-20 of their largest entry. With an
-/// intercept the hull also takes +-(the largest entry) on the intercept column (MECHANISMS M0, M3).
+/// intercept the hull also takes +-(the largest entry) on the intercept column
+/// ([`crate::theory_of_privacy::conventions`], [`crate::theory_of_privacy::frank_wolfe`]).
 #[derive(Debug, Clone)]
 pub struct VertexList {
     unit: f64,

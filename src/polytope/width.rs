@@ -1,4 +1,5 @@
-//! Gaussian widths E max <b, s> over a polytope of a set function, for independent standard normal b (MECHANISMS M11).
+//! Gaussian widths E max <b, s> over a polytope of a set function, for independent standard normal b
+//! ([`crate::theory_of_privacy::polyhedra`]).
 
 use std::time::{Duration, Instant};
 

@@ -2,9 +2,9 @@
 //!
 //! Adaptive composition adds Renyi divergences of one order (Mironov 2017, proposition 1). For every order a > 1,
 //! R(a) implies delta <= exp((a-1)(R(a) - epsilon) + a ln(1 - 1/a))/(a-1) (Canonne, Kamath & Steinke 2020, proposition
-//! 12; M12). Proof: with Y = P/Q under P, delta = E (1 - e^epsilon/Y)+, and (1 - 1/x)+ <= x^(a-1) (a-1)^(a-1)/a^a
-//! for x > 0 (its greatest ratio stands at x = a/(a-1)); now E Y^(a-1) = exp((a-1) R(a)). Any order is valid, so the
-//! search over orders can only lose tightness.
+//! 12; [`crate::theory_of_privacy::noise_and_accounting`]). Proof: with Y = P/Q under P, delta = E (1 - e^epsilon/Y)+,
+//! and (1 - 1/x)+ <= x^(a-1) (a-1)^(a-1)/a^a for x > 0 (its greatest ratio stands at x = a/(a-1)); now E Y^(a-1) =
+//! exp((a-1) R(a)). Any order is valid, so the search over orders can only lose tightness.
 
 use crate::numeric::search::minimum;
 

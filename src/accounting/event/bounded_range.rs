@@ -1,4 +1,5 @@
-//! The exact Renyi curve of eps0-bounded-range mechanisms, such as the exponential mechanism (MECHANISMS M2).
+//! The exact Renyi curve of eps0-bounded-range mechanisms, such as the exponential mechanism
+//! ([`crate::theory_of_privacy::selection`]).
 //!
 //! Let the loss ln(P/Q) lie in [t - eps0, t], 0 <= t <= eps0. X = P/Q then lies in [e^(t-eps0), e^t] and has
 //! mean 1 under Q, and x^a is convex, so E_Q X^a is at most the chord at 1: p e^(a t) + (1-p) e^(a (t-eps0)),

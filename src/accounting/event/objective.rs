@@ -1,4 +1,4 @@
-//! The curves of objective perturbation (MECHANISMS M8).
+//! The curves of objective perturbation ([`crate::theory_of_privacy::objective_perturbation`]).
 //!
 //! The density of the minimiser theta is that of b = -grad J(theta) times the Jacobian determinant. Between
 //! neighbours the determinants differ by at most the factor 1 + kappa, kappa = beta R2^2/(n ridge): kl = ln(1 + kappa).

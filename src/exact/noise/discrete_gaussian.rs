@@ -9,8 +9,9 @@ use crate::error::Result;
 /// A sampler for one sigma (the law of Canonne, Kamath & Steinke 2020; sigma is its parameter, not its deviation).
 ///
 /// An integer vector of L2 sensitivity D plus such noise is D^2/(2 sigma^2)-zCDP, but does **not** follow the curve of
-/// the continuous Gaussian (MECHANISMS M12). The magnitude is drawn from `strips`, 255 of them up to 8 to 16 sigma (all
-/// of the integers below 255 for small sigmas). Zero has one sign only: the other is redrawn.
+/// the continuous Gaussian ([`crate::theory_of_privacy::noise_and_accounting`]). The magnitude is drawn from `strips`,
+/// 255 of them up to 8 to 16 sigma (all of the integers below 255 for small sigmas). Zero has one sign only: the other
+/// is redrawn.
 ///
 /// ```
 /// use dpsparse::exact::noise::{discrete_gaussian::DiscreteGaussian, integer_law::IntegerLaw, source::Source};

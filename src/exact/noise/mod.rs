@@ -3,7 +3,7 @@
 //! | file | law |
 //! |---|---|
 //! | [`bernoulli`], [`bernoulli_exp`] | a coin of probability p, exp(-gamma) |
-//! | [`rounded_gaussian`] | round(N(0, sigma^2)): post-processing of the Gaussian mechanism (MECHANISMS M12) |
+//! | [`rounded_gaussian`] | round(N(0, sigma^2)): post-processing of the Gaussian mechanism |
 //! | [`discrete_gaussian`] | exp(-k^2 / (2 sigma^2)) on the integers |
 //! | [`discrete_laplace`] | exp(-abs(k) / scale) on the integers |
 //! | [`spherical_gamma`] | exp(-norm(b) / scale) in R^p, **in floats**, with a stated distance to an exact draw |

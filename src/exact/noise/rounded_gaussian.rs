@@ -26,7 +26,7 @@ pub(super) static HALF_NORMAL: LazyLock<Strips> = LazyLock::new(|| {
 });
 
 /// A sampler for one sigma: an integer vector plus such noise is post-processing of the Gaussian mechanism, so its
-/// exact curve holds (MECHANISMS M12).
+/// exact curve holds ([`crate::theory_of_privacy::noise_and_accounting`]).
 ///
 /// A real X = sigma Z is drawn, Z = +-T from `strips` with T known to 68 binary digits, more only on demand (after
 /// Karney 2016). X lies between two numbers whose rounded values are computed in integers; where they differ, further

@@ -26,13 +26,14 @@ pub(super) static EXPONENTIAL: LazyLock<Strips> = LazyLock::new(|| {
     )
 });
 
-/// A sampler in dimension p: radius Gamma(p, scale), uniform direction (MECHANISMS M7, M8).
+/// A sampler in dimension p: radius Gamma(p, scale), uniform direction
+/// ([`crate::theory_of_privacy::output_perturbation`], [`crate::theory_of_privacy::objective_perturbation`]).
 ///
 /// **What is exact.** The vector b = scale R g/|g|, R a sum of p exponential and g a vector of p normal variables, all
 /// of them drawn exactly in the reals (`strips`), has exactly the density above. **What is not:** the floats returned,
 /// b', differ from b, by no more than [`SphericalGamma::error`] but with the stated probability. A mechanism must pay
-/// for that distance (M8: e_b and delta_b); b' itself is no private noise, since floats of neighbours have different
-/// supports.
+/// for that distance ([`crate::theory_of_privacy::objective_perturbation`]: e_b and delta_b); b' itself is no private
+/// noise, since floats of neighbours have different supports.
 ///
 /// **Rounds:** 2p draws from `strips`, and no rejection of its own.
 ///
@@ -85,7 +86,8 @@ impl SphericalGamma {
         Ok(b)
     }
 
-    /// An upper bound of |b' - b|_2 that holds with probability 1 - `delta` at least: e_b and delta_b of M8.
+    /// An upper bound of |b' - b|_2 that holds with probability 1 - `delta` at least: e_b and delta_b of
+    /// [`crate::theory_of_privacy::objective_perturbation`].
     ///
     /// Write u = 2^-53, a = 2^-131. A float variable has relative error 3u and absolute error a (`Draw::float`).
     /// Relative errors, to first order: radius (p + 3)u; |g| half of (p + 7)u; coordinate 3u; quotient and two products

@@ -1,4 +1,5 @@
-//! One group, with the signs inside it left open: weights are products of 2 cosh(eta g_j) (MECHANISMS M3).
+//! One group, with the signs inside it left open: weights are products of 2 cosh(eta g_j)
+//! ([`crate::theory_of_privacy::frank_wolfe`]).
 
 use num_bigint::BigUint;
 

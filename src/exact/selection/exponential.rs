@@ -10,7 +10,7 @@ use crate::numeric::enclosure::{EXPONENT_BITS, Interval, exp2_neg};
 /// The exponential mechanism P(k) proportional to exp(-eta q_k), prepared for one vector of integer scores.
 ///
 /// With eta = epsilon0 / (2 D) and scores that move by at most D it is epsilon0-bounded-range, hence
-/// epsilon0^2/8-zCDP (Cesar & Rogers 2021; MECHANISMS M2).
+/// epsilon0^2/8-zCDP (Cesar & Rogers 2021; [`crate::theory_of_privacy::selection`]).
 ///
 /// **Rounds** of a draw: fewer than 5 are expected, whatever the scores are. A weight 2^-x is proposed with 2^-class,
 /// class > x - 2 (`InverseTemperature::class`), so that a proposal exceeds its weight by less than a factor of 4; the

@@ -1,4 +1,4 @@
-//! A vertex of a Minkowski sum: one independent exact choice per summand (MECHANISMS M5).
+//! A vertex of a Minkowski sum: one independent exact choice per summand ([`crate::theory_of_privacy::minkowski`]).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Selection: the exact exponential mechanism over integer scores (MECHANISMS M2).
+//! Selection: the exact exponential mechanism over integer scores ([`crate::theory_of_privacy::selection`]).
 //!
 //! P(k) is proportional to exp(-eta q_k), exactly: `eta` is the rational epsilon0 / (2 sensitivity), weights
 //! are only ever compared with uniform bits through enclosures, and no normaliser is formed.

@@ -1,4 +1,5 @@
-//! One signed subset of k features: a vertex of {s: |s|_inf <= 1, |s|_1 <= k} (MECHANISMS M5).
+//! One signed subset of k features: a vertex of {s: |s|_inf <= 1, |s|_1 <= k}
+//! ([`crate::theory_of_privacy::minkowski`]).
 //!
 //! **Cost.** P_u(v), proportional to exp(<v, u>) over signed k-subsets v, is an exponential family with log-partition
 //! A: along u' + t (u - u') the function t -> A has the second derivative Var <v, d>, d = u - u', and

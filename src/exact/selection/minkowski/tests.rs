@@ -210,7 +210,7 @@ fn a_cut_is_no_cover() {
 }
 
 /// Signed k-subsets at the cost of a cross, |d|_inf^2: k times too little along d = (1, ..., 1). At what is
-/// charged, |d|_2^2, no direction costs more, whatever the scores (MECHANISMS M5).
+/// charged, |d|_2^2, no direction costs more, whatever the scores ([`crate::theory_of_privacy::minkowski`]).
 #[test]
 fn subsets_are_no_cross() {
     let p = 5;
