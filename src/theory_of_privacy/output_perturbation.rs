@@ -62,9 +62,8 @@
 //!    order 1/n. **Counterexample**: logistic loss, Omega = |.|_1, lambda/n = 0.01, n - 1 records (1, 1) and one record
 //!    (1, 0.5), all y = 1. At theta = (ln 99, 0) every margin is ln 99 and every slope -0.01: the partial derivative of
 //!    the mean loss is -0.01 in the first coordinate, where it balances the penalty, and -0.01 (n - 0.5)/n in the
-//!    second, which stays at
-//!    0. The minimiser is (ln 99, 0), and (0, ln 99) if (1, 0.5) is replaced by (0.5, 1): a jump of sqrt(2) ln 99 = 6.5
-//!       for every n.
+//!    second, which does not move from zero. The minimiser is (ln 99, 0), and (0, ln 99) if (1, 0.5) is replaced by
+//!    (0.5, 1): a jump of sqrt(2) ln 99 = 6.5 for every n.
 //! 2. *The scale is 4 times below* that of JT Theorem 1, 4 L R2 sqrt(ln(1/delta) + eps)/(lambda eps), which is for a
 //!    ridge of lambda/n: sensitivity 2 L R2/lambda, so sensitivity/sigma is eps/(2 sqrt(ln(1/delta) + eps)) there and 4
 //!    times that here. Even with such a ridge it is not (eps, delta)-DP:

@@ -43,8 +43,8 @@
 //! # What is not allowed
 //!
 //! - Gumbel or Laplace noise in floats on float scores: neither the scores nor the noise have the laws of the proof.
-//! - Permute-and-flip (McKenna & Sheldon 2020) is eps0-DP but not eps0-bounded-range: it must not be accounted by
-//!   eps0^2/8.
+//! - Permute-and-flip (McKenna & Sheldon 2020) is eps0-DP but not eps0-bounded-range: of two candidates with equal
+//!   scores, and then 2 D apart, the losses are eps0 and -ln(2 - e^-eps0). It must not be accounted by eps0^2/8.
 //!
 //! # Sampling
 //!

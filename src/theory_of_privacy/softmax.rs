@@ -17,9 +17,8 @@
 //! A draw is eta-bounded-range, m draws are (m eta^2/8)-zCDP and m eta-DP. With a KKT residual of at most tau (half the
 //! range of grad G + lambda ln P, in units of n dL) 2 L Rinf becomes 2 L Rinf + 2 tau throughout.
 //!
-//! **Proof.** Let M = 2 L Rinf + 2 tau, delta = P - P', u = |delta|_1, G_0 the sum over the common records, g = grad
-//! G_0(P')
-//! - grad G_0(P). Subtracting the KKT conditions of P and P',
+//! **Proof.** Let M = 2 L Rinf + 2 tau, delta = P - P', u = |delta|_1, G_0 the sum over the common records and g the
+//! gradient of G_0 at P' less that at P. Subtracting the KKT conditions of P and P',
 //!
 //! ```text
 //! lambda (ln P_a - ln P'_a) = g_a + d_a + constant,   |d|_inf <= M,
