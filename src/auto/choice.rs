@@ -1,4 +1,4 @@
-//! Which mechanism is best, by public facts alone (MECHANISMS M13).
+//! Which mechanism is best, by public facts alone ([`crate::theory_of_privacy::leaks`]).
 
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::auto::PrivateScale;
@@ -74,7 +74,8 @@ impl Facts<'_> {
             && NoisyNewton::relative_damping(&self.claim, columns, rho) <= limit
     }
 
-    /// Whether objective perturbation is proved for these facts: one record per person (MECHANISMS M8).
+    /// Whether objective perturbation is proved for these facts: one record per person
+    /// ([`crate::theory_of_privacy::objective_perturbation`]).
     fn objective(&self) -> bool {
         let lipschitz = |loss: &dyn Loss| loss.growth().is_bounded();
         self.claim.records_per_person == 1 && self.loss.is_some_and(lipschitz)

@@ -14,7 +14,8 @@ use crate::privacy::{Geometry, Target};
 
 /// A mechanism with its options, before it knows the public statement of a fit.
 pub trait Mechanism: std::fmt::Debug + Send + Sync {
-    /// How it scales features: uncentred where it uses the Euclidean norm of a row (MECHANISMS M3).
+    /// How it scales features: uncentred where it uses the Euclidean norm of a row
+    /// ([`crate::theory_of_privacy::frank_wolfe`]).
     ///
     /// # Errors
     /// A norm that it does not take, or a `row_norm` that it does not use.
@@ -28,7 +29,8 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         Ok(Geometry::Uncentred)
     }
 
-    /// A bound on |<theta, x>| over the models that it considers, for the table of a user's loss (MECHANISMS M1).
+    /// A bound on |<theta, x>| over the models that it considers, for the table of a user's loss
+    /// ([`crate::theory_of_privacy::records`]).
     ///
     /// # Errors
     /// A norm or radius that it does not take.

@@ -36,7 +36,8 @@ pub enum Variant {
 }
 
 /// Private Frank-Wolfe on the dual of mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 (Kumar & Deisenroth 2019,
-/// Algorithms 1 and 2, with their Eq. (13) paid for; Bach 2015; MECHANISMS M5, M6).
+/// Algorithms 1 and 2, with their Eq. (13) paid for; Bach 2015; [`crate::theory_of_privacy::minkowski`],
+/// [`crate::theory_of_privacy::dual`]).
 ///
 /// The dual is max over s in K, K = alpha |P|(F) (alpha B(F) for a seminorm), of min over theta of mean
 /// loss + (ridge/2) |theta|^2 + <s, theta>, whose minimiser theta(s) is its gradient. From s_0 = 0,

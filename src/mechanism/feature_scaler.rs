@@ -10,12 +10,12 @@ use crate::privacy::{
 };
 
 /// Private ranges of features as a release of their own: two quantiles of each by the exponential mechanism (Smith
-/// 2011; MECHANISMS M2), for whatever reads the records afterwards.
+/// 2011; [`crate::theory_of_privacy::selection`]), for whatever reads the records afterwards.
 ///
 /// Neighbours, sensitivity (one value of a feature for each record that a person owns) and its proof stand at
 /// [`Ranges`]. A feature whose bounds are equal is constant and costs nothing; the 2 k choices of the k others are
-/// events of one range epsilon0, the largest that the accountant allows for (epsilon, delta) (M12). Targets are not
-/// read.
+/// events of one range epsilon0, the largest that the accountant allows for (epsilon, delta)
+/// ([`crate::theory_of_privacy::noise_and_accounting`]). Targets are not read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureScaler {
     /// Number of records, budget, neighbours.

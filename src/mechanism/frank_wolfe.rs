@@ -16,16 +16,17 @@ use crate::theory::{frank_wolfe_excess, least, selection_error};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Calibration {
-    /// By the accountant, to exactly the privacy asked for (MECHANISMS M2, M3, M12).
+    /// By the accountant, to exactly the privacy asked for ([`crate::theory_of_privacy`]).
     #[default]
     Tight,
     /// Laplace noise of scale L1 |C| sqrt(8 T ln(1/delta)) / (n epsilon), as TTZ Algorithm 2 prints it. Not
-    /// proved under replace-one and violated at epsilon = 10 (MECHANISMS M3): for reproduction, never
-    /// certified.
+    /// proved under replace-one and violated at epsilon = 10 ([`crate::theory_of_privacy::frank_wolfe`]): for
+    /// reproduction, never certified.
     Paper,
 }
 
-/// Private Frank-Wolfe over a polytope (TTZ Algorithm 2, Theorems 2.4 and 2.5; MECHANISMS M3).
+/// Private Frank-Wolfe over a polytope (TTZ Algorithm 2, Theorems 2.4 and 2.5;
+/// [`crate::theory_of_privacy::frank_wolfe`]).
 ///
 /// theta <- (1 - mu_t) theta + mu_t s_t with mu_t = 2/(t + 2); vertex s_t is chosen by the exact exponential
 /// mechanism on the integer scores <s, gradient>. In unnormalised form u <- u + (t + 1) s_t and theta_t = 2
@@ -69,7 +70,7 @@ pub(crate) struct Penalised {
 }
 
 /// Mechanisms that use the Euclidean norm of a row scale features without centring, and so does a fit without
-/// intercept: centring would smuggle one in (MECHANISMS M3).
+/// intercept: centring would smuggle one in ([`crate::theory_of_privacy::frank_wolfe`]).
 fn geometry(domain: &Domain, intercept: bool, row_norm: Option<f64>) -> Result<Geometry> {
     match (domain, row_norm) {
         (Domain::Linf, _) | (Domain::Groups(_), Some(_)) => Ok(Geometry::Uncentred),

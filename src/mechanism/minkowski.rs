@@ -1,4 +1,4 @@
-//! The dual ball of a norm as a sum of simple polytopes (MECHANISMS M5).
+//! The dual ball of a norm as a sum of simple polytopes ([`crate::theory_of_privacy::minkowski`]).
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Noisy Newton steps: what noisy-newton and the refit of a selection share (MECHANISMS M4, M10).
+//! Noisy Newton steps: what noisy-newton and the refit of a selection share
+//! ([`crate::theory_of_privacy::noisy_gradients`], [`crate::theory_of_privacy::select_refit`]).
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 

@@ -13,7 +13,7 @@ use crate::privacy::{Planned, Program, Session, Target};
 use crate::theory::{frank_wolfe_excess, least, noisy_vertex_error};
 
 /// Private Frank-Wolfe over the ball {Omega(theta) + |b| <= radius} of any norm with noisy gradients (TTZ Algorithm 3,
-/// Theorem 2.6; MECHANISMS M4).
+/// Theorem 2.6; [`crate::theory_of_privacy::noisy_gradients`]).
 ///
 /// theta <- (1 - mu_t) theta + mu_t v_t, v_t the vertex of the ball that minimises the inner product with the noisy
 /// gradient: argmin over the ball of the norm, not the greedy vertex of |P|(F). The gradient is averaged over the

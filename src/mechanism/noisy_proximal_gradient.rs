@@ -14,7 +14,8 @@ use crate::privacy::{Planned, Program, Session, Target};
 use crate::prox::Scratch;
 
 /// Private proximal gradient descent on mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 with noisy gradients, the
-/// mean of the last half of the iterates released (Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017; MECHANISMS M4).
+/// mean of the last half of the iterates released (Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017;
+/// [`crate::theory_of_privacy::noisy_gradients`]).
 ///
 /// theta <- prox(theta - step (g_t + ridge theta) + momentum (theta - theta of before)) with the prox of step alpha
 /// Omega (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. The

@@ -14,14 +14,14 @@ use crate::theory::least;
 
 /// The minimiser of mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 + <b, theta>/n with a random b (Chaudhuri,
 /// Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012; Jain & Thakurta 2014, Theorem 2; Redberg, Koskela & Wang
-/// 2023; MECHANISMS M8).
+/// 2023; [`crate::theory_of_privacy::objective_perturbation`]).
 ///
 /// **Neighbours**: replace-one or add-remove. **Privacy**: the event of
 /// [`crate::accounting::event::Event::objective_perturbation`] with L R2, s and ln(1 + beta R2^2/(n ridge)), whose curves
-/// are those of M8; and a small Gaussian event that covers the float error of the minimiser
-/// ([`crate::privacy::answer::MinimiserPlan`]). With Gamma noise pure epsilon: c L R2/scale + ln(1 + beta R2^2/(n
-/// ridge)), and lattice Laplace noise for the float error. **Needs** a catalogued Lipschitz loss (squared is refused:
-/// use huber), a catalogued norm, ridge > 0.
+/// are those of [`crate::theory_of_privacy::objective_perturbation`]; and a small Gaussian event that covers the float
+/// error of the minimiser ([`crate::privacy::answer::MinimiserPlan`]). With Gamma noise pure epsilon: c L R2/scale +
+/// ln(1 + beta R2^2/(n ridge)), and lattice Laplace noise for the float error. **Needs** a catalogued Lipschitz loss
+/// (squared is refused: use huber), a catalogued norm, ridge > 0.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ObjectivePerturbation {

@@ -4,8 +4,9 @@ use crate::certificate::Certificate;
 use crate::error::{Error, Result};
 use crate::privacy::{Ledger, RunningPlan, RunningSoftmax};
 
-/// Private follow-the-regularised-leader over the simplex (Jain & Thakurta 2014, section 5.2; MECHANISMS M9): after
-/// every round one vertex, drawn by the softmax of minus the summed costs over lambda.
+/// Private follow-the-regularised-leader over the simplex (Jain & Thakurta 2014, section 5.2;
+/// [`crate::theory_of_privacy::softmax`]): after every round one vertex, drawn by the softmax of minus the summed costs
+/// over lambda.
 ///
 /// The proof of its privacy stands at [`RunningPlan`]; lambda is the least that the accountant allows for `horizon`
 /// events (the paper's R sqrt(8 T ln(1/delta))/epsilon is its leading order).

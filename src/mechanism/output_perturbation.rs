@@ -22,7 +22,7 @@ pub enum Mode {
 }
 
 /// Output perturbation: fit, then add noise (Chaudhuri, Monteleoni & Sarwate 2011; Kifer, Smith & Thakurta 2012; Jain &
-/// Thakurta 2014, Theorem 1; Kumar & Deisenroth 2019, Theorem 1; MECHANISMS M7).
+/// Thakurta 2014, Theorem 1; Kumar & Deisenroth 2019, Theorem 1; [`crate::theory_of_privacy::output_perturbation`]).
 ///
 /// **Neighbours**: replace-one; mode "ridge" also add-remove. **Sensitivity**: 2 L R2/(n ridge) for the minimiser of
 /// mean loss + alpha Omega + (ridge/2)|theta|^2 ([`crate::privacy::answer::MinimiserPlan`]); 2 L R2 eta T/n for T steps

@@ -1,4 +1,4 @@
-//! How selected features are refitted (MECHANISMS M10).
+//! How selected features are refitted ([`crate::theory_of_privacy::select_refit`]).
 
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ use crate::privacy::{Planned, Question, Session};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefitBy {
-    /// Objective perturbation (M8): for Lipschitz losses.
+    /// Objective perturbation ([`crate::theory_of_privacy::objective_perturbation`]): for Lipschitz losses.
     ObjectivePerturbation,
     /// Noisy Newton steps: for every loss, the squared one above all.
     NoisyNewton,

@@ -21,7 +21,7 @@ use crate::privacy::answer::{SelectionNoise, Vertex, VertexAt};
 use crate::privacy::{Geometry, Planned, Program, Question, Session, Statement, Target};
 
 /// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation or
-/// noisy Newton steps on them alone (MECHANISMS M10).
+/// noisy Newton steps on them alone ([`crate::theory_of_privacy::select_refit`]).
 ///
 /// Each selection is an exponential mechanism on the integer gradient at the present coefficients, which then move a
 /// fixed step along what was selected (private forward stagewise selection: re-scoring matters, since features overlap

@@ -11,7 +11,7 @@ use crate::privacy::answer::PermutedOptions;
 use crate::theory::least;
 
 /// Stochastic gradient descent over data-independent permutations, then noise: "bolt-on" privacy (Wu et al. 2017,
-/// Theorems 2 and 3; MECHANISMS M7).
+/// Theorems 2 and 3; [`crate::theory_of_privacy::output_perturbation`]).
 ///
 /// **Neighbours**: replace-one. **Sensitivity**: 2 k eta L R2/b without a ridge, 2 L R2/(n ridge) with one, float
 /// errors added ([`crate::privacy::answer::Permuted`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a

@@ -15,7 +15,7 @@ const MAX_DRAWS: u64 = 1_000_000;
 /// Regularisations that the search considers.
 const BRACKET: (f64, f64) = (1e-90, 1e90);
 
-/// Softmax sampling over the simplex (Jain & Thakurta 2014, Theorems 3 and 4; MECHANISMS M9).
+/// Softmax sampling over the simplex (Jain & Thakurta 2014, Theorems 3 and 4; [`crate::theory_of_privacy::softmax`]).
 ///
 /// The mean of m draws e_a, a ~ theta_hat, where theta_hat minimises (1/n) sum l + (lambda/n) sum theta ln theta over
 /// the simplex. **Neighbours**: replace-one. **Privacy**: m draws of bounded range eta each

@@ -1,24 +1,25 @@
 //! Public default constants: where each comes from.
 
 /// Curvature constant of Frank-Wolfe for classifiers, per unit of smoothness and squared reach: Gamma = 0.088
-/// beta reach^2, 0.022 radius^2 for the logistic loss (MECHANISMS M3). The worst case (beta reach^2 times 4)
-/// overstates it fortyfold on real data. Accuracy at half to three times the iterations that it gives was
-/// measured on the synthetic problem of RIVALS.md (best at once), a9a and adult (best at once to twice,
-/// within .003), cod_rna and dna_splice (flat), epsilon 0.5, 1 and 4.
+/// beta reach^2, 0.022 radius^2 for the logistic loss ([`crate::theory_of_privacy::frank_wolfe`]). The worst case (beta
+/// reach^2 times 4) overstates it fortyfold on real data. Accuracy at half to three times the iterations that it gives
+/// was measured on the synthetic problem of benches/accuracy_floors.py (best at once), a9a and adult (best at once to
+/// twice, within .003), cod_rna and dna_splice (flat), epsilon 0.5, 1 and 4.
 pub const CLASSIFIER_CURVATURE: f64 = 0.088;
 
 /// The same for regressors, which want about twice the iterations: tuned on diamonds, california and garbage,
 /// epsilon 1 and 4.
 pub const REGRESSOR_CURVATURE: f64 = 0.3;
 
-/// Radius of a classifier's ball in scaled units (API).
+/// Radius of a classifier's ball in scaled units.
 pub const CLASSIFIER_RADIUS: f64 = 10.0;
 
 /// Radius of a regressor's ball in scaled units, where targets fill [-1, 1]: the best of 2, 4 and 8 overall
 /// on diamonds, california and garbage at epsilon 1 and 4.
 pub const REGRESSOR_RADIUS: f64 = 4.0;
 
-/// Clamp of the residual of the squared loss in scaled units (MECHANISMS M3: 2, not radius + 1).
+/// Clamp of the residual of the squared loss in scaled units (2, not radius + 1;
+/// [`crate::theory_of_privacy::frank_wolfe`]).
 pub const RESIDUAL_BOUND: f64 = 2.0;
 
 /// Largest number of iterations that the public rule considers.
@@ -111,12 +112,13 @@ pub const CLASSIFIER_NEWTON_LIMIT: f64 = 50.0;
 pub const SGD_PASSES: usize = 5;
 
 /// Share of the zCDP budget that selection spends before a refit: 0.5 to 0.7 are best on dna_splice at epsilon 0.1 to 1
-/// (0.35: two points less at 0.5); at epsilon 4, and on the synthetic problem of RIVALS.md, 0.35 to 0.7 are alike.
+/// (0.35: two points less at 0.5); at epsilon 4, and on the synthetic problem of benches/accuracy_floors.py, 0.35 to
+/// 0.7 are alike.
 pub const SELECT_SHARE: f64 = 0.6;
 
 /// Features selected: this times (n sqrt(rho))^[`SELECT_POWER`], rounded down. That is 2, 5, 8 and 20 on dna_splice at
 /// epsilon 0.1, 0.5, 1 and 4, where 1, 5, 9 and 20 were best (.807 and .801 with 1 and 2), and 24 on the synthetic
-/// problem of RIVALS.md at epsilon 0.5, which has 10 features.
+/// problem of benches/accuracy_floors.py at epsilon 0.5, which has 10 features.
 pub const SELECT_SIZE: f64 = 0.2;
 
 /// See [`SELECT_SIZE`].
@@ -218,11 +220,11 @@ pub const DUAL_RELEASE_SHARE: f64 = 0.75;
 /// Draws of a normal vector that the width of K is simulated with where no formula is known.
 pub const DUAL_WIDTH_SAMPLES: usize = 64;
 
-/// Share of epsilon that ln(1 + kappa) of the refit after a selection takes at the least ridge (RIVALS.md's prototype
+/// Share of epsilon that ln(1 + kappa) of the refit after a selection takes at the least ridge (a prototype
 /// on a9a).
 pub const SELECT_CURVATURE_SHARE: f64 = 0.1;
 
-/// Factor on that ridge (RIVALS.md's prototype on a9a).
+/// Factor on that ridge (a prototype on a9a).
 pub const SELECT_RIDGE_FACTOR: f64 = 3.0;
 
 /// Clamp of the derivative of the logistic loss under "auto": 1/2, its size at margin 0, halves the noise and changes

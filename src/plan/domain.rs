@@ -26,7 +26,8 @@ pub enum Domain {
 
 impl Domain {
     /// The ball {Omega <= radius} by its vertices, for mechanisms that select among them; the intercept, where there is
-    /// one, joins as in MECHANISMS M0. A set function is taken where its ball is one of the selectable ones.
+    /// one, joins as in [`crate::theory_of_privacy::conventions`]. A set function is taken where its ball is one of the
+    /// selectable ones.
     ///
     /// # Errors
     /// A radius outside [1e-100, 1e100] (the range keeps floats between a radius and a coefficient finite), groups that

@@ -1,4 +1,4 @@
-//! Records, clipped to public bounds and stored as integers on entry (MECHANISMS M1).
+//! Records, clipped to public bounds and stored as integers on entry ([`crate::theory_of_privacy::records`]).
 //!
 //! The fields are readable inside `privacy` only; that is what makes the room a room. Outside it a
 //! [`BoundedData`] can be made, passed on and dropped.

@@ -1,5 +1,5 @@
-//! Gradients of the mean loss at coefficients that depend on unreleased data, with a stated error (MECHANISMS M1, M6 to
-//! M8).
+//! Gradients of the mean loss at coefficients that depend on unreleased data, with a stated error
+//! ([`crate::theory_of_privacy`]).
 //!
 //! There 14-bit derivatives would break non-expansiveness and optimality conditions by far. Here they have 42 bits, in
 //! three limbs of 14, so that the exact integer kernels sum them: no rounding in any sum, the same bits on any number

@@ -1,5 +1,5 @@
 //! Products of the records with floats, with proved errors: for answers whose proof forbids rounding derivatives to a
-//! lattice (MECHANISMS M1, M9).
+//! lattice ([`crate::theory_of_privacy::records`], [`crate::theory_of_privacy::softmax`]).
 //!
 //! A sum in which every term meets at most D additions errs by at most (D + 2) u sum |terms| (1 + 2^-20), u = 2^-53,
 //! the rounding of each term included (Higham 2002, chapter 4). Blocks keep D small at any length.

@@ -1,4 +1,5 @@
-//! The minimiser of a strongly convex private objective, to a distance that public constants prove (MECHANISMS M7, M8).
+//! The minimiser of a strongly convex private objective, to a distance that public constants prove
+//! ([`crate::theory_of_privacy::output_perturbation`], [`crate::theory_of_privacy::objective_perturbation`]).
 
 use super::fine_gradient::FineGradient;
 use super::model::RoomModel;

@@ -1,4 +1,4 @@
-//! Rows shortened to a public Euclidean norm, in integers (MECHANISMS M1).
+//! Rows shortened to a public Euclidean norm, in integers ([`crate::theory_of_privacy::records`]).
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Every sensitivity bound, in lattice integers, each with its proof (MECHANISMS M0, M1, M3).
+//! Every sensitivity bound, in lattice integers, each with its proof ([`crate::theory_of_privacy`]).
 //!
 //! Setting: a record contributes d_i x_i to the integer gradient, |d_i| <= d_max, |x_ij| <= 16383. At a
 //! public theta d_i is a function of record i and public state only. Replacing a record replaces one
@@ -43,7 +43,8 @@ impl Contribution {
         })
     }
 
-    /// One signed coordinate +-g_j: |d x_j| <= d_max 16383. M3, l1 ball and simplex.
+    /// One signed coordinate +-g_j: |d x_j| <= d_max 16383. [`crate::theory_of_privacy::frank_wolfe`], l1 ball and
+    /// simplex.
     ///
     /// # Errors
     /// A bound beyond 2^62.
@@ -52,7 +53,8 @@ impl Contribution {
     }
 
     /// A signed sum over at most `size` coordinates: |sum_j s_j d x_j| <= d_max |x_G|_1, and
-    /// |x_G|_1 <= min(size * 16383, sqrt(size) |x|_2). `row_norm` bounds |x|_2 in lattice units. M3, disjoint groups.
+    /// |x_G|_1 <= min(size * 16383, sqrt(size) |x|_2). `row_norm` bounds |x|_2 in lattice units.
+    /// [`crate::theory_of_privacy::frank_wolfe`], disjoint groups.
     ///
     /// # Errors
     /// A bound beyond 2^62.
@@ -69,7 +71,7 @@ impl Contribution {
     }
 
     /// Inner product with a vertex whose absolute integer coordinates sum to at most `l1`: |<v, d x>| <=
-    /// d_max 16383 l1. M3, explicit vertices.
+    /// d_max 16383 l1. [`crate::theory_of_privacy::frank_wolfe`], explicit vertices.
     ///
     /// # Errors
     /// A bound beyond 2^62.

@@ -1,5 +1,5 @@
-//! A vertex per round, drawn by the softmax of a running sum of costs (Jain & Thakurta 2014, section 5.2; MECHANISMS
-//! M9).
+//! A vertex per round, drawn by the softmax of a running sum of costs (Jain & Thakurta 2014, section 5.2;
+//! [`crate::theory_of_privacy::softmax`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +22,10 @@ const UNIT: i64 = 1 << 30;
 ///
 /// **Neighbours**: the cost vector of one round is replaced by another (replace-one) or by zeros (add-remove; the round
 /// itself is public). **Sensitivity**: one summand changes, so q moves by at most D = 2 2^30, or 2^30, in every
-/// coordinate and round. **Privacy**: every draw is the exponential mechanism of M2, of bounded range eta, given
-/// everything released before; T rounds compose adaptively at a parameter fixed beforehand, also where costs answer to
-/// released weights. In JT's terms lambda = 2 D R/(2^30 eta): 4 R/eta, or 2 R/eta.
+/// coordinate and round. **Privacy**: every draw is the exponential mechanism of
+/// [`crate::theory_of_privacy::selection`], of bounded range eta, given everything released before; T rounds compose
+/// adaptively at a parameter fixed beforehand, also where costs answer to released weights. In JT's terms lambda = 2 D
+/// R/(2^30 eta): 4 R/eta, or 2 R/eta.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunningPlan {

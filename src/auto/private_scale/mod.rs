@@ -19,7 +19,7 @@ use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Bounds, Geometry, Planned, Program, Schema, Session, Statement, Target};
 
 /// Any mechanism after a private choice of scales: wide public bounds ruin accuracy, and a small share of the budget
-/// finds scales that fit (MECHANISMS M0: bounds need only be public once they are used).
+/// finds scales that fit ([`crate::theory_of_privacy::conventions`]: bounds need only be public once they are used).
 ///
 /// What is released first, by public facts alone:
 ///

@@ -8,8 +8,8 @@ const BLOCK: usize = 4096;
 /// Candidates sorted into classes c = 0..=64; a candidate is proposed with probability proportional to 2^-c.
 ///
 /// An exact sampler proposes from here and accepts with probability weight 2^c (times a common constant),
-/// **starting again from the class after a rejection** (MECHANISMS M2). The last class holds all smaller
-/// weights too: proposing them with 2^-64 is exact, since their acceptance probability is smaller in
+/// **starting again from the class after a rejection** ([`crate::theory_of_privacy::selection`]). The last class holds
+/// all smaller weights too: proposing them with 2^-64 is exact, since their acceptance probability is smaller in
 /// proportion. Classes from enclosures of weights may overlap: exactness needs weight 2^class <= 1 alone, and the
 /// number of rounds is the ratio of proposals to weights, which each sampler bounds.
 #[derive(Debug)]

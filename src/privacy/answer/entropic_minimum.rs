@@ -1,5 +1,5 @@
-//! Where softmax sampling samples: scores s with s = grad G(softmax(-s/lambda)) up to a proved residual (MECHANISMS
-//! M9).
+//! Where softmax sampling samples: scores s with s = grad G(softmax(-s/lambda)) up to a proved residual
+//! ([`crate::theory_of_privacy::softmax`]).
 //!
 //! theta = softmax(-s/lambda) minimises G(theta) + lambda sum theta ln theta over the simplex, G the summed loss, if
 //! and only if grad G(theta) - s is a constant vector (KKT). Half its range is the residual here.

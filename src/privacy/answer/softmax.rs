@@ -1,4 +1,5 @@
-//! Draws from the entropic minimiser over the simplex (Jain & Thakurta 2014, section 5.1, Theorem 3; MECHANISMS M9).
+//! Draws from the entropic minimiser over the simplex (Jain & Thakurta 2014, section 5.1, Theorem 3;
+//! [`crate::theory_of_privacy::softmax`]).
 
 use std::sync::Arc;
 
