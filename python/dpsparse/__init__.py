@@ -22,6 +22,7 @@ from dpsparse._core import (
     UnsoundMechanismError,
     UserLossError,
 )
+from dpsparse.errors import DefaultBoundsWarning, InvalidTypeError, SecretStateError
 from dpsparse.estimators import (
     PrivateScaler,
     PrivateSearchCV,
@@ -55,6 +56,7 @@ __all__ = [
     "Certificate",
     "ClippedLogistic",
     "CustomLoss",
+    "DefaultBoundsWarning",
     "DisjointGroups",
     "DpsparseError",
     "DualFrankWolfe",
@@ -63,6 +65,7 @@ __all__ = [
     "Huber",
     "InvalidArgumentError",
     "InvalidDataError",
+    "InvalidTypeError",
     "Logistic",
     "NoisyGradientFrankWolfe",
     "NoisyNewton",
@@ -82,6 +85,7 @@ __all__ = [
     "RandomnessError",
     "ScalerPlan",
     "SearchPlan",
+    "SecretStateError",
     "SelectRefit",
     "SgdOutput",
     "SparseClassifier",
