@@ -190,7 +190,7 @@ def test_the_lattice_is_far_below_the_deviation():
     for p in (1, 10, 300):
         for epsilon in (0.1, 1.0, 10.0):
             for mechanism in (OutputPerturbation(), SgdOutput()):
-                law = _law(PrivateSparseClassifier(epsilon=epsilon, mechanism=mechanism).plan(1000, p))
+                law = _law(PrivateSparseClassifier(epsilon=epsilon, mechanism=mechanism, bounds=(-1, 1)).plan(1000, p))
                 assert law.size > 500
                 assert np.log2(law.lattice) == round(np.log2(law.lattice))
 

@@ -96,6 +96,7 @@ every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 def classifier(name="", **arguments):
     arguments = {
         "mechanism": MECHANISMS.get(name, "auto"),
+        "bounds": (-1, 1),
         "classes": (-1, 1),
         "epsilon": 3.0,
         "random_state": 1,
@@ -104,7 +105,12 @@ def classifier(name="", **arguments):
 
 
 def regressor(name="", **arguments):
-    arguments = {"mechanism": MECHANISMS.get(name, "auto"), "y_bounds": Y_BOUNDS, "epsilon": 3.0} | arguments
+    arguments = {
+        "mechanism": MECHANISMS.get(name, "auto"),
+        "bounds": (-1, 1),
+        "y_bounds": Y_BOUNDS,
+        "epsilon": 3.0,
+    } | arguments
     return PrivateSparseRegressor(**({"loss": "huber", "random_state": 1} | arguments))
 
 
@@ -466,7 +472,7 @@ CHECKED = (
 )
 
 
-@parametrize_with_checks([PrivateSparseClassifier(mechanism=mechanism) for mechanism in CHECKED])
+@parametrize_with_checks([PrivateSparseClassifier(mechanism=mechanism, bounds=(-1, 1)) for mechanism in CHECKED])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -27,11 +27,13 @@ WORD = "confidential"
 
 
 def classifier(**arguments):
-    return PrivateSparseClassifier(**({"classes": (0, 1), "n_iter": 3, "random_state": 0} | arguments))
+    fixed = {"bounds": (-1, 1), "classes": (0, 1), "n_iter": 3, "random_state": 0}
+    return PrivateSparseClassifier(**(fixed | arguments))
 
 
 def regressor(**arguments):
-    return PrivateSparseRegressor(**({"n_iter": 3, "random_state": 0} | arguments))
+    fixed = {"bounds": (-1, 1), "y_bounds": (-1, 1), "n_iter": 3, "random_state": 0}
+    return PrivateSparseRegressor(**(fixed | arguments))
 
 
 MAKERS = [classifier, regressor]

@@ -73,10 +73,10 @@ def stability(c):
 
 
 def make(kind, **arguments):
-    arguments = {"epsilon": 1e4, "delta": 1e-6, "random_state": 0} | arguments
+    arguments = {"epsilon": 1e4, "delta": 1e-6, "bounds": (-1, 1), "random_state": 0} | arguments
     if kind == "classifier":
         return PrivateSimplexClassifier(classes=(-1, 1), **arguments)
-    return PrivateSimplexRegressor(**arguments)
+    return PrivateSimplexRegressor(**({"y_bounds": (-1, 1)} | arguments))
 
 
 KINDS = ["classifier", "regressor"]
@@ -90,7 +90,9 @@ def problem(kind, n=60, p=4, seed=0):
     return X, np.where(signal > 0, 1, -1) if kind == "classifier" else signal
 
 
-@parametrize_with_checks([PrivateSimplexClassifier(), PrivateSimplexRegressor()])
+@parametrize_with_checks(
+    [PrivateSimplexClassifier(bounds=(-1, 1)), PrivateSimplexRegressor(bounds=(-1, 1), y_bounds=(-1, 1))]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -315,7 +317,7 @@ def test_bad_parameters_are_named_before_data(kind, arguments):
 
 def test_asymmetric_bounds_say_why():
     with pytest.raises(InvalidArgumentError, match=r"symmetric.*intercept"):
-        PrivateSimplexRegressor(bounds=(0, 1)).plan(100, 3)
+        PrivateSimplexRegressor(bounds=(0, 1), y_bounds=(-1, 1)).plan(100, 3)
 
 
 @both
@@ -414,7 +416,7 @@ def test_a_large_sample_finds_the_weights():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (60_000, 8))
     y = X @ [0.6, 0.4, 0, 0, 0, 0, 0, 0] + rng.normal(0, 0.1, 60_000)
-    model = PrivateSimplexRegressor(epsilon=4.0, random_state=0).fit(X, y)
+    model = PrivateSimplexRegressor(epsilon=4.0, random_state=0, bounds=(-1, 1), y_bounds=(-1, 1)).fit(X, y)
     assert model.coef_[:2].sum() > 0.7
     assert np.mean((model.predict(X) - y) ** 2) / 2 < model.plan(*X.shape).predicted_excess_risk + 0.005
     assert model.score(X, y) > 0.7

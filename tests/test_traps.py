@@ -38,7 +38,9 @@ def test_rounded_derivatives_break_the_bound_of_a_descent():
     assert moved > 10 * bound
 
     mechanism = OutputPerturbation(mode="early-stopping", n_iter=2, alpha=0.0, ridge=0.0)
-    model = PrivateSparseClassifier(mechanism=mechanism, classes=(-1, 1), fit_intercept=False, delta=1e-9)
+    model = PrivateSparseClassifier(
+        mechanism=mechanism, classes=(-1, 1), fit_intercept=False, delta=1e-9, bounds=(-1, 1)
+    )
     plan = model.plan(n, 1)
     X = np.ones((n, 1))
     answers = [
@@ -68,7 +70,9 @@ def test_rounding_to_a_lattice_is_paid_for(mechanism):
     n, p = 1000, 16
     near = np.full(p, 0.5)
     assert np.linalg.norm(np.floor(near + 0.5) - np.floor(near - 1e-12 + 0.5)) == math.sqrt(p)
-    model = PrivateSparseClassifier(mechanism=mechanism, classes=(-1, 1), fit_intercept=False, delta=1e-6)
+    model = PrivateSparseClassifier(
+        mechanism=mechanism, classes=(-1, 1), fit_intercept=False, delta=1e-6, bounds=(-1, 1)
+    )
     plan = model.plan(n, p)
     event = plan.events[-1][0]
     lattice = plan.noise_scales[-1] / event.sigma

@@ -10,8 +10,6 @@ import numpy as np
 
 from dpsparse._core import InvalidArgumentError
 
-#: Shares of a smaller delta would leave the range of floats.
-LEAST_DELTA = 1e-300
 #: Least and largest row norm; features beyond sqrt(n_features) are never that long.
 ROW_NORMS = (1e-6, 1e8)
 
@@ -27,14 +25,6 @@ def number(name: str, value: Any) -> float:
 
 def optional_number(name: str, value: Any) -> float | None:
     return None if value is None else number(name, value)
-
-
-def failure_probability(value: Any) -> float | None:
-    """Return delta; the core splits it over releases, and checks the rest of its domain."""
-    delta = optional_number("delta", value)
-    if delta is not None and 0.0 < delta < LEAST_DELTA:
-        raise InvalidArgumentError(f"delta must be at least {LEAST_DELTA:g}")
-    return delta
 
 
 def row_bound(value: Any) -> float | None:

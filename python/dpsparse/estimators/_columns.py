@@ -95,12 +95,15 @@ def check_target(y: Any, *, numbers: bool) -> Any:
         return y
     if hasattr(y, "columns") and hasattr(y, "dtypes"):
         for k, dtype in enumerate(y.dtypes):
-            _refuse("y", _wrong_column(y, k, dtype))
+            _refuse("the target y", _wrong_column(y, k, dtype))
         return y
     y = _plain("y", y)
     dtype = getattr(y, "dtype", None)
     if dtype is not None:
-        _refuse("y", _wrong_dtype(dtype) or (_wrong_entries(np.ravel(y)) if _holds_objects(dtype) else None))
+        wrong = _wrong_dtype(dtype)
+        if wrong is None and _holds_objects(dtype):
+            wrong = _wrong_entries(np.ravel(y))
+        _refuse("the target y", wrong)
     return y
 
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
-from dpsparse._validation import failure_probability, flag, number, optional_number, positive_integer, row_bound
+from dpsparse._validation import flag, number, optional_number, positive_integer, row_bound
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
@@ -45,6 +45,8 @@ def planned(facts: Facts) -> Plan:
             reason = f"{name} leads, with the other arguments, to noise that is not drawn exactly: {text}"
         elif text.startswith(_TOO_SMALL_FOR_GAMMA) and (delta is None or delta > 1e-29):
             reason = f"epsilon is too large for gamma noise with this delta: {text}"
+        elif text.startswith("delta must lie") and delta is not None and 0.0 < delta < 1.0:
+            reason = "delta is too small for this mechanism, which divides it"
         elif text.startswith(_TOO_SMALL_FOR_BOTH) and delta is not None and delta > 0.1:
             reason = "delta is too large to be divided between a private scale and this mechanism; use scale=None"
         else:
@@ -78,7 +80,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             "fit_intercept": flag("fit_intercept", self.fit_intercept),
             "loss": losses.specification(self.loss),
             "epsilon": number("epsilon", self.epsilon),
-            "delta": failure_probability(self.delta),
+            "delta": optional_number("delta", self.delta),
             "adjacency": self.adjacency,
             "records_per_person": positive_integer("records_per_person", self.records_per_person),
             "norm": polytopes.specification(self.norm, n_features),

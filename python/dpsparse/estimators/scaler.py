@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, ScalerPlan
-from dpsparse._validation import failure_probability, number, optional_number, positive_integer
+from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import bound_arrays, names_for, warn_of_default_bounds
 from dpsparse.estimators._columns import check_columns
 from dpsparse.estimators._validation import public_count, read, records, seed
@@ -185,7 +185,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             lower=lower,
             upper=upper,
             epsilon=number("epsilon", self.epsilon),
-            delta=failure_probability(self.delta),
+            delta=optional_number("delta", self.delta),
             level=optional_number("level", self.level),
             adjacency=self.adjacency,
             records_per_person=positive_integer("records_per_person", self.records_per_person),

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, Plan
-from dpsparse._validation import failure_probability, number, positive_integer
+from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.estimators._validation import read, records, seed, without_values
@@ -53,7 +53,7 @@ class _PrivateSimplex(BaseEstimator):
             "loss": (self._loss, None),
             "residual_bound": None,
             "epsilon": number("epsilon", self.epsilon),
-            "delta": failure_probability(self.delta),
+            "delta": optional_number("delta", self.delta),
             "adjacency": "replace-one",
             "records_per_person": 1,
             "norm": {"name": "simplex", "groups": None, "vertices": None, "function": None},
@@ -253,7 +253,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         Number of draws. None: a public rule.
     bounds : pair, array of shape (n_features, 2) or mapping, optional
         Public bounds of the features, symmetric, in a form that :class:`PrivateSparseClassifier` takes. Values outside
-        are clipped, in silence. None: (-1, 1), with a ``DefaultBoundsWarning``. Margins cannot exceed the largest bound.
+        are clipped, in silence; margins cannot exceed the largest bound. None: (-1, 1), with a warning.
     classes : pair of labels, optional
         The two public labels, in any order: ``classes_`` is sorted. None: read from y, recorded as an assumption.
     random_state : None, int, RandomState or Generator, default None
