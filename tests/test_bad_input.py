@@ -12,12 +12,15 @@ from dpsparse import (
     CustomLoss,
     DisjointGroups,
     DpsparseError,
+    DualFrankWolfe,
     FrankWolfe,
     Hinge,
     Huber,
     InvalidArgumentError,
     InvalidDataError,
+    InvalidTypeError,
     Logistic,
+    OutputPerturbation,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
     UnsoundMechanismError,
@@ -437,6 +440,48 @@ def test_too_large_for_integers():
     assert classifier(records_per_person=2**30).plan(20, 3).certified
     with pytest.raises(InvalidArgumentError, match="n_iter"):
         classifier(n_iter=2**30).plan(20, 3)
+
+
+EXTREMES = [
+    *[
+        ({"epsilon": 1e300, "mechanism": mechanism}, "epsilon")
+        for mechanism in ("auto", "objective-perturbation", "select-refit", DualFrankWolfe(alpha=0.1))
+    ],
+    *[({"epsilon": 1e300, "mechanism": OutputPerturbation(noise=noise)}, "epsilon") for noise in ("gamma", "laplace")],
+    *[({"epsilon": 1e-9, "mechanism": OutputPerturbation(noise=noise)}, "epsilon") for noise in ("gamma", "laplace")],
+    *[
+        ({"row_norm": row_norm, "mechanism": mechanism}, "row_norm")
+        for row_norm in (1e-300, 1e-100, 1e-6, 1e10, 1e155, 1e300)
+        for mechanism in ("auto", "output-perturbation", "objective-perturbation", "noisy-newton", "sgd-output")
+        if (row_norm, mechanism) == (1e-6, "auto") or row_norm != 1e-6
+    ],
+    *[
+        ({"delta": 5e-324, "mechanism": mechanism}, "delta is too small")
+        for mechanism in ("auto", "output-perturbation", "objective-perturbation", "select-refit", "sgd-output")
+    ],
+    ({"delta": 0.999999, "bounds": (0, 1000)}, "delta is too large"),
+    ({"norm": Vertices(np.ones((2, 4)))}, "vertices"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "match"), EXTREMES)
+def test_extreme_arguments_are_named_and_not_what_follows_from_them(arguments, match):
+    refused(classifier(**({"n_iter": None} | arguments)), error=InvalidArgumentError, match=f"^{match}")
+
+
+def test_vertices_of_other_features_are_refused_before_they_are_copied():
+    vertices = np.broadcast_to(1.0, (2, 10**13))  # no machine could list them
+    refused(classifier(norm=Vertices(vertices)), error=InvalidArgumentError, match="^vertices .*n_features=3")
+
+
+def test_no_error_comes_from_a_private_class():
+    assert issubclass(InvalidTypeError, InvalidDataError)
+    assert issubclass(InvalidTypeError, TypeError)
+    for bad_X, bad_y in (({"a": 1}, Y), (np.array([[{}, 1, 2]] * 20, dtype=object), Y), (X, [{}] * 20)):
+        with pytest.raises(InvalidDataError) as caught:
+            regressor().fit(bad_X, bad_y)
+        assert type(caught.value) in (InvalidDataError, InvalidTypeError)
+        assert type(caught.value).__module__ == "dpsparse"
 
 
 def test_extreme_arguments_that_are_fine_give_finite_models():

@@ -26,6 +26,7 @@ from dpsparse import (
     PrivateOnlineSimplex,
     PrivateSimplexClassifier,
     PrivateSimplexRegressor,
+    SecretStateError,
     _core,
 )
 from dpsparse.privacy import Accountant, ExponentialEvent
@@ -518,16 +519,41 @@ def test_the_horizon_is_enforced_and_weights_wait_for_updates():
     assert online(random_state=None).certificate_.secure
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        lambda learner: PrivateOnlineSimplex.from_secret_json(learner.to_secret_json()),
-        lambda learner: pickle.loads(pickle.dumps(learner)),
-        copy.copy,
-        copy.deepcopy,
-    ],
-)
-def test_copies_go_on_as_the_original_would(way):
+def test_pickles_and_copies_would_carry_private_sums_and_are_refused():
+    learner = online()
+    for rounds in range(2):  # before any cost too: nobody needs two rules
+        for way in (*(lambda x, k=k: pickle.dumps(x, k) for k in range(6)), copy.copy, copy.deepcopy):
+            for thing in (learner, {"learner": [learner]}):
+                if way is copy.copy and thing is not learner:
+                    continue
+                with pytest.raises(SecretStateError, match="to_secret_json") as caught:
+                    way(thing)
+                assert isinstance(caught.value, TypeError)
+                assert isinstance(caught.value, DpsparseError)
+        assert learner.round == rounds
+        learner.update([0.5, -0.5, 0.25])
+
+
+def test_clones_start_anew_with_the_same_parameters():
+    learner = online(adjacency="add-remove")
+    unused = clone(learner)
+    learner.update([0.5, -0.5, 0.25])
+    for other in (unused, clone(learner)):
+        assert other is not learner
+        assert other.round == 0
+        assert other.certificate_.events == []
+        assert other.regularisation == learner.regularisation
+        assert other.certificate_.adjacency == "add-remove"
+        other.update([0.5, -0.5, 0.25])
+        assert other.to_secret_json() == learner.to_secret_json()
+    with pytest.raises(SecretStateError, match="restored"):
+        clone(PrivateOnlineSimplex.from_secret_json(learner.to_secret_json()))
+
+
+def test_restored_states_go_on_as_the_original_would():
+    def way(learner):
+        return PrivateOnlineSimplex.from_secret_json(learner.to_secret_json())
+
     rng = np.random.default_rng(2)
     costs = rng.uniform(-3, 3, (20, 3))
     whole = online(epsilon=50.0)

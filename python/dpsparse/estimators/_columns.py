@@ -6,6 +6,7 @@ scikit-learn would read dates as numbers of nanoseconds and text as the numbers 
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -154,11 +155,13 @@ def _wrong_entries(entries: Iterable[Any]) -> str | None:
 
 
 def _has_missing(labels: Any) -> bool:
-    """Whether labels that may be objects hold None or pandas' NA."""
+    """Whether labels that may be objects hold None, pandas' NA or NaN."""
     if not isinstance(labels, Sequence) and getattr(getattr(labels, "dtype", None), "kind", "O") != "O":
         return False
     kinds = set(map(type, labels)) if isinstance(labels, Iterable) and not sp.issparse(labels) else set()
-    return any(kind.__name__ in ("NoneType", "NAType") for kind in kinds)
+    if any(kind.__name__ in ("NoneType", "NAType") for kind in kinds):
+        return True
+    return float in kinds and any(isinstance(label, float) and math.isnan(label) for label in labels)
 
 
 def _refuse(what: str, wrong: str | None) -> None:

@@ -41,8 +41,8 @@ class _PrivateSimplex(BaseEstimator):
         n_draws = None if self.n_draws is None else positive_integer("n_draws", self.n_draws)
         return json.dumps({"regularisation": regularisation, "n_draws": n_draws})
 
-    def _statement(self, n_samples: int, n_features: int, names: Sequence[str] | None) -> dict[str, Any]:
-        lower, upper = bound_arrays(self.bounds, names)
+    def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
+        lower, upper = bound_arrays(self.bounds)
         return {
             "n_samples": n_samples,
             "n_features": n_features,
@@ -87,8 +87,10 @@ class _PrivateSimplex(BaseEstimator):
 
     def _plan(self, n_samples: int, n_features: int, names: Sequence[str] | None = None) -> Plan:
         statement = self._statement(
-            positive_integer("n_samples", n_samples), positive_integer("n_features", n_features), names
+            positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
+        if names is not None:
+            statement["lower"], statement["upper"] = bound_arrays(self.bounds, names)
         return _core.plan_private(statement, "simplex-sampling", self._options())
 
     def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
