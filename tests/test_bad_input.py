@@ -459,7 +459,6 @@ EXTREMES = [
         ({"delta": 5e-324, "mechanism": mechanism}, "delta is too small")
         for mechanism in ("auto", "output-perturbation", "objective-perturbation", "select-refit", "sgd-output")
     ],
-    ({"delta": 0.999999, "bounds": (0, 1000)}, "delta is too large"),
     ({"norm": Vertices(np.ones((2, 4)))}, "vertices"),
 ]
 
@@ -467,6 +466,11 @@ EXTREMES = [
 @pytest.mark.parametrize(("arguments", "match"), EXTREMES)
 def test_extreme_arguments_are_named_and_not_what_follows_from_them(arguments, match):
     refused(classifier(**({"n_iter": None} | arguments)), error=InvalidArgumentError, match=f"^{match}")
+
+
+def test_a_delta_near_one_that_leaves_no_room_for_a_scale_is_named():
+    with pytest.raises(InvalidArgumentError, match=r"^delta is too large"):
+        classifier(delta=0.999999, bounds=(0, 1000), n_iter=None).plan(300, 5)
 
 
 def test_vertices_of_other_features_are_refused_before_they_are_copied():
