@@ -1,4 +1,4 @@
-"""The accounting against 50-digit references, the figures of MECHANISMS M12, and dp-accounting.
+"""The accounting against 50-digit references, figures of zCDP, and dp-accounting.
 
 "Round against ourselves": ours is never below the truth, and above it by at most a relative 1e-8.
 """
@@ -244,7 +244,7 @@ def test_one_budget_holds_one_adjacency():
         accountant.add(EVENTS[7])
 
 
-# Figures of M12
+# rho of a budget with delta = 1e-6
 
 
 @pytest.mark.parametrize(

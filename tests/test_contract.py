@@ -89,7 +89,7 @@ def model(estimator):
 
 
 def scaled_model(estimator, kind, domain):
-    """Coefficients and intercept in the units of the ball (M3)."""
+    """Coefficients and intercept in the units of the ball: scaled ones."""
     constant = LOWER == UPPER
     if domain == "linf" or not estimator.fit_intercept:
         half, middle = np.maximum(np.abs(LOWER), np.abs(UPPER)), np.zeros(P)

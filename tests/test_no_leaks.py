@@ -1,4 +1,4 @@
-"""What must not leak around the mechanism (MECHANISMS M13): errors, warnings, plans, pickles, attributes."""
+"""What must not leak around the mechanism: errors, warnings, plans, pickles, attributes."""
 
 import gc
 import json

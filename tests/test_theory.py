@@ -65,7 +65,7 @@ def test_frank_wolfe_plans_report_the_theorems_with_their_constants():
     rho = rho_from_epsilon(1.0, 1e-6)
 
     def excess(steps):
-        # Sensitivity 2 L radius/n with L = 1; curvature 0.022 radius^2 (MECHANISMS M3).
+        # Sensitivity 2 L radius/n with L = 1; curvature 0.022 radius^2, tuned on the open sets.
         return theory.selection_excess_risk(0.022 * radius**2, steps, math.log(2 * p), 2 * radius / n, rho)
 
     assert plan.predicted_excess_risk == pytest.approx(excess(plan.n_iter), rel=1e-3)

@@ -57,7 +57,7 @@ class PrivateOnlineSimplex:
 
     References
     ----------
-    Jain & Thakurta (2014), section 5.2; MECHANISMS M2, M9.
+    Jain & Thakurta (2014), section 5.2; ``theory_of_privacy::softmax``.
 
     Examples
     --------

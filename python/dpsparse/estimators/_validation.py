@@ -40,7 +40,7 @@ def without_values(check: Callable[[], Checked]) -> Checked:
     Raises
     ------
     InvalidDataError
-        Where the check raised, with nothing chained to it (MECHANISMS M13).
+        Where the check raised, with nothing chained to it, as the original may show entries.
     """
     try:
         with np.errstate(all="ignore"):

@@ -102,7 +102,8 @@ class ReleasedNoiseMixin:
 
     References
     ----------
-    Chaudhuri, Monteleoni & Sarwate (2011), Lemma 7, for the strong convexity argument; McDiarmid (1989). MECHANISMS M7.
+    Chaudhuri, Monteleoni & Sarwate (2011), Lemma 7, for the strong convexity argument; McDiarmid (1989).
+    The sensitivity is proved in ``theory_of_privacy::output_perturbation``.
     """
 
     coef_: npt.NDArray[np.float64]

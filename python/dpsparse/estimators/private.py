@@ -241,7 +241,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
 
     References
     ----------
-    Talwar, Thakurta & Zhang (2015), Algorithm 2, Theorems 2.4 and 2.5; MECHANISMS M2, M3, M12.
+    Talwar, Thakurta & Zhang (2015), Algorithm 2, Theorems 2.4 and 2.5. Proofs: the crate's pages
+    ``theory_of_privacy::selection``, ``::frank_wolfe`` and ``::noise_and_accounting``.
 
     Examples
     --------
@@ -454,7 +455,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
 
     References
     ----------
-    Talwar, Thakurta & Zhang (2015), Algorithm 2 and Corollary 2.7; MECHANISMS M2, M3, M12.
+    Talwar, Thakurta & Zhang (2015), Algorithm 2 and Corollary 2.7. Proofs: as of :class:`PrivateSparseClassifier`.
     """
 
     def __init__(

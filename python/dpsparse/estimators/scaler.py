@@ -100,7 +100,8 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     References
     ----------
-    Smith (2011), "Privacy-preserving statistical estimation with optimal convergence rates"; MECHANISMS M2, M12.
+    Smith (2011), "Privacy-preserving statistical estimation with optimal convergence rates". Proofs:
+    ``theory_of_privacy::selection`` and ``::noise_and_accounting``.
 
     Examples
     --------

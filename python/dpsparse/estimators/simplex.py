@@ -167,7 +167,8 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
 
     References
     ----------
-    Jain & Thakurta (2014), section 5.1, Theorems 3 and 4; MECHANISMS M2, M9.
+    Jain & Thakurta (2014), section 5.1, Theorems 3 and 4, whose constants do not hold as printed; proofs:
+    ``theory_of_privacy::softmax``.
 
     Examples
     --------
@@ -284,7 +285,8 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
 
     References
     ----------
-    Jain & Thakurta (2014), section 5.1, Theorems 3 and 4; MECHANISMS M2, M9.
+    Jain & Thakurta (2014), section 5.1, Theorems 3 and 4, whose constants do not hold as printed; proofs:
+    ``theory_of_privacy::softmax``.
 
     Examples
     --------
