@@ -80,7 +80,8 @@ def regressions() -> None:
         X, y, X_test, y_test, limit = sparse_regression(seed)
         best.append(limit)
         for name, epsilon in scores:
-            model = PrivateSparseRegressor(epsilon=epsilon, delta=1e-6, random_state=seed, **fits[name]).fit(X, y)
+            facts = {"delta": 1e-6, "bounds": (-1, 1), "y_bounds": (-1, 1)}
+            model = PrivateSparseRegressor(epsilon=epsilon, random_state=seed, **facts, **fits[name]).fit(X, y)
             scores[name, epsilon].append(model.score(X_test, y_test))
     for (name, epsilon), values in scores.items():
         judged = verdict(values, 0.77) if name == "auto" else f"mean {np.mean(values):.4f} (least {min(values):.4f})"
@@ -118,7 +119,9 @@ def main() -> None:
         X, y, X_test, y_test, limit = synthetic(seed)
         best.append(limit)
         for epsilon in floors:
-            model = PrivateSparseClassifier(epsilon=epsilon, delta=1e-6, radius=10.0, random_state=seed).fit(X, y)
+            model = PrivateSparseClassifier(
+                epsilon=epsilon, delta=1e-6, radius=10.0, random_state=seed, bounds=(-1, 1)
+            ).fit(X, y)
             scores[epsilon].append(model.score(X_test, y_test))
             n_iter[epsilon] = model.n_iter_
     for epsilon, floor in floors.items():

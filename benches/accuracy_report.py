@@ -91,7 +91,7 @@ def _comparison(found: Cells) -> str:
         lines.append([name, f"{epsilon:g}", auto, f"{_number(target)} ({rival})", word, measured])
     if not lines:
         return ""
-    head = ["set", "epsilon", "auto: mean +- standard error (seeds)", "best rival of RIVALS.md", "verdict"]
+    head = ["set", "epsilon", "auto: mean +- standard error (seeds)", "best rival measured before", "verdict"]
     summary = (
         f"`auto` is at or above the best rival (mean + 2 standard errors >= its figure) in {held} of {len(lines)} "
         f"cells ({len(TARGETS)} in all), above it beyond two standard errors in {clear}. Against the better of that "
@@ -222,7 +222,7 @@ def _plots(found: Cells, folder: Path) -> None:
 
 
 def _overview(found: Cells, folder: Path) -> None:
-    """Draw auto beside the best rival measured here, the figures of RIVALS.md and the fit without privacy."""
+    """Draw auto beside the best rival measured here, the figures measured before and the fit without privacy."""
     names = [name for name in dict.fromkeys(name for name, _ in TARGETS) if (name, AUTO, 1.0) in found]
     columns = 3
     height = math.ceil(len(names) / columns)
@@ -236,7 +236,7 @@ def _overview(found: Cells, folder: Path) -> None:
         axis.plot(*zip(*rivals, strict=True), "--", color="tab:red", label="best rival run here, tuned on the test set")
         known = [(epsilon, target) for (each, epsilon), (target, _) in TARGETS.items() if each == name]
         axis.plot(
-            *zip(*known, strict=True), "x", color="tab:red", label="best rival of RIVALS.md, tuned on the test set"
+            *zip(*known, strict=True), "x", color="tab:red", label="best rival measured before, tuned on the test set"
         )
         if (name, NON_PRIVATE, math.inf) in found:
             axis.axhline(np.mean(found[name, NON_PRIVATE, math.inf]), color="grey", label="not private")

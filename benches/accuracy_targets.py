@@ -1,9 +1,9 @@
 """The best rival's figure of each of the 33 cells that ``mechanism="auto"`` is held to.
 
-Source: rivals/RIVALS.md of the shared folder. Every rival's method, feature scaling and hyper-parameters were picked
-on the test set. Classification: test accuracy, delta 1/n^2, replace-one. Regression: test R^2, median of five splits,
-delta 1e-5, add-remove. GD: noisy gradient descent (with momentum in regression), FW: exponential-mechanism Frank-Wolfe,
-DPL: diffprivlib 0.6.6 (pure epsilon), AdaSSP: boosted AdaSSP.
+Measured once, before this bench: of each set and epsilon the best of the rivals below, whose method, feature scaling
+and hyper-parameters were picked on the test set. Classification: test accuracy, delta 1/n^2, replace-one. Regression:
+test R^2, median of five splits, delta 1e-5, add-remove. GD: noisy gradient descent (with momentum in regression), FW:
+exponential-mechanism Frank-Wolfe, DPL: diffprivlib 0.6.6 (pure epsilon), AdaSSP: boosted AdaSSP.
 """
 
 TARGETS: dict[tuple[str, float], tuple[float, str]] = {

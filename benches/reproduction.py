@@ -123,7 +123,9 @@ def sampling() -> None:
         scores = []
         for seed in range(runs):
             train, test = split(len(data.y), seed)
-            model = PrivateSimplexRegressor(epsilon=10.0, delta=DELTA, bounds=(-1, 1), random_state=seed)
+            model = PrivateSimplexRegressor(
+                epsilon=10.0, delta=DELTA, bounds=(-1, 1), random_state=seed, y_bounds=(-1, 1)
+            )
             model.fit(bloated[train], data.y[train].astype(float))
             fitted = model.predict(bloated[train])
             levels = np.quantile(fitted, np.linspace(0, 1, 101))

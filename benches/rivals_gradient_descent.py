@@ -40,7 +40,7 @@ def run(problem: Problem, epsilons: tuple[float, ...], seeds: int, quick: bool) 
     scalings = ["uncentred"] if problem.text else ["uncentred", "centred"]
     rows = tuned(problem, NAME, _fit, product(scalings, steps), settings, seeds)
     if problem.regression:
-        # RIVALS.md has R^2 above that of least squares on diamonds, which takes clipped features.
+        # The best rival of accuracy_targets.py on diamonds is above least squares, which takes clipped features.
         rows += tuned(problem, UNPAID, _fit, product(["quantiles"], steps), settings, seeds)
     return rows
 

@@ -1,4 +1,4 @@
-"""The accounting against 50-digit references, the figures of MECHANISMS M12, and dp-accounting.
+"""The accounting against 50-digit references, figures of zCDP, and dp-accounting.
 
 "Round against ourselves": ours is never below the truth, and above it by at most a relative 1e-8.
 """
@@ -354,7 +354,7 @@ def test_pure_noise_is_calibrated_at_delta_zero():
         calibrate(lambda x: GaussianEvent(1.0, x), 1, 1.0, 0.0, bracket=(1e-6, 1e6))
 
 
-# Figures of M12
+# rho of a budget with delta = 1e-6
 
 
 @pytest.mark.parametrize(

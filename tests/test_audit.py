@@ -306,7 +306,8 @@ def test_audits_of_fits_have_power(kind):
 @pytest.mark.parametrize("norm", ["l1", "linf", DisjointGroups([[0, 1]])], ids=DOMAINS)
 @pytest.mark.parametrize("make", [PrivateSparseClassifier, PrivateSparseRegressor])
 def test_estimators_are_audited_as_users_have_them(make, norm):
-    model = make(norm=norm, n_iter=2, **({"classes": (-1, 1)} if make is PrivateSparseClassifier else {}))
+    targets = {"classes": (-1, 1)} if make is PrivateSparseClassifier else {"y_bounds": (-1, 1)}
+    model = make(norm=norm, n_iter=2, bounds=(-1, 1), **targets)
     pair = [(np.array(CORNER), np.array(y)) for y in Y.values()]
     assert audit(model, *pair, 60, DELTA, CONFIDENCE) <= 1
     assert not hasattr(model, "coef_")
@@ -539,7 +540,9 @@ class Lying:
         return getattr(self._certificate, name)
 
 
-OTHER_JSON = PrivateSparseClassifier(epsilon=0.9, random_state=0).fit([[0.0]] * 2, [0, 1]).certificate_.to_json()
+OTHER_JSON = (
+    PrivateSparseClassifier(epsilon=0.9, random_state=0, bounds=(-1, 1)).fit([[0.0]] * 2, [0, 1]).certificate_.to_json()
+)
 LIES = {
     "other events": {"events": []},
     "claims other than the plan": {"claim": (0.5, 1e-6)},

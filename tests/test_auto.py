@@ -73,8 +73,8 @@ IDS = [f"classifier, {name}" for name in CLASSIFIERS] + [f"regressor, {name}" fo
 
 
 def make(Model, arguments, **more):
-    fixed = {"classes": (-1, 1)} if Model is PrivateSparseClassifier else {}
-    return Model(**({"epsilon": 4.0, "delta": 1e-6, "random_state": 0} | fixed | arguments | more))
+    fixed = {"classes": (-1, 1)} if Model is PrivateSparseClassifier else {"y_bounds": (-1, 1)}
+    return Model(**({"epsilon": 4.0, "bounds": (-1, 1), "delta": 1e-6, "random_state": 0} | fixed | arguments | more))
 
 
 def records(p, arguments, seed, density=1.0):
@@ -149,7 +149,9 @@ def test_regressions_clip_the_tails_in_fits_and_predictions():
     y = np.clip(X, -5, 25) @ [0.05, -0.05, 0.02, 0.0] + rng.normal(0, 0.1, 12_000)
     (X, X_test), (y, y_test) = np.split(X, 2), np.split(np.clip(y - np.mean(y), -1, 1), 2)
     models = {
-        scale: PrivateSparseRegressor(epsilon=2.0, bounds=bounds, scale=scale, random_state=0).fit(X, y)
+        scale: PrivateSparseRegressor(epsilon=2.0, bounds=bounds, scale=scale, random_state=0, y_bounds=(-1, 1)).fit(
+            X, y
+        )
         for scale in ("auto", None)
     }
     assert models["auto"].score(X_test, y_test) > 0.7 > 0.4 > models[None].score(X_test, y_test)
@@ -163,10 +165,12 @@ def test_regressions_clip_the_tails_in_fits_and_predictions():
     np.testing.assert_allclose(models["auto"].predict(X_test), np.clip(linear + 1.5, -1, 1))
     assert models[None].target_bounds_ is None
     # Features that are declared to be scaled are never clipped.
-    unit = PrivateSparseRegressor(random_state=0).fit(np.clip(X / 20, -1, 1), y)
+    unit = PrivateSparseRegressor(random_state=0, bounds=(-1, 1), y_bounds=(-1, 1)).fit(np.clip(X / 20, -1, 1), y)
     assert unit.feature_ranges_ is None
     bounds = (np.append(bounds[0], 0.0), np.append(bounds[1], 1.0))
-    mixed = PrivateSparseRegressor(bounds=bounds, random_state=0).fit(np.column_stack([X, X[:, 0] > 10]), y)
+    mixed = PrivateSparseRegressor(bounds=bounds, random_state=0, y_bounds=(-1, 1)).fit(
+        np.column_stack([X, X[:, 0] > 10]), y
+    )
     np.testing.assert_allclose(mixed.feature_ranges_[4], [0.0, 1.0], atol=1e-12)
 
 
@@ -178,7 +182,7 @@ def test_regressions_with_many_features_are_sparse_and_good():
     X = rng.uniform(-1, 1, (12_000, 300))
     z = X @ theta
     y = (z + 0.5 * z.std() * rng.normal(size=len(z))) / (5 * z.std())
-    facts = {"epsilon": 0.5, "delta": 1e-6, "random_state": 0}
+    facts = {"epsilon": 0.5, "delta": 1e-6, "bounds": (-1, 1), "y_bounds": (-1, 1), "random_state": 0}
     auto, frank_wolfe = (
         PrivateSparseRegressor(mechanism=name, **facts).fit(X[:10_000], y[:10_000]) for name in ("auto", "frank-wolfe")
     )
@@ -207,7 +211,7 @@ def test_weights_of_columns_pay_on_sparse_counts():
 
 
 def test_clamped_derivatives_halve_the_noise():
-    facts = {"ridge": 0.01, "row_norm": 1.0, "fit_intercept": False}
+    facts = {"bounds": (-1, 1), "ridge": 0.01, "row_norm": 1.0, "fit_intercept": False}
     plain, clamped = (
         PrivateSparseClassifier(mechanism=ObjectivePerturbation(clip=clip), **facts).plan(10_000, 5)
         for clip in (None, 0.5)
@@ -221,6 +225,6 @@ def test_clamped_derivatives_halve_the_noise():
 @pytest.mark.parametrize("mechanism", [ObjectivePerturbation, SelectRefit])
 def test_bad_clips(mechanism, clip):
     with pytest.raises(ValueError, match="clip"):
-        PrivateSparseClassifier(mechanism=mechanism(clip=clip)).plan(1000, 5)
+        PrivateSparseClassifier(mechanism=mechanism(clip=clip), bounds=(-1, 1)).plan(1000, 5)
     with pytest.raises(ValueError, match="clip"):
-        PrivateSparseClassifier(mechanism=mechanism(clip=0.5), loss="hinge").plan(1000, 5)
+        PrivateSparseClassifier(mechanism=mechanism(clip=0.5), loss="hinge", bounds=(-1, 1)).plan(1000, 5)

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -11,12 +12,15 @@ from dpsparse import (
     CustomLoss,
     DisjointGroups,
     DpsparseError,
+    DualFrankWolfe,
     FrankWolfe,
     Hinge,
     Huber,
     InvalidArgumentError,
     InvalidDataError,
+    InvalidTypeError,
     Logistic,
+    OutputPerturbation,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
     UnsoundMechanismError,
@@ -31,11 +35,13 @@ Y = np.array([0, 1] * 10)
 
 
 def classifier(**arguments):
-    return PrivateSparseClassifier(**({"classes": (0, 1), "n_iter": 2, "random_state": 0} | arguments))
+    fixed = {"bounds": (-1, 1), "classes": (0, 1), "n_iter": 2, "random_state": 0}
+    return PrivateSparseClassifier(**(fixed | arguments))
 
 
 def regressor(**arguments):
-    return PrivateSparseRegressor(**({"n_iter": 2, "random_state": 0} | arguments))
+    fixed = {"bounds": (-1, 1), "y_bounds": (-1, 1), "n_iter": 2, "random_state": 0}
+    return PrivateSparseRegressor(**(fixed | arguments))
 
 
 NUMBERS = [0, -1, -1.5, np.nan, np.inf, -np.inf, "1", True, [1.0], 1j, 10**400]
@@ -55,9 +61,20 @@ ARGUMENTS = {
     "mechanism": ["x", "", None, 5, ["auto"], np.array(["a", "b"]), FrankWolfe, object()],
     "loss": ["x", "", None, 5, Logistic, ["logistic"], object()],
     "norm": ["x", "", None, 5, ["l1"], DisjointGroups, object()],
-    "classes": [(0,), (0, 0), 5, (0, 1, 2), "ab", [[1, 2], [3]], [[0, 1]], ()],
+    "classes": [
+        (0,),
+        (0, 0),
+        5,
+        (0, 1, 2),
+        "ab",
+        [[1, 2], [3]],
+        [[0, 1]],
+        (),
+        (np.nan, 1),
+        (pd.NA, 1),
+        (None, "a"),
+    ],
     "bounds": [
-        None,
         5,
         (1, -1),
         (1, 2, 3),
@@ -125,7 +142,7 @@ def test_plans_refuse_the_same(name, value):
 
 
 REGRESSOR = {
-    "y_bounds": [None, 5, (1, -1), (0, 0), (np.nan, 1), (0, np.inf), ("a", 1), (1, 2, 3), ([0], [1]), (-1e308, 1e308)],
+    "y_bounds": [5, (1, -1), (0, 0), (np.nan, 1), (0, np.inf), ("a", 1), (1, 2, 3), ([0], [1]), (-1e308, 1e308)],
     "residual_bound": [0, -1.0, np.nan, np.inf, "a", True, [1.0], 1e300, 1e-300],
     "loss": ["logistic", "hinge", Logistic(), Hinge()],
 }
@@ -388,7 +405,6 @@ def test_bad_labels_without_public_classes(name):
         ((0, 1), Y.astype(str)),
         (("a", "b"), np.array(["a", "c"] * 10)),
         (("a", "b"), np.array(["a", 1] * 10, dtype=object)),
-        ((np.nan, 1), Y),
         ((0, 1), rng.uniform(size=20)),
     ],
 )
@@ -399,7 +415,7 @@ def test_labels_outside_the_public_classes(classes, y):
 def test_a_single_class_is_fine_where_both_are_public():
     estimator = classifier().fit(X, np.zeros(20, dtype=int))
     assert estimator.classes_.tolist() == [0, 1]
-    assert classifier(classes=("b", "a")).fit(X, np.where(Y == 1, "a", "b")).classes_.tolist() == ["b", "a"]
+    assert classifier(classes=("b", "a")).fit(X, np.where(Y == 1, "a", "b")).classes_.tolist() == ["a", "b"]
 
 
 def test_regression_targets_that_are_not_numbers():
@@ -425,6 +441,52 @@ def test_too_large_for_integers():
     assert classifier(records_per_person=2**30).plan(20, 3).certified
     with pytest.raises(InvalidArgumentError, match="n_iter"):
         classifier(n_iter=2**30).plan(20, 3)
+
+
+EXTREMES = [
+    *[
+        ({"epsilon": 1e300, "mechanism": mechanism}, "epsilon")
+        for mechanism in ("auto", "objective-perturbation", "select-refit", DualFrankWolfe(alpha=0.1))
+    ],
+    *[({"epsilon": 1e300, "mechanism": OutputPerturbation(noise=noise)}, "epsilon") for noise in ("gamma", "laplace")],
+    *[({"epsilon": 1e-9, "mechanism": OutputPerturbation(noise=noise)}, "epsilon") for noise in ("gamma", "laplace")],
+    *[
+        ({"row_norm": row_norm, "mechanism": mechanism}, "row_norm")
+        for row_norm in (1e-300, 1e-100, 1e-6, 1e10, 1e155, 1e300)
+        for mechanism in ("auto", "output-perturbation", "objective-perturbation", "noisy-newton", "sgd-output")
+        if (row_norm, mechanism) == (1e-6, "auto") or row_norm != 1e-6
+    ],
+    *[
+        ({"delta": 5e-324, "mechanism": mechanism}, "delta is too small")
+        for mechanism in ("auto", "output-perturbation", "objective-perturbation", "select-refit", "sgd-output")
+    ],
+    ({"norm": Vertices(np.ones((2, 4)))}, "vertices"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "match"), EXTREMES)
+def test_extreme_arguments_are_named_and_not_what_follows_from_them(arguments, match):
+    refused(classifier(**({"n_iter": None} | arguments)), error=InvalidArgumentError, match=f"^{match}")
+
+
+def test_a_delta_near_one_that_leaves_no_room_for_a_scale_is_named():
+    with pytest.raises(InvalidArgumentError, match=r"^delta is too large"):
+        classifier(delta=0.999999, bounds=(0, 1000), n_iter=None).plan(300, 5)
+
+
+def test_vertices_of_other_features_are_refused_before_they_are_copied():
+    vertices = np.broadcast_to(1.0, (2, 10**13))  # no machine could list them
+    refused(classifier(norm=Vertices(vertices)), error=InvalidArgumentError, match="^vertices .*n_features=3")
+
+
+def test_no_error_comes_from_a_private_class():
+    assert issubclass(InvalidTypeError, InvalidDataError)
+    assert issubclass(InvalidTypeError, TypeError)
+    for bad_X, bad_y in (({"a": 1}, Y), (np.array([[{}, 1, 2]] * 20, dtype=object), Y), (X, [{}] * 20)):
+        with pytest.raises(InvalidDataError) as caught:
+            regressor().fit(bad_X, bad_y)
+        assert type(caught.value) in (InvalidDataError, InvalidTypeError)
+        assert type(caught.value).__module__ == "dpsparse"
 
 
 def test_extreme_arguments_that_are_fine_give_finite_models():

@@ -45,7 +45,7 @@ LOSSES = [*_core.loss_names(), own_derivative]
 
 def takes_regression(loss):
     try:
-        PrivateSparseRegressor(loss=loss).plan(10, 1)
+        PrivateSparseRegressor(loss=loss, bounds=(-1, 1), y_bounds=(-1, 1)).plan(10, 1)
     except InvalidArgumentError as error:
         if "two classes" in str(error):
             return False
@@ -90,7 +90,7 @@ def model(estimator):
 
 
 def scaled_model(estimator, kind, domain):
-    """Coefficients and intercept in the units of the ball (M3)."""
+    """Coefficients and intercept in the units of the ball: scaled ones."""
     constant = LOWER == UPPER
     if domain == "linf" or not estimator.fit_intercept:
         half, middle = np.maximum(np.abs(LOWER), np.abs(UPPER)), np.zeros(P)
@@ -320,7 +320,7 @@ def test_row_norm_reduces_the_noise(norm):
 def test_every_catalogued_loss_is_in_the_suite():
     """An unknown name lists the catalogue: the names above are all of them."""
     with pytest.raises(InvalidArgumentError, match="must be one of") as caught:
-        PrivateSparseClassifier(loss="no such loss").plan(10, 1)
+        PrivateSparseClassifier(loss="no such loss", bounds=(-1, 1)).plan(10, 1)
     listed = str(caught.value).split("one of ")[1].split(";")[0].split(", ")
     assert listed == _core.loss_names()
     assert len(listed) >= 5

@@ -30,10 +30,24 @@ def test_the_examples_are_found():
     assert len(examples) >= 5
 
 
-def test_the_readmes_example(capsys):
+def test_the_readmes_example(capsys, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(blocks) == 1
+    fitted, scored = [], []
+
+    class Watched(dpsparse.PrivateSparseClassifier):
+        def fit(self, X, y):
+            fitted.append(X.copy())
+            return super().fit(X, y)
+
+        def score(self, X, y):
+            scored.append(X.copy())
+            return super().score(X, y)
+
+    monkeypatch.setattr(dpsparse, "PrivateSparseClassifier", Watched)
     exec(compile(blocks[0], "README.md", "exec"), {})
+    ((rows,), (others,)) = fitted, scored
+    assert not {row.tobytes() for row in rows} & {row.tobytes() for row in others}  # no score on the records of the fit
     assert "differential privacy under replace-one neighbours" in capsys.readouterr().out
 
 

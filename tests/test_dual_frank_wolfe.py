@@ -40,7 +40,7 @@ def data(n=400, p=6, seed=0):
 
 
 def classifier(mechanism, **arguments):
-    fixed = {"classes": (-1, 1), "random_state": 0, "delta": 1e-6, "fit_intercept": False}
+    fixed = {"bounds": (-1, 1), "classes": (-1, 1), "random_state": 0, "delta": 1e-6, "fit_intercept": False}
     return PrivateSparseClassifier(**(fixed | arguments), mechanism=mechanism)
 
 
@@ -191,7 +191,11 @@ def test_the_selection_pays_for_its_release():
 def test_the_squared_loss_takes_its_bound_from_the_ridge_and_the_ball():
     n, p, ridge, alpha = 1000, 4, 0.1, 0.03
     model = PrivateSparseRegressor(
-        mechanism=DualFrankWolfe(n_iter=3, alpha=alpha, ridge=ridge), fit_intercept=False, delta=1e-6
+        mechanism=DualFrankWolfe(n_iter=3, alpha=alpha, ridge=ridge),
+        fit_intercept=False,
+        delta=1e-6,
+        bounds=(-1, 1),
+        y_bounds=(-1, 1),
     )
     squared = model.plan(n, p).noise_scales[0]
     huber = model.set_params(loss="huber").plan(n, p).noise_scales[0]
@@ -206,7 +210,13 @@ def test_the_squared_loss_is_clamped_nowhere_near_the_solution():
     y = np.sign(A.sum(1) + 0.5)
     mechanism = DualFrankWolfe(n_iter=1, alpha=1e-6, ridge=0.1)
     model = PrivateSparseRegressor(
-        epsilon=SURE, delta=1e-6, mechanism=mechanism, fit_intercept=False, random_state=0
+        epsilon=SURE,
+        delta=1e-6,
+        mechanism=mechanism,
+        fit_intercept=False,
+        random_state=0,
+        bounds=(-1, 1),
+        y_bounds=(-1, 1),
     ).fit(A, y)
     ridge = np.linalg.solve(A.T @ A / 3000 + 0.1 * np.eye(4), A.T @ y / 3000)
     assert np.allclose(model.coef_, ridge, atol=1e-3)
@@ -352,7 +362,9 @@ def test_what_the_mechanism_does_not_take(variant):
     with pytest.raises(InvalidArgumentError, match="radius"):
         classifier(mechanism, radius=1.0).fit(X, Y)
     with pytest.raises(InvalidArgumentError, match="residual_bound"):
-        PrivateSparseRegressor(mechanism=mechanism, residual_bound=1.0).fit(X, X[:, 0])
+        PrivateSparseRegressor(mechanism=mechanism, residual_bound=1.0, bounds=(-1, 1), y_bounds=(-1, 1)).fit(
+            X, X[:, 0]
+        )
     with pytest.raises(InvalidArgumentError, match="features"):
         classifier(mechanism, norm=sf.Cardinality(5)).fit(X, Y)
 

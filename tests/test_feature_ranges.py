@@ -51,7 +51,7 @@ def arguments(**changes):
 
 
 def regressor(**changes):
-    return PrivateSparseRegressor(**arguments(**changes))
+    return PrivateSparseRegressor(**arguments(**({"y_bounds": (-1, 1)} | changes)))
 
 
 def classifier(**changes):
@@ -70,7 +70,7 @@ def fitted(make, **changes):
 
 def linear(coefficients, intercept, ranges):
     """A fitted model of any numbers."""
-    model = PrivateSparseRegressor()
+    model = PrivateSparseRegressor(bounds=(-1, 1), y_bounds=(-1, 1))
     model.coef_, model.intercept_, model.feature_ranges_ = coefficients, intercept, ranges
     model.n_features_in_ = len(coefficients)
     return model

@@ -3,9 +3,11 @@
 Seeds are fixed. With other seeds a test of coverage would fail with probability below 1e-6 (binomial tails).
 """
 
+import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom, chi2
 
@@ -23,6 +25,7 @@ from dpsparse import (
 )
 from dpsparse.estimators._validation import records, seed
 from dpsparse.estimators.intervals import _law
+from dpsparse.set_functions import Cardinality
 
 LEVEL = 1e-6
 N, P = 120, 3
@@ -190,7 +193,7 @@ def test_the_lattice_is_far_below_the_deviation():
     for p in (1, 10, 300):
         for epsilon in (0.1, 1.0, 10.0):
             for mechanism in (OutputPerturbation(), SgdOutput()):
-                law = _law(PrivateSparseClassifier(epsilon=epsilon, mechanism=mechanism).plan(1000, p))
+                law = _law(PrivateSparseClassifier(epsilon=epsilon, mechanism=mechanism, bounds=(-1, 1)).plan(1000, p))
                 assert law.size > 500
                 assert np.log2(law.lattice) == round(np.log2(law.lattice))
 
@@ -207,9 +210,69 @@ def test_pickled_models_have_them_and_changed_ones_do_not():
     for change in ({"epsilon": 3.0}, {"bounds": (-9, 9), "row_norm": 1.0}, {"ridge": 2.0}):
         with pytest.raises(InvalidArgumentError, match="changed"):
             pickle.loads(pickle.dumps(estimator)).set_params(**change).coef_interval()
+    assert estimator.set_params(verbose=0, random_state=5).coef_interval()[0].shape == (1, P)  # no facts of the law
     search = PrivateSearchCV(estimator, {"ridge": [0.1, 1.0]}, random_state=0).fit(X, y)
     with pytest.raises(InvalidArgumentError, match="search"):
         search.best_estimator_.coef_interval()
+
+
+FACTS = {
+    "epsilon": 2.5,
+    "delta": 1e-7,
+    "bounds": (100 * LOWER, 100 * UPPER),
+    "upper bounds": {"bounds": (LOWER, 2 * UPPER)},
+    "y_bounds": (-300.0, 200.0),
+    "row_norm": 0.5,
+    "loss": "absolute",
+    "norm": "linf",
+    "fit_intercept": False,
+    "ridge": 2.0,
+    "alpha": 0.3,
+    "records_per_person": 2,
+    "adjacency": {"adjacency": "add-remove", "n_public": N, "delta": 1e-6},
+    "mechanism": OutputPerturbation(mode="early-stopping"),
+    "noise": {"mechanism": OutputPerturbation(noise="laplace")},
+    "no bounds": {"bounds": None},
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpsparse.DefaultBoundsWarning")
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+@pytest.mark.parametrize("name", FACTS)
+def test_intervals_after_any_public_fact_has_changed_are_refused(kind, name):
+    """Bounds a hundred times narrower than those of the fit gave intervals a hundred times too narrow."""
+    change = FACTS[name] if isinstance(FACTS[name], dict) else {name: FACTS[name]}
+    if kind == "classifier" and name in ("y_bounds", "loss"):
+        change = {"loss": "hinge"}
+    X, y = data()
+    loss = {} if kind == "classifier" else {"loss": "huber"}
+    estimator = make(kind, "output-perturbation", delta=1e-6, **loss).fit(X, targets(kind, y))
+    before = estimator.get_params()
+    for changed in (estimator, pickle.loads(pickle.dumps(estimator)), copy.deepcopy(estimator)):
+        changed.set_params(**change)
+        for ask in (changed.coef_interval, changed.intercept_interval, changed.coef_std, changed.intercept_std):
+            with pytest.raises(InvalidArgumentError, match="parameters must be those of the fit"):
+                ask()
+        assert changed.set_params(**before).coef_interval()[0].shape == estimator.coef_.shape
+
+
+@pytest.mark.parametrize("norm", [DisjointGroups([0, 0, 1]), Cardinality(P)], ids=["groups", "a set function"])
+def test_norms_that_are_objects_survive_pickles(norm):
+    X, y = data()
+    estimator = make("classifier", OutputPerturbation(alpha=0.01), norm=norm).fit(X, targets("classifier", y))
+    loaded = pickle.loads(pickle.dumps(estimator))
+    np.testing.assert_array_equal(loaded.coef_interval(), estimator.coef_interval())
+
+
+def test_bounds_by_names_give_the_same_intervals():
+    X, y = data()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    named = dict(zip("cab", zip(LOWER[[2, 0, 1]], UPPER[[2, 0, 1]], strict=True), strict=True))
+    plain, mapped = (
+        make("classifier", "output-perturbation", bounds=bounds).fit(frame, targets("classifier", y))
+        for bounds in ((LOWER, UPPER), named)
+    )
+    np.testing.assert_array_equal(mapped.coef_interval(), plain.coef_interval())
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 def classifier(name="", **arguments):
     arguments = {
         "mechanism": MECHANISMS.get(name, "auto"),
+        "bounds": (-1, 1),
         "classes": (-1, 1),
         "epsilon": 3.0,
         "random_state": 1,
@@ -105,7 +106,12 @@ def classifier(name="", **arguments):
 
 
 def regressor(name="", **arguments):
-    arguments = {"mechanism": MECHANISMS.get(name, "auto"), "y_bounds": Y_BOUNDS, "epsilon": 3.0} | arguments
+    arguments = {
+        "mechanism": MECHANISMS.get(name, "auto"),
+        "bounds": (-1, 1),
+        "y_bounds": Y_BOUNDS,
+        "epsilon": 3.0,
+    } | arguments
     return PrivateSparseRegressor(**({"loss": "huber", "random_state": 1} | arguments))
 
 
@@ -467,7 +473,7 @@ CHECKED = (
 )
 
 
-@parametrize_with_checks([PrivateSparseClassifier(mechanism=mechanism) for mechanism in CHECKED])
+@parametrize_with_checks([PrivateSparseClassifier(mechanism=mechanism, bounds=(-1, 1)) for mechanism in CHECKED])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -580,12 +586,12 @@ def test_no_point_where_there_is_none():
         assert _core.non_private_release(plan, X, y.astype(float), seed=0) is None
 
 
-# --- the counterexample of M7 ---
+# --- the counterexample to output perturbation without a ridge ---
 
 
 @pytest.mark.parametrize("n", [100, 1000])
 def test_the_minimiser_jumps_without_a_ridge(n):
-    """Kumar & Deisenroth's Theorem 1 is not private as printed: the move does not fall with n (MECHANISMS M7)."""
+    """Kumar & Deisenroth's Theorem 1 is not private as printed: the move does not fall with n."""
     y = np.ones(n)
     minimisers = []
     for swapped in ((1.0, 0.5), (0.5, 1.0)):
@@ -608,7 +614,7 @@ def test_the_minimiser_jumps_without_a_ridge(n):
 
 
 def worst_pair_delta(epsilon, m, curvature_log, draws, rng):
-    """delta of replace-one on the pair that M8's bound is made for, by simulation.
+    """delta of replace-one on the pair that the bound is made for, by simulation.
 
     In one dimension with a linear loss up to the clamp, neighbours shift b by 2 L R2: their densities are those of two
     normals 2 M apart, and the Jacobian adds at most curvature_log to the loss.

@@ -1,4 +1,4 @@
-"""What must not leak around the mechanism (MECHANISMS M13): errors, warnings, plans, pickles, attributes."""
+"""What must not leak around the mechanism: errors, warnings, plans, pickles, attributes."""
 
 import gc
 import json
@@ -28,11 +28,13 @@ WORD = "confidential"
 
 
 def classifier(**arguments):
-    return PrivateSparseClassifier(**({"classes": (0, 1), "n_iter": 3, "random_state": 0} | arguments))
+    fixed = {"bounds": (-1, 1), "classes": (0, 1), "n_iter": 3, "random_state": 0}
+    return PrivateSparseClassifier(**(fixed | arguments))
 
 
 def regressor(**arguments):
-    return PrivateSparseRegressor(**({"n_iter": 3, "random_state": 0} | arguments))
+    fixed = {"bounds": (-1, 1), "y_bounds": (-1, 1), "n_iter": 3, "random_state": 0}
+    return PrivateSparseRegressor(**(fixed | arguments))
 
 
 MAKERS = [classifier, regressor]

@@ -1,4 +1,4 @@
-"""Kumar & Deisenroth 2019, Proposition 2: objective perturbation is the dual over K + b/n (MECHANISMS M8)."""
+"""Kumar & Deisenroth 2019, Proposition 2: objective perturbation is the dual over K + b/n."""
 
 import numpy as np
 import pytest

@@ -33,10 +33,10 @@ THRESHOLDS = np.arange(-UNIT, UNIT + 1) / UNIT
 
 
 def make(**arguments):
-    return PrivateScaler(**({"epsilon": 1.0, "delta": 1e-6, "random_state": 0} | arguments))
+    return PrivateScaler(**({"epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1), "random_state": 0} | arguments))
 
 
-@parametrize_with_checks([PrivateScaler()])
+@parametrize_with_checks([PrivateScaler(bounds=(-1, 1))])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -182,7 +182,7 @@ def data(n=600, p=5, seed=0):
 
 
 def classifier(**arguments):
-    return PrivateSparseClassifier(**({"classes": (0, 1)} | arguments))
+    return PrivateSparseClassifier(**({"bounds": (-1, 1), "classes": (0, 1)} | arguments))
 
 
 def searches():
@@ -201,7 +201,7 @@ def searches():
         "add-remove, no refit": (classifier(**far), GRID, {"delta": 1e-6, "refit_share": 0.0}),
         "three records a person": (classifier(records_per_person=3), GRID, {}),
         "private scale": (classifier(), {"scale": [None, "private"]}, {}),
-        "regression": (PrivateSparseRegressor(y_bounds=(-1, 2)), {"radius": [0.5, 4.0]}, {}),
+        "regression": (PrivateSparseRegressor(y_bounds=(-1, 2), bounds=(-1, 1)), {"radius": [0.5, 4.0]}, {}),
     }
 
 
@@ -437,7 +437,7 @@ BAD = {
         "frank-wolfe",
         PrivateSparseClassifier,
         LogisticRegression(),
-        PrivateSimplexRegressor(),
+        PrivateSimplexRegressor(bounds=(-1, 1), y_bounds=(-1, 1)),
         make_pipeline(FunctionTransformer(), classifier()),
         type("Sub", (PrivateSparseClassifier,), {})(),
     ],
@@ -499,7 +499,7 @@ def test_bad_arguments(name, value):
         (classifier(adjacency="other"), GRID, InvalidArgumentError, "adjacency"),
         (classifier(adjacency=["add-remove"]), GRID, InvalidArgumentError, "adjacency"),
         (classifier(records_per_person=0), GRID, InvalidArgumentError, "records_per_person"),
-        (PrivateSparseRegressor(y_bounds=(1, 0)), GRID, InvalidArgumentError, "y_bounds"),
+        (PrivateSparseRegressor(y_bounds=(1, 0), bounds=(-1, 1)), GRID, InvalidArgumentError, "y_bounds"),
         (classifier(bounds=(1, 0)), GRID, InvalidArgumentError, "bounds"),
         (classifier(classes=(0, 7)), GRID, InvalidDataError, "label"),
     ],
@@ -549,7 +549,10 @@ def test_sparse_records_that_a_later_candidate_refuses_cost_nothing(monkeypatch)
 
 
 @parametrize_with_checks(
-    [PrivateSearchCV(PrivateSparseClassifier(), GRID), PrivateSearchCV(PrivateSparseRegressor(), GRID, refit_share=0.0)]
+    [
+        PrivateSearchCV(PrivateSparseClassifier(bounds=(-1, 1)), GRID),
+        PrivateSearchCV(PrivateSparseRegressor(bounds=(-1, 1), y_bounds=(-1, 1)), GRID, refit_share=0.0),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -589,7 +592,7 @@ def test_secure_searches_differ_and_say_that_they_are_secure():
 def test_frames_sparse_records_and_labels():
     X, y = data()
     words = np.where(y == 1, "yes", "no")
-    estimator = PrivateSparseClassifier(classes=("no", "yes"))
+    estimator = PrivateSparseClassifier(classes=("no", "yes"), bounds=(-1, 1))
     reference = PrivateSearchCV(estimator, GRID, random_state=0).fit(X, words)
     names = [f"f{j}" for j in range(5)]
     for stored in (pd.DataFrame(X, columns=names), sp.csr_matrix(X), sp.csc_matrix(X), X.tolist()):
@@ -600,14 +603,16 @@ def test_frames_sparse_records_and_labels():
     assert list(framed.feature_names_in_) == names == list(framed.best_estimator_.feature_names_in_)
     assert list(framed.classes_) == ["no", "yes"]
     assert not any("labels, read" in text for text in reference.certificate_.assumptions)
-    read = PrivateSearchCV(PrivateSparseClassifier(), GRID, random_state=0).fit(X, words)
+    read = PrivateSearchCV(PrivateSparseClassifier(bounds=(-1, 1)), GRID, random_state=0).fit(X, words)
     assert any("labels, read" in text for text in read.certificate_.assumptions)
 
 
 def test_methods_are_those_of_the_winner():
     assert not hasattr(PrivateSearchCV(classifier(loss="hinge"), GRID), "predict_proba")
     assert hasattr(PrivateSearchCV(classifier(), GRID), "predict_proba")
-    assert not hasattr(PrivateSearchCV(PrivateSparseRegressor(), GRID), "decision_function")
+    assert not hasattr(
+        PrivateSearchCV(PrivateSparseRegressor(bounds=(-1, 1), y_bounds=(-1, 1)), GRID), "decision_function"
+    )
 
 
 def test_distributions_are_drawn_without_looking():
@@ -651,7 +656,7 @@ def test_a_search_for_regressors_finds_the_better_setting():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (6000, 4))
     y = 10 + 8 * X[:, 1] + rng.normal(size=6000)
-    model = PrivateSparseRegressor(y_bounds=(0, 20), radius=0.01)
+    model = PrivateSparseRegressor(y_bounds=(0, 20), radius=0.01, bounds=(-1, 1))
     search = PrivateSearchCV(model, {"radius": [0.01, 2.0]}, epsilon=4.0, random_state=0)
     assert math.exp(-search.plan(6000, 4).selection_epsilon / 2 * 100) < 1e-6
     search.fit(X, y)

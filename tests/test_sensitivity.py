@@ -1,4 +1,7 @@
-"""Integer sensitivity: at any public theta the gradient moves by at most the stated bound (MECHANISMS M1, M3)."""
+"""Integer sensitivity: at any public theta the gradient moves by at most the stated bound.
+
+The bounds are those of `theory_of_privacy::records` and `theory_of_privacy::frank_wolfe`.
+"""
 
 from itertools import count
 

@@ -26,6 +26,7 @@ from dpsparse import (
     PrivateOnlineSimplex,
     PrivateSimplexClassifier,
     PrivateSimplexRegressor,
+    SecretStateError,
     _core,
 )
 from dpsparse.privacy import Accountant, ExponentialEvent
@@ -74,10 +75,10 @@ def stability(c):
 
 
 def make(kind, **arguments):
-    arguments = {"epsilon": 1e4, "delta": 1e-6, "random_state": 0} | arguments
+    arguments = {"epsilon": 1e4, "delta": 1e-6, "bounds": (-1, 1), "random_state": 0} | arguments
     if kind == "classifier":
         return PrivateSimplexClassifier(classes=(-1, 1), **arguments)
-    return PrivateSimplexRegressor(**arguments)
+    return PrivateSimplexRegressor(**({"y_bounds": (-1, 1)} | arguments))
 
 
 KINDS = ["classifier", "regressor"]
@@ -91,7 +92,9 @@ def problem(kind, n=60, p=4, seed=0):
     return X, np.where(signal > 0, 1, -1) if kind == "classifier" else signal
 
 
-@parametrize_with_checks([PrivateSimplexClassifier(), PrivateSimplexRegressor()])
+@parametrize_with_checks(
+    [PrivateSimplexClassifier(bounds=(-1, 1)), PrivateSimplexRegressor(bounds=(-1, 1), y_bounds=(-1, 1))]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -316,7 +319,7 @@ def test_bad_parameters_are_named_before_data(kind, arguments):
 
 def test_asymmetric_bounds_say_why():
     with pytest.raises(InvalidArgumentError, match=r"symmetric.*intercept"):
-        PrivateSimplexRegressor(bounds=(0, 1)).plan(100, 3)
+        PrivateSimplexRegressor(bounds=(0, 1), y_bounds=(-1, 1)).plan(100, 3)
 
 
 @both
@@ -415,7 +418,7 @@ def test_a_large_sample_finds_the_weights():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (60_000, 8))
     y = X @ [0.6, 0.4, 0, 0, 0, 0, 0, 0] + rng.normal(0, 0.1, 60_000)
-    model = PrivateSimplexRegressor(epsilon=4.0, random_state=0).fit(X, y)
+    model = PrivateSimplexRegressor(epsilon=4.0, random_state=0, bounds=(-1, 1), y_bounds=(-1, 1)).fit(X, y)
     assert model.coef_[:2].sum() > 0.7
     assert np.mean((model.predict(X) - y) ** 2) / 2 < model.plan(*X.shape).predicted_excess_risk + 0.005
     assert model.score(X, y) > 0.7
@@ -517,16 +520,41 @@ def test_the_horizon_is_enforced_and_weights_wait_for_updates():
     assert online(random_state=None).certificate_.secure
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        lambda learner: PrivateOnlineSimplex.from_secret_json(learner.to_secret_json()),
-        lambda learner: pickle.loads(pickle.dumps(learner)),
-        copy.copy,
-        copy.deepcopy,
-    ],
-)
-def test_copies_go_on_as_the_original_would(way):
+def test_pickles_and_copies_would_carry_private_sums_and_are_refused():
+    learner = online()
+    for rounds in range(2):  # before any cost too: nobody needs two rules
+        for way in (*(lambda x, k=k: pickle.dumps(x, k) for k in range(6)), copy.copy, copy.deepcopy):
+            for thing in (learner, {"learner": [learner]}):
+                if way is copy.copy and thing is not learner:
+                    continue
+                with pytest.raises(SecretStateError, match="to_secret_json") as caught:
+                    way(thing)
+                assert isinstance(caught.value, TypeError)
+                assert isinstance(caught.value, DpsparseError)
+        assert learner.round == rounds
+        learner.update([0.5, -0.5, 0.25])
+
+
+def test_clones_start_anew_with_the_same_parameters():
+    learner = online(adjacency="add-remove")
+    unused = clone(learner)
+    learner.update([0.5, -0.5, 0.25])
+    for other in (unused, clone(learner)):
+        assert other is not learner
+        assert other.round == 0
+        assert other.certificate_.events == []
+        assert other.regularisation == learner.regularisation
+        assert other.certificate_.adjacency == "add-remove"
+        other.update([0.5, -0.5, 0.25])
+        assert other.to_secret_json() == learner.to_secret_json()
+    with pytest.raises(SecretStateError, match="restored"):
+        clone(PrivateOnlineSimplex.from_secret_json(learner.to_secret_json()))
+
+
+def test_restored_states_go_on_as_the_original_would():
+    def way(learner):
+        return PrivateOnlineSimplex.from_secret_json(learner.to_secret_json())
+
     rng = np.random.default_rng(2)
     costs = rng.uniform(-3, 3, (20, 3))
     whole = online(epsilon=50.0)

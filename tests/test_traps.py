@@ -1,4 +1,4 @@
-"""Traps of MECHANISMS that have no other test: what looks like a detail of the arithmetic and breaks a proof."""
+"""Traps with no other test: what looks like a detail of the arithmetic and breaks a proof (`theory_of_privacy`)."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 
 from dpsparse import DualFrankWolfe, OutputPerturbation, PrivateSparseClassifier, _core
 
-DIGITS = 14  # of the derivatives of M3 to M5
+DIGITS = 14  # of derivatives at public points
 
 
 def staircase(z):
@@ -24,7 +24,7 @@ def two_steps(plus, minus, step):
 
 
 def test_rounded_derivatives_break_the_bound_of_a_descent():
-    """M1: where theta depends on unreleased records, a hair's breadth in theta moves all n rounded derivatives.
+    """Where theta depends on unreleased records, a hair's breadth in theta moves all n rounded derivatives.
 
     Neighbours whose first step ends on either side of a stair are 2^-14 of a step apart after the second one, at every
     n; the bound is 4 L R2 eta / n. The room's own descent, with fine derivatives, keeps it on the same records.
@@ -38,7 +38,9 @@ def test_rounded_derivatives_break_the_bound_of_a_descent():
     assert moved > 10 * bound
 
     mechanism = OutputPerturbation(mode="early-stopping", n_iter=2, alpha=0.0, ridge=0.0)
-    model = PrivateSparseClassifier(mechanism=mechanism, classes=(-1, 1), fit_intercept=False, delta=1e-9)
+    model = PrivateSparseClassifier(
+        mechanism=mechanism, classes=(-1, 1), fit_intercept=False, delta=1e-9, bounds=(-1, 1)
+    )
     plan = model.plan(n, 1)
     X = np.ones((n, 1))
     answers = [
@@ -61,14 +63,16 @@ def test_rounded_derivatives_break_the_bound_of_a_descent():
     ids=str,
 )
 def test_rounding_to_a_lattice_is_paid_for(mechanism):
-    """M5, M7: rounding expands, by sqrt(p) units at worst, and the events say so.
+    """Rounding expands, by sqrt(p) units at worst, and the events say so.
 
     Two points that are as near as you like may be a whole unit apart in every entry.
     """
     n, p = 1000, 16
     near = np.full(p, 0.5)
     assert np.linalg.norm(np.floor(near + 0.5) - np.floor(near - 1e-12 + 0.5)) == math.sqrt(p)
-    model = PrivateSparseClassifier(mechanism=mechanism, classes=(-1, 1), fit_intercept=False, delta=1e-6)
+    model = PrivateSparseClassifier(
+        mechanism=mechanism, classes=(-1, 1), fit_intercept=False, delta=1e-6, bounds=(-1, 1)
+    )
     plan = model.plan(n, p)
     event = plan.events[-1][0]
     lattice = plan.noise_scales[-1] / event.sigma

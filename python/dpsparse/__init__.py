@@ -23,6 +23,7 @@ from dpsparse._core import (
     UnsoundMechanismError,
     UserLossError,
 )
+from dpsparse.errors import DefaultBoundsWarning, InvalidTypeError, SecretStateError
 from dpsparse.estimators import (
     PrivateScaler,
     PrivateSearchCV,
@@ -56,6 +57,7 @@ __all__ = [
     "Certificate",
     "ClippedLogistic",
     "CustomLoss",
+    "DefaultBoundsWarning",
     "DisjointGroups",
     "DpsparseError",
     "DualFrankWolfe",
@@ -64,6 +66,7 @@ __all__ = [
     "Huber",
     "InvalidArgumentError",
     "InvalidDataError",
+    "InvalidTypeError",
     "Logistic",
     "NoisyGradientFrankWolfe",
     "NoisyNewton",
@@ -83,6 +86,7 @@ __all__ = [
     "RandomnessError",
     "ScalerPlan",
     "SearchPlan",
+    "SecretStateError",
     "SelectRefit",
     "SgdOutput",
     "SparseClassifier",

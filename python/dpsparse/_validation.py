@@ -10,6 +10,9 @@ import numpy as np
 
 from dpsparse._core import InvalidArgumentError
 
+#: Least and largest row norm; features beyond sqrt(n_features) are never that long.
+ROW_NORMS = (1e-6, 1e8)
+
 
 def number(name: str, value: Any) -> float:
     if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
@@ -22,6 +25,17 @@ def number(name: str, value: Any) -> float:
 
 def optional_number(name: str, value: Any) -> float | None:
     return None if value is None else number(name, value)
+
+
+def row_bound(value: Any) -> float | None:
+    """Return the bound on the norm of a scaled row: a scale on which noise is drawn exactly whatever else is asked."""
+    row_norm = optional_number("row_norm", value)
+    low, high = ROW_NORMS
+    if row_norm is not None and math.isfinite(row_norm) and row_norm > 0.0 and not low <= row_norm <= high:
+        raise InvalidArgumentError(
+            f"row_norm must lie between {low:g} and {high:g}: it bounds rows of features that are scaled to [-1, 1]"
+        )
+    return row_norm
 
 
 def optional_finite(name: str, value: Any) -> float | None:

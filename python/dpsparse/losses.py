@@ -86,7 +86,7 @@ class CustomLoss:
 
     The derivative is called once, on a public grid of margins and targets, **before any record is read**; fits use
     the table (linear interpolation). It cannot see, couple, log or leak records whatever it does: NaN becomes 0 and
-    every entry is clamped to ``[-lipschitz, lipschitz]`` (MECHANISMS M1).
+    every entry is clamped to ``[-lipschitz, lipschitz]`` (``theory_of_privacy::records``).
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""Mechanisms as configured objects, and their names."""
+"""Mechanisms as configured objects, and their names.
+
+The proofs stand in the crate's documentation (``cargo doc --open``), on the pages of ``dpsparse::theory_of_privacy``
+that the docstrings name.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +32,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class FrankWolfe:
-    """Private Frank-Wolfe over a polytope (Talwar, Thakurta & Zhang 2015, Algorithm 2; MECHANISMS M3).
+    """Private Frank-Wolfe over a polytope (Talwar, Thakurta & Zhang 2015, Algorithm 2).
 
     Each of T steps moves towards one vertex, chosen by the exact exponential mechanism over integer scores.
     Neighbours: replace-one or add-remove. Sensitivity of a score (mean loss, replace-one, l1 ball): ``2 L radius /
     n`` in scaled units.
+
+    Proof: ``theory_of_privacy::frank_wolfe``.
 
     Parameters
     ----------
@@ -79,9 +85,11 @@ class PenalisedFrankWolfe:
 
 @dataclass(frozen=True)
 class NoisyGradientFrankWolfe:
-    """Private Frank-Wolfe over the ball of any norm, with noisy gradients (Talwar et al., Algorithm 3; MECHANISMS M4).
+    """Private Frank-Wolfe over the ball of any norm, with noisy gradients (Talwar et al. 2015, Algorithm 3).
 
     Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n`` in scaled units.
+
+    Proof: ``theory_of_privacy::noisy_gradients``.
 
     Parameters
     ----------
@@ -101,13 +109,15 @@ class NoisyGradientFrankWolfe:
 
 @dataclass(frozen=True)
 class NoisyNewton:
-    """Private Newton steps: second moments released once, then noisy gradients (MECHANISMS M4, M10).
+    """Private Newton steps: second moments released once, then noisy gradients.
 
     Minimises ``mean loss + (ridge / 2) * |theta|**2`` with ``beta X'X / n`` in place of the Hessian, which it bounds
     (Boehning & Lindsay 1988). For the squared loss ``n_iter=1`` with ``residual_bound=1`` releases the sufficient
     statistics X'X and X'y (Wang 2018, AdaSSP). For ill-conditioned features, at most 2047 of them. Neighbours:
     replace-one or add-remove. Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm (``R2**2`` under
     add-remove), ``2 L R2 / n`` of the gradient of the mean loss.
+
+    Proof: ``theory_of_privacy::select_refit``.
 
     Parameters
     ----------
@@ -137,11 +147,13 @@ class NoisyNewton:
 
 @dataclass(frozen=True)
 class NoisyProximalGradient:
-    """Private proximal gradient descent with noisy gradients (Bassily et al. 2014; Wang et al. 2017; MECHANISMS M4).
+    """Private proximal gradient descent with noisy gradients (Bassily et al. 2014; Wang et al. 2017).
 
     Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2`` with momentum; the mean of the last half
     of the iterates is released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss:
     ``2 L R2 / n``.
+
+    Proof: ``theory_of_privacy::noisy_gradients``.
 
     Parameters
     ----------
@@ -165,7 +177,7 @@ class NoisyProximalGradient:
 
 @dataclass(frozen=True)
 class OutputPerturbation:
-    """Fit, then add noise (Chaudhuri et al. 2011; Kifer et al. 2012; Jain & Thakurta 2014, Theorem 1; MECHANISMS M7).
+    """Fit, then add noise (Chaudhuri et al. 2011; Kifer et al. 2012; Jain & Thakurta 2014, Theorem 1).
 
     Neighbours: replace-one; mode "ridge" also add-remove. Needs a catalogued loss and norm; ``LogDet`` and sums
     of unlike set functions, whose prox has no proved float error, are refused.
@@ -175,6 +187,8 @@ class OutputPerturbation:
     1``. Swapping the last record from ``(1, 0.5)`` to ``(0.5, 1)`` moves the minimiser from about ``(4.6, 0)`` to
     ``(0, 4.6)``, at n = 100 and at n = 1000 alike: no noise that falls with n can hide that. Hence ``ridge=0`` is
     refused in mode "ridge", and mode "early-stopping" takes a public number of steps instead.
+
+    Proof: ``theory_of_privacy::output_perturbation``.
 
     Parameters
     ----------
@@ -204,11 +218,13 @@ class OutputPerturbation:
 
 @dataclass(frozen=True)
 class ObjectivePerturbation:
-    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Kifer et al. 2012; Redberg et al. 2023; M8).
+    """Minimise a randomly tilted objective (Chaudhuri et al. 2011; Kifer et al. 2012; Redberg et al. 2023).
 
     The minimiser of ``mean loss + alpha * Omega + (ridge / 2) * |theta|**2 + <b, theta> / n``, b random, with a little
     noise on the output for the float error of the minimiser. Neighbours: replace-one or add-remove. Needs a catalogued
     Lipschitz loss and a catalogued norm, as :class:`OutputPerturbation` does.
+
+    Proof: ``theory_of_privacy::objective_perturbation``.
 
     Parameters
     ----------
@@ -235,10 +251,12 @@ class ObjectivePerturbation:
 
 @dataclass(frozen=True)
 class SgdOutput:
-    """Stochastic gradient descent over data-independent permutations, then noise (Wu et al. 2017; MECHANISMS M7).
+    """Stochastic gradient descent over data-independent permutations, then noise (Wu et al. 2017, Algorithms 1 and 2).
 
     Neighbours: replace-one. Sensitivity: ``2 k eta L R2 / b`` without a ridge, ``2 L R2 / (n ridge)`` with one. Needs a
     catalogued loss; the norm is not used.
+
+    Proof: ``theory_of_privacy::output_perturbation``.
 
     Parameters
     ----------
@@ -265,9 +283,11 @@ class SgdOutput:
 
 @dataclass(frozen=True)
 class SelectRefit:
-    """Select features or groups privately, then refit them alone (MECHANISMS M10).
+    """Select features or groups privately, then refit them alone.
 
     Neighbours: replace-one or add-remove. Needs a catalogued loss; ``norm`` is "l1" or disjoint groups.
+
+    Proof: ``theory_of_privacy::select_refit``.
 
     Parameters
     ----------
@@ -296,7 +316,7 @@ class SelectRefit:
 
 @dataclass(frozen=True)
 class DualFrankWolfe:
-    """Private Frank-Wolfe on the dual (Kumar & Deisenroth 2019, Algorithms 1 and 2; Bach 2015; MECHANISMS M5, M6).
+    """Private Frank-Wolfe on the dual (Kumar & Deisenroth 2019, Algorithms 1 and 2; Bach 2015).
 
     Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2`` by Frank-Wolfe on its dual over ``K =
     alpha * |P|(F)`` (``alpha * B(F)`` for a cut). ``theta(s)``, the minimiser of mean loss, ridge and ``<s, theta>``,
@@ -305,6 +325,8 @@ class DualFrankWolfe:
     theta(s): ``2 L R2 / (n ridge)`` in scaled units. Needs a catalogued loss and ``ridge > 0``; the intercept is under
     the ridge and not in K. Under add-remove the true number of records is at most 16 times ``n_public``, which the
     certificate states.
+
+    Proof: ``theory_of_privacy::minkowski`` and ``::dual``.
 
     Parameters
     ----------

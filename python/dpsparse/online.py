@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NoReturn, Self, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, InvalidDataError
 from dpsparse._validation import number, positive_integer
+from dpsparse.errors import SecretStateError
 from dpsparse.estimators._validation import seed
 
 __all__ = ["PrivateOnlineSimplex"]
@@ -49,13 +49,15 @@ class PrivateOnlineSimplex:
     Every draw has a privacy loss of range 4 bound/lambda (2 bound/lambda under add-remove); lambda is the least for
     which the accountant admits ``horizon`` of them. Costs are rounded to 2**-30 of the bound, so that sums are exact.
 
-    **Copies.** The running sum of the costs is private data. It is part of pickles and of :meth:`to_secret_json`: keep
-    both as you keep the costs. Copies go on with the rounds counted so far, and :attr:`certificate_` of each counts its
-    own rounds only: continue one copy. Rounds that two copies see cost twice.
+    **Copies.** The running sum of the costs is private data. It leaves by :meth:`to_secret_json` alone, which says so:
+    pickles and copies raise, as results that are saved, sent or cached would carry it where nobody expects it.
+    scikit-learn's ``clone`` gives a new learner of the same parameters. Restored states go on with the rounds counted
+    so far, and :attr:`certificate_` of each counts its own rounds only: continue one. Rounds that two of them see cost
+    twice.
 
     References
     ----------
-    Jain & Thakurta (2014), section 5.2; MECHANISMS M2, M9.
+    Jain & Thakurta (2014), section 5.2; ``theory_of_privacy::softmax``.
 
     Examples
     --------
@@ -66,6 +68,9 @@ class PrivateOnlineSimplex:
     >>> learner.weights.tolist(), learner.round, learner.certificate_.secure, learner.certificate_.verify()
     ([0.0, 1.0, 0.0], 500, False, False)
     """
+
+    # What the constructor was given; None for a restored learner.
+    _parameters: dict[str, Any] | None
 
     def __init__(
         self,
@@ -80,6 +85,15 @@ class PrivateOnlineSimplex:
     ) -> None:
         if not isinstance(adjacency, str):
             raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
+        self._parameters = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "horizon": horizon,
+            "n_features": n_features,
+            "bound": bound,
+            "adjacency": adjacency,
+            "random_state": random_state,
+        }
         self._stream = _core.OnlineSimplex(
             number("epsilon", epsilon),
             number("delta", delta),
@@ -190,10 +204,19 @@ class PrivateOnlineSimplex:
             raise InvalidArgumentError("text must be what to_secret_json returned")
         learner = cls.__new__(cls)
         learner._stream = _core.OnlineSimplex.from_secret_json(text)
+        learner._parameters = None
         return learner
 
-    def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]:
-        return type(self).from_secret_json, (self.to_secret_json(),)
+    def __sklearn_clone__(self) -> Self:
+        if self._parameters is None:
+            raise SecretStateError("a restored PrivateOnlineSimplex goes on with what was spent: it has no clone")
+        return type(self)(**self._parameters)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise SecretStateError(
+            "a PrivateOnlineSimplex holds private sums of costs, which a pickle or a copy would carry on: save its "
+            "state with to_secret_json, and keep that as you keep the costs; sklearn.base.clone makes a new learner"
+        )
 
     def __repr__(self) -> str:
         return f"PrivateOnlineSimplex(round {self.round} of {self.horizon}, {self.n_features} features)"

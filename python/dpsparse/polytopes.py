@@ -72,31 +72,37 @@ class Vertices:
 
     vertices: npt.ArrayLike
 
-    def rows(self) -> list[list[float]]:
+    def rows(self, n_features: int | None = None) -> list[list[float]]:
         """Return the vertices as lists of floats.
+
+        Parameters
+        ----------
+        n_features : int, optional
+            Number of features that they must have. None: any.
 
         Raises
         ------
         InvalidArgumentError
-            If they are not a two-dimensional array of numbers.
+            If they are not a two-dimensional array of numbers, or have another number of features.
         """
         try:
             array = np.asarray(self.vertices, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError("vertices must be numbers") from error
-        if array.ndim != 2:
-            raise InvalidArgumentError("vertices must have shape (n_vertices, n_features)")
+        if array.ndim != 2 or n_features not in (None, array.shape[1]):
+            wanted = "n_features" if n_features is None else f"n_features={n_features}"
+            raise InvalidArgumentError(f"vertices must have shape (n_vertices, {wanted}), got {array.shape}")
         rows: list[list[float]] = array.tolist()
         return rows
 
 
-def specification(norm: Any) -> dict[str, Any]:
-    """Return what the Rust core takes for a ``norm`` argument."""
+def specification(norm: Any, n_features: int) -> dict[str, Any]:
+    """Return what the Rust core takes for a ``norm`` argument and a number of features."""
     given: dict[str, Any] = {"name": norm, "groups": None, "vertices": None, "function": None}
     if isinstance(norm, DisjointGroups):
         return given | {"name": "groups", "groups": norm.index_lists()}
     if isinstance(norm, Vertices):
-        return given | {"name": "vertices", "vertices": norm.rows()}
+        return given | {"name": "vertices", "vertices": norm.rows(n_features)}
     if isinstance(norm, SetFunction):
         return given | {"name": "set-function", "function": norm._core}
     if isinstance(norm, str):

@@ -189,7 +189,7 @@ class SetFunction(ABC):
         Returns
         -------
         ndarray of shape (n_features,)
-            Zero where ``theta`` is zero (MECHANISMS M11).
+            Zero where ``theta`` is zero.
 
         Raises
         ------

@@ -34,14 +34,14 @@ def gaussian_epsilon(delta, ratio):
 
 
 def bounded_range_at(t, epsilon0, order):
-    """Renyi divergence of the two-point pair with losses t and t - epsilon0 (MECHANISMS M2)."""
+    """Renyi divergence of the two-point pair with losses t and t - epsilon0 (Cesar & Rogers 2021)."""
     t, e0, a = mpf(t), mpf(epsilon0), mpf(order)
     p = (exp(-t) - exp(-e0)) / (1 - exp(-e0))
     return log(p * exp(a * t) + (1 - p) * exp(a * (t - e0))) / (a - 1)
 
 
 def bounded_range(epsilon0, order):
-    """The same at the maximiser of M2."""
+    """The same at the t that maximises it (`theory_of_privacy::selection`)."""
     e0, a = mpf(epsilon0), mpf(order)
     t = log((a - 1) * -expm1(-a * e0) / (a * (exp(-e0) - exp(-a * e0))))
     return bounded_range_at(t, e0, a)
@@ -60,7 +60,7 @@ def shift_and_constant(lipschitz_norm, sigma, adjacency):
 
 
 def objective_delta(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
-    """Section M8, written out."""
+    """The curve of `theory_of_privacy::objective_perturbation`, written out (add-remove: Redberg et al. 2023)."""
     m, constant = shift_and_constant(lipschitz_norm, sigma, adjacency)
     eps, kl = mpf(epsilon), mpf(curvature_log)
     if adjacency == "replace-one":
@@ -74,7 +74,7 @@ def objective_delta(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
 
 
 def objective_delta_by_integration(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
-    """E (1 - exp(epsilon - loss))+ with the loss of M8 at |g1| = |g2| = |g| (add-remove: one g)."""
+    """E (1 - exp(epsilon - loss))+ with the bound on the loss at |g1| = |g2| = |g| (add-remove: one g)."""
     m, constant = shift_and_constant(lipschitz_norm, sigma, adjacency)
     if adjacency == "replace-one":
         m = 2 * m
@@ -85,7 +85,7 @@ def objective_delta_by_integration(epsilon, lipschitz_norm, sigma, curvature_log
 
 
 def objective_renyi(order, lipschitz_norm, sigma, curvature_log, adjacency):
-    """Moment of the loss bound of M8, by integration."""
+    """Moment of the same bound on the loss, by integration."""
     m, constant = shift_and_constant(lipschitz_norm, sigma, adjacency)
     if adjacency == "replace-one":
         m = 2 * m
@@ -123,7 +123,7 @@ def bounded_range_kl(epsilon0):
 
 
 def converted_delta(renyi, epsilon, order):
-    """The conversion of M12 at one order."""
+    """Renyi divergence to delta at one order (Canonne, Kamath & Steinke 2020)."""
     a = mpf(order)
     return exp((a - 1) * (renyi(a) - mpf(epsilon)) + a * log(1 - 1 / a)) / (a - 1)
 

@@ -1,7 +1,8 @@
-"""Private Frank-Wolfe from its definition (MECHANISMS M1 to M3): the whole output law of tiny problems.
+"""Private Frank-Wolfe from its definition (Talwar, Thakurta & Zhang 2015, Algorithm 2): all of its output law.
 
-Written from the page and not from the Rust code: vertices are enumerated one by one (no cosh weights, no products of
-signs), quantisation is done in fractions, integers are Python's or numpy's int64. Nothing here imports dpsparse.
+Of tiny problems, and written from `theory_of_privacy::records`, `::selection` and `::frank_wolfe`, not from the Rust
+code: vertices are enumerated one by one (no cosh weights, no products of signs), quantisation is done in fractions,
+integers are Python's or numpy's int64. Nothing here imports dpsparse.
 """
 
 import math
@@ -46,11 +47,11 @@ class Problem:
 
     @property
     def centred(self):
-        """M3: mechanisms that use the maximum norm centre features, as long as an intercept takes up the shift."""
+        """Mechanisms that use the maximum norm centre features, as long as an intercept takes up the shift."""
         return self.intercept and self.domain != "linf" and self.row_norm is None
 
 
-# --- records become integers (M1, M3) ---
+# --- records become integers ---
 
 
 def exact_lattice_value(problem, j, x):
@@ -188,7 +189,7 @@ def score_shift(problem):
     return max(largest.bit_length() - 3, 0)
 
 
-# --- sensitivity (M0, M3) ---
+# --- sensitivity ---
 
 
 def ceil_sqrt(x):

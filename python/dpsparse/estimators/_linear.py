@@ -11,10 +11,24 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse.estimators._columns import check_columns
 from dpsparse.estimators._validation import without_values
 from dpsparse.losses import Logistic
 
 __all__ = ["LinearClassifierMixin", "LinearRegressorMixin", "encode_labels"]
+
+
+#: What three or more classes cost where they are split into pairs, for the message that refuses them.
+_SPLIT = (
+    "wrap the estimator in sklearn.multiclass.OneVsRestClassifier, which fits one model per class: each spends the "
+    "whole budget, so that K classes cost K budgets (compose their certificates in one accountant), and it reads the "
+    "set of labels from y, which no certificate of theirs states"
+)
+_NUMBERED = (
+    "; y holds integers and classes does not: VotingClassifier, StackingClassifier, BaggingClassifier and "
+    "cross_val_predict(method='predict_proba') number the labels in sorted order before they fit, so declare "
+    "classes=(0, 1) in the estimator that they are given"
+)
 
 
 def encode_labels(y: ArrayLike, declared: Any = None) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -25,46 +39,66 @@ def encode_labels(y: ArrayLike, declared: Any = None) -> tuple[NDArray[Any], NDA
     y : array-like of shape (n_samples,)
         Labels of any type that sorts.
     declared : pair of labels, optional
-        The two labels, known without looking at ``y``; the second becomes +1.
+        The two labels, known without looking at ``y``, in any order.
 
     Returns
     -------
     classes : ndarray of shape (2,)
-        The two labels, as declared or sorted.
+        The two labels, sorted, as scikit-learn's scorers assume.
     signs : ndarray of shape (n_samples,)
         -1.0 where ``y`` is ``classes[0]``, +1.0 where it is ``classes[1]``.
 
     Raises
     ------
     InvalidArgumentError
-        Where ``declared`` is not a pair of different labels.
+        Where ``declared`` is not a pair of different labels that sort.
     InvalidDataError
         Where ``y`` holds a label that was not declared; or, with none declared, does not hold labels, or one only, or
         more than two.
     """
     if declared is not None:
         # No look at y beyond the public labels: scikit-learn warns about targets that do not look like classes.
-        problem = "classes must be a pair of two different labels"
-        try:
-            labels = np.asarray(declared)
-        except ValueError as error:
-            raise InvalidArgumentError(problem) from error
-        if labels.shape != (2,) or labels[0] == labels[1]:
-            raise InvalidArgumentError(problem)
-        if not np.isin(y, labels).all():
-            raise InvalidDataError("y holds a label that is not among the declared classes")
-        return labels, np.where(np.asarray(y) == labels[1], 1.0, -1.0)
+        labels = _declared_labels(declared)
+        negative, positive = (_equal(y, label) for label in labels)
+        if not (negative | positive).all():
+            numbered = np.asarray(y).dtype.kind in "iu" and labels.dtype.kind not in "biuf"
+            raise InvalidDataError(
+                "y holds a label that is not among the declared classes" + (_NUMBERED if numbered else "")
+            )
+        return labels, np.where(positive, 1.0, -1.0)
     without_values(lambda: check_classification_targets(y))
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) > 2:
         # The first sentence is the one that scikit-learn's checks look for.
-        raise InvalidDataError(
-            "Only binary classification is supported. y has more than two classes; "
-            "wrap the estimator in sklearn.multiclass.OneVsRestClassifier."
-        )
+        raise InvalidDataError(f"Only binary classification is supported. y has more than two classes; {_SPLIT}")
     if len(classes) < 2:
         raise InvalidDataError("y holds one class only; a classifier needs two.")
     return classes, 2.0 * codes.astype(np.float64) - 1.0
+
+
+def _declared_labels(declared: Any) -> NDArray[Any]:
+    """Return the two declared labels, sorted."""
+    problem = "classes must be a pair of two different labels that sort"
+    try:
+        given = np.asarray(declared)
+        if given.ndim == 1 and len(given) > 2:
+            problem += f"; for more, {_SPLIT}"
+        labels: NDArray[Any] = np.unique(given)
+        fine = given.shape == (2,) and len(labels) == 2 and bool(np.all(labels == labels))
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(problem) from error
+    if not fine:
+        raise InvalidArgumentError(problem)
+    return labels
+
+
+def _equal(y: ArrayLike, label: Any) -> NDArray[np.bool_]:
+    """Where y is a label; nowhere for entries that cannot be compared with it, as missing values."""
+    array = np.asarray(y)
+    if array.dtype.kind != "O":
+        return np.isin(array, [label])
+    same = (entry == label for entry in array)
+    return np.fromiter((isinstance(one, bool | np.bool_) and bool(one) for one in same), dtype=np.bool_)
 
 
 def _clip(X: Any, ranges: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:
@@ -94,7 +128,7 @@ class _LinearModel:
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Return X theta + b, of shape (n_samples,), with X clipped to ranges where there are any."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+        X = validate_data(self, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
         coefficients = self.coef_.ravel()
         constant = np.asarray(self.intercept_, dtype=np.float64).ravel()
         ranges = getattr(self, "feature_ranges_", None)

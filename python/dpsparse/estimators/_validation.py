@@ -6,19 +6,18 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse._validation import positive_integer
+from dpsparse.errors import InvalidTypeError
+from dpsparse.estimators._bounds import bound_arrays as bound_arrays
+from dpsparse.estimators._columns import check_columns, check_target
 
 Checked = TypeVar("Checked")
-
-
-class _InvalidTypeError(InvalidDataError, TypeError):
-    """Unusable records of a wrong type."""
 
 
 # scikit-learn's texts that state shapes and types only. Others show entries of X or y.
@@ -41,14 +40,14 @@ def without_values(check: Callable[[], Checked]) -> Checked:
     Raises
     ------
     InvalidDataError
-        Where the check raised, with nothing chained to it (MECHANISMS M13).
+        Where the check raised, with nothing chained to it, as the original may show entries.
     """
     try:
         with np.errstate(all="ignore"):
             return check()
     except (TypeError, ValueError, OverflowError) as error:
         text = str(error).partition("\n")[0]
-        kind = _InvalidTypeError if isinstance(error, TypeError) else InvalidDataError
+        kind = InvalidTypeError if isinstance(error, TypeError) else InvalidDataError
     if text.startswith("Complex data"):
         text = "Complex data not supported: X and y must be real"
     elif text.startswith("Expected 2D array"):
@@ -56,18 +55,6 @@ def without_values(check: Callable[[], Checked]) -> Checked:
     elif not text.startswith(_WITHOUT_VALUES):
         text = "X must be a two-dimensional array of numbers, and y must hold one target per record"
     raise kind(text)  # outside the except clause: the original, which may show entries, is not chained
-
-
-def bound_arrays(bounds: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    problem = "bounds must be a pair (lower, upper) of numbers or of arrays with one entry per feature"
-    try:
-        lower, upper = bounds
-        arrays = tuple(np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (lower, upper))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidArgumentError(problem) from error
-    if any(side.ndim != 1 for side in arrays):
-        raise InvalidArgumentError(problem)
-    return arrays[0], arrays[1]
 
 
 def public_count(adjacency: Any, n_public: Any, n_samples: int) -> int:
@@ -113,7 +100,7 @@ def read(estimator: Any, X: Any, *y: Any) -> Any:
 
     Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
     """
-    if getattr(getattr(X, "dtype", None), "kind", "f") in "mM":
-        raise InvalidDataError("X holds dates or time spans: turn them into numbers first")
+    X = check_columns(X)
+    y = tuple(check_target(target, numbers=is_regressor(estimator)) for target in y)
     options = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32], "ensure_all_finite": False}
     return without_values(lambda: validate_data(estimator, X, *y, **options))

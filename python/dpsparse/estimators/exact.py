@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from dpsparse._core import CoreSetFunction, InvalidArgumentError, fit_exact, path_exact
+from dpsparse.estimators._columns import check_columns, check_target
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.losses import catalogued
 from dpsparse.set_functions import SetFunction
@@ -400,6 +401,7 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         return self
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
+        X, y = check_columns(X), check_target(y, numbers=False)
         X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64)
         self.classes_, signs = encode_labels(y)
         return X, signs
@@ -545,5 +547,6 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         return self
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
+        X, y = check_columns(X), check_target(y, numbers=True)
         X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
         return X, np.asarray(y, dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, Plan, UnsoundMechanismError
 from dpsparse._validation import number
+from dpsparse.estimators._bounds import names_for
 from dpsparse.mechanisms import OutputPerturbation, SgdOutput, resolve
 from dpsparse.privacy import GaussianEvent, LaplaceEvent
+from dpsparse.set_functions import SetFunction
 
-__all__ = ["ReleasedNoiseMixin"]
+__all__ = ["Facts", "ReleasedNoiseMixin", "keep_facts"]
 
 _HAVE_A_LAW = (
     "intervals need a release whose noise has a known law: mechanism='output-perturbation' or 'sgd-output' with "
@@ -36,7 +38,9 @@ _WHY_NOT = {
     "dual-frank-wolfe": "it averages releases of different points, each chosen by the noise before it",
 }
 
-Interval = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+#: The statement, the mechanism's name and options, and whether private scales come first.
+Facts: TypeAlias = tuple[dict[str, Any], str, str, bool | None]
+Interval: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 
 class _Law(NamedTuple):
@@ -98,12 +102,15 @@ class ReleasedNoiseMixin:
 
     References
     ----------
-    Chaudhuri, Monteleoni & Sarwate (2011), Lemma 7, for the strong convexity argument; McDiarmid (1989). MECHANISMS M7.
+    Chaudhuri, Monteleoni & Sarwate (2011), Lemma 7, for the strong convexity argument; McDiarmid (1989).
+    The sensitivity is proved in ``theory_of_privacy::output_perturbation``.
     """
 
     coef_: npt.NDArray[np.float64]
     intercept_: Any
     certificate_: Certificate
+    # Public facts of the fit; only where its noise has a law.
+    _facts_of_fit: tuple[Any, ...]
 
     def coef_std(self) -> npt.NDArray[np.float64]:
         """Return the standard deviations of the noise on ``coef_``; see :class:`ReleasedNoiseMixin`.
@@ -168,7 +175,9 @@ class ReleasedNoiseMixin:
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(-1, 1, (5000, 3))
         >>> y = (X[:, 0] > 0).astype(int)
-        >>> model = PrivateSparseClassifier(mechanism="output-perturbation", classes=(0, 1), random_state=0).fit(X, y)
+        >>> model = PrivateSparseClassifier(
+        ...     mechanism="output-perturbation", bounds=(-1, 1), classes=(0, 1), random_state=0
+        ... ).fit(X, y)
         >>> lower, upper = model.coef_interval(0.99)
         >>> bool(lower[0, 0] > 0)  # the same fit without noise has a positive coefficient there
         True
@@ -215,14 +224,35 @@ class ReleasedNoiseMixin:
         return law, sampling + law.reach(1.0 - missed / (columns + 1))
 
 
+def keep_facts(estimator: Any, facts: Facts) -> None:
+    """Keep the public facts of a fit with the model, where intervals need them."""
+    vars(estimator).pop("_facts_of_fit", None)
+    if facts[1] in (OutputPerturbation.name, SgdOutput.name):
+        estimator._facts_of_fit = _comparable(estimator, facts)
+
+
+def _comparable(estimator: Any, facts: Facts) -> tuple[Any, ...]:
+    """Public facts in a form that compares by value and pickles.
+
+    A set function stands for itself: copies of a model copy it once, for the parameter and for the facts.
+    """
+    statement, *mechanism = facts
+    values = {name: tuple(v.tolist()) if isinstance(v, np.ndarray) else v for name, v in statement.items()}
+    if isinstance(estimator.norm, SetFunction):
+        values["norm"] = estimator.norm
+    return values, *mechanism
+
+
 def _plan_of_fit(estimator: Any, n_samples: int) -> Plan:
-    plan: Plan = estimator.plan(n_samples, estimator.coef_.size)
-    if plan.events != estimator.certificate_.events:
-        raise InvalidArgumentError(
-            "parameters must be those of the fit: they have changed since, or the model came out of a search, whose "
-            "certificate covers more than one release"
-        )
-    return plan
+    facts: Facts = estimator._facts(n_samples, estimator.coef_.size, names_for(estimator))
+    if _comparable(estimator, facts) == getattr(estimator, "_facts_of_fit", None):
+        plan = _core.plan_private(*facts)
+        if plan.events == estimator.certificate_.events:
+            return plan
+    raise InvalidArgumentError(
+        "parameters must be those of the fit: they have changed since, or the model came out of a search, whose "
+        "certificate covers more than one release"
+    )
 
 
 def _check_population(estimator: Any, mechanism: OutputPerturbation | SgdOutput) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,15 +13,45 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
-from dpsparse._validation import flag, number, optional_number, pair, positive_integer
+from dpsparse._validation import flag, number, optional_number, positive_integer, row_bound
+from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
-from dpsparse.estimators._validation import bound_arrays, public_count, read, records, seed, without_values
-from dpsparse.estimators.intervals import ReleasedNoiseMixin
+from dpsparse.estimators._validation import public_count, read, records, seed, without_values
+from dpsparse.estimators.intervals import Facts, ReleasedNoiseMixin, keep_facts
 from dpsparse.mechanisms import resolve, specification
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
 
 _LABELS_FROM_Y = "the two labels, read from y, are public"
+
+
+# How the core begins errors about sizes of noise, which follow from the user's arguments.
+_ABOUT_NOISE = ("sigma must lie", "scale must lie", "bracket holds")
+_TOO_SMALL_FOR_GAMMA = "delta must be at least 1e-30"
+_TOO_SMALL_FOR_BOTH = "epsilon is too small for a private scale"
+
+
+def planned(facts: Facts) -> Plan:
+    """Plan from public facts; errors name an argument of the user's, where the core names what follows from it."""
+    try:
+        return _core.plan_private(*facts)
+    except InvalidArgumentError as error:
+        text = str(error)
+        statement = facts[0]
+        epsilon, delta, row_norm = statement["epsilon"], statement["delta"], statement["row_norm"]
+        if text.startswith(_ABOUT_NOISE):
+            far = row_norm is not None and not 1e-3 <= row_norm <= 1e3 and 1e-3 <= epsilon <= 1e3
+            name = "row_norm" if far else "epsilon"
+            reason = f"{name} leads, with the other arguments, to noise that is not drawn exactly: {text}"
+        elif text.startswith(_TOO_SMALL_FOR_GAMMA) and (delta is None or delta > 1e-29):
+            reason = f"epsilon is too large for gamma noise with this delta: {text}"
+        elif text.startswith("delta must lie") and delta is not None and 0.0 < delta < 1.0:
+            reason = "delta is too small for this mechanism, which divides it"
+        elif text.startswith(_TOO_SMALL_FOR_BOTH) and delta is not None and delta > 0.1:
+            reason = "delta is too large to be divided between a private scale and this mechanism; use scale=None"
+        else:
+            raise
+    raise InvalidArgumentError(reason)
 
 
 class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
@@ -45,14 +76,14 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             "n_features": n_features,
             "lower": lower,
             "upper": upper,
-            "row_norm": optional_number("row_norm", self.row_norm),
+            "row_norm": row_bound(self.row_norm),
             "fit_intercept": flag("fit_intercept", self.fit_intercept),
             "loss": losses.specification(self.loss),
             "epsilon": number("epsilon", self.epsilon),
             "delta": optional_number("delta", self.delta),
             "adjacency": self.adjacency,
             "records_per_person": positive_integer("records_per_person", self.records_per_person),
-            "norm": polytopes.specification(self.norm),
+            "norm": polytopes.specification(self.norm, n_features),
             **self._target_statement(),
         }
 
@@ -79,14 +110,23 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         UnsoundMechanismError
             If the combination has no proved guarantee.
         """
+        warn_of_default_bounds(self)
+        return planned(self._facts(n_samples, n_features))
+
+    def _facts(self, n_samples: int, n_features: int, names: Sequence[str] | None = None) -> Facts:
+        """Everything public that a fit rests on; with the names of the columns where bounds go by names."""
         mechanism, options = specification(resolve(self.mechanism, self), self)
         statement = self._statement(
             positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
-        return _core.plan_private(statement, mechanism, options, self._private_scale())
+        if names is not None:
+            statement["lower"], statement["upper"] = bound_arrays(self.bounds, names)
+        return statement, mechanism, options, self._private_scale()
 
     def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
-        plan = self.plan(*X.shape)
+        n_samples, n_features = X.shape
+        facts = self._facts(n_samples, n_features, names_for(self))
+        plan = planned(facts)
         key = seed(self.random_state)
         with progress(plan.mechanism, self.verbose) as report:
             coefficients, intercept, n_iter, certificate, ranges = _core.fit_private(
@@ -94,6 +134,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
+        keep_facts(self, facts)
         self._keep_ranges(ranges)
         return coefficients, intercept
 
@@ -133,9 +174,10 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
         "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object
         of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
-    bounds : pair (lower, upper), default (-1.0, 1.0)
-        Public bounds of the features: two numbers, or two arrays with one entry per feature. Values outside are
-        clipped.
+    bounds : pair, array of shape (n_features, 2) or mapping, optional
+        Public bounds of the features: two numbers, two arrays ``(lowers, uppers)`` with one entry per feature, an array
+        with one row per feature, or a mapping of column names to pairs, for data frames. Values outside are clipped, in
+        silence. Equal bounds: a constant feature, of coefficient 0. None: (-1, 1), with a ``DefaultBoundsWarning``.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups); longer rows are
         shortened. None: sqrt(n_features).
@@ -145,7 +187,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         records are sparse counts, weights of columns (a Gaussian release); and a typical norm of the rows. "auto":
         where ``mechanism="auto"`` finds it worth its budget. None: never.
     classes : pair of labels, optional
-        The two public labels; the second is the positive one. None: read from y, recorded as an assumption.
+        The two public labels, in any order: ``classes_`` is sorted. None: read from y, recorded as an assumption.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features are scaled but not centred.
     n_iter : int, optional
@@ -170,7 +212,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     intercept_ : ndarray of shape (1,)
         Intercept in the user's units.
     classes_ : ndarray of shape (2,)
-        Labels; a positive coefficient favours ``classes_[1]``.
+        Labels, sorted; a positive coefficient favours ``classes_[1]``.
     feature_ranges_ : ndarray of shape (n_features, 2) or None
         Released ranges that features are clipped to before ``coef_`` and ``intercept_`` apply, in fits and in
         predictions alike; None where the model is linear everywhere.
@@ -199,7 +241,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
 
     References
     ----------
-    Talwar, Thakurta & Zhang (2015), Algorithm 2, Theorems 2.4 and 2.5; MECHANISMS M2, M3, M12.
+    Talwar, Thakurta & Zhang (2015), Algorithm 2, Theorems 2.4 and 2.5. Proofs: the crate's pages
+    ``theory_of_privacy::selection``, ``::frank_wolfe`` and ``::noise_and_accounting``.
 
     Examples
     --------
@@ -208,8 +251,9 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (5000, 20))
     >>> y = np.where(X[:, 3] > X[:, 7], "yes", "no")
-    >>> model = PrivateSparseClassifier(epsilon=1.0, bounds=(-1, 1), classes=("no", "yes"), random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8), model.certificate_.secure, model.certificate_.verify()
+    >>> model = PrivateSparseClassifier(epsilon=1.0, bounds=(-1, 1), classes=("no", "yes"), random_state=0)
+    >>> model = model.fit(X[:4000], y[:4000])
+    >>> bool(model.score(X[4000:], y[4000:]) > 0.8), model.certificate_.secure, model.certificate_.verify()
     (True, False, False)
     """
 
@@ -223,7 +267,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         radius: float | None = None,
         alpha: float | None = None,
         mechanism: Any = "auto",
-        bounds: Any = (-1.0, 1.0),
+        bounds: Any = None,
         row_norm: float | None = None,
         scale: str | None = "auto",
         classes: Any = None,
@@ -256,12 +300,36 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         self.random_state = random_state
         self.verbose = verbose
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on records that were held out.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            Exact, so **not private** for the people in X and y: on private records, those of the fit above all, it is a
+            release that no certificate covers. Score on public or held-out records, or keep the result to yourself.
+        """
+        return float(super().score(X, y, sample_weight))
+
     def _target_statement(self) -> dict[str, Any]:
         assumptions = [] if self.classes is not None else [_LABELS_FROM_Y]
         return {"y_bounds": None, "residual_bound": None, "assumptions": assumptions}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately.
+
+        What other releases from the same records cost adds to ``certificate_``. Cross-validation, bagging and
+        scikit-learn's searches fit many times, each fit with the whole budget, and choose or report by scores that
+        no certificate covers; :class:`PrivateSearchCV` pays for all of it.
 
         Parameters
         ----------
@@ -280,6 +348,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
             Before any budget is spent: a parameter out of its domain or unused (``InvalidArgumentError``), unusable
             records or labels (``InvalidDataError``), a combination without a guarantee (``UnsoundMechanismError``).
         """
+        warn_of_default_bounds(self)
         X, y = read(self, X, y)
         labels, targets = encode_labels(y, self.classes)
         coefficients, intercept = self._fit(X, targets)
@@ -321,10 +390,11 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
         "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object
         of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
-    bounds : pair (lower, upper), default (-1.0, 1.0)
-        Public bounds of the features. Values outside are clipped.
-    y_bounds : pair (lower, upper), default (-1.0, 1.0)
-        Public bounds of the target. Values outside are clipped.
+    bounds : pair, array of shape (n_features, 2) or mapping, optional
+        Public bounds of the features, as in :class:`PrivateSparseClassifier`.
+    y_bounds : pair (lower, upper), optional
+        Public bounds of the target. Values outside are clipped, in silence. None: (-1, 1), with a
+        ``DefaultBoundsWarning``.
     residual_bound : float, optional
         Clamp of the residual of the squared loss, in scaled units. None: 2, but 0.25 after private scales and in
         "select-refit". Other losses take none.
@@ -385,7 +455,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
 
     References
     ----------
-    Talwar, Thakurta & Zhang (2015), Algorithm 2 and Corollary 2.7; MECHANISMS M2, M3, M12.
+    Talwar, Thakurta & Zhang (2015), Algorithm 2 and Corollary 2.7. Proofs: as of :class:`PrivateSparseClassifier`.
     """
 
     def __init__(
@@ -398,8 +468,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         radius: float | None = None,
         alpha: float | None = None,
         mechanism: Any = "auto",
-        bounds: Any = (-1.0, 1.0),
-        y_bounds: Any = (-1.0, 1.0),
+        bounds: Any = None,
+        y_bounds: Any = None,
         residual_bound: float | None = None,
         row_norm: float | None = None,
         scale: str | None = "auto",
@@ -433,16 +503,39 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         self.random_state = random_state
         self.verbose = verbose
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination, R^2, on records that were held out.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            Exact, so **not private** for the people in X and y, as :meth:`PrivateSparseClassifier.score`.
+        """
+        return float(super().score(X, y, sample_weight))
+
     def _target_statement(self) -> dict[str, Any]:
         residual_bound = optional_number("residual_bound", self.residual_bound)
-        return {"y_bounds": pair("y_bounds", self.y_bounds), "residual_bound": residual_bound, "assumptions": []}
+        return {"y_bounds": target_bounds(self.y_bounds), "residual_bound": residual_bound, "assumptions": []}
 
     def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
         super()._keep_ranges(ranges)
-        self.target_bounds_ = None if ranges is None else pair("y_bounds", self.y_bounds)
+        self.target_bounds_ = None if ranges is None else target_bounds(self.y_bounds)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately.
+
+        What other releases from the same records cost adds to ``certificate_``. Cross-validation, bagging and
+        scikit-learn's searches fit many times, each fit with the whole budget, and choose or report by scores that
+        no certificate covers; :class:`PrivateSearchCV` pays for all of it.
 
         Parameters
         ----------
@@ -460,6 +553,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         DpsparseError
             Before any budget is spent, as in :meth:`PrivateSparseClassifier.fit`.
         """
+        warn_of_default_bounds(self)
         X, y = read(self, X, y)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         self.coef_, self.intercept_ = self._fit(X, targets)

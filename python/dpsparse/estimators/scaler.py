@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, ScalerPlan
 from dpsparse._validation import number, optional_number, positive_integer
-from dpsparse.estimators._validation import bound_arrays, public_count, read, records, seed
+from dpsparse.estimators._bounds import bound_arrays, names_for, warn_of_default_bounds
+from dpsparse.estimators._columns import check_columns
+from dpsparse.estimators._validation import public_count, read, records, seed
 
 __all__ = ["PrivateScaler"]
 
@@ -50,9 +52,10 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Privacy parameter of all ranges together, positive.
     delta : float, optional
         Privacy parameter in (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
-    bounds : pair (lower, upper), default (-1.0, 1.0)
-        Public bounds of the features: two numbers, or two arrays with one entry per feature. Values outside are
-        clipped. A feature whose bounds are equal is constant: it costs nothing.
+    bounds : pair, array of shape (n_features, 2) or mapping, optional
+        Public bounds of the features, in a form that :class:`PrivateSparseClassifier` takes. Values outside are
+        clipped, in silence. A feature whose bounds are equal is constant: it costs nothing. None: (-1, 1), with a
+        ``DefaultBoundsWarning``.
     level : float, optional
         Quantile at the lower end of a range, in (0, 1/2); the upper end is the quantile 1 - level. None: the lowest
         that the budget finds reliably, by a public rule, between 0.1 and 0.25.
@@ -97,7 +100,8 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     References
     ----------
-    Smith (2011), "Privacy-preserving statistical estimation with optimal convergence rates"; MECHANISMS M2, M12.
+    Smith (2011), "Privacy-preserving statistical estimation with optimal convergence rates". Proofs:
+    ``theory_of_privacy::selection`` and ``::noise_and_accounting``.
 
     Examples
     --------
@@ -109,9 +113,11 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> X = rng.normal(50, 5, (5000, 4))
     >>> y = np.where(X[:, 1] > X[:, 2], "yes", "no")
     >>> scaler = PrivateScaler(epsilon=0.5, delta=1e-6, bounds=(0, 1000), random_state=0)
-    >>> model = PrivateSparseClassifier(epsilon=0.5, delta=1e-6, classes=("no", "yes"), scale=None, random_state=0)
-    >>> pipeline = make_pipeline(scaler, model).fit(X, y)
-    >>> bool(pipeline.score(X, y) > 0.9), scaler.ranges_.shape
+    >>> model = PrivateSparseClassifier(
+    ...     epsilon=0.5, delta=1e-6, bounds=(-1, 1), classes=("no", "yes"), scale=None, random_state=0
+    ... )
+    >>> pipeline = make_pipeline(scaler, model).fit(X[:4000], y[:4000])
+    >>> bool(pipeline.score(X[4000:], y[4000:]) > 0.9), scaler.ranges_.shape
     (True, (4, 2))
 
     What both cost together, less than the sum of the epsilons:
@@ -128,7 +134,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         epsilon: float = 1.0,
         delta: float | None = None,
         *,
-        bounds: Any = (-1.0, 1.0),
+        bounds: Any = None,
         level: float | None = None,
         margin: float = 0.25,
         adjacency: str = "replace-one",
@@ -167,9 +173,13 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         InvalidArgumentError
             If a parameter is out of its domain.
         """
+        warn_of_default_bounds(self)
+        return self._plan(n_samples, n_features, bound_arrays(self.bounds))
+
+    def _plan(self, n_samples: int, n_features: int, bounds: _Box) -> ScalerPlan:
         if not 0 <= number("margin", self.margin) < np.inf:
             raise InvalidArgumentError("margin must be finite and not negative")
-        lower, upper = bound_arrays(self.bounds)
+        lower, upper = bounds
         return _core.plan_scaler(
             n_samples=public_count(self.adjacency, self.n_public, positive_integer("n_samples", n_samples)),
             n_features=positive_integer("n_features", n_features),
@@ -202,11 +212,14 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Before any budget is spent: a parameter out of its domain (``InvalidArgumentError``) or unusable records
             (``InvalidDataError``).
         """
+        warn_of_default_bounds(self)
         X = read(self, X)
-        plan = self.plan(*X.shape)
+        bounds = bound_arrays(self.bounds, names_for(self))
+        n_samples, n_features = X.shape
+        plan = self._plan(n_samples, n_features, bounds)
         self.ranges_, self.certificate_ = _core.fit_scaler(plan, records(X), seed=seed(self.random_state))
         self.level_ = plan.level
-        self._box = _widened(self.ranges_, bound_arrays(self.bounds), float(self.margin))
+        self._box = _widened(self.ranges_, bounds, float(self.margin))
         return self
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
@@ -225,7 +238,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Entries in [-1, 1], float64 and dense.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+        X = validate_data(self, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
         starts, ends = self._box
         middle, half = _centre(self._box)
         constant = starts == ends
@@ -250,7 +263,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Samples in the user's units, within the bounds.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, check_columns(X), dtype=np.float64, reset=False)
         middle, half = _centre(self._box)
         values: npt.NDArray[np.float64] = np.clip(X, -1.0, 1.0)
         values *= half

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,9 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, Plan
-from dpsparse._validation import number, pair, positive_integer
+from dpsparse._validation import number, optional_number, positive_integer
+from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
-from dpsparse.estimators._validation import bound_arrays, read, records, seed, without_values
+from dpsparse.estimators._validation import read, records, seed, without_values
 
 __all__ = ["PrivateSimplexClassifier", "PrivateSimplexRegressor"]
 
@@ -51,7 +53,7 @@ class _PrivateSimplex(BaseEstimator):
             "loss": (self._loss, None),
             "residual_bound": None,
             "epsilon": number("epsilon", self.epsilon),
-            "delta": None if self.delta is None else number("delta", self.delta),
+            "delta": optional_number("delta", self.delta),
             "adjacency": "replace-one",
             "records_per_person": 1,
             "norm": {"name": "simplex", "groups": None, "vertices": None, "function": None},
@@ -80,13 +82,20 @@ class _PrivateSimplex(BaseEstimator):
             If a parameter is out of its domain, or ``regularisation`` and ``n_draws`` cost more than ``epsilon`` and
             ``delta`` allow.
         """
+        warn_of_default_bounds(self)
+        return self._plan(n_samples, n_features)
+
+    def _plan(self, n_samples: int, n_features: int, names: Sequence[str] | None = None) -> Plan:
         statement = self._statement(
             positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         )
+        if names is not None:
+            statement["lower"], statement["upper"] = bound_arrays(self.bounds, names)
         return _core.plan_private(statement, "simplex-sampling", self._options())
 
     def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        plan = self.plan(*X.shape)
+        n_samples, n_features = X.shape
+        plan = self._plan(n_samples, n_features, names_for(self))
         coefficients, _, n_draws, certificate, _ = _core.fit_private(
             plan, records(X), targets, seed=seed(self.random_state), progress=None
         )
@@ -120,11 +129,12 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
         Number of draws. None: a public rule. With both None, the two minimise lambda ln(p)/n + R**2/(2 n_draws): the
         bias of the regularisation and the variance of the draws, at what the accountant allows. With one given the
         other is the best that the accountant allows.
-    bounds : pair (lower, upper), default (-1.0, 1.0)
-        Public bounds of the features, symmetric: two numbers, or two arrays with one entry per feature. Values outside
-        are clipped.
-    y_bounds : pair (lower, upper), default (-1.0, 1.0)
-        Public bounds of the target. Values outside are clipped.
+    bounds : pair, array of shape (n_features, 2) or mapping, optional
+        Public bounds of the features, symmetric, in a form that :class:`PrivateSparseClassifier` takes. Values outside
+        are clipped, in silence. None: (-1, 1), with a ``DefaultBoundsWarning``.
+    y_bounds : pair (lower, upper), optional
+        Public bounds of the target. Values outside are clipped, in silence. None: (-1, 1), with a
+        ``DefaultBoundsWarning``.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
 
@@ -157,7 +167,8 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
 
     References
     ----------
-    Jain & Thakurta (2014), section 5.1, Theorems 3 and 4; MECHANISMS M2, M9.
+    Jain & Thakurta (2014), section 5.1, Theorems 3 and 4, whose constants do not hold as printed; proofs:
+    ``theory_of_privacy::softmax``.
 
     Examples
     --------
@@ -165,11 +176,10 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
     >>> from dpsparse import PrivateSimplexRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (20000, 6))
-    >>> model = PrivateSimplexRegressor(epsilon=2.0, random_state=0).fit(X, X[:, 1] / 2 + X[:, 4] / 2)
-    >>> round(float(model.coef_.sum()), 9), int(np.argmax(model.coef_)) in (1, 4)
-    (1.0, True)
-    >>> model.certificate_.secure, model.certificate_.verify()
-    (False, False)
+    >>> model = PrivateSimplexRegressor(epsilon=2.0, bounds=(-1, 1), y_bounds=(-1, 1), random_state=0)
+    >>> model = model.fit(X, X[:, 1] / 2 + X[:, 4] / 2)
+    >>> round(float(model.coef_.sum()), 9), int(np.argmax(model.coef_)) in (1, 4), model.certificate_.verify()
+    (1.0, True, False)
     """
 
     _loss = "squared"
@@ -181,8 +191,8 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
         *,
         regularisation: float | None = None,
         n_draws: int | None = None,
-        bounds: Any = (-1.0, 1.0),
-        y_bounds: Any = (-1.0, 1.0),
+        bounds: Any = None,
+        y_bounds: Any = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -194,10 +204,10 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
         self.random_state = random_state
 
     def _target_statement(self) -> dict[str, Any]:
-        return {"y_bounds": pair("y_bounds", self.y_bounds), "assumptions": []}
+        return {"y_bounds": target_bounds(self.y_bounds), "assumptions": []}
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit privately.
+        """Fit privately; further fits of the same records, and scores of them, are releases of their own.
 
         Parameters
         ----------
@@ -216,6 +226,7 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
             Before any budget is spent: a parameter out of its domain (``InvalidArgumentError``) or unusable records
             (``InvalidDataError``).
         """
+        warn_of_default_bounds(self)
         X, y = read(self, X, y)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         self.coef_, self.intercept_ = self._fit(X, targets), 0.0
@@ -243,11 +254,11 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         lambda, in units of the summed loss. None: a public rule.
     n_draws : int, optional
         Number of draws. None: a public rule.
-    bounds : pair (lower, upper), default (-1.0, 1.0)
-        Public bounds of the features, symmetric: two numbers, or two arrays with one entry per feature. Values outside
-        are clipped. Margins cannot exceed the largest bound.
+    bounds : pair, array of shape (n_features, 2) or mapping, optional
+        Public bounds of the features, symmetric, in a form that :class:`PrivateSparseClassifier` takes. Values outside
+        are clipped, in silence; margins cannot exceed the largest bound. None: (-1, 1), with a warning.
     classes : pair of labels, optional
-        The two public labels; the second is the positive one. None: read from y, recorded as an assumption.
+        The two public labels, in any order: ``classes_`` is sorted. None: read from y, recorded as an assumption.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
 
@@ -258,7 +269,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
     intercept_ : ndarray of shape (1,)
         0.0.
     classes_ : ndarray of shape (2,)
-        Labels; a positive coefficient favours ``classes_[1]``.
+        Labels, sorted; a positive coefficient favours ``classes_[1]``.
     n_draws_ : int
         Draws made (public).
     regularisation_ : float
@@ -274,7 +285,8 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
 
     References
     ----------
-    Jain & Thakurta (2014), section 5.1, Theorems 3 and 4; MECHANISMS M2, M9.
+    Jain & Thakurta (2014), section 5.1, Theorems 3 and 4, whose constants do not hold as printed; proofs:
+    ``theory_of_privacy::softmax``.
 
     Examples
     --------
@@ -283,8 +295,9 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (20000, 6))
     >>> y = np.where(X[:, 1] + X[:, 4] > 0, "yes", "no")
-    >>> model = PrivateSimplexClassifier(epsilon=2.0, classes=("no", "yes"), random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.7), model.certificate_.secure, model.certificate_.verify()
+    >>> model = PrivateSimplexClassifier(epsilon=2.0, bounds=(-1, 1), classes=("no", "yes"), random_state=0)
+    >>> model = model.fit(X[:15000], y[:15000])
+    >>> bool(model.score(X[15000:], y[15000:]) > 0.7), model.certificate_.secure, model.certificate_.verify()
     (True, False, False)
     """
 
@@ -299,7 +312,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         *,
         regularisation: float | None = None,
         n_draws: int | None = None,
-        bounds: Any = (-1.0, 1.0),
+        bounds: Any = None,
         classes: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -315,7 +328,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         return {"y_bounds": None, "assumptions": [] if self.classes is not None else [_LABELS_FROM_Y]}
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit privately.
+        """Fit privately; further fits of the same records, and scores of them, are releases of their own.
 
         Parameters
         ----------
@@ -333,6 +346,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         DpsparseError
             Before any budget is spent, as in :meth:`PrivateSimplexRegressor.fit`.
         """
+        warn_of_default_bounds(self)
         X, y = read(self, X, y)
         labels, targets = encode_labels(y, self.classes)
         coefficients = self._fit(X, targets)

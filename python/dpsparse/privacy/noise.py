@@ -28,7 +28,7 @@ def rounded_gaussian(sigma: float, size: int, seed: int | None = None) -> npt.ND
     """Draw ``round(N(0, sigma**2))``, exactly.
 
     An integer vector plus such noise is post-processing of the Gaussian mechanism, so the exact Gaussian curve holds:
-    account it with :class:`~dpsparse.privacy.GaussianEvent` (MECHANISMS M12).
+    account it with :class:`~dpsparse.privacy.GaussianEvent` (``theory_of_privacy::noise_and_accounting``).
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def exponential_mechanism(
     """Choose candidates with probability proportional to ``exp(-epsilon * q_k / (2 * sensitivity))``, exactly.
 
     The choice is ``epsilon``-bounded-range for scores that move by at most ``sensitivity`` between neighbours, hence
-    ``epsilon**2 / 8``-zCDP (Cesar & Rogers 2021; MECHANISMS M2).
+    ``epsilon**2 / 8``-zCDP (Cesar & Rogers 2021; ``theory_of_privacy::selection``).
 
     Parameters
     ----------

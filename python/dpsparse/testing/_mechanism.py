@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier
 from dpsparse._core import Certificate, DpsparseError, InvalidArgumentError
 from dpsparse._validation import positive_integer
 from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor
-from dpsparse.estimators._validation import bound_arrays
+from dpsparse.estimators._bounds import bound_arrays
 from dpsparse.privacy import Accountant
 from dpsparse.testing._audit import audit, released
 
@@ -29,7 +29,7 @@ _ALPHA = 0.05  # for mechanisms that need a penalty and were given none
 _BAD: dict[str, list[Any]] = {
     "epsilon": [0.0, -1.0, np.nan, np.inf, "1"],
     "delta": [0.0, 1.0, -1e-6, np.nan],
-    "bounds": [(1.0, -1.0), (np.nan, 1.0), (0.0, np.inf), None],
+    "bounds": [(1.0, -1.0), (np.nan, 1.0), (0.0, np.inf)],
 }
 
 
@@ -66,7 +66,8 @@ def check_mechanism(
     random_state : int, default 0
         Seeds everything except the unseeded fits.
     **parameters
-        Further parameters of the estimators. ``alpha`` is set where the mechanism needs one, ``classes`` to (-1, 1).
+        Further parameters of the estimators. ``alpha`` is set where the mechanism needs one; ``classes``, and bounds
+        that are not stated, to (-1, 1).
 
     Raises
     ------
@@ -104,6 +105,8 @@ class _Subject:
     def __init__(self, kind: Any, mechanism: Any, n_features: int, random_state: int, parameters: dict[str, Any]):
         self.random_state = random_state
         self.estimator = kind(**(parameters | {"mechanism": mechanism, "random_state": random_state}))
+        unstated = {name: (-1.0, 1.0) for name in ("bounds", "y_bounds") if getattr(self.estimator, name, "") is None}
+        self.estimator.set_params(**unstated)
         if is_classifier(self.estimator) and self.estimator.classes is None:
             self.estimator.set_params(classes=(-1, 1))
         if "alpha" not in parameters:

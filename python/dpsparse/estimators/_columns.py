@@ -1,0 +1,196 @@
+"""Records and targets that are no numbers: dates, text, categories, masks. Errors name a column and hold no value.
+
+scikit-learn would read dates as numbers of nanoseconds and text as the numbers that it spells, and drop masks.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from dpsparse._core import InvalidDataError
+from dpsparse.errors import InvalidTypeError
+
+__all__ = ["check_columns", "check_target"]
+
+_DATES = "dates or time spans: turn them into numbers first, such as days since a public date"
+_TEXT = "text: turn it into numbers first, and categories into 0/1 columns by public levels"
+_CATEGORIES = "categories: turn them into 0/1 columns by public levels first"
+_OTHER = "something other than numbers"
+
+_DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+#: Of a name that goes into a message.
+_LONGEST_NAME = 60
+
+
+def check_columns(X: Any) -> Any:
+    """Refuse records that are no numbers, before scikit-learn converts them; what else is wrong is left to it.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame
+        Records of a fit or of a prediction.
+
+    Returns
+    -------
+    array-like, sparse matrix or data frame
+        X; a list of lists comes back as an array, a masked array without its mask, where nothing is masked.
+
+    Raises
+    ------
+    InvalidTypeError
+        For columns of dates, time spans, text or categories, and for lazy frames.
+    InvalidDataError
+        For masked entries and for columns of one name.
+    """
+    if sp.issparse(X):
+        return X
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise InvalidTypeError("X is a lazy frame, which holds no records yet: call its collect() first")
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        _check_frame(X)
+        return X
+    X = _plain("X", X)
+    if isinstance(X, np.ndarray):
+        wrong = _wrong_dtype(X.dtype)
+        if wrong is not None:
+            raise InvalidTypeError(f"X holds {wrong}")
+        if X.dtype.kind == "O" and X.ndim == 2:
+            for k, column in enumerate(X.T):
+                _refuse(f"column {k} of X", _wrong_entries(column))
+    return X
+
+
+def check_target(y: Any, *, numbers: bool) -> Any:
+    """Refuse targets that scikit-learn would convert in silence, as :func:`check_columns` does for records.
+
+    Parameters
+    ----------
+    y : array-like
+        Targets or labels.
+    numbers : bool
+        Whether they must be numbers (regression); labels may be of any type, but not masked.
+
+    Returns
+    -------
+    array-like
+        y; a list comes back as an array where it must be numbers.
+
+    Raises
+    ------
+    InvalidTypeError
+        For dates, time spans, text or categories in place of numbers.
+    InvalidDataError
+        For masked entries, and for labels that are missing.
+    """
+    if not numbers:
+        y = _unmasked("y", y)
+        if _has_missing(y):
+            raise InvalidDataError("y holds missing labels: leave out their records")
+        return y
+    if hasattr(y, "columns") and hasattr(y, "dtypes"):
+        for k, dtype in enumerate(y.dtypes):
+            _refuse("the target y", _wrong_column(y, k, dtype))
+        return y
+    y = _plain("y", y)
+    dtype = getattr(y, "dtype", None)
+    if dtype is not None:
+        wrong = _wrong_dtype(dtype)
+        if wrong is None and _holds_objects(dtype):
+            wrong = _wrong_entries(np.ravel(y))
+        _refuse("the target y", wrong)
+    return y
+
+
+def _check_frame(X: Any) -> None:
+    names = list(X.columns)
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise InvalidDataError(f"X has several columns of the name {_shown(twice)}: names must differ")
+    for k, (name, dtype) in enumerate(zip(names, X.dtypes, strict=True)):
+        _refuse(f"column {_shown(name)} of X", _wrong_column(X, k, dtype))
+
+
+def _wrong_column(frame: Any, k: int, dtype: Any) -> str | None:
+    """What is wrong with column k of a pandas or polars frame."""
+    wrong = _wrong_dtype(dtype)
+    if wrong is None and _holds_objects(dtype) and hasattr(frame, "iloc"):
+        wrong = _wrong_entries(frame.iloc[:, k])
+    return wrong
+
+
+def _wrong_dtype(dtype: Any) -> str | None:
+    """What is wrong with a numpy, pandas or polars type; None for numbers, and for objects, which are looked at."""
+    name = str(dtype).lower()
+    if name.startswith(("category", "categorical", "enum")):
+        return _CATEGORIES
+    if hasattr(dtype, "is_temporal"):  # polars
+        if dtype.is_temporal():
+            return _DATES
+        if name.startswith("string"):
+            return _TEXT
+        return None if dtype.is_numeric() or name in ("boolean", "null") else _OTHER
+    kind = getattr(dtype, "kind", "O")
+    if kind in "mM" or name.startswith("period"):
+        return _DATES
+    return _TEXT if kind in "UST" or name.startswith("str") else None
+
+
+def _holds_objects(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "") == "O"
+
+
+def _wrong_entries(entries: Iterable[Any]) -> str | None:
+    """What is wrong with a column of Python objects; other objects are left to scikit-learn, which refuses them."""
+    kinds = set(map(type, entries))
+    if any(issubclass(kind, _DATE_TYPES) for kind in kinds):
+        return _DATES
+    return _TEXT if any(issubclass(kind, str | bytes) for kind in kinds) else None
+
+
+def _has_missing(labels: Any) -> bool:
+    """Whether labels that may be objects hold None, pandas' NA or NaN."""
+    if not isinstance(labels, Sequence) and getattr(getattr(labels, "dtype", None), "kind", "O") != "O":
+        return False
+    kinds = set(map(type, labels)) if isinstance(labels, Iterable) and not sp.issparse(labels) else set()
+    if any(kind.__name__ in ("NoneType", "NAType") for kind in kinds):
+        return True
+    return float in kinds and any(isinstance(label, float) and math.isnan(label) for label in labels)
+
+
+def _refuse(what: str, wrong: str | None) -> None:
+    if wrong is not None:
+        raise InvalidTypeError(f"{what} holds {wrong}")
+
+
+def _plain(name: str, values: Any) -> Any:
+    """Return lists as arrays, and masked arrays as plain ones; ragged lists as they are, for scikit-learn to refuse."""
+    values = _unmasked(name, values)
+    if not isinstance(values, list | tuple):
+        return values
+    for row in values:
+        _unmasked(name, row)
+    try:
+        array: npt.NDArray[Any] = np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        return values
+    return array
+
+
+def _unmasked(name: str, values: Any) -> Any:
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if np.ma.is_masked(values):
+        raise InvalidDataError(f"{name} has masked entries: fill them by a public rule, or leave out their records")
+    return values.data
+
+
+def _shown(name: Any) -> str:
+    text = repr(name)
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
