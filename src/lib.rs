@@ -71,6 +71,7 @@ pub mod privacy;
 pub mod prox;
 #[cfg(feature = "python")]
 mod python;
+pub mod question;
 pub mod release;
 pub mod schema;
 pub mod search;

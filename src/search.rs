@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::plan::{Fitted, Plan};
-use crate::privacy::answer::{HeldOut, LinearModel, Part, Split};
+use crate::privacy::answer::{Part};
+use crate::question::{HeldOut, LinearModel, Split};
 use crate::privacy::{
     Bounds, Claim, Curator, Geometry, Planned, Program, Question, Schema, Sealed, Session,
     Statement, Target, events_of, seal,

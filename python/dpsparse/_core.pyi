@@ -16,7 +16,6 @@ __all__ = [
     "ExponentialEvent",
     "FailureEvent",
     "GaussianEvent",
-    "HeldOut",
     "InvalidArgumentError",
     "InvalidDataError",
     "LaplaceEvent",
@@ -27,6 +26,8 @@ __all__ = [
     "PureEvent",
     "RandomnessError",
     "ScalerPlan",
+    "Search",
+    "SearchFacts",
     "TooLargeError",
     "UnsoundMechanismError",
     "UserLossError",
@@ -34,7 +35,6 @@ __all__ = [
     "bernoulli_exp",
     "calibrate",
     "check_storage",
-    "compose_certificates",
     "discrete_gaussian",
     "discrete_laplace",
     "epsilon_from_rho",
@@ -399,7 +399,13 @@ def loss_names() -> list[str]: ...
 def evaluate_loss(
     loss: tuple[str, float | None], z: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float | None, float]: ...
-def plan_private(statement: dict[str, Any], mechanism: str, options: str, scale: bool | None = None) -> Plan: ...
+def plan_private(
+    statement: dict[str, Any],
+    mechanism: str,
+    options: str,
+    scale: bool | None = None,
+    within: SearchFacts | None = None,
+) -> Plan: ...
 def theorem_4_iterations(n_samples: int, epsilon: float, lipschitz: float, diameter: float, width: float) -> int: ...
 def theory_suggested_alpha(lipschitz: float, row_norm: float, n_samples: float, width: float) -> float: ...
 def theory_iterations(curvature: float, n_samples: float, epsilon: float, scale: float) -> float: ...
@@ -419,40 +425,46 @@ def fit_private(
     progress: Callable[[int, int], object] | None,
 ) -> tuple[NDArray[np.float64], float, int, Certificate, NDArray[np.float64] | None]: ...
 
+_Model: TypeAlias = tuple[NDArray[np.float64], float, NDArray[np.float64] | None]
+
 @final
-class HeldOut:
+class SearchFacts:
     def __new__(
         cls,
-        x: Any,
-        y: NDArray[np.float64],
         *,
+        n_samples: int,
+        n_features: int,
+        n_held_out: int,
+        share: float,
         lower: NDArray[np.float64],
         upper: NDArray[np.float64],
         y_bounds: tuple[float, float] | None,
-    ) -> Self: ...
-    def choose(
-        self,
-        models: list[tuple[NDArray[np.float64], float, NDArray[np.float64] | None]],
-        *,
-        epsilon: float,
         adjacency: str,
         records_per_person: int,
+    ) -> Self: ...
+    def non_private_scores(self, x: Any, y: NDArray[np.float64], models: list[_Model]) -> NDArray[np.int64]: ...
+
+@final
+class Search:
+    def __new__(cls, facts: SearchFacts, fits: list[Plan], refits: list[Plan], selection_epsilon: float) -> Self: ...
+    @property
+    def events(self) -> list[tuple[Any, int]]: ...
+    @property
+    def mechanism(self) -> str: ...
+    def cost(self, epsilon: float, delta: float) -> tuple[float, float]: ...
+    def release(
+        self,
+        x: Any,
+        y: NDArray[np.float64],
+        *,
+        epsilon: float,
+        delta: float,
+        assumptions: list[str],
         seed: int | None,
-    ) -> int: ...
-    def non_private_scores(
-        self, models: list[tuple[NDArray[np.float64], float, NDArray[np.float64] | None]]
-    ) -> NDArray[np.int64]: ...
+        progress: Callable[[int, int], object] | None,
+    ) -> tuple[int, NDArray[np.float64], float, int, NDArray[np.float64] | None, Certificate]: ...
 
 def check_storage(plan: Plan, x: Any, y: NDArray[np.float64]) -> None: ...
-def compose_certificates(
-    parts: list[Certificate],
-    events: list[tuple[_Event, int]],
-    *,
-    mechanism: str,
-    claim: tuple[float, float],
-    n_samples: int,
-    assumptions: list[str],
-) -> Certificate: ...
 def unit_factors(plan: Plan) -> tuple[NDArray[np.float64], float] | None: ...
 def non_private_gradient(
     statement: dict[str, Any],

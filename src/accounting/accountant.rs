@@ -318,6 +318,25 @@ pub(super) fn check_positive_delta(delta: f64) -> Result<()> {
     }
 }
 
+/// Refuses events that cost more than (epsilon, delta).
+///
+/// # Errors
+/// [`Error::UnsoundMechanism`] where they do.
+pub fn keeps(events: &[(Event, u64)], claim: (f64, f64)) -> Result<()> {
+    let (epsilon, delta) = claim;
+    let mut accountant = Accountant::new();
+    for &(event, count) in events {
+        accountant.add(event, count)?;
+    }
+    if accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon {
+        return Ok(());
+    }
+    Err(Error::UnsoundMechanism(
+        "the questions of this mechanism cost more than the epsilon and delta that it claims"
+            .into(),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -41,5 +41,6 @@ pub mod accountant;
 pub mod calibrate;
 pub mod dominating;
 pub mod event;
+pub mod ledger;
 mod guided;
 mod memory;

@@ -19,7 +19,7 @@ use crate::plan::defaults::{
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{NormOrder, Simulation, base, symmetric};
-use crate::privacy::answer::{DualPoint, DualVertex};
+use crate::question::{DualPoint, DualVertex};
 use crate::privacy::{Planned, Program, Question, Session, Target};
 use crate::theory::{frank_wolfe_excess, least, printed_iterations};
 
@@ -49,7 +49,7 @@ pub enum Variant {
 /// more; "selection" pays for one release of theta(s_T).
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity** of theta(s): 2 L R2/(n ridge), float error included
-/// ([`crate::privacy::answer::DualPath`]); KD's printed scale L |K| sqrt(8 T ln(1/delta))/(n epsilon) bounds no such thing.
+/// ([`crate::question::DualPath`]); KD's printed scale L |K| sqrt(8 T ln(1/delta))/(n epsilon) bounds no such thing.
 /// **Privacy**: T Gaussian events by the exact Gaussian curve, or T zero-concentrated ones
 /// ([`crate::exact::selection::MinkowskiSelection`]) and one Gaussian. **Needs** a catalogued loss and ridge > 0. The
 /// norm may be anything, a user's oracle included: it sees released vectors only.

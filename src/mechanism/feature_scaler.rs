@@ -3,7 +3,7 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::PrivacyClaim;
 use crate::plan::defaults::{RANGE_LEVELS, RANGE_NATS, level_times_epsilon0};
-use crate::privacy::answer::{Ranges, RangesOf};
+use crate::question::{Ranges, RangesOf};
 use crate::privacy::{
     Bounds, Claim, Geometry, Planned, Program, Question, Schema, Sealed, Session, Statement,
     Target, seal,

@@ -8,7 +8,8 @@ use crate::numeric::kernel::MAX_FEATURE;
 use crate::plan::defaults::MAX_ITER;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{Selectable, Structure};
-use crate::privacy::answer::{SelectionNoise, Vertex, VertexAt};
+use crate::privacy::answer::{VertexAt};
+use crate::question::{SelectionNoise, Vertex};
 use crate::privacy::{Geometry, Planned, Program, Question, Session, Target};
 use crate::theory::{frank_wolfe_excess, least, selection_error};
 

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::loss::{ClippedLogistic, Growth};
 use crate::norm::{Norm, ReviewedNorm};
 use crate::plan::{Domain, Fitted, Problem};
-use crate::privacy::answer::{Point, StronglyConvex};
+use crate::question::{Point, StronglyConvex};
 use crate::privacy::{Planned, Program, Question, Session};
 
 /// Options in common.

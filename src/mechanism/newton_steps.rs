@@ -9,7 +9,7 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
 use crate::plan::defaults::{NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS};
-use crate::privacy::answer::Moments;
+use crate::question::Moments;
 use crate::privacy::{Planned, Question, Session};
 
 /// What users may set; None: the public constants.

@@ -6,7 +6,7 @@ use crate::accounting::accountant::Accountant;
 use crate::accounting::calibrate::{calibrate, calibrate_events, rho_from_epsilon};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::privacy::answer::{PointNoise, StronglyConvex, TiltNoise};
+use crate::question::{PointNoise, StronglyConvex, TiltNoise};
 
 /// The law of the noise on an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]

@@ -4,7 +4,7 @@ use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
-use crate::privacy::answer::Gradient;
+use crate::question::Gradient;
 use crate::privacy::{Planned, Question};
 
 /// Most iterations that a plan takes.

@@ -10,7 +10,7 @@ use crate::mechanism::Mechanism;
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::plan::defaults::{NEWTON_DAMPING, NEWTON_SHARE, USER_LOSS_MARGIN};
 use crate::plan::{Domain, Fitted, Plan, PrivacyClaim, Problem, Summary};
-use crate::privacy::answer::MOST_MOMENT_COLUMNS;
+use crate::question::MOST_MOMENT_COLUMNS;
 use crate::privacy::{Planned, Program, Session, Target};
 
 /// Private Newton steps on mean loss + (ridge/2)|theta|^2 with one bound on all Hessians: beta times the second moments
@@ -26,7 +26,7 @@ use crate::privacy::{Planned, Program, Session, Target};
 /// noise on T clamped gradients is less than noise on X'y. The intercept is not part of the ridge. A last prox, with a
 /// public threshold, makes theta sparse.
 ///
-/// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`crate::privacy::answer::Moments`])
+/// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`crate::question::Moments`])
 /// and 2 d_max |x|_2 on the gradients ([`crate::privacy::sensitivity`]). **Privacy**: 1 + T Gaussian mechanisms, by the
 /// exact Gaussian curve; everything else is post-processing, so privacy does not depend on the loss being convex or
 /// smooth.

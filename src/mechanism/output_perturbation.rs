@@ -7,7 +7,7 @@ use crate::mechanism::Mechanism;
 use crate::plan::defaults::DESCENT_STEPS;
 use crate::plan::{Domain, Plan, Problem, Summary};
 use crate::privacy::Target;
-use crate::privacy::answer::DescentOptions;
+use crate::question::DescentOptions;
 use crate::theory::least;
 
 /// What makes the released point insensitive.
@@ -25,8 +25,8 @@ pub enum Mode {
 /// Thakurta 2014, Theorem 1; Kumar & Deisenroth 2019, Theorem 1; [`crate::theory_of_privacy::output_perturbation`]).
 ///
 /// **Neighbours**: replace-one; mode "ridge" also add-remove. **Sensitivity**: 2 L R2/(n ridge) for the minimiser of
-/// mean loss + alpha Omega + (ridge/2)|theta|^2 ([`crate::privacy::answer::MinimiserPlan`]); 2 L R2 eta T/n for T steps
-/// of length eta ([`crate::privacy::answer::DescentPlan`]), float errors included in both. A norm alone makes nothing
+/// mean loss + alpha Omega + (ridge/2)|theta|^2 ([`crate::question::MinimiserPlan`]); 2 L R2 eta T/n for T steps
+/// of length eta ([`crate::question::DescentPlan`]), float errors included in both. A norm alone makes nothing
 /// strongly convex: ridge = 0 in mode "ridge" is refused, as KD Theorem 1 is not private as printed. **Privacy**:
 /// Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a catalogued loss and norm.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -10,7 +10,7 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
 use crate::plan::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
-use crate::privacy::answer::Point;
+use crate::question::Point;
 use crate::privacy::{Planned, Question, Session};
 
 /// The mechanism of a refit.

@@ -17,7 +17,8 @@ use crate::plan::defaults::{
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::Structure;
-use crate::privacy::answer::{SelectionNoise, Vertex, VertexAt};
+use crate::privacy::answer::{VertexAt};
+use crate::question::{SelectionNoise, Vertex};
 use crate::privacy::{Geometry, Planned, Program, Question, Session, Statement, Target};
 
 /// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation or

@@ -7,14 +7,14 @@ use crate::mechanism::Mechanism;
 use crate::plan::defaults::SGD_PASSES;
 use crate::plan::{Domain, Plan, Problem, Summary};
 use crate::privacy::Target;
-use crate::privacy::answer::PermutedOptions;
+use crate::question::PermutedOptions;
 use crate::theory::least;
 
 /// Stochastic gradient descent over data-independent permutations, then noise: "bolt-on" privacy (Wu et al. 2017,
 /// Theorems 2 and 3; [`crate::theory_of_privacy::output_perturbation`]).
 ///
 /// **Neighbours**: replace-one. **Sensitivity**: 2 k eta L R2/b without a ridge, 2 L R2/(n ridge) with one, float
-/// errors added ([`crate::privacy::answer::Permuted`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a
+/// errors added ([`crate::question::Permuted`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a
 /// catalogued loss. There is no penalty: the norm is not used. Full gradient descent (Zhang et al. 2017) is
 /// output-perturbation with mode "early-stopping".
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::numeric::search::bisect;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
-use crate::privacy::answer::{Softmax, SoftmaxDraws};
+use crate::question::{Softmax, SoftmaxDraws};
 use crate::privacy::{Geometry, Planned, Program, Question, Session, Target};
 
 /// Largest number of draws that the public rules consider.

@@ -1,6 +1,7 @@
 //! Arithmetic that the rest stands on: memory, enclosures, directed rounding, integer kernels, sums of float columns.
 
 pub mod allocate;
+pub(crate) mod blocked;
 pub mod directed;
 pub mod enclosure;
 pub mod kernel;

@@ -1,7 +1,7 @@
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
-use crate::privacy::answer::Point;
+use crate::question::Point;
 use crate::privacy::{Planned, Program, Question, Sealed, Session, for_reproduction, seal};
 
 /// What a fit will do, fixed before any record is read: the sealed program, and what it says of itself.

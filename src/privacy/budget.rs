@@ -1,6 +1,6 @@
 //! What a sealed program may still ask: an answer is drawn only after its question was taken off.
 
-use super::question::{AnyQuestion, Planned, events_of};
+use crate::question::{AnyQuestion, Planned, events_of};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 

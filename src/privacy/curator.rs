@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use ndarray::ArrayView2;
 
-use super::answer::{LinearModel, Point, Softmax};
+use crate::question::{LinearModel, Point, Softmax};
 use super::bounded_data::BoundedData;
 use super::in_memory::InMemory;
-use super::model::RoomModel;
-use super::question::Question;
+use crate::question::RoomModel;
+use crate::question::Question;
 use super::records::{Move, Pass, Records, States};
 use super::sparse_records::{Compressed, Orientation};
-use super::statement::Statement;
+use crate::question::Statement;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::schema::Schema;

@@ -8,10 +8,10 @@
 use rayon::prelude::*;
 
 use super::bounded_data::BoundedData;
-use super::model::RoomModel;
 use super::records::{Pass, Records, States, Sum, Watch};
 use crate::error::Result;
 use crate::numeric::kernel::MAX_FEATURE;
+use crate::question::RoomModel;
 
 /// Bits of a limb; limbs are balanced, in [-2^13, 2^13].
 const LIMB: u32 = 14;
@@ -20,7 +20,7 @@ pub const LIMBS: usize = 3;
 /// 2^41: a derivative of size L is this many quanta.
 const QUANTA: f64 = (1u64 << (LIMB * LIMBS as u32 - 1)) as f64;
 /// Coefficients are rounded to multiples of 2^-56.
-const COEFFICIENT_SCALE: i32 = 56;
+pub const COEFFICIENT_SCALE: i32 = 56;
 /// Records per piece of work.
 const CHUNK: usize = 1024;
 
@@ -41,25 +41,6 @@ impl<'a> FineGradient<'a> {
             states: States::default(),
             normaliser: 1.0 / records.statement().n_samples() as f64,
         }
-    }
-
-    /// Euclidean norm of the error of [`FineGradient::evaluate`] for a loss of slopes up to L and smoothness beta, rows
-    /// of Euclidean norm at most `rows`, p columns and coefficients of Euclidean norm at most `size`.
-    ///
-    /// A score: theta is rounded to multiples of 2^-[`COEFFICIENT_SCALE`], so |dz| <= rows sqrt(p) 2^-57; margins of its
-    /// parts are exact. Adding them in floats errs by less than 2^-50 of the largest partial sum, which is at most |z|
-    /// and the parts that are not there yet: entries of at most 2^(1 - bits) size, bits >= 13, hence rows sqrt(p) size
-    /// 2^-12. The part of |z| moves a derivative by at most 2^-50 sup |z l''(z)| <= 2^-50 (2 L + beta) for the
-    /// catalogued losses: l'' vanishes, or falls like exp(-|z|), beyond |z| = |y| + L/beta. Evaluating l' errs by a few
-    /// ulp, below 2^-46 L, its rounding by 2^-42 L. Sums over records are exact, their conversion relative 2^-50. An
-    /// error dd of every derivative moves the mean by at most dd rows.
-    pub fn error_bound(model: &RoomModel, smoothness: f64, rows: f64, p: usize, size: f64) -> f64 {
-        let lipschitz = model.bound().linf;
-        let score = rows * (p as f64).sqrt() * (2f64.powi(-57) + size * 2f64.powi(-62));
-        let derivative = smoothness * score
-            + 2f64.powi(-50) * (2.0 * lipschitz + smoothness)
-            + lipschitz * (2f64.powi(-42) + 2f64.powi(-46));
-        rows * (derivative + lipschitz * 2f64.powi(-50))
     }
 
     /// out = (1/n) sum_i l'(<x_i, theta>; y_i) x_i; theta is finite.

@@ -2,40 +2,12 @@
 //! ([`crate::theory_of_privacy::output_perturbation`], [`crate::theory_of_privacy::objective_perturbation`]).
 
 use super::fine_gradient::FineGradient;
-use super::model::RoomModel;
 use super::records::Watch;
 use crate::error::Result;
-use crate::norm::{Norm, ReviewedNorm};
+use crate::norm::Norm;
 use crate::numeric::linear::{Cholesky, norm2};
 use crate::prox::Scratch;
-
-/// F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + <tilt, theta> + (ridge/2)|theta|_2^2 + alpha
-/// Omega(theta without intercept), in scaled units, the intercept last and under the ridge too.
-pub struct Objective<'a> {
-    /// The loss, with its bound L on |l'|.
-    pub model: &'a RoomModel,
-    /// beta >= l''.
-    pub smoothness: f64,
-    /// R2, the Euclidean bound of a row, the intercept included.
-    pub rows: f64,
-    /// Positive.
-    pub ridge: f64,
-    /// Omega with its factor; None or 0: no penalty.
-    pub penalty: Option<(&'a ReviewedNorm, f64)>,
-    /// Float error of the prox per unit of size; 0 without a penalty.
-    pub prox_error: f64,
-    /// A bound on |tilt|_2.
-    pub tilt_bound: f64,
-    /// Records per record of the normaliser: 1 under replace-one, private under add-remove.
-    pub load: f64,
-    /// A public bound on it.
-    pub most_load: f64,
-}
-
-/// Under add-remove the number of records is private, and more of them than the public normaliser make F steeper. The
-/// float error is proved for up to so many times the normaliser; that there are no more is a public fact of the domain,
-/// as finite values are, and is checked before anything is spent.
-pub(in crate::privacy) const MOST_LOAD: f64 = 16.0;
+use crate::question::Objective;
 
 /// Columns up to which Newton's method is used: a Hessian costs n p^2/2.
 const NEWTON_COLUMNS: usize = 400;
@@ -44,47 +16,6 @@ const NEWTON_STEPS: usize = 100;
 /// A factorised Hessian serves as long as a step makes the slope this many times smaller.
 const FACTOR_SERVES: f64 = 0.2;
 const ACCELERATED_STEPS: usize = 20_000;
-
-impl Objective<'_> {
-    /// Smoothness of F without the penalty, for some load.
-    fn total_smoothness(&self, load: f64) -> f64 {
-        (self.smoothness * self.rows * self.rows * load + self.ridge) * (1.0 + 1e-12)
-    }
-
-    /// |theta*|_2 is at most this: 0 is in the subdifferential of F at theta*, whose penalty part has a non-negative
-    /// inner product with theta*, so ridge |theta*| <= L R2 load + |tilt|.
-    fn size_bound(&self, load: f64) -> f64 {
-        (self.model.bound().linf * self.rows * load + self.tilt_bound) / self.ridge
-    }
-
-    /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt and ridge terms,
-    /// whose sizes are at most |tilt| and (beta R2^2 load + ridge) 2 |theta*|. A prox that is off by e at a point of
-    /// size at most 7 size bounds (3 of the point, 4 of a gradient step) makes the residual that of a point e away: it
-    /// is off by twice (beta R2^2 load + ridge) e, and the point by e. Public: at the largest load.
-    fn float_error(&self, columns: usize) -> f64 {
-        let load = self.most_load;
-        let farthest = 7.0 * self.size_bound(load);
-        let gradient =
-            FineGradient::error_bound(self.model, self.smoothness, self.rows, columns, farthest)
-                * load;
-        let sizes = self.total_smoothness(load) * self.size_bound(load);
-        let terms = self.tilt_bound + 4.0 * sizes;
-        2.0 * gradient + 2f64.powi(-49) * terms + 24.0 * sizes * self.prox_error
-    }
-
-    /// e: [`minimise`] ends within this distance of the minimiser, whatever the records are.
-    pub fn distance(&self, columns: usize) -> f64 {
-        5.0 * self.float_error(columns) / self.ridge * (1.0 + 1e-12)
-    }
-
-    /// The number of plain proximal gradient steps that are proved to get there: kappa ln(2 size ridge/error).
-    pub fn steps(&self, columns: usize) -> f64 {
-        let condition = self.total_smoothness(self.load) / self.ridge;
-        let start = 2.0 * self.size_bound(self.load) * self.ridge;
-        let steps = condition * (start / self.float_error(columns)).ln().max(1.0);
-        steps.ceil()
-    }
-}
 
 /// A point within [`Objective::distance`] of the minimiser of F. Omega is a catalogued one, whose prox does not fail.
 ///

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use super::answer::LinearModel;
+use crate::question::LinearModel;
 use super::counts::Thresholds;
 use super::feature_map::FeatureMap;
 use super::in_memory::InMemory;
-use super::model::RoomModel;
-use super::statement::Statement;
+use crate::question::RoomModel;
+use crate::question::Statement;
 use crate::error::Result;
 
 /// Called before every pass over the records, and in long ones; may stop the work (Ctrl-C). It learns nothing but that

@@ -2,11 +2,11 @@
 
 use super::budget::Budget;
 use super::curator::Curator;
-use super::ledger::{Entry, Ledger};
-use super::question::{AnyQuestion, Planned};
+use crate::accounting::ledger::{Entry, Ledger};
+use crate::question::{AnyQuestion, Planned};
 use super::seal::Sealed;
 use super::session::{Core, Report, Session};
-use super::statement::{MOST_RECORDS, Statement};
+use crate::question::{MOST_RECORDS, Statement};
 use crate::accounting::event::Adjacency;
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};

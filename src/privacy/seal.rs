@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::question::{AnyQuestion, Planned, events_of};
+use crate::question::{AnyQuestion, Planned, Statement, events_of};
 use super::session::Session;
-use super::statement::Statement;
-use crate::accounting::accountant::Accountant;
+use crate::accounting::accountant::keeps;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 
@@ -98,22 +97,6 @@ fn unsealed<R>(
         claim,
         certified,
     })
-}
-
-/// Refuses events that cost more than (epsilon, delta).
-pub(in crate::privacy) fn keeps(events: &[(Event, u64)], claim: (f64, f64)) -> Result<()> {
-    let (epsilon, delta) = claim;
-    let mut accountant = Accountant::new();
-    for &(event, count) in events {
-        accountant.add(event, count)?;
-    }
-    if accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon {
-        return Ok(());
-    }
-    Err(Error::UnsoundMechanism(
-        "the questions of this mechanism cost more than the epsilon and delta that it claims"
-            .into(),
-    ))
 }
 
 impl<R> Sealed<R> {

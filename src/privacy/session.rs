@@ -4,14 +4,16 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::answer::{Part, Sides, Split};
+use super::answer::{Part, Sides};
+use crate::question::Split;
 use super::budget::Budget;
 use super::curator::Curator;
 use super::feature_map::FeatureMap;
 use super::in_memory::InMemory;
-use super::question::{Answer, Question, Room};
+use super::answer::{Answer, Room};
+use crate::question::Question;
 use super::records::Records;
-use super::statement::{Derivation, Statement};
+use crate::question::{Derivation, Statement};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 

@@ -12,7 +12,7 @@ use super::selection::source;
 use super::threads;
 use crate::accounting::accountant::Accountant;
 use crate::error::{Error, Result};
-use crate::privacy::answer::LinearModel;
+use crate::question::LinearModel;
 use crate::privacy::{Bounds, MemoryLedger, Target, release};
 use crate::search::{Search, SearchFacts};
 

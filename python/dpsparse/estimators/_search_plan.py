@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from dpsparse._core import InvalidArgumentError, Plan, UnsoundMechanismError
-from dpsparse.privacy import (
-    Accountant,
-    ExponentialEvent,
-    ObjectivePerturbationEvent,
-    ZeroConcentratedEvent,
-    epsilon_from_rho,
-    rho_from_epsilon,
-)
+from dpsparse import _core
+from dpsparse._core import InvalidArgumentError, Plan
+from dpsparse.privacy import epsilon_from_rho, rho_from_epsilon
 
-__all__ = [
-    "LEAST_RECORDS",
-    "Events",
-    "SearchPlan",
-    "Shares",
-    "accountant_of",
-    "dominating",
-    "plan_search",
-    "without_empty_parts",
-]
+__all__ = ["SearchPlan", "Shares", "plan_search"]
 
-#: Under add-remove; see note 4 of PrivateSearchCV.
-LEAST_RECORDS = 100
-_EMPTY_PART = 1e-12
 # A choice of larger range is as good as certain.
 _MOST_CHOICE = 64.0
 # Steps of the search for a budget, and the share of it that is used at least where they do.
 _LEAST_STEPS, _MOST_STEPS, _CLOSE = 6, 20, 0.98
 
 Planned = TypeVar("Planned")
-Events: TypeAlias = list[tuple[Any, int]]
 
 
 @dataclass(frozen=True)
@@ -56,10 +37,10 @@ class SearchPlan:
         Sizes of the two parts (under add-remove: the expected ones, from ``n_public``).
     selection_epsilon : float
         Bounded range of the exponential mechanism that chooses.
-    events : tuple of (event, count)
-        Everything that the search spends: all fits, the choice, and events that dominate every possible refit.
     epsilon, delta : float
         The budget, which ``events`` keep.
+    search : Search
+        Fits, choice and refits as the core releases them.
     """
 
     candidates: tuple[dict[str, Any], ...]
@@ -68,18 +49,19 @@ class SearchPlan:
     n_train: int
     n_held_out: int
     selection_epsilon: float
-    events: tuple[tuple[Any, int], ...]
     epsilon: float
     delta: float
+    search: _core.Search
+
+    @property
+    def events(self) -> tuple[tuple[Any, int], ...]:
+        """Everything that the search spends: all fits, the choice, and events that dominate every possible refit."""
+        return tuple(self.search.events)
 
     @property
     def mechanism(self) -> str:
         """The search in words."""
-        last = "a refit of the winner on all records" if self.refits else "no refit"
-        return (
-            f"search among {len(self.candidates)} candidates, chosen by held-out loss (exponential mechanism), {last}; "
-            f"candidates: {'; '.join(sorted({plan.mechanism for plan in self.fits}))}"
-        )
+        return self.search.mechanism
 
 
 class Shares(NamedTuple):
@@ -93,13 +75,13 @@ class Shares(NamedTuple):
 def plan_search(
     settings: list[dict[str, Any]],
     plan_of: Callable[[dict[str, Any], int, float], Plan],
+    facts: _core.SearchFacts,
     *,
     n_train: int,
     n_held_out: int,
     shares: Shares,
     epsilon: float,
     delta: float,
-    target: float,
 ) -> SearchPlan:
     """Divide a budget over the fits, the choice and the refit.
 
@@ -109,14 +91,14 @@ def plan_search(
         The candidates.
     plan_of : callable
         Plans a setting for a number of records and an epsilon.
+    facts : SearchFacts
+        Public facts of the search.
     n_train, n_held_out : int
         Sizes of the two parts.
     shares : Shares
         Shares of the zCDP budget.
     epsilon, delta : float
         What the search claims.
-    target : float
-        The delta that its events must keep, at most ``delta``.
 
     Returns
     -------
@@ -129,7 +111,7 @@ def plan_search(
     UnsoundMechanismError
         If a candidate has no proved guarantee.
     """
-    rho = rho_from_epsilon(epsilon, target)
+    rho = rho_from_epsilon(epsilon, delta)
     choice = min(math.sqrt(8.0 * shares.selection * rho), _MOST_CHOICE)
     # Candidates get equal shares of the Renyi divergence at the order at which such a zCDP budget is converted; a rule
     # only: what holds is the accountant's word on all events together.
@@ -154,18 +136,15 @@ def plan_search(
         fits = [tuned(k, n_train, each) for k in range(len(settings))]
         return fits, [tuned(k, n_train + n_held_out, last) for k in range(len(settings))] if last > 0.0 else []
 
-    def events(fits: list[Plan], refits: list[Plan]) -> Events:
-        spent = [spent for plan in fits for spent in plan.events]
-        return [*spent, (ExponentialEvent(choice), 1), *dominating([plan.events for plan in refits])]
+    def searched(scale: float) -> tuple[list[Plan], list[Plan], _core.Search]:
+        fits, refits = plans(scale)
+        return fits, refits, _core.Search(facts, fits, refits, choice)
 
-    def cost(both: tuple[list[Plan], list[Plan]]) -> float:
-        accountant = accountant_of(events(*both))
-        least = accountant.epsilon(target)
-        return least if accountant.delta(epsilon) <= target else max(least, 1.02 * epsilon)
+    def cost(planned: tuple[list[Plan], list[Plan], _core.Search]) -> float:
+        spent, failing = planned[2].cost(epsilon, delta)
+        return spent if failing <= delta else max(spent, 1.02 * epsilon)
 
-    fits, refits = _tuned(plans, cost, 1.0, epsilon, power=2.0)
-    if not all(plan.certified for plan in fits):
-        raise UnsoundMechanismError("a search takes proved mechanisms only: leave out calibration='paper'")
+    fits, refits, search = _tuned(searched, cost, 1.0, epsilon, power=2.0)
     return SearchPlan(
         candidates=tuple(settings),
         fits=tuple(fits),
@@ -173,52 +152,10 @@ def plan_search(
         n_train=n_train,
         n_held_out=n_held_out,
         selection_epsilon=choice,
-        events=tuple(accountant_of(events(fits, refits)).events),
         epsilon=epsilon,
         delta=delta,
+        search=search,
     )
-
-
-def accountant_of(events: Sequence[tuple[Any, int]]) -> Accountant:
-    accountant = Accountant()
-    for event, count in events:
-        accountant.add(event, count)
-    return accountant
-
-
-def dominating(options: Sequence[Events]) -> Events:
-    """Events whose curves lie above those of each option, for a choice between them that depends on the data.
-
-    The same events whatever is chosen are themselves. Else the largest summed zCDP parameter stands for all events that
-    have one, and the largest ratio and curvature for an objective perturbation: its Renyi curve, kl + 2 a M**2 + ln(2
-    Phi(2 (a - 1) M))/(a - 1) or its half under add-remove, rises in both, and so does its tail curve, 2 H(epsilon - kl)
-    with H a Gaussian curve, where it claims anything; the region where it does shrinks in both (MECHANISMS M8).
-    """
-    if all(option == options[0] for option in options):
-        return list(options[0]) if options else []
-    rho, ratio, curvature, count = 0.0, 0.0, 0.0, 0
-    adjacency: Literal["replace-one", "add-remove"] = "replace-one"
-    for option in options:
-        objectives = [(e, n) for e, n in option if isinstance(e, ObjectivePerturbationEvent)]
-        others = accountant_of([(e, n) for e, n in option if not isinstance(e, ObjectivePerturbationEvent)])
-        rho = max(rho, others.rho() or 0.0)  # None only for objective perturbations
-        count = max(count, sum(n for _, n in objectives))
-        for event, _ in objectives:
-            ratio = max(ratio, math.nextafter(event.lipschitz_norm / event.sigma, math.inf))
-            curvature = max(curvature, event.curvature_log)
-            adjacency = event.adjacency
-    events: Events = [(ZeroConcentratedEvent(rho), 1)] if rho > 0.0 else []
-    if count:
-        events.append((ObjectivePerturbationEvent(ratio, 1.0, curvature, adjacency), count))
-    return events
-
-
-def without_empty_parts(epsilon: float, delta: float, share: float) -> float:
-    """Return what is left of delta under add-remove, where a training part may be empty: see note 4."""
-    left = delta * (1.0 - _EMPTY_PART)
-    if delta - left < share ** (LEAST_RECORDS - 1) * (1.0 + math.exp(min(epsilon, 700.0))):
-        raise InvalidArgumentError("delta is too small for a search under add-remove: take 1e-15 or more")
-    return left
 
 
 def _tuned(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,22 +15,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import _core
-from dpsparse._core import BudgetExceededError, InvalidArgumentError, InvalidDataError, Plan
+from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse._progress import progress
 from dpsparse._validation import number, optional_number, pair, positive_integer
+from dpsparse.estimators._bounds import bound_arrays, names_for, warn_of_default_bounds
 from dpsparse.estimators._linear import encode_labels
-from dpsparse.estimators._search_plan import (
-    LEAST_RECORDS,
-    Events,
-    SearchPlan,
-    Shares,
-    dominating,
-    plan_search,
-    without_empty_parts,
-)
-from dpsparse.estimators._search_split import Randomness
-from dpsparse.estimators._validation import bound_arrays, read, records, seed, without_values
-from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
-from dpsparse.privacy import ExponentialEvent
+from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
+from dpsparse.estimators._validation import public_count, read, records, seed, without_values
+from dpsparse.estimators.intervals import keep_facts
+from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor, planned
 
 __all__ = ["PrivateSearchCV", "SearchPlan"]
 
@@ -47,8 +40,6 @@ _NOT_SEARCHED = {
     "n_public": "it is a public fact",
     "records_per_person": "it is a public fact",
 }
-# Add-remove: so many records per n_public at most; see note 4.
-_MOST_RECORDS = 8
 
 
 def _best_has(name: str) -> Callable[[Any], bool]:
@@ -131,21 +122,16 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
        position would shift every later record, so each record gets an independent coin; give the records that both
        data sets share the same coins. Either way, given the split, the training parts (the held-out parts) of
        neighbours are neighbours or equal. Renyi and (epsilon, delta) bounds that hold for every split hold for the
-       mixture, since the split has the same law on both sides.
+       mixture, since the split has the same law on both sides. A part may be empty under add-remove; sums over it are 0.
     2. *Fits, choice and refit are composed one after the other*, the held-out part counted as if it were the training
        part, which holds for any split and for people with records in both parts. The fits' parameters are fixed in
        advance. Given their models, a score is a sum over held-out records of integers in [0, 2**16] that depend on the
        model and one record alone, so the choice has bounded range ``selection_epsilon`` (proof beside the code,
-       ``held_out_choice.rs``).
+       ``held_out.rs``).
     3. *The refit's parameters depend on the choice*, so its events may not be added as they are. Bounds are used
        through their curves alone, and the certificate holds events whose curves lie above those of every candidate's
-       refit: the largest zCDP parameter of any, and, where a refit perturbs its objective, an objective-perturbation
-       event of the largest ratio M and the largest ln(1 + kappa) of any (both its curves rise in both). Given any
-       choice the refit keeps these, so composition with them is adaptive.
-    4. Under add-remove a fit needs a record. A training part is empty with probability ``held_out**n``, at most
-       ``0.45**99`` for neighbours of the 100 records that the certificate assumes; times ``1 + exp(epsilon)`` that is
-       what it adds to delta, and a relative 1e-12 of delta is left for it. With at most 8 times ``n_public`` records
-       no training part can exceed the 16 times its own public number that some mechanisms take.
+       refit (proof beside the code, ``dominating.rs``). Given any choice the refit keeps these, so composition with
+       them is adaptive.
 
     No parallel composition of the two parts is used: it would save the choice's share only, and fail for people with
     records in both.
@@ -221,22 +207,45 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         n_samples, n_features = positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
         if self.estimator.adjacency == "add-remove":
             n_samples = positive_integer("n_public", self.estimator.n_public)
+        warn_of_default_bounds(self.estimator)
+        return self._planned(settings, n_samples, n_features, None)
+
+    def _planned(
+        self, settings: list[dict[str, Any]], n_samples: int, n_features: int, names: Sequence[str] | None
+    ) -> SearchPlan:
         share, shares = self._held_out_share(), self._shares()
         n_held_out = max(1, round(share * n_samples))
         n_train = n_samples - n_held_out
         if n_train < 2:
             raise InvalidArgumentError(f"X has n_samples={n_samples}: a search needs at least 3 records")
         epsilon, delta = number("epsilon", self.epsilon), self._delta(n_samples)
-        target = delta if self.estimator.adjacency == "replace-one" else without_empty_parts(epsilon, delta, share)
+        lower, upper = bound_arrays(self.estimator.bounds, names)
+        regression = isinstance(self.estimator, PrivateSparseRegressor)
+        facts = _core.SearchFacts(
+            n_samples=n_samples,
+            n_features=n_features,
+            n_held_out=n_held_out,
+            share=share,
+            lower=lower,
+            upper=upper,
+            y_bounds=self.estimator._target_statement()["y_bounds"] if regression else None,
+            adjacency=self.estimator.adjacency,
+            records_per_person=positive_integer("records_per_person", self.estimator.records_per_person),
+        )
+
+        def plan_of(params: dict[str, Any], n: int, level: float) -> _core.Plan:
+            candidate = self._candidate(params, n, level, delta)
+            return planned((*candidate._facts(n, n_features, names), facts))
+
         return plan_search(
             settings,
-            lambda params, n, level: self._plan_of(params, n, level, delta, n_features),
+            plan_of,
+            facts,
             n_train=n_train,
             n_held_out=n_held_out,
             shares=shares,
             epsilon=epsilon,
             delta=delta,
-            target=target,
         )
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -262,62 +271,34 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         reader = clone(self.estimator)
         X, y = read(reader, X, y)
         n_samples, n_features = X.shape
-        adjacency = reader.adjacency
-        plan = self.plan(n_samples, n_features)
-        most = _MOST_RECORDS * (plan.n_train + plan.n_held_out)
-        if adjacency == "add-remove" and not LEAST_RECORDS <= n_samples <= most:
-            raise InvalidDataError(
-                f"a search under add-remove needs at least {LEAST_RECORDS} records and at most {_MOST_RECORDS} times "
-                "n_public"
-            )
-        labels, targets = None, None
+        settings = self._candidates()
+        n_public = public_count(reader.adjacency, reader.n_public, n_samples)
+        names = names_for(reader)
+        plan = self._planned(settings, n_public, n_features, names)
+        labels = None
         if isinstance(reader, PrivateSparseClassifier):
             labels, targets = encode_labels(y, reader.classes)
         else:
             targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         _check_storage(plan, reader, X)
-        randomness = Randomness(seed(self.random_state))
-        train, held = randomness.split(n_samples, plan.n_held_out, self._held_out_share(), adjacency)
-        lower, upper = bound_arrays(reader.bounds)
-        y_bounds = None if labels is not None else pair("y_bounds", reader.y_bounds)
-        # Reads, and so checks, the held-out records; the first fit checks the others before it spends.
-        compared = _core.HeldOut(records(X[held]), targets[held], lower=lower, upper=upper, y_bounds=y_bounds)
-
-        X_train, y_train = X[train], targets[train]
-        models, certificates = [], []
-        for params, fitted in zip(plan.candidates, plan.fits, strict=True):
-            candidate = self._from_plan(params, fitted, randomness.next())
-            coefficients, intercept = _fitted(candidate, fitted, X_train, y_train)
-            models.append((coefficients, intercept, candidate.feature_ranges_))
-            certificates.append(candidate.certificate_)
-        best = compared.choose(
-            models,
-            epsilon=plan.selection_epsilon,
-            adjacency=adjacency,
-            records_per_person=positive_integer("records_per_person", reader.records_per_person),
-            seed=randomness.next(),
-        )
-        spent: Events = [(ExponentialEvent(plan.selection_epsilon), 1)]
-        params = plan.candidates[best]
-        if plan.refits:
-            winner = self._from_plan(params, plan.refits[best], randomness.next())
-            coefficients, intercept = _fitted(winner, plan.refits[best], X, targets)
-            spent += dominating([refit.events for refit in plan.refits])
-        else:
-            winner = self._from_plan(params, plan.fits[best], None)
-            winner.n_iter_ = plan.fits[best].n_iter
-            coefficients, intercept, ranges = models[best]
-            winner._keep_ranges(ranges)
+        with progress(plan.mechanism, self.verbose) as report:
+            best, coefficients, intercept, n_iter, ranges, certificate = plan.search.release(
+                records(X),
+                targets,
+                epsilon=plan.epsilon,
+                delta=plan.delta,
+                assumptions=["the candidates of the search were chosen without looking at the data"],
+                seed=seed(self.random_state),
+                progress=report,
+            )
+        params, fitted = plan.candidates[best], (plan.refits or plan.fits)[best]
+        # The plan's number of records is the public one, whatever the records are.
+        winner = self._candidate(params, fitted.n_samples, fitted.epsilon, fitted.delta)
+        keep_facts(winner, winner._facts(fitted.n_samples, n_features, names))
         winner.set_params(random_state=self.estimator.random_state)
-        self.certificate_ = _core.compose_certificates(
-            certificates,
-            spent,
-            mechanism=plan.mechanism,
-            claim=(plan.epsilon, plan.delta),
-            n_samples=plan.n_train + plan.n_held_out,
-            assumptions=self._assumptions(adjacency),
-        )
-        winner.certificate_ = self.certificate_
+        winner.n_iter_ = n_iter
+        winner._keep_ranges(ranges)
+        self.certificate_ = winner.certificate_ = certificate
         if labels is None:
             winner.coef_, winner.intercept_ = coefficients, intercept
         else:
@@ -397,28 +378,12 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             return min(float(n_samples) ** -2, 1e-6)
         return delta
 
-    def _assumptions(self, adjacency: str) -> list[str]:
-        texts = ["the candidates of the search were chosen without looking at the data"]
-        if adjacency == "add-remove":
-            texts.append(
-                f"there are at least {LEAST_RECORDS} records, and at most {_MOST_RECORDS} times the public number"
-            )
-        return texts
-
     def _candidate(self, params: dict[str, Any], n: int, epsilon: float, delta: float) -> Any:
         candidate = clone(self.estimator).set_params(**params)
         candidate.set_params(epsilon=epsilon, delta=delta, random_state=None, verbose=self.verbose)
         if candidate.adjacency == "add-remove":
             candidate.set_params(n_public=n)
         return candidate
-
-    def _plan_of(self, params: dict[str, Any], n: int, epsilon: float, delta: float, n_features: int) -> Plan:
-        return self._candidate(params, n, epsilon, delta).plan(n, n_features)  # type: ignore[no-any-return]
-
-    def _from_plan(self, params: dict[str, Any], plan: Plan, key: int | None) -> Any:
-        # The plan's number of records is the public one, whatever the records are.
-        candidate = self._candidate(params, plan.n_samples, plan.epsilon, plan.delta)
-        return candidate.set_params(random_state=key)
 
     # --- what the winner does ---
 
@@ -507,14 +472,6 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.sparse = theirs.input_tags.sparse
         tags.target_tags.required = theirs.target_tags.required
         return tags
-
-
-def _fitted(candidate: Any, plan: Plan, X: Any, targets: Any) -> tuple[npt.NDArray[np.float64], float]:
-    """Fit as planned, or raise: the certificate of a search is that of its plan."""
-    coefficients, intercept = candidate._fit(X, targets)
-    if candidate.certificate_.events != plan.events:
-        raise BudgetExceededError("a candidate did not spend what its plan announced")
-    return coefficients, intercept
 
 
 def _check_storage(plan: SearchPlan, reader: Any, X: Any) -> None:

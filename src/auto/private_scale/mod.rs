@@ -34,9 +34,9 @@ use crate::privacy::{Bounds, Geometry, Planned, Program, Schema, Session, Statem
 /// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
 /// the epsilon that is left: the largest with which all events together meet (epsilon, delta).
 ///
-/// [`Ranges`]: crate::privacy::answer::Ranges
-/// [`AbsoluteSums`]: crate::privacy::answer::AbsoluteSums
-/// [`TypicalNorm`]: crate::privacy::answer::TypicalNorm
+/// [`Ranges`]: crate::question::Ranges
+/// [`AbsoluteSums`]: crate::question::AbsoluteSums
+/// [`TypicalNorm`]: crate::question::TypicalNorm
 #[derive(Debug)]
 pub struct PrivateScale {
     inner: Box<dyn Mechanism>,

@@ -9,7 +9,7 @@ use crate::plan::Problem;
 use crate::plan::defaults::{
     NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, SCALED_ROW, WEIGHT_SHARE,
 };
-use crate::privacy::answer::{AbsoluteSums, Ranges, RangesOf, TypicalNorm};
+use crate::question::{AbsoluteSums, Ranges, RangesOf, TypicalNorm};
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 
 /// Which scales are worth their budget, by public facts that are known before there is a schema.

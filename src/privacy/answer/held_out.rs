@@ -1,81 +1,14 @@
-//! One of several released models, chosen by held-out loss.
-
-use std::sync::Arc;
-
-use crate::accounting::event::{Adjacency, Event};
+use super::{Answer, Room};
 use crate::error::{Error, Result};
-use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
+use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::question::{Answer, Question, Room};
 use crate::privacy::records::{Pass, Records, States};
-use crate::privacy::statement::Statement;
-use crate::schema::{Bounds, Target};
+use crate::question::{HeldOut, LEVELS, LinearModel};
+use crate::schema::Target;
 
-/// Most that one record adds to a score; even, so that half of it is an integer.
-const LEVELS: i64 = 1 << 16;
 /// Sum of the absolute integer coefficients: margins stay below 2^44 2^15 with what rounding adds.
 const MARGIN_UNITS: f64 = (1u64 << 44) as f64;
-
-/// A released linear model in the user's units.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LinearModel {
-    /// One coefficient per feature.
-    pub coefficients: Vec<f64>,
-    /// Added to every score.
-    pub intercept: f64,
-    /// What features are clipped to first, where they are; predictions are then clipped to the bounds of the targets.
-    pub feature_ranges: Option<Bounds>,
-}
-
-/// The choice of one of several released models: the exponential mechanism over their losses on records that none of
-/// them was fitted on (held-out validation, as in Chaudhuri, Monteleoni & Sarwate 2011, section 6, there with a generic
-/// epsilon).
-///
-/// **Score** of a model, minimised: the sum over the records of an integer in [0, 2^16], 2^16 times
-/// - classification: 1 if the record is misclassified, 0 if not (score 0 counts as the negative class, as in
-///   prediction);
-/// - regression: min((z - y)^2, 1), y in [-1, 1] by its public bounds: a residual beyond half their width counts as 1.
-///
-/// **Sensitivity.** At models that are public, what a record adds depends on that record and on the model alone:
-/// margins are integer products, exact whatever the order or storage, of features that the model clips or not. With m
-/// records a person, replacing a person's records moves every score by at most m 2^16 either way, so the privacy loss
-/// eta (q'_k - q_k) - ln(Z/Z') has range at most 2 eta m 2^16 over k. Adding a person moves all scores up, by m 2^16 at
-/// most: range eta m 2^16. Set equal to epsilon0, that is [`InverseTemperature`] for a sensitivity of m 2^16, or half
-/// of it.
-///
-/// The models may come from other records of the same people: this is one adaptive step in a composition, and its event
-/// is added to theirs.
-#[derive(Debug, Clone)]
-pub struct HeldOut {
-    temperature: InverseTemperature,
-}
-
-impl Statement {
-    /// A choice of bounded range `epsilon0` among released models.
-    ///
-    /// # Errors
-    /// An epsilon0 that the exact sampler does not take, too many records per person, or a schema without an intercept.
-    pub fn held_out(self: &Arc<Self>, epsilon0: f64) -> Result<Question<HeldOut>> {
-        if !self.schema().has_intercept() {
-            let problem = "must be read with an intercept to compare models";
-            return Err(Error::invalid("data", problem));
-        }
-        let one = match self.adjacency() {
-            Adjacency::ReplaceOne => LEVELS,
-            Adjacency::AddRemove => LEVELS / 2,
-        };
-        let sensitivity = (one as u64)
-            .checked_mul(self.records_per_person())
-            .filter(|&bound| bound < 1 << 62)
-            .ok_or_else(|| Error::invalid("records_per_person", "is too large"))?;
-        let choice = HeldOut {
-            temperature: InverseTemperature::new(epsilon0, sensitivity)?,
-        };
-        let events = vec![(Event::exponential(epsilon0)?, 1)];
-        Ok(Question::new(self, choice, events))
-    }
-}
 
 impl Answer for HeldOut {
     /// The models, in the user's units of the schema.
@@ -100,32 +33,6 @@ impl Answer for HeldOut {
         let scores = room.records.fold(&pass, room.state, room.watch)?.0;
         let choice = ExponentialMechanism::new(&scores, &self.temperature, Vec::new())?;
         Ok(choice.draw(room.source))
-    }
-}
-
-impl LinearModel {
-    /// Refuses models that do not fit records with so many features.
-    fn check(&self, n_features: usize) -> Result<()> {
-        let finite = self.coefficients.iter().all(|c| c.is_finite()) && self.intercept.is_finite();
-        if self.coefficients.len() != n_features || !finite {
-            return Err(Error::invalid(
-                "coefficients",
-                "must be one per feature and finite, with an intercept",
-            ));
-        }
-        let in_order = |ranges: &Bounds| {
-            ranges.lower.len() == n_features
-                && ranges.upper.len() == n_features
-                && (ranges.lower.iter().zip(&ranges.upper))
-                    .all(|(low, high)| low.is_finite() && high.is_finite() && low <= high)
-        };
-        if !self.feature_ranges.as_ref().is_none_or(in_order) {
-            return Err(Error::invalid(
-                "feature_ranges",
-                "must be one pair of finite values per feature, the lower one first",
-            ));
-        }
-        Ok(())
     }
 }
 

@@ -1,10 +1,4 @@
-//! Answers: what may leave, and how it is drawn. Three shapes.
-//!
-//! | shape | kinds | proof |
-//! |---|---|---|
-//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`] | a bound on one contribution |
-//! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`HeldOut`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
-//! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
+//! Answers: how the room draws them. Three shapes, as their questions have ([`crate::question`]).
 
 mod absolute_sums;
 mod descent;
@@ -25,21 +19,55 @@ mod strongly_convex;
 mod typical_norm;
 mod vertex;
 
-pub use absolute_sums::AbsoluteSums;
-pub use descent::{Descent, DescentOptions};
-pub use dual::{DualPath, DualPoint, DualVertex};
-pub use gradient::Gradient;
-pub use held_out::{HeldOut, LinearModel};
-pub use lattice::PointNoise;
-pub use moments::{MOST_MOMENT_COLUMNS, Moments};
-pub use permuted::{Permuted, PermutedOptions};
-pub use point::{Point, TiltNoise};
-pub use ranges::{Ranges, RangesOf};
-pub use softmax::{SmoothLoss, Softmax, SoftmaxDraws, stability};
-pub use split::{Part, Split};
-pub use strongly_convex::StronglyConvex;
-pub use typical_norm::TypicalNorm;
-pub use vertex::{SelectionNoise, Vertex, VertexAt};
+use std::any::Any;
+
+use super::records::Records;
+use crate::error::Result;
+use crate::exact::noise::source::Source;
+
+pub use split::Part;
+pub use vertex::VertexAt;
 
 pub(in crate::privacy) use held_out::held_out_loss;
 pub(in crate::privacy) use split::Sides;
+
+/// A kind of question, and how the room answers it. Its methods take what nothing outside the room has.
+pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
+    /// What the caller says when asking: public, as everything outside the room is.
+    type At<'a>;
+    /// What leaves.
+    type Released;
+    /// What stays in the room between two answers; it depends on records.
+    type State: Any + Send;
+
+    /// Refuses what the caller says, before anything is spent; by public facts alone. The records may have fewer
+    /// columns than the statement.
+    ///
+    /// # Errors
+    /// What the question does not take.
+    fn check(&self, at: &Self::At<'_>, columns: usize) -> Result<()> {
+        let _ = (at, columns);
+        Ok(())
+    }
+
+    /// A state for these records.
+    ///
+    /// # Errors
+    /// Memory that the machine does not give.
+    fn state(&self, records: &dyn Records) -> Result<Self::State>;
+
+    /// Draws. The question is off the plan already.
+    ///
+    /// # Errors
+    /// [`Error::Randomness`], [`Error::Interrupted`].
+    fn draw(&self, at: Self::At<'_>, room: Room<'_, '_, Self::State>) -> Result<Self::Released>;
+}
+
+/// What an answer works with.
+pub struct Room<'r, 'w, S> {
+    pub(in crate::privacy) records: &'r dyn Records,
+    pub(in crate::privacy) state: &'r mut S,
+    pub(in crate::privacy) source: &'r mut Source,
+    /// Called from time to time in long work; may stop it (Ctrl-C). It learns nothing but that time passes.
+    pub(in crate::privacy) watch: &'r mut (dyn FnMut() -> Result<()> + 'w),
+}

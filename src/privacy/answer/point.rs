@@ -1,256 +1,14 @@
-//! The shape of an answer that is a point: a stable algorithm in the room, then noise on a lattice.
-
-use super::descent::Descent;
-use super::lattice::{GAMMA_FAILURE, LatticeNoise, PointNoise, gamma_failure, power_of_two_below};
-use super::permuted::Permuted;
-use super::strongly_convex::StronglyConvex;
-use crate::accounting::event::Event;
+use super::{Answer, Room};
 use crate::error::Result;
 use crate::exact::noise::integer_law::IntegerLaw;
 use crate::exact::noise::rounded_gaussian::RoundedGaussian;
 use crate::exact::noise::source::Source;
 use crate::exact::noise::spherical_gamma::SphericalGamma;
-use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
 use crate::privacy::minimiser::Start;
-use crate::privacy::question::{Answer, Question, Room};
 use crate::privacy::records::{Records, Watch};
-use crate::privacy::statement::Statement;
-
-/// The point of a stable algorithm, released with noise (Chaudhuri, Monteleoni & Sarwate 2011).
-///
-/// It is rounded to the lattice h of its noise: sqrt(p) lattice units more on its sensitivity.
-#[derive(Debug, Clone)]
-pub struct Point {
-    algorithm: Algorithm,
-    noise: LatticeNoise,
-    /// D2; None with a random linear term, whose event says what it costs.
-    sensitivity: Option<f64>,
-}
-
-#[derive(Debug, Clone)]
-enum Algorithm {
-    Minimise(StronglyConvex, Option<Tilt>),
-    Descend(Descent),
-    Permute(Permuted),
-}
-
-/// The random linear term <b, theta>/n of objective perturbation, and the noise that covers the solver's error (Kifer,
-/// Smith & Thakurta 2012; Redberg, Koskela & Wang 2023).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum TiltNoise {
-    /// b ~ N(0, sigma^2 I), and a Gaussian of `cover` times the sensitivity on the point.
-    Gaussian {
-        /// Standard deviation of an entry of b, absolute: in units of the gradient of the summed loss.
-        sigma: f64,
-        /// Standard deviations of the cover per unit of its sensitivity.
-        cover: f64,
-    },
-    /// b of density proportional to exp(-|b|_2/size), size = c L R2/epsilon, and lattice Laplace noise on the point
-    /// (Chaudhuri, Monteleoni & Sarwate 2011).
-    Gamma {
-        /// What b costs beside the curvature.
-        epsilon: f64,
-        /// What the cover costs.
-        cover: f64,
-    },
-}
-
-/// The random linear term.
-#[derive(Debug, Clone, Copy)]
-struct Tilt {
-    law: TiltLaw,
-    /// Bound on |b|_2/n.
-    bound: f64,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum TiltLaw {
-    Gaussian {
-        /// h_b.
-        lattice: f64,
-        /// Standard deviation of an entry of b, in units of h_b.
-        sigma: f64,
-    },
-    Gamma {
-        /// Scale of |b|_2.
-        size: f64,
-    },
-}
-
-/// Lattice units per standard deviation of b.
-const TILT_UNITS: f64 = (1u64 << 39) as f64;
-/// Standard deviations sqrt(p) that the size of b may take. Larger ones have probability below exp(-63^2 p/2) < 1e-850,
-/// less than the last digit of any delta: claims are kept with the float below delta.
-const TILT_SIZES: f64 = 64.0;
-/// The same for Gamma noise: |b| > size (p + sqrt(2 p t) + t) has probability below exp(-t) (Boucheron, Lugosi &
-/// Massart 2013, section 2.4).
-const GAMMA_TAIL: f64 = 2000.0;
-
-impl StronglyConvex {
-    /// The minimiser with noise on the point: output perturbation.
-    ///
-    /// # Errors
-    /// Noise beyond what the exact samplers take; a ridge so small that the solver could take too many steps.
-    pub fn with_output_noise(&self, noise: PointNoise) -> Result<Question<Point>> {
-        let sensitivity = self.sensitivity()?;
-        let noise = LatticeNoise::new(noise, sensitivity, self.columns())?;
-        Ok(question(
-            self.statement(),
-            Algorithm::Minimise(self.clone(), None),
-            noise,
-            sensitivity,
-        ))
-    }
-
-    /// The minimiser of the objective with a random linear term: objective perturbation.
-    ///
-    /// theta*(b) with b ~ N(0, s^2 I) costs an objective-perturbation event of L R2, s and ln(1 + kappa), kappa = beta
-    /// R2^2/(n ridge). b is drawn as a multiple of a lattice so fine that replacing it by the continuous b moves theta*
-    /// by at most e_b = h_b sqrt(p)/(2 n ridge); with the solver's e the released point is within e + e_b of theta*(b)
-    /// of the continuous b, a function of a private release, so Gaussian noise of sensitivity 2 (e + e_b) covers the
-    /// difference. With Gamma noise: pure c L R2/size + ln(1 + kappa), and Laplace noise for the cover.
-    ///
-    /// # Errors
-    /// [`Error::UnsoundMechanism`](crate::Error::UnsoundMechanism) for several records a person, for which no bound is
-    /// proved, or the squared loss; noise beyond what the exact samplers take.
-    pub fn with_random_tilt(&self, noise: TiltNoise) -> Result<Question<Point>> {
-        self.check_tilted()?;
-        match noise {
-            TiltNoise::Gaussian { sigma, cover } => self.gaussian_tilt(sigma, cover),
-            TiltNoise::Gamma { epsilon, cover } => self.gamma_tilt(epsilon, cover),
-        }
-    }
-
-    fn gaussian_tilt(&self, s: f64, cover: f64) -> Result<Question<Point>> {
-        let statement = self.statement();
-        let event = Event::objective_perturbation(
-            self.slope_norm(),
-            s,
-            self.curvature_log(),
-            statement.adjacency(),
-        )?;
-        let lattice = power_of_two_below(s / TILT_UNITS);
-        // The noise drawn is at least s: the event covers it.
-        let sigma = div_up(s, lattice);
-        RoundedGaussian::new(sigma)?;
-        let root = sqrt_up(self.columns() as f64);
-        let bound = 1.001 * TILT_SIZES * s * (self.columns() as f64).sqrt() / self.n_samples();
-        let error = self.solver_error(bound)?;
-        let tilt_error = self.distance(mul_up(lattice, root));
-        // 2 (e + e_b), of which tilt_error is the second half.
-        let moved = add_up(mul_up(2.0, error), tilt_error);
-        let point_lattice = power_of_two_below(moved / root);
-        let units = add_up(div_up(moved, point_lattice), root);
-        let noise = LatticeNoise::gaussian(point_lattice, units, cover)?;
-        let law = TiltLaw::Gaussian { lattice, sigma };
-        Ok(self.tilted(Tilt { law, bound }, noise, vec![(event, 1)]))
-    }
-
-    fn gamma_tilt(&self, epsilon: f64, cover: f64) -> Result<Question<Point>> {
-        let slope = self.changed_slope();
-        let size = div_up(slope, epsilon);
-        let p = self.columns() as f64;
-        let bound =
-            1.001 * size * (p + (2.0 * p * GAMMA_TAIL).sqrt() + GAMMA_TAIL) / self.n_samples();
-        let error = self.solver_error(bound)?;
-        let tilt_error =
-            self.distance(SphericalGamma::new(self.columns(), size)?.error(GAMMA_FAILURE)?);
-        let moved = mul_up(2.0, add_up(error, tilt_error));
-        let noise = LatticeNoise::new(
-            PointNoise::Laplace { epsilon: cover },
-            moved,
-            self.columns(),
-        )?;
-        let pure = Event::pure(add_up(div_up(slope, size), self.curvature_log()))?;
-        let failure = gamma_failure(&[pure, noise.events()[0].0])?;
-        let law = TiltLaw::Gamma { size };
-        let mut question = self.tilted(Tilt { law, bound }, noise, vec![(pure, 1)]);
-        question.also_costs(failure);
-        Ok(question)
-    }
-
-    /// By how much the minimiser moves with a linear term whose b moves by `moved`, rounded up.
-    fn distance(&self, moved: f64) -> f64 {
-        div_up(moved, self.n_samples() * self.ridge() * (1.0 - 1e-15))
-    }
-
-    fn tilted(
-        &self,
-        tilt: Tilt,
-        noise: LatticeNoise,
-        mut events: Vec<(Event, u64)>,
-    ) -> Question<Point> {
-        events.extend_from_slice(noise.events());
-        let point = Point {
-            algorithm: Algorithm::Minimise(self.clone(), Some(tilt)),
-            noise,
-            sensitivity: None,
-        };
-        Question::new(self.statement(), point, events)
-    }
-}
-
-impl Descent {
-    /// The last iterate with noise on it.
-    ///
-    /// # Errors
-    /// Noise beyond what the exact samplers take.
-    pub fn with_output_noise(&self, noise: PointNoise) -> Result<Question<Point>> {
-        let sensitivity = self.sensitivity();
-        let columns = self.statement().n_columns();
-        let noise = LatticeNoise::new(noise, sensitivity, columns)?;
-        let algorithm = Algorithm::Descend(self.clone());
-        Ok(question(self.statement(), algorithm, noise, sensitivity))
-    }
-}
-
-impl Permuted {
-    /// The last iterate with noise on it.
-    ///
-    /// # Errors
-    /// Noise beyond what the exact samplers take.
-    pub fn with_output_noise(&self, noise: PointNoise) -> Result<Question<Point>> {
-        let sensitivity = self.sensitivity();
-        let columns = self.statement().n_columns();
-        let noise = LatticeNoise::new(noise, sensitivity, columns)?;
-        let algorithm = Algorithm::Permute(self.clone());
-        Ok(question(self.statement(), algorithm, noise, sensitivity))
-    }
-}
-
-fn question(
-    statement: &std::sync::Arc<Statement>,
-    algorithm: Algorithm,
-    noise: LatticeNoise,
-    sensitivity: f64,
-) -> Question<Point> {
-    let events = noise.events().to_vec();
-    let point = Point {
-        algorithm,
-        noise,
-        sensitivity: Some(sensitivity),
-    };
-    Question::new(statement, point, events)
-}
+use crate::question::{Algorithm, DrawnTilt, Point, Question, Tilt};
 
 impl Question<Point> {
-    /// Standard deviation of the noise on an entry of the released point, in scaled units.
-    pub fn output_scale(&self) -> f64 {
-        (self.answer.noise).scale(self.statement().n_columns())
-    }
-
-    /// Standard deviation of an entry of b/n, the random linear term; 0 without one.
-    pub fn tilt_scale(&self) -> f64 {
-        let Algorithm::Minimise(minimiser, Some(tilt)) = &self.answer.algorithm else {
-            return 0.0;
-        };
-        let entry = match tilt.law {
-            TiltLaw::Gaussian { lattice, sigma } => lattice * sigma,
-            TiltLaw::Gamma { size } => size * (minimiser.columns() as f64 + 1.0).sqrt(),
-        };
-        entry / minimiser.n_samples()
-    }
-
     /// The point before its noise, and D2, in scaled units; None with a random linear term, which has no D2.
     ///
     /// **Not private.**
@@ -298,12 +56,12 @@ impl Tilt {
     /// b/n.
     fn draw(&self, columns: usize, n: f64, source: &mut Source) -> Result<Vec<f64>> {
         Ok(match self.law {
-            TiltLaw::Gaussian { lattice, sigma } => {
+            DrawnTilt::Gaussian { lattice, sigma } => {
                 let noise = RoundedGaussian::new(sigma)?;
                 let entry = |_| noise.draw(source) as f64 * lattice / n;
                 (0..columns).map(entry).collect()
             }
-            TiltLaw::Gamma { size } => {
+            DrawnTilt::Gamma { size } => {
                 let mut tilt = SphericalGamma::new(columns, size)?.draw(source)?;
                 tilt.iter_mut().for_each(|entry| *entry /= n);
                 tilt
@@ -317,13 +75,6 @@ impl Answer for Point {
     /// The point in scaled units, the intercept last.
     type Released = Vec<f64>;
     type State = ();
-
-    fn most_records(&self, statement: &Statement) -> usize {
-        match &self.algorithm {
-            Algorithm::Minimise(minimiser, _) => minimiser.most_records(),
-            Algorithm::Descend(_) | Algorithm::Permute(_) => statement.n_samples(),
-        }
-    }
 
     fn state(&self, _: &dyn Records) -> Result<()> {
         Ok(())

@@ -1,32 +1,7 @@
-//! A split of the records into two parts, drawn without looking at them.
-
-use std::sync::Arc;
-
-use crate::accounting::event::Adjacency;
-use crate::error::{Error, Result};
-use crate::privacy::question::{Answer, Question, Room};
+use super::{Answer, Room};
+use crate::error::Result;
 use crate::privacy::records::Records;
-use crate::privacy::statement::Statement;
-
-/// A split into training and held-out records. Its positions stay in the room; it costs nothing.
-///
-/// **The split is one for both neighbours.** Replace-one: it is a random set of positions of a public size; a person's
-/// records stand at the same positions in both data sets. Add-remove: a split by position would shift every later
-/// record, so each record gets an independent coin; give the records that both data sets share the same coins. Either
-/// way, given the split, the parts of neighbours are neighbours or equal, and bounds that hold for every split hold for
-/// the mixture, since the split has the same law on both sides. A part may be empty under add-remove: sums over it are 0.
-#[derive(Debug, Clone)]
-pub struct Split {
-    law: Law,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Law {
-    /// So many positions.
-    Positions(usize),
-    /// A coin with this probability, in units of 2^-53.
-    Coins(u64),
-}
+use crate::question::{Question, Split, SplitLaw};
 
 /// Which records.
 #[derive(Debug, Clone, Copy)]
@@ -45,26 +20,6 @@ pub struct Sides {
     pub held_out: Vec<u32>,
 }
 
-impl Statement {
-    /// A split that holds out `n_held_out` records (under add-remove: each with probability `share`).
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] naming `held_out` for a side that would be empty.
-    pub fn split(self: &Arc<Self>, n_held_out: usize, share: f64) -> Result<Question<Split>> {
-        if !(share > 0.0 && share < 1.0) || n_held_out == 0 || n_held_out >= self.n_samples() {
-            return Err(Error::invalid(
-                "held_out",
-                "must leave records on both sides",
-            ));
-        }
-        let law = match self.adjacency() {
-            Adjacency::ReplaceOne => Law::Positions(n_held_out),
-            Adjacency::AddRemove => Law::Coins((share * 2f64.powi(53)) as u64),
-        };
-        Ok(Question::new(self, Split { law }, Vec::new()))
-    }
-}
-
 impl Answer for Split {
     type At<'a> = ();
     type Released = ();
@@ -81,7 +36,7 @@ impl Answer for Split {
         let n = room.records.n_records();
         let mut held = vec![false; n];
         match self.law {
-            Law::Positions(count) => {
+            SplitLaw::Positions(count) => {
                 // Floyd's sample without replacement (Bentley & Floyd 1987).
                 for last in n - count.min(n)..n {
                     let drawn = room.source.below(last as u128 + 1) as usize;
@@ -89,7 +44,7 @@ impl Answer for Split {
                     held[place] = true;
                 }
             }
-            Law::Coins(threshold) => held
+            SplitLaw::Coins(threshold) => held
                 .iter_mut()
                 .for_each(|held| *held = room.source.below(1 << 53) < u128::from(threshold)),
         }

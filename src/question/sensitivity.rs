@@ -13,7 +13,7 @@ use crate::numeric::kernel::MAX_FEATURE;
 
 /// What the bounds depend on.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::privacy) struct Contribution {
+pub(crate) struct Contribution {
     /// The clamps of the integer slopes of one record.
     slopes: SlopeBound<u64>,
     /// By how many contributions neighbouring sums differ.

@@ -1,20 +1,85 @@
-//! What may be asked of records: built by the room alone, from a statement and reviewed parts.
+//! Questions: what may be asked of records, and what an answer costs. Nothing here reads a record; everything here must
+//! be right.
+//!
+//! Audit guide, in reading order:
+//!
+//! 1. [`Statement`]: the public facts of a release, and how neighbours are counted.
+//! 2. [`RoomModel`]: a reviewed or tabulated loss, and the bounds that its slopes are clamped to.
+//! 3. [`sensitivity`]: the bounds of gradients and scores, with proofs.
+//! 4. [`Question`], [`Planned`]: a question with its events, and lists of them.
+//! 5. The kinds of questions, by shape:
+//!
+//! | shape | kinds | proof |
+//! |---|---|---|
+//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`] | a bound on one contribution |
+//! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`HeldOut`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
+//! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
+//!
+//! An event is computed from the statement and from the noise that [`crate::privacy`] will draw; nothing else makes a
+//! question, so no mechanism can write an event.
+#![forbid(unsafe_code)]
 
-use std::any::Any;
+mod absolute_sums;
+mod descent;
+mod dual;
+mod gaussian_sum;
+mod gradient;
+mod held_out;
+mod lattice;
+mod model;
+mod moments;
+mod objective;
+mod permuted;
+mod point;
+mod ranges;
+mod sensitivity;
+mod softmax;
+mod split;
+mod statement;
+mod stream;
+mod strongly_convex;
+mod typical_norm;
+mod vertex;
+
+pub use absolute_sums::AbsoluteSums;
+pub use descent::{Descent, DescentOptions};
+pub use dual::{DualPath, DualPoint, DualVertex};
+pub use gradient::Gradient;
+pub use held_out::{HeldOut, LinearModel};
+pub use lattice::{GAMMA_FAILURE, PointNoise};
+pub use model::{RoomModel, SlopeBound, SlopeLattice};
+pub use moments::{MOST_MOMENT_COLUMNS, Moments};
+pub use permuted::{Permuted, PermutedOptions};
+pub use point::{Point, TiltNoise};
+pub use ranges::{Ranges, RangesOf};
+pub use softmax::{SmoothLoss, Softmax, SoftmaxDraws, stability};
+pub use split::Split;
+pub use statement::Statement;
+pub use stream::RunningPlan;
+pub use strongly_convex::StronglyConvex;
+pub use typical_norm::TypicalNorm;
+pub use vertex::{SelectionNoise, Vertex};
+
+pub(crate) use gaussian_sum::GaussianSum;
+pub(crate) use held_out::LEVELS;
+pub(crate) use lattice::{LatticeLaw, LatticeNoise};
+pub(crate) use objective::Objective;
+pub(crate) use point::{Algorithm, DrawnTilt, Tilt};
+pub(crate) use split::SplitLaw;
+pub(crate) use statement::{Derivation, MOST_RECORDS};
+pub(crate) use stream::UNIT;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::records::Records;
-use super::statement::{MOST_RECORDS, Statement};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::exact::noise::source::Source;
 
 /// One question, with what an answer to it costs: the events are computed in here, from the statement and from the
 /// noise that will be drawn.
 ///
-/// Questions are made by methods of [`Statement`], asked by [`Session::ask`](super::Session::ask), and planned for by
-/// [`Program::questions`](super::Program::questions). A clone is the same question.
+/// Questions are made by methods of [`Statement`], asked by [`Session::ask`](crate::privacy::Session::ask), and planned for by
+/// [`Program::questions`](crate::privacy::Program::questions). A clone is the same question.
 #[derive(Debug, Clone)]
 pub struct Question<A> {
     id: u64,
@@ -22,60 +87,15 @@ pub struct Question<A> {
     state: u64,
     statement: Arc<Statement>,
     events: Vec<(Event, u64)>,
-    pub(in crate::privacy) answer: A,
-}
-
-/// A kind of question, and how the room answers it. Its methods take what nothing outside the room has.
-pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
-    /// What the caller says when asking: public, as everything outside the room is.
-    type At<'a>;
-    /// What leaves.
-    type Released;
-    /// What stays in the room between two answers; it depends on records.
-    type State: Any + Send;
-
     /// Most records that the proof, or the integers, take.
-    fn most_records(&self, statement: &Statement) -> usize {
-        let _ = statement;
-        MOST_RECORDS
-    }
-
-    /// Refuses what the caller says, before anything is spent; by public facts alone. The records may have fewer
-    /// columns than the statement.
-    ///
-    /// # Errors
-    /// What the question does not take.
-    fn check(&self, at: &Self::At<'_>, columns: usize) -> Result<()> {
-        let _ = (at, columns);
-        Ok(())
-    }
-
-    /// A state for these records.
-    ///
-    /// # Errors
-    /// Memory that the machine does not give.
-    fn state(&self, records: &dyn Records) -> Result<Self::State>;
-
-    /// Draws. The question is off the plan already.
-    ///
-    /// # Errors
-    /// [`Error::Randomness`], [`Error::Interrupted`].
-    fn draw(&self, at: Self::At<'_>, room: Room<'_, '_, Self::State>) -> Result<Self::Released>;
-}
-
-/// What an answer works with.
-pub struct Room<'r, 'w, S> {
-    pub(in crate::privacy) records: &'r dyn Records,
-    pub(in crate::privacy) state: &'r mut S,
-    pub(in crate::privacy) source: &'r mut Source,
-    /// Called from time to time in long work; may stop it (Ctrl-C). It learns nothing but that time passes.
-    pub(in crate::privacy) watch: &'r mut (dyn FnMut() -> Result<()> + 'w),
+    most_records: usize,
+    pub(crate) answer: A,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl<A> Question<A> {
-    pub(in crate::privacy) fn new(
+    fn new(
         statement: &Arc<Statement>,
         answer: A,
         events: Vec<(Event, u64)>,
@@ -86,17 +106,26 @@ impl<A> Question<A> {
             state: id,
             statement: Arc::clone(statement),
             events,
+            most_records: MOST_RECORDS,
             answer,
         }
     }
 
+    /// The same question, of at most so many records.
+    fn of_at_most(self, most_records: usize) -> Self {
+        Self {
+            most_records,
+            ..self
+        }
+    }
+
     /// Adds what an answer costs besides.
-    pub(in crate::privacy) fn also_costs(&mut self, event: Event) {
+    fn also_costs(&mut self, event: Event) {
         self.events.push((event, 1));
     }
 
     /// The same question, working on the state of another one.
-    pub(in crate::privacy) fn sharing<B>(self, other: &Question<B>) -> Self {
+    fn sharing<B>(self, other: &Question<B>) -> Self {
         Self {
             state: other.state,
             ..self
@@ -113,23 +142,23 @@ impl<A> Question<A> {
         &self.events
     }
 
-    pub(in crate::privacy) fn id(&self) -> u64 {
+    pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    pub(in crate::privacy) fn state_id(&self) -> u64 {
+    pub(crate) fn state_id(&self) -> u64 {
         self.state
     }
 }
 
-impl<A: Answer> Question<A> {
+impl<A> Question<A> {
     /// The question without its kind, `count` times: what a program announces.
     pub fn times(&self, count: u64) -> Planned {
         Planned::Ask(AnyQuestion {
             id: self.id,
             statement: Arc::clone(&self.statement),
             events: self.events.clone(),
-            most_records: self.answer.most_records(&self.statement),
+            most_records: self.most_records,
             count,
         })
     }
@@ -143,11 +172,11 @@ impl<A: Answer> Question<A> {
 /// A question without its kind, and how often it will be asked.
 #[derive(Debug, Clone)]
 pub struct AnyQuestion {
-    pub(in crate::privacy) id: u64,
-    pub(in crate::privacy) statement: Arc<Statement>,
-    pub(in crate::privacy) events: Vec<(Event, u64)>,
-    pub(in crate::privacy) most_records: usize,
-    pub(in crate::privacy) count: u64,
+    pub(crate) id: u64,
+    pub(crate) statement: Arc<Statement>,
+    pub(crate) events: Vec<(Event, u64)>,
+    pub(crate) most_records: usize,
+    pub(crate) count: u64,
 }
 
 /// What a program will ask.
@@ -184,7 +213,7 @@ impl Planned {
     }
 
     /// All questions of all options.
-    pub(in crate::privacy) fn questions(&self) -> Vec<&AnyQuestion> {
+    pub(crate) fn questions(&self) -> Vec<&AnyQuestion> {
         match self {
             Planned::Ask(question) => vec![question],
             Planned::OneOf(options) => options.iter().flatten().flat_map(Self::questions).collect(),

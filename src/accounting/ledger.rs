@@ -1,6 +1,6 @@
 //! What a release costs, committed before anything is drawn.
 
-use crate::accounting::event::{Adjacency, Event};
+use super::event::{Adjacency, Event};
 use crate::error::Result;
 
 /// One release, before it: all its events, which its plan fixed before any record was read.
@@ -38,7 +38,7 @@ pub trait Ledger {
 /// Entries in memory, without a limit: what remembers the releases of one process.
 ///
 /// ```
-/// use dpsparse::privacy::MemoryLedger;
+/// use dpsparse::accounting::ledger::MemoryLedger;
 /// assert!(MemoryLedger::default().entries().is_empty());
 /// ```
 #[derive(Debug, Clone, Default)]

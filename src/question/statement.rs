@@ -40,7 +40,7 @@ struct Origin {
 
 /// How records of one statement become those of another: each record by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::privacy) enum Derivation {
+pub(crate) enum Derivation {
     /// Features went through a public map.
     Mapped,
     /// Some of the features, which are public, at most as many as the statement has.
@@ -52,7 +52,7 @@ pub(in crate::privacy) enum Derivation {
 }
 
 /// Most records of any statement: sums over them stay within 64 bits.
-pub(in crate::privacy) const MOST_RECORDS: usize = (1 << 31) - 1;
+pub(crate) const MOST_RECORDS: usize = (1 << 31) - 1;
 
 impl Statement {
     /// Public facts of a release from records read under `schema`. `n_samples` is the number of records, which is
@@ -125,7 +125,7 @@ impl Statement {
     /// By how much a sum of vectors changes, in Euclidean norm, per unit of the longest of them, where no two of them
     /// have a negative inner product: |a - b|^2 <= |a|^2 + |b|^2 makes sqrt(2) of a replaced pair, and m of them add
     /// up. Rounded up.
-    pub(in crate::privacy) fn changed_non_negative(&self) -> f64 {
+    pub(crate) fn changed_non_negative(&self) -> f64 {
         let one = match self.adjacency {
             Adjacency::ReplaceOne => sqrt_up(2.0),
             Adjacency::AddRemove => 1.0,
@@ -159,7 +159,7 @@ impl Statement {
     /// The statement about these records after a public map of their features ([`Session::mapped`]), which makes them
     /// records of `schema`.
     ///
-    /// [`Session::mapped`]: super::Session::mapped
+    /// [`Session::mapped`]: crate::privacy::Session::mapped
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] where the map would change the number of features, the targets or whether there is
@@ -180,7 +180,7 @@ impl Statement {
     /// The statement about any `n_features` of the features ([`Session::restricted`]): all that it says of them is
     /// that they lie in [-1, 1] in scaled units, so it holds whichever they are and for fewer of them.
     ///
-    /// [`Session::restricted`]: super::Session::restricted
+    /// [`Session::restricted`]: crate::privacy::Session::restricted
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] naming `n_selected` for none of the features or more than there are.
@@ -209,7 +209,7 @@ impl Statement {
 
     /// The statement about the features that vary ([`Session::varying`]), with the same bounds on the norms of rows.
     ///
-    /// [`Session::varying`]: super::Session::varying
+    /// [`Session::varying`]: crate::privacy::Session::varying
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] naming `bounds` where none does.
@@ -228,7 +228,7 @@ impl Statement {
     /// The statement about `n_samples` of the records (under add-remove: about so many), read under `schema`
     /// ([`Session::part`]).
     ///
-    /// [`Session::part`]: super::Session::part
+    /// [`Session::part`]: crate::privacy::Session::part
     ///
     /// # Errors
     /// As [`Statement::new`]; more records than there are.
@@ -256,12 +256,12 @@ impl Statement {
     }
 
     /// Whether two statements say the same.
-    pub(in crate::privacy) fn same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+    pub(crate) fn same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
         Arc::ptr_eq(self, other) || self == other
     }
 
     /// Whether this statement was derived from `parent` in this way.
-    pub(in crate::privacy) fn derives(
+    pub(crate) fn derives(
         self: &Arc<Self>,
         parent: &Arc<Self>,
         by: Derivation,
@@ -271,7 +271,7 @@ impl Statement {
     }
 
     /// Whether it speaks of a part of the records that its root speaks of.
-    pub(in crate::privacy) fn is_part(&self) -> bool {
+    pub(crate) fn is_part(&self) -> bool {
         let mut origin = &self.origin;
         while let Some(Origin { parent, by }) = origin {
             if *by == Derivation::Part {
@@ -283,7 +283,7 @@ impl Statement {
     }
 
     /// The statement that this one was derived from in the end: itself where it was not.
-    pub(in crate::privacy) fn root(self: &Arc<Self>) -> &Arc<Self> {
+    pub(crate) fn root(self: &Arc<Self>) -> &Arc<Self> {
         let mut root = self;
         while let Some(origin) = &root.origin {
             root = &origin.parent;

@@ -1,0 +1,162 @@
+//! Slopes of records as clamped integers: d_ik = clamp(round(l'_k(z_i) 2^b)).
+
+use rayon::prelude::*;
+
+use crate::numeric::kernel::round_clamped;
+use crate::question::{RoomModel, SlopeBound};
+
+/// Records per piece of work.
+const CHUNK: usize = 1024;
+
+impl RoomModel {
+    /// Slopes before any clamp, of one output.
+    pub fn unclamped(&self, z: &[f64], y: &[f64], out: &mut [f64]) {
+        self.model().slopes(z, y, out);
+    }
+
+    /// d from margins and targets, record by record: entry i of every plane depends on record i and on the public
+    /// `unit` only (z_ik = margins_ik * unit), with the same operations for every record.
+    pub fn slopes(
+        &self,
+        margins: &[Vec<i64>],
+        unit: f64,
+        targets: &[f64],
+        out: &mut [Vec<i16>],
+    ) {
+        if let ([margins], [out]) = (margins, &mut *out) {
+            self.scalar_slopes(margins, unit, targets, out);
+        } else {
+            self.planes_of_slopes(margins, unit, targets, out);
+        }
+    }
+
+    fn scalar_slopes(&self, margins: &[i64], unit: f64, targets: &[f64], out: &mut [i16]) {
+        let bound = self.lattice().bound().linf as f64;
+        out.par_chunks_mut(CHUNK)
+            .zip(margins.par_chunks(CHUNK))
+            .zip(targets.par_chunks(CHUNK))
+            .for_each(|((out, margins), targets)| {
+                let (mut z, mut slopes) = ([0f64; CHUNK], [0f64; CHUNK]);
+                for (z, &margin) in z.iter_mut().zip(margins) {
+                    *z = margin as f64 * unit;
+                }
+                let n = out.len();
+                self.model().slopes(&z[..n], targets, &mut slopes[..n]);
+                round_clamped(&slopes[..n], self.lattice().scale(), bound, out);
+            });
+    }
+
+    /// Slopes of several outputs, clamped in all three norms: a record beyond a sum or a Euclidean norm is shortened.
+    fn planes_of_slopes(
+        &self,
+        margins: &[Vec<i64>],
+        unit: f64,
+        targets: &[f64],
+        out: &mut [Vec<i16>],
+    ) {
+        let outputs = margins.len();
+        let SlopeBound { linf, l1, l2 } = self.lattice().bound();
+        let (mut z, mut slopes) = (vec![0.0; outputs * CHUNK], vec![0.0; outputs * CHUNK]);
+        let mut rounded = vec![0i16; CHUNK];
+        for (chunk, targets) in targets.chunks(CHUNK).enumerate() {
+            let (start, m) = (chunk * CHUNK, targets.len());
+            for (z, margins) in z.chunks_mut(m).zip(margins) {
+                for (z, &margin) in z.iter_mut().zip(&margins[start..]) {
+                    *z = margin as f64 * unit;
+                }
+            }
+            let size = outputs * m;
+            self.model().slopes(&z[..size], targets, &mut slopes[..size]);
+            for (out, slopes) in out.iter_mut().zip(slopes.chunks(m)) {
+                round_clamped(slopes, self.lattice().scale(), linf as f64, &mut rounded[..m]);
+                out[start..start + m].copy_from_slice(&rounded[..m]);
+            }
+            for i in start..start + m {
+                let of_record = || out.iter().map(|plane| i64::from(plane[i]));
+                let sum: i64 = of_record().map(i64::abs).sum();
+                let square: i64 = of_record().map(|d| d * d).sum();
+                let most =
+                    (l1 as f64 / sum.max(1) as f64).min(l2 as f64 / (square.max(1) as f64).sqrt());
+                if most < 1.0 {
+                    // Towards zero, and a little less than the quotient, which errs by an ulp.
+                    let factor = most * (1.0 - 1e-12);
+                    for plane in out.iter_mut() {
+                        plane[i] = (f64::from(plane[i]) * factor) as i16;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{Growth, Model};
+    use std::sync::Arc;
+    use proptest::prelude::*;
+
+    /// A model of three outputs whose slopes are anything: what it states is wrong.
+    #[derive(Debug)]
+    struct Wild;
+
+    impl Model for Wild {
+        fn outputs(&self) -> usize {
+            3
+        }
+
+        fn growth(&self) -> Growth {
+            Growth::Bounded {
+                linf: 1.0,
+                l1: 2.0,
+                l2: 2f64.sqrt(),
+            }
+        }
+
+        fn smoothness(&self) -> Option<f64> {
+            None
+        }
+
+        fn slopes(&self, z: &[f64], _: &[f64], out: &mut [f64]) {
+            out.copy_from_slice(z);
+        }
+    }
+
+    fn wild() -> RoomModel {
+        let bound = SlopeBound {
+            linf: 1.0,
+            l1: 2.0,
+            l2: 2f64.sqrt(),
+        };
+        RoomModel::of_test(Arc::new(Wild), bound)
+    }
+
+    proptest! {
+        /// Whatever a model of several outputs gives, the slopes of a record keep all three bounds, and depend on
+        /// that record alone.
+        #[test]
+        fn slopes_of_several_outputs_keep_three_bounds(
+            records in prop::collection::vec(prop::array::uniform3(-40_000i64..40_000), 1..2100),
+        ) {
+            let model = wild();
+            let planes = |records: &[[i64; 3]]| {
+                let margins: Vec<Vec<i64>> = (0..3).map(|k| records.iter().map(|z| z[k]).collect()).collect();
+                let mut out = vec![vec![0i16; records.len()]; 3];
+                model.slopes(&margins, 1.0 / 16_384.0, &vec![1.0; records.len()], &mut out);
+                out
+            };
+            let out = planes(&records);
+            let SlopeBound { linf, l1, l2 } = model.lattice().bound();
+            for (i, record) in records.iter().enumerate() {
+                let d: Vec<i64> = out.iter().map(|plane| i64::from(plane[i])).collect();
+                prop_assert!(d.iter().all(|d| d.unsigned_abs() <= linf));
+                prop_assert!(d.iter().map(|d| d.unsigned_abs()).sum::<u64>() <= l1);
+                prop_assert!(d.iter().map(|d| (d * d) as u64).sum::<u64>() <= l2 * l2);
+                if i % 500 == 0 {
+                    let alone: Vec<i64> = planes(&[*record]).iter().map(|plane| i64::from(plane[0])).collect();
+                    prop_assert_eq!(d, alone);
+                }
+            }
+        }
+    }
+}

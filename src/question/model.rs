@@ -1,0 +1,177 @@
+//! Slopes as clamped integers: d_ik = clamp(round(l'_k(z_i) 2^b)).
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::loss::{Admitted, Catalogued, Growth, Model};
+use crate::numeric::kernel::MAX_DERIVATIVE;
+
+/// A loss as the room uses it: reviewed or tabulated, and its slopes clamped to public bounds, whatever it says.
+#[derive(Debug, Clone)]
+pub struct RoomModel {
+    loss: Admitted,
+    model: Arc<dyn Model>,
+    bound: SlopeBound<f64>,
+    lattice: SlopeLattice,
+}
+
+/// Bounds on the slopes of one record in three norms: one coordinate of a gradient feels the largest slope, all
+/// coefficients of one feature their sum, the whole gradient their Euclidean norm. Equal for one output.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SlopeBound<T> {
+    /// The largest slope.
+    pub linf: T,
+    /// The sum of the sizes of the slopes.
+    pub l1: T,
+    /// The Euclidean norm of the slopes.
+    pub l2: T,
+}
+
+impl RoomModel {
+    /// A loss with its own bounds, or with slopes clamped at `clamp` where nothing else bounds them.
+    ///
+    /// A clamped slope of a convex loss is that of a convex loss, as smooth: any public clamp is sound.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `residual_bound`: a clamp for a loss that has bounds, none for one that has
+    /// not, or one that is not positive and finite; bounds that no lattice fits.
+    pub fn new(loss: &Admitted, clamp: Option<f64>) -> Result<Self> {
+        let model = loss.model();
+        let bound = match (model.growth(), clamp) {
+            (Growth::Bounded { .. }, Some(_)) => {
+                return Err(Error::invalid(
+                    "residual_bound",
+                    "is used by the squared loss only; leave it at None",
+                ));
+            }
+            (Growth::Bounded { linf, l1, l2 }, None) => SlopeBound { linf, l1, l2 },
+            (Growth::SquaredResidual, Some(clamp)) if clamp.is_finite() && clamp > 0.0 => {
+                SlopeBound {
+                    linf: clamp,
+                    l1: clamp,
+                    l2: clamp,
+                }
+            }
+            (Growth::SquaredResidual, _) => {
+                return Err(Error::invalid(
+                    "residual_bound",
+                    "must be positive and finite",
+                ));
+            }
+        };
+        Ok(Self {
+            loss: loss.clone(),
+            lattice: SlopeLattice::new(bound)?,
+            model,
+            bound,
+        })
+    }
+
+    pub(crate) fn model(&self) -> &dyn Model {
+        &*self.model
+    }
+
+    /// K.
+    pub fn outputs(&self) -> usize {
+        self.model.outputs()
+    }
+
+    /// L in three norms.
+    pub fn bound(&self) -> SlopeBound<f64> {
+        self.bound
+    }
+
+    /// The lattice of integer slopes.
+    pub fn lattice(&self) -> &SlopeLattice {
+        &self.lattice
+    }
+
+    /// The loss where it is reviewed as convex and smooth.
+    ///
+    /// # Errors
+    /// [`Error::UnsoundMechanism`] for a user's own.
+    pub(crate) fn reviewed(&self) -> Result<&Catalogued> {
+        self.loss.catalogued().ok_or_else(|| {
+            Error::UnsoundMechanism(
+                "this mechanism rests on the loss being convex and smooth, which is not proved for a user's own loss; \
+                 use a catalogued loss, or frank-wolfe, noisy-gradient-frank-wolfe or noisy-proximal-gradient"
+                    .into(),
+            )
+        })
+    }
+
+}
+
+/// The lattice of slopes of one loss: 2^b with the largest b such that L 2^b <= 2^14, and integer bounds in three norms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SlopeLattice {
+    scale: f64,
+    bound: SlopeBound<u64>,
+}
+
+impl SlopeLattice {
+    /// For slopes within `bound`.
+    ///
+    /// # Errors
+    /// A largest slope outside [2^-100, 2^100].
+    pub fn new(bound: SlopeBound<f64>) -> Result<Self> {
+        if !(2f64.powi(-100)..=2f64.powi(100)).contains(&bound.linf) {
+            return Err(Error::invalid(
+                "residual_bound",
+                "and every bound on the slope of a loss must lie between 2^-100 and 2^100",
+            ));
+        }
+        let mut scale = 2f64.powi(120);
+        while bound.linf * scale > f64::from(MAX_DERIVATIVE) {
+            scale *= 0.5;
+        }
+        let floor = |bound: f64| (bound * scale).floor() as u64;
+        Ok(Self {
+            scale,
+            bound: SlopeBound {
+                linf: floor(bound.linf),
+                l1: floor(bound.l1),
+                l2: floor(bound.l2),
+            },
+        })
+    }
+
+    /// The integer bounds that slopes are clamped to.
+    pub fn bound(&self) -> SlopeBound<u64> {
+        self.bound
+    }
+
+    /// Lattice points per unit of slope.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+}
+
+
+impl RoomModel {
+    /// Of a model that is in no catalogue: for tests of the room.
+    #[cfg(test)]
+    pub(crate) fn of_test(model: Arc<dyn Model>, bound: SlopeBound<f64>) -> Self {
+        Self {
+            loss: crate::loss::Squared.into(),
+            model,
+            bound,
+            lattice: SlopeLattice::new(bound).unwrap(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::Squared;
+
+    #[test]
+    fn an_unbounded_loss_needs_a_clamp_and_others_take_none() {
+        assert!(RoomModel::new(&Squared.into(), None).is_err());
+        assert!(RoomModel::new(&Squared.into(), Some(f64::INFINITY)).is_err());
+        let clamped = RoomModel::new(&Squared.into(), Some(2.0)).unwrap();
+        assert_eq!(clamped.bound().linf, 2.0);
+        assert!(RoomModel::new(&crate::loss::Logistic.into(), Some(1.0)).is_err());
+    }
+}
