@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::plan::{Fitted, Plan};
-use crate::privacy::answer::{Part};
-use crate::question::{HeldOut, LinearModel, Split};
+use crate::privacy::answer::Part;
 use crate::privacy::{
     Bounds, Claim, Curator, Geometry, Planned, Program, Question, Schema, Sealed, Session,
     Statement, Target, events_of, seal,
 };
+use crate::question::{HeldOut, LinearModel, Split};
 
 /// The public facts of a search, from which those of its fits are derived.
 #[derive(Debug, Clone)]

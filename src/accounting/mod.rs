@@ -41,6 +41,6 @@ pub mod accountant;
 pub mod calibrate;
 pub mod dominating;
 pub mod event;
-pub mod ledger;
 mod guided;
+pub mod ledger;
 mod memory;

@@ -19,8 +19,8 @@ use crate::plan::defaults::{
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{NormOrder, Simulation, base, symmetric};
-use crate::question::{DualPoint, DualVertex};
 use crate::privacy::{Planned, Program, Question, Session, Target};
+use crate::question::{DualPoint, DualVertex};
 use crate::theory::{frank_wolfe_excess, least, printed_iterations};
 
 /// How a step of the dual is made private.

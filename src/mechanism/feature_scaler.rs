@@ -3,11 +3,11 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::PrivacyClaim;
 use crate::plan::defaults::{RANGE_LEVELS, RANGE_NATS, level_times_epsilon0};
-use crate::question::{Ranges, RangesOf};
 use crate::privacy::{
     Bounds, Claim, Geometry, Planned, Program, Question, Schema, Sealed, Session, Statement,
     Target, seal,
 };
+use crate::question::{Ranges, RangesOf};
 
 /// Private ranges of features as a release of their own: two quantiles of each by the exponential mechanism (Smith
 /// 2011; [`crate::theory_of_privacy::selection`]), for whatever reads the records afterwards.

@@ -8,9 +8,9 @@ use crate::numeric::kernel::MAX_FEATURE;
 use crate::plan::defaults::MAX_ITER;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{Selectable, Structure};
-use crate::privacy::answer::{VertexAt};
-use crate::question::{SelectionNoise, Vertex};
+use crate::privacy::answer::VertexAt;
 use crate::privacy::{Geometry, Planned, Program, Question, Session, Target};
+use crate::question::{SelectionNoise, Vertex};
 use crate::theory::{frank_wolfe_excess, least, selection_error};
 
 /// How the noise of Frank-Wolfe is scaled.

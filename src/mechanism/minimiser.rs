@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::loss::{ClippedLogistic, Growth};
 use crate::norm::{Norm, ReviewedNorm};
 use crate::plan::{Domain, Fitted, Problem};
-use crate::question::{Point, StronglyConvex};
 use crate::privacy::{Planned, Program, Question, Session};
+use crate::question::{Point, StronglyConvex};
 
 /// Options in common.
 #[derive(Debug, Clone, Copy)]

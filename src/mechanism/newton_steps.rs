@@ -9,8 +9,8 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
 use crate::plan::defaults::{NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS};
-use crate::question::Moments;
 use crate::privacy::{Planned, Question, Session};
+use crate::question::Moments;
 
 /// What users may set; None: the public constants.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,8 +4,8 @@ use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
-use crate::question::Gradient;
 use crate::privacy::{Planned, Question};
+use crate::question::Gradient;
 
 /// Most iterations that a plan takes.
 const MOST: usize = 1 << 20;

@@ -10,8 +10,8 @@ use crate::mechanism::Mechanism;
 use crate::norm::{Norm, SetFunctionNorm};
 use crate::plan::defaults::{NEWTON_DAMPING, NEWTON_SHARE, USER_LOSS_MARGIN};
 use crate::plan::{Domain, Fitted, Plan, PrivacyClaim, Problem, Summary};
-use crate::question::MOST_MOMENT_COLUMNS;
 use crate::privacy::{Planned, Program, Session, Target};
+use crate::question::MOST_MOMENT_COLUMNS;
 
 /// Private Newton steps on mean loss + (ridge/2)|theta|^2 with one bound on all Hessians: beta times the second moments
 /// of the records (Boehning & Lindsay 1988), released once (Dwork, Talwar, Thakurta & Zhang 2014), then T noisy

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::ReviewedNorm;
 use crate::plan::{Domain, Plan, Problem, Summary};
-use crate::question::Point;
 use crate::privacy::{Question, Target};
+use crate::question::Point;
 use crate::theory::least;
 
 /// The minimiser of mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 + <b, theta>/n with a random b (Chaudhuri,

@@ -10,8 +10,8 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
 use crate::plan::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
-use crate::question::Point;
 use crate::privacy::{Planned, Question, Session};
+use crate::question::Point;
 
 /// The mechanism of a refit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -17,9 +17,9 @@ use crate::plan::defaults::{
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::Structure;
-use crate::privacy::answer::{VertexAt};
-use crate::question::{SelectionNoise, Vertex};
+use crate::privacy::answer::VertexAt;
 use crate::privacy::{Geometry, Planned, Program, Question, Session, Statement, Target};
+use crate::question::{SelectionNoise, Vertex};
 
 /// Select, then refit: k features or groups by exact selection without replacement, then objective perturbation or
 /// noisy Newton steps on them alone ([`crate::theory_of_privacy::select_refit`]).

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::numeric::search::bisect;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
-use crate::question::{Softmax, SoftmaxDraws};
 use crate::privacy::{Geometry, Planned, Program, Question, Session, Target};
+use crate::question::{Softmax, SoftmaxDraws};
 
 /// Largest number of draws that the public rules consider.
 const MAX_DRAWS: u64 = 1_000_000;

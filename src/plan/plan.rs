@@ -1,8 +1,8 @@
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
-use crate::question::Point;
 use crate::privacy::{Planned, Program, Question, Sealed, Session, for_reproduction, seal};
+use crate::question::Point;
 
 /// What a fit will do, fixed before any record is read: the sealed program, and what it says of itself.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! What a sealed program may still ask: an answer is drawn only after its question was taken off.
 
-use crate::question::{AnyQuestion, Planned, events_of};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::question::{AnyQuestion, Planned, events_of};
 
 /// The questions of a sealed program, and how many answers are left of each.
 #[derive(Debug)]

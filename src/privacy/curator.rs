@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use ndarray::ArrayView2;
 
-use crate::question::{LinearModel, Point, Softmax};
 use super::bounded_data::BoundedData;
 use super::in_memory::InMemory;
-use crate::question::RoomModel;
-use crate::question::Question;
 use super::records::{Move, Pass, Records, States};
 use super::sparse_records::{Compressed, Orientation};
-use crate::question::Statement;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
+use crate::question::Question;
+use crate::question::RoomModel;
+use crate::question::Statement;
+use crate::question::{LinearModel, Point, Softmax};
 use crate::schema::Schema;
 
 /// Raw records in the hands of the one who may see them. It is made from X and y alone, so nothing that has no records

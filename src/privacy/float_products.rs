@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
-use crate::numeric::blocked::{BLOCK, COLUMNS};
+use crate::numeric::blocked::{BLOCK, COLUMNS, blocked_sum};
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;

@@ -8,13 +8,13 @@ use super::answer::held_out_loss;
 use super::bounded_data::BoundedData;
 use super::feature_map::FeatureMap;
 use super::fine_gradient;
-use crate::question::RoomModel;
 use super::records::{Move, Pass, Records, States, Sum, Watch};
 use super::row_norm::RowNorm;
-use crate::question::Statement;
 use super::{column_sums, second_moments};
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
+use crate::question::RoomModel;
+use crate::question::Statement;
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;

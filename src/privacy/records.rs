@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use crate::question::LinearModel;
 use super::counts::Thresholds;
 use super::feature_map::FeatureMap;
 use super::in_memory::InMemory;
+use crate::error::Result;
+use crate::question::LinearModel;
 use crate::question::RoomModel;
 use crate::question::Statement;
-use crate::error::Result;
 
 /// Called before every pass over the records, and in long ones; may stop the work (Ctrl-C). It learns nothing but that
 /// time passes.

@@ -2,15 +2,15 @@
 
 use super::budget::Budget;
 use super::curator::Curator;
-use crate::accounting::ledger::{Entry, Ledger};
-use crate::question::{AnyQuestion, Planned};
 use super::seal::Sealed;
 use super::session::{Core, Report, Session};
-use crate::question::{MOST_RECORDS, Statement};
 use crate::accounting::event::Adjacency;
+use crate::accounting::ledger::{Entry, Ledger};
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
+use crate::question::{AnyQuestion, Planned};
+use crate::question::{MOST_RECORDS, Statement};
 use crate::schema::Geometry;
 
 /// What a program let out, and what it cost.

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::question::{AnyQuestion, Planned, Statement, events_of};
 use super::session::Session;
 use crate::accounting::accountant::keeps;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::question::{AnyQuestion, Planned, Statement, events_of};
 
 /// A mechanism at work: which questions it asks, how often, and what it does with the answers. Everything beside the
 /// answers is post-processing.

@@ -4,18 +4,18 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::answer::{Answer, Room};
 use super::answer::{Part, Sides};
-use crate::question::Split;
 use super::budget::Budget;
 use super::curator::Curator;
 use super::feature_map::FeatureMap;
 use super::in_memory::InMemory;
-use super::answer::{Answer, Room};
-use crate::question::Question;
 use super::records::Records;
-use crate::question::{Derivation, Statement};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
+use crate::question::Question;
+use crate::question::Split;
+use crate::question::{Derivation, Statement};
 
 /// What a running program may do: ask what it announced. It hands out no records, and nothing outside the room makes
 /// one.

@@ -16,13 +16,7 @@ impl RoomModel {
 
     /// d from margins and targets, record by record: entry i of every plane depends on record i and on the public
     /// `unit` only (z_ik = margins_ik * unit), with the same operations for every record.
-    pub fn slopes(
-        &self,
-        margins: &[Vec<i64>],
-        unit: f64,
-        targets: &[f64],
-        out: &mut [Vec<i16>],
-    ) {
+    pub fn slopes(&self, margins: &[Vec<i64>], unit: f64, targets: &[f64], out: &mut [Vec<i16>]) {
         if let ([margins], [out]) = (margins, &mut *out) {
             self.scalar_slopes(margins, unit, targets, out);
         } else {
@@ -66,9 +60,15 @@ impl RoomModel {
                 }
             }
             let size = outputs * m;
-            self.model().slopes(&z[..size], targets, &mut slopes[..size]);
+            self.model()
+                .slopes(&z[..size], targets, &mut slopes[..size]);
             for (out, slopes) in out.iter_mut().zip(slopes.chunks(m)) {
-                round_clamped(slopes, self.lattice().scale(), linf as f64, &mut rounded[..m]);
+                round_clamped(
+                    slopes,
+                    self.lattice().scale(),
+                    linf as f64,
+                    &mut rounded[..m],
+                );
                 out[start..start + m].copy_from_slice(&rounded[..m]);
             }
             for i in start..start + m {
@@ -93,8 +93,8 @@ impl RoomModel {
 mod tests {
     use super::*;
     use crate::loss::{Growth, Model};
-    use std::sync::Arc;
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     /// A model of three outputs whose slopes are anything: what it states is wrong.
     #[derive(Debug)]

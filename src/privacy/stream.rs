@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::ledger::{Entry, Ledger};
 use crate::accounting::event::Adjacency;
+use crate::accounting::ledger::{Entry, Ledger};
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;

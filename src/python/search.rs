@@ -12,8 +12,8 @@ use super::selection::source;
 use super::threads;
 use crate::accounting::accountant::Accountant;
 use crate::error::{Error, Result};
-use crate::question::LinearModel;
 use crate::privacy::{Bounds, MemoryLedger, Target, release};
+use crate::question::LinearModel;
 use crate::search::{Search, SearchFacts};
 
 /// Coefficients, intercept and the ranges of the features where they are clipped, as `fit_private` returns them.

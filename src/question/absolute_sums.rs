@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Question;
 use super::gaussian_sum::GaussianSum;
+use super::statement::Statement;
 use crate::error::{Error, Result};
 use crate::numeric::directed::mul_up;
-use super::Question;
-use super::statement::Statement;
 
 /// Noisy sums sum_i |x_ij|, one a feature.
 ///

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use super::model::RoomModel;
+use super::objective::gradient_error;
+use super::statement::Statement;
 use super::strongly_convex::check_penalty;
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
-use crate::norm::{Norm, ReviewedNorm};
+use crate::norm::ReviewedNorm;
 use crate::numeric::directed::{add_up, div_up, mul_up};
-use super::objective::gradient_error;
-use super::model::RoomModel;
-use super::statement::Statement;
 
 /// What a descent may be told.
 #[derive(Debug, Clone)]
@@ -102,7 +102,6 @@ impl Descent {
     pub(crate) fn statement(&self) -> &Arc<Statement> {
         &self.statement
     }
-
 
     /// D2, rounded up.
     pub fn sensitivity(&self) -> f64 {

@@ -1,13 +1,12 @@
 //! Minimisers along a path of public linear terms: what Frank-Wolfe on the dual asks for.
 
+use super::Question;
 use super::lattice::{LatticeNoise, power_of_two_below};
 use super::strongly_convex::StronglyConvex;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::exact::selection::{MinkowskiSelection, Summand};
 use crate::numeric::directed::{add_up, div_up, sqrt_up};
-use super::Question;
-use super::statement::Statement;
 
 /// theta(s) = argmin mean loss + (ridge/2)|theta|^2 + <s, theta> at public s, |s|_2 <= a public bound (Kumar &
 /// Deisenroth 2019, Algorithm 2, whose Eq. (13) reads the records).

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::gaussian_sum::GaussianSum;
-use crate::error::Result;
-use crate::numeric::kernel::MAX_FEATURE;
-use super::model::RoomModel;
 use super::Question;
+use super::gaussian_sum::GaussianSum;
+use super::model::RoomModel;
 use super::sensitivity::Contribution;
 use super::statement::Statement;
+use crate::error::Result;
+use crate::numeric::kernel::MAX_FEATURE;
 
 /// A noisy gradient (Bassily, Smith & Thakurta 2014; Talwar, Thakurta & Zhang 2015, Algorithm 3).
 ///

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Question;
+use super::statement::Statement;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::exact::selection::InverseTemperature;
-use super::Question;
-use super::statement::Statement;
 use crate::schema::Bounds;
 
 /// Most that one record adds to a score; even, so that half of it is an integer.

@@ -95,11 +95,7 @@ pub struct Question<A> {
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl<A> Question<A> {
-    fn new(
-        statement: &Arc<Statement>,
-        answer: A,
-        events: Vec<(Event, u64)>,
-    ) -> Self {
+    fn new(statement: &Arc<Statement>, answer: A, events: Vec<(Event, u64)>) -> Self {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Self {
             id,

@@ -99,7 +99,6 @@ impl RoomModel {
             )
         })
     }
-
 }
 
 /// The lattice of slopes of one loss: 2^b with the largest b such that L 2^b <= 2^14, and integer bounds in three norms.
@@ -146,7 +145,6 @@ impl SlopeLattice {
         self.scale
     }
 }
-
 
 impl RoomModel {
     /// Of a model that is in no catalogue: for tests of the room.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::Question;
 use super::gaussian_sum::GaussianSum;
+use super::statement::Statement;
 use crate::error::{Error, Result};
 use crate::numeric::directed::{add_up, mul_up, sqrt_up};
 use crate::numeric::kernel::MAX_FEATURE;
-use super::Question;
-use super::statement::Statement;
 
 /// Noisy second moments sum_i x_i x_i' of the records, the intercept's column included (Dwork, Talwar, Thakurta & Zhang
 /// 2014).

@@ -51,8 +51,7 @@ impl Objective<'_> {
         let load = self.most_load;
         let farthest = 7.0 * self.size_bound(load);
         let gradient =
-            gradient_error(self.model, self.smoothness, self.rows, columns, farthest)
-                * load;
+            gradient_error(self.model, self.smoothness, self.rows, columns, farthest) * load;
         let sizes = self.total_smoothness(load) * self.size_bound(load);
         let terms = self.tilt_bound + 4.0 * sizes;
         2.0 * gradient + 2f64.powi(-49) * terms + 24.0 * sizes * self.prox_error
@@ -82,7 +81,13 @@ impl Objective<'_> {
 /// catalogued losses: l'' vanishes, or falls like exp(-|z|), beyond |z| = |y| + L/beta. Evaluating l' errs by a few
 /// ulp, below 2^-46 L, its rounding by 2^-42 L. Sums over records are exact, their conversion relative 2^-50. An
 /// error dd of every derivative moves the mean by at most dd rows.
-pub(crate) fn gradient_error(model: &RoomModel, smoothness: f64, rows: f64, p: usize, size: f64) -> f64 {
+pub(crate) fn gradient_error(
+    model: &RoomModel,
+    smoothness: f64,
+    rows: f64,
+    p: usize,
+    size: f64,
+) -> f64 {
     let lipschitz = model.bound().linf;
     let score = rows * (p as f64).sqrt() * (2f64.powi(-57) + size * 2f64.powi(-62));
     let derivative = smoothness * score

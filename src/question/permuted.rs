@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::descent::{check_ridge, check_step};
+use super::model::RoomModel;
+use super::statement::Statement;
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::numeric::directed::{add_up, div_up, mul_up};
-use super::model::RoomModel;
-use super::statement::Statement;
 
 /// What a permuted descent may be told.
 #[derive(Debug, Clone, Copy)]

@@ -1,16 +1,16 @@
 //! The shape of an answer that is a point: a stable algorithm in the room, then noise on a lattice.
 
+use super::Question;
 use super::descent::Descent;
 use super::lattice::{GAMMA_FAILURE, LatticeNoise, PointNoise, gamma_failure, power_of_two_below};
 use super::permuted::Permuted;
+use super::statement::Statement;
 use super::strongly_convex::StronglyConvex;
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::exact::noise::rounded_gaussian::RoundedGaussian;
 use crate::exact::noise::spherical_gamma::SphericalGamma;
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
-use super::Question;
-use super::statement::Statement;
 
 /// The point of a stable algorithm, released with noise (Chaudhuri, Monteleoni & Sarwate 2011).
 ///
@@ -216,8 +216,8 @@ impl Permuted {
 
 fn question(
     statement: &std::sync::Arc<Statement>,
-    pub(crate) algorithm: Algorithm,
-    pub(crate) noise: LatticeNoise,
+    algorithm: Algorithm,
+    noise: LatticeNoise,
     sensitivity: f64,
 ) -> Question<Point> {
     let events = noise.events().to_vec();

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Question;
+use super::statement::Statement;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::exact::selection::InverseTemperature;
-use super::Question;
-use super::statement::Statement;
 
 /// Whose ranges are released.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
+use super::Question;
+use super::statement::Statement;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::loss::{Admitted, Logistic, Loss, Squared};
+use crate::numeric::blocked::{additions_over_columns, additions_over_records};
 use crate::numeric::directed::{mul_up, up};
 use crate::numeric::kernel::MAX_FEATURE;
-use crate::numeric::blocked::{additions_over_columns, additions_over_records};
-use super::Question;
-use super::statement::Statement;
 use crate::schema::{Geometry, Schema, Target};
 
 /// Losses that the proof takes: reviewed here as convex, smooth, and evaluated within 2^-45 L.

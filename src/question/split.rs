@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::accounting::event::Adjacency;
-use crate::error::{Error, Result};
 use super::Question;
 use super::statement::Statement;
+use crate::accounting::event::Adjacency;
+use crate::error::{Error, Result};
 
 /// A split into training and held-out records. Its positions stay in the room; it costs nothing.
 ///

@@ -261,11 +261,7 @@ impl Statement {
     }
 
     /// Whether this statement was derived from `parent` in this way.
-    pub(crate) fn derives(
-        self: &Arc<Self>,
-        parent: &Arc<Self>,
-        by: Derivation,
-    ) -> bool {
+    pub(crate) fn derives(self: &Arc<Self>, parent: &Arc<Self>, by: Derivation) -> bool {
         let derives = |origin: &Origin| origin.by == by && origin.parent.same(parent);
         self.origin.as_ref().is_some_and(derives)
     }

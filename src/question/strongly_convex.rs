@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use super::model::RoomModel;
+use super::objective::{MOST_LOAD, Objective};
+use super::statement::Statement;
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::loss::Growth;
 use crate::norm::{Norm, ReviewedNorm};
 use crate::numeric::directed::{add_up, div_up, mul_up};
-use super::objective::{MOST_LOAD, Objective};
-use super::model::RoomModel;
-use super::statement::Statement;
 
 /// The minimiser of F(theta) = mean loss + (ridge/2)|theta|_2^2 + alpha Omega, in scaled units, the intercept under the
 /// ridge and not in Omega. Its constants come from the statement and from reviewed parts.

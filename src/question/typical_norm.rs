@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Question;
+use super::statement::Statement;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::exact::selection::InverseTemperature;
-use super::Question;
-use super::statement::Statement;
 
 /// A quantile of the Euclidean norms of rows, by the exponential mechanism on a geometric grid (Smith 2011) below the
 /// largest norm that a public map allows.

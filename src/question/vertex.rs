@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use super::Question;
+use super::model::RoomModel;
+use super::sensitivity::Contribution;
+use super::statement::{MOST_RECORDS, Statement};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::exact::noise::discrete_laplace::DiscreteLaplace;
 use crate::exact::selection::InverseTemperature;
 use crate::polytope::{Selectable, Structure};
-use super::model::RoomModel;
-use super::Question;
-use super::sensitivity::Contribution;
-use super::statement::{MOST_RECORDS, Statement};
 
 /// Randomisation of one selection.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,8 +8,8 @@ use crate::plan::defaults::{
     CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT,
     RANGE_MARGIN, RANGE_NATS, RANGE_SHARE, level_times_epsilon0,
 };
-use crate::question::{Ranges, RangesOf};
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
+use crate::question::{Ranges, RangesOf};
 
 /// All features that vary.
 pub(super) fn every(bounds: &Bounds, p: usize) -> RangesOf {

@@ -9,8 +9,8 @@ use crate::plan::Problem;
 use crate::plan::defaults::{
     NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, SCALED_ROW, WEIGHT_SHARE,
 };
-use crate::question::{AbsoluteSums, Ranges, RangesOf, TypicalNorm};
 use crate::privacy::{FeatureMap, Planned, Question, Session};
+use crate::question::{AbsoluteSums, Ranges, RangesOf, TypicalNorm};
 
 /// Which scales are worth their budget, by public facts that are known before there is a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,11 @@
 //! theta = softmax(-s/lambda) minimises G(theta) + lambda sum theta ln theta over the simplex, G the summed loss, if
 //! and only if grad G(theta) - s is a constant vector (KKT). Half its range is the residual here.
 
-use crate::question::{SmoothLoss, Softmax};
 use crate::error::Result;
-use crate::privacy::bounded_data::BoundedData;
 use crate::numeric::blocked::blocked_sum;
+use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::records::Watch;
+use crate::question::{SmoothLoss, Softmax};
 
 /// Factor of one step of the continuation in lambda.
 const CONTINUATION: f64 = 3.0;

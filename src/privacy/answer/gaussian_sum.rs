@@ -16,7 +16,12 @@ impl GaussianSum {
     ///
     /// # Errors
     /// [`Error::Randomness`](crate::Error::Randomness).
-    pub(super) fn add(&self, floored: &[i64], factor: f64, source: &mut Source) -> Result<Vec<i64>> {
+    pub(super) fn add(
+        &self,
+        floored: &[i64],
+        factor: f64,
+        source: &mut Source,
+    ) -> Result<Vec<i64>> {
         let noise = RoundedGaussian::new(mul_up(self.sigma(), factor))?;
         integer_law::add(&noise, source, floored)
     }
