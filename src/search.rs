@@ -152,6 +152,14 @@ impl Search {
     /// # Errors
     /// [`Error::UnsoundMechanism`] where it costs more than (epsilon, delta).
     pub fn seal(self, epsilon: f64, delta: f64, assumptions: Vec<String>) -> Result<Sealed<Found>> {
+        let mut assumptions = assumptions;
+        for plan in self.fits.iter().chain(&self.refits) {
+            for assumption in &plan.sealed().claim().assumptions {
+                if !assumptions.contains(assumption) {
+                    assumptions.push(assumption.clone());
+                }
+            }
+        }
         let claim = Claim {
             epsilon,
             delta,

@@ -225,6 +225,22 @@ def test_searches_carry_the_ranges_of_the_winner(make, refit_share):
     assert unscaled.fit(X, y).best_estimator_.feature_ranges_ is None
 
 
+def scores(x, y, models, y_bounds):
+    """The integer scores by which a search compares models on these records."""
+    facts = _core.SearchFacts(
+        n_samples=len(y),
+        n_features=P,
+        n_held_out=2,
+        share=0.2,
+        lower=LOWER,
+        upper=UPPER,
+        y_bounds=y_bounds,
+        adjacency="replace-one",
+        records_per_person=1,
+    )
+    return facts.non_private_scores(x, y, models)
+
+
 @pytest.mark.parametrize("stored", [np.asfortranarray, sp.csr_array, sp.csc_array])
 def test_held_out_losses_are_those_of_the_clipped_model(stored):
     """Errors and squared residuals of predictions; one model of two clips."""
@@ -236,24 +252,21 @@ def test_held_out_losses_are_those_of_the_clipped_model(stored):
     parts = stored(X)
     if sp.issparse(parts):
         parts = records(parts)
-    held = _core.HeldOut(parts, y, lower=LOWER, upper=UPPER, y_bounds=(-1.0, 1.0))
     losses = [np.minimum((m.predict(X_bounded) - y) ** 2, 1.0).sum() for m in (model, unclipped)]
-    np.testing.assert_allclose(held.non_private_scores(models) / unit, losses, rtol=1e-3)
+    np.testing.assert_allclose(scores(parts, y, models, (-1.0, 1.0)) / unit, losses, rtol=1e-3)
     assert losses[1] - losses[0] > 5 * 1e-3 * losses[0]
 
     labels = np.where(y > 0, 1.0, -1.0)
-    held = _core.HeldOut(parts, labels, lower=LOWER, upper=UPPER, y_bounds=None)
     errors = [np.sum((m.predict(X_bounded) > 0) != (labels > 0)) for m in (model, unclipped)]
     # The lattice may decide a score next to zero.
-    np.testing.assert_allclose(held.non_private_scores(models) / unit, errors, atol=5)
+    np.testing.assert_allclose(scores(parts, labels, models, None) / unit, errors, atol=5)
 
 
 @pytest.mark.parametrize("ranges", [np.zeros((P, 3)), np.zeros((P - 1, 2)), np.tile([1.0, 0.0], (P, 1))])
 def test_ranges_of_another_shape_are_refused(ranges):
     X, y = outliers()
-    held = _core.HeldOut(X, y, lower=LOWER, upper=UPPER, y_bounds=(-1.0, 1.0))
     with pytest.raises(DpsparseError, match="feature_ranges"):
-        held.non_private_scores([(np.zeros(P), 0.0, ranges)])
+        scores(X, y, [(np.zeros(P), 0.0, ranges)], (-1.0, 1.0))
 
 
 # --- the kit ---

@@ -208,6 +208,9 @@ impl<'x> Curator<'x> {
         statement: &Arc<Statement>,
         models: &[LinearModel],
     ) -> Result<Vec<i64>> {
+        if self.targets.is_empty() {
+            return Ok(vec![0; models.len()]);
+        }
         // However many there are.
         let data = self.raw.read(self.targets, statement.schema())?;
         let records = InMemory::of_any_size(data, statement);
