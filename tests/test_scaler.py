@@ -192,7 +192,7 @@ def test_the_plan_is_what_a_fit_spends():
 
 def test_constant_features_cost_nothing():
     X = np.random.default_rng(0).normal(size=(50, 2))
-    scaler = make(bounds=([0, 3], [0, 3])).fit(X)
+    scaler = make(bounds=(np.array([0, 3]), np.array([0, 3]))).fit(X)
     assert scaler.certificate_.events == []
     assert keeps_its_claim(scaler.certificate_)
     assert scaler.certificate_.epsilon(1e-6) == 0
@@ -369,7 +369,6 @@ BAD = {
     "records_per_person": [0, -1, 1.5, "1", None, True, 2**62],
     "random_state": ["x", -1, 1.5],
     "bounds": [
-        None,
         5,
         (1, -1),
         ("a", "b"),

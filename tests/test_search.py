@@ -154,6 +154,10 @@ def classifier(**arguments):
     return PrivateSparseClassifier(**({"bounds": (-1, 1), "classes": (0, 1)} | arguments))
 
 
+def regressor(**arguments):
+    return PrivateSparseRegressor(**({"bounds": (-1, 1), "y_bounds": (-1, 1)} | arguments))
+
+
 def searches():
     mixed = {"mechanism": ["frank-wolfe", "objective-perturbation", "output-perturbation"]}
     far = {"adjacency": "add-remove", "n_public": 1000}
@@ -334,7 +338,7 @@ def test_a_search_keeps_no_records_and_no_scores():
     assert [reference() for reference in references] == [None, None]
 
 
-@pytest.mark.parametrize("make", [classifier, PrivateSparseRegressor])
+@pytest.mark.parametrize("make", [classifier, regressor])
 @pytest.mark.parametrize("row", range(0, 60, 7))
 def test_unusable_records_are_refused(make, row):
     X, y = data(60, 3)

@@ -40,7 +40,7 @@ def estimator(problem, **arguments):
         "norm": norm(problem),
         "mechanism": "frank-wolfe",
         "radius": None if problem.domain == "vertices" else problem.radius,
-        "bounds": (list(problem.lower), list(problem.upper)),
+        "bounds": (np.array(problem.lower), np.array(problem.upper)),
         "row_norm": problem.row_norm,
         "fit_intercept": problem.intercept,
         "adjacency": problem.adjacency,

@@ -57,12 +57,12 @@ def check_columns(X: Any) -> Any:
         _check_frame(X)
         return X
     X = _plain("X", X)
-    if isinstance(X, np.ndarray):
-        wrong = _wrong_dtype(X.dtype)
-        if wrong is not None:
-            raise InvalidTypeError(f"X holds {wrong}")
-        if X.dtype.kind == "O" and X.ndim == 2:
-            for k, column in enumerate(X.T):
+    # Tables without types of numpy's, such as those of arrow, keep their names: scikit-learn reads these from X.
+    array = np.asarray(X) if hasattr(X, "__array__") else X
+    if isinstance(array, np.ndarray):
+        _refuse("X", _wrong_dtype(array.dtype))
+        if array.dtype.kind == "O" and array.ndim == 2:
+            for k, column in enumerate(array.T):
                 _refuse(f"column {k} of X", _wrong_entries(column))
     return X
 
