@@ -295,7 +295,8 @@ impl Certificate {
             require(!text.trim().is_empty(), name)?;
         }
         require(
-            self.row_norm.is_none_or(|norm| norm > 0.0 && norm.is_finite()),
+            self.row_norm
+                .is_none_or(|norm| norm > 0.0 && norm.is_finite()),
             "a positive, finite row norm or none",
         )?;
         require(

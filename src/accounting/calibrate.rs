@@ -219,12 +219,9 @@ pub fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64>
     check_epsilon(epsilon)?;
     check_positive_delta(delta)?;
     Event::gaussian(sensitivity, 1.0)?;
-    remembered(
-        Question::Sigma,
-        &[],
-        &[sensitivity, epsilon, delta],
-        || least_sigma(sensitivity, epsilon, delta),
-    )
+    remembered(Question::Sigma, &[], &[sensitivity, epsilon, delta], || {
+        least_sigma(sensitivity, epsilon, delta)
+    })
 }
 
 fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {

@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn equal_options_stand_for_themselves_and_others_are_checked() {
-        let objective = |adjacency| Event::objective_perturbation(1.0, 5.0, 0.1, adjacency).unwrap();
+        let objective =
+            |adjacency| Event::objective_perturbation(1.0, 5.0, 0.1, adjacency).unwrap();
         let one = vec![(objective(Adjacency::AddRemove), 2)];
         assert_eq!(dominating(&[one.clone(), one.clone()]).unwrap(), one);
         assert!(dominating(&[]).unwrap().is_empty());
@@ -200,7 +201,9 @@ mod tests {
         let failing = |delta, count| vec![(Event::failure(delta).unwrap(), count)];
         let most = dominating(&[failing(1e-9, 3), failing(2e-9, 1)]).unwrap();
         assert_eq!(most.len(), 1);
-        assert!(matches!(most[0], (Event::Failure { delta }, 1) if (3e-9..3.01e-9).contains(&delta)));
+        assert!(
+            matches!(most[0], (Event::Failure { delta }, 1) if (3e-9..3.01e-9).contains(&delta))
+        );
         assert!(dominating(&[failing(0.6, 2), one]).is_err());
     }
 }

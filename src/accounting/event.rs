@@ -408,7 +408,9 @@ impl Event {
                  {lipschitz_norm}, with curvature term {curvature_log}, under {adjacency} neighbours."
             ),
             Event::Failure { delta } => {
-                format!("A failure of probability at most {delta}, in which the release may be anything.")
+                format!(
+                    "A failure of probability at most {delta}, in which the release may be anything."
+                )
             }
         }
     }
@@ -533,7 +535,10 @@ mod tests {
             assert_eq!(event.renyi(1.0 - 1e-15), f64::INFINITY);
             assert_eq!(event.renyi(f64::NAN), f64::INFINITY);
             let limit = event.renyi(1.0);
-            assert!((event.renyi(1.0 + 1e-9) - limit).abs() <= 1e-8 * limit, "{event:?}");
+            assert!(
+                (event.renyi(1.0 + 1e-9) - limit).abs() <= 1e-8 * limit,
+                "{event:?}"
+            );
         }
     }
 }

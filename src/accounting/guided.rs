@@ -78,9 +78,7 @@ fn root<E>(guide: impl Fn(f64) -> Result<f64, E>, bad: f64, good: f64) -> Result
         let middle = if at_a.is_finite() && at_b.is_finite() {
             let secant = b - at_b * (b - a) / (at_b - at_a);
             // Not nearer to an end than half of what is asked for, so that a root beside an end is bracketed at once.
-            secant
-                .max(a.min(b) + 0.5 * NEAR)
-                .min(a.max(b) - 0.5 * NEAR)
+            secant.max(a.min(b) + 0.5 * NEAR).min(a.max(b) - 0.5 * NEAR)
         } else {
             0.5 * (a + b)
         };

@@ -201,9 +201,11 @@ fn unknown_and_missing_fields_are_refused_everywhere() {
             }
         }
     }
-    let twice = tree()
-        .to_string()
-        .replacen("\"n_samples\":1000", "\"n_samples\":1000,\"n_samples\":1000", 1);
+    let twice = tree().to_string().replacen(
+        "\"n_samples\":1000",
+        "\"n_samples\":1000,\"n_samples\":1000",
+        1,
+    );
     assert!(Certificate::from_json(&twice).is_err());
 }
 
