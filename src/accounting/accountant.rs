@@ -99,10 +99,14 @@ impl Accountant {
     /// `epsilon` negative or not finite.
     pub fn delta(&self, epsilon: f64) -> Result<f64> {
         check_epsilon(epsilon)?;
-        remembered(Question::Delta, &self.events, &[epsilon], || {
-            let parts = self.parts();
-            Ok(add_up(parts.delta(epsilon), parts.failures).min(1.0))
-        })
+        let afresh = || Ok(self.delta_afresh(epsilon));
+        remembered(Question::Delta, &self.events, &[epsilon], afresh)
+    }
+
+    /// As [`Accountant::delta`] at a checked `epsilon`, not remembered: for searches whose result is.
+    pub(super) fn delta_afresh(&self, epsilon: f64) -> f64 {
+        let parts = self.parts();
+        add_up(parts.delta(epsilon), parts.failures).min(1.0)
     }
 
     /// The least epsilon for which the composition is proved (epsilon, delta)-DP, rounded up; infinite where nothing is
@@ -121,18 +125,22 @@ impl Accountant {
     /// ```
     pub fn epsilon(&self, delta: f64) -> Result<f64> {
         check_delta(delta)?;
-        remembered(Question::Epsilon, &self.events, &[delta], || {
-            let parts = self.parts();
-            // Rounded down: what is left and the failures add up to at most delta.
-            let left = sub_down(delta, parts.failures);
-            Ok(if left > 0.0 {
-                parts.epsilon(left)
-            } else if left == 0.0 {
-                parts.pure()
-            } else {
-                f64::INFINITY
-            })
-        })
+        let afresh = || Ok(self.epsilon_afresh(delta));
+        remembered(Question::Epsilon, &self.events, &[delta], afresh)
+    }
+
+    /// As [`Accountant::epsilon`] at a checked `delta`, not remembered.
+    pub(super) fn epsilon_afresh(&self, delta: f64) -> f64 {
+        let parts = self.parts();
+        // Rounded down: what is left and the failures add up to at most delta.
+        let left = sub_down(delta, parts.failures);
+        if left > 0.0 {
+            parts.epsilon(left)
+        } else if left == 0.0 {
+            parts.pure()
+        } else {
+            f64::INFINITY
+        }
     }
 
     fn adjacency(&self) -> Option<Adjacency> {

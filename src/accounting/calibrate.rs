@@ -23,11 +23,14 @@ fn meets(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<bool> {
 /// exp(-c sigma^2) with the noise, so ln(-ln delta) is about linear in ln sigma; a pure epsilon is a power of it.
 fn distance(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<f64> {
     if delta > 0.0 {
-        let log = |delta: f64| (-delta.ln()).ln();
-        Ok(log(delta) - log(accountant.delta(epsilon)?))
+        Ok(log_log(delta) - log_log(accountant.delta(epsilon)?))
     } else {
         Ok((accountant.epsilon(delta)? / epsilon).ln())
     }
+}
+
+fn log_log(delta: f64) -> f64 {
+    (-delta.ln()).ln()
 }
 
 /// The least noisy parameter in `bracket` for which `count` events `make_event(parameter)` are (epsilon,
@@ -230,8 +233,13 @@ fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
         accountant.add(Event::gaussian(sensitivity, sigma)?, 1)?;
         Ok(accountant)
     };
-    let private = |sigma: f64| meets(&accountant(sigma)?, epsilon, delta);
-    let guide = |sigma: f64| distance(&accountant(sigma)?, epsilon, delta);
+    // Afresh: the hundreds of answers on the way are of no use to anybody else.
+    let private = |sigma: f64| -> Result<bool> {
+        let accountant = accountant(sigma)?;
+        let fits = accountant.delta_afresh(epsilon) <= delta;
+        Ok(fits && accountant.epsilon_afresh(delta) <= epsilon)
+    };
+    let guide = |sigma: f64| Ok(log_log(delta) - log_log(accountant(sigma)?.delta_afresh(epsilon)));
     let too_large = || {
         Error::invalid(
             "sensitivity",

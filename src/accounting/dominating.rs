@@ -10,10 +10,10 @@
 //!   most has, each with the largest M and kl of all, exceed those of every option. Renyi divergences compose where
 //!   every conditional law keeps the one curve (Mironov 2017, proposition 1).
 //! - *Tail curves and splits of delta.* delta(epsilon) of an objective perturbation is E (1 - e^(epsilon - loss))+ of a
-//!   loss that rises in M and kl for every normal draw behind it, or under replace-one the Gaussian tail 2 H_2M(epsilon
-//!   - kl), which rises in both, where epsilon is at least kl + 2 M^2 + 2 sqrt(3) M, and 1 elsewhere, a region that
-//!   shrinks in both. So whatever (epsilon_i, delta_i) the accountant gives to the larger event the smaller ones keep, and
-//!   basic composition needs nothing else (Dwork & Roth 2014, theorem B.1).
+//!   loss that rises in M and kl for every normal draw behind it; under replace-one it is the Gaussian tail
+//!   2 H_2M(epsilon - kl), which rises in both, where epsilon is at least kl + 2 M^2 + 2 sqrt(3) M, and 1 elsewhere, a
+//!   region that shrinks in both. So whatever (epsilon_i, delta_i) the accountant gives to the larger event the smaller
+//!   ones keep, and basic composition needs nothing else (Dwork & Roth 2014, theorem B.1).
 //! - *Failures.* Every option fails with at most the largest of the options' sums of probabilities.
 //!
 //! Exact Gaussian and pure curves are lost unless all options spend the same events, which then stand for themselves.

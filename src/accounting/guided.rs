@@ -57,7 +57,7 @@ pub(super) fn bisect_guided<E>(
             satisfies(x)
         }
     };
-    let answer = bisect(&answered, bad, good, relative)?;
+    let answer = bisect(answered, bad, good, relative)?;
     // A point that was inferred and never asked, or said to satisfy by a predicate that is not monotone.
     if answer == good || answer == known_good || satisfies(answer)? {
         Ok(answer)

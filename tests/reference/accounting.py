@@ -116,10 +116,10 @@ def randomised_response_kl(epsilon):
 
 
 def bounded_range_kl(epsilon0):
-    """The largest mean loss of a two-point pair with losses t and t - epsilon0, over t."""
+    """The largest divergence of a two-point pair with losses t and t - epsilon0, over t: minus their mean under Q."""
     e0 = mpf(epsilon0)
     mean = lambda t: t - e0 * (1 - (exp(-t) - exp(-e0)) / (1 - exp(-e0)))  # noqa: E731
-    return mean(log(e0 / (1 - exp(-e0))))
+    return -mean(log(e0 / (1 - exp(-e0))))
 
 
 def converted_delta(renyi, epsilon, order):
