@@ -232,7 +232,7 @@ LONG = {
 @pytest.mark.parametrize("in_child", [False, True])
 @pytest.mark.parametrize("work", LONG)
 def test_ctrl_c_ends_long_work_within_two_seconds(work, in_child):
-    """In the process that loaded the module, and in a forked child."""
+    """In the process that loaded the module, and in a forked child; two seconds of a machine that is not overloaded."""
     if in_child and not hasattr(os, "fork"):
         pytest.skip("needs os.fork")
     script = f"""
@@ -272,10 +272,12 @@ def test_ctrl_c_ends_long_work_within_two_seconds(work, in_child):
         os.killpg(process.pid, signal.SIGINT)
         code = process.wait(timeout=30)
         assert code == 9
-        assert time.perf_counter() - start < 2.0
+        share = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        assert time.perf_counter() - start < 2.0 * share
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         process.stdout.close()
 
 

@@ -158,6 +158,43 @@ def test_seeds_reproduce_and_the_system_does_not():
     assert free[0] != free[1]
 
 
+# --- choices that once ran on ---
+
+
+def test_a_strong_group_beside_a_large_noisy_one():
+    """The strong group of 30 is far ahead of the product of 400 features: as quick as any other choice."""
+    script = """
+        import numpy as np
+        from dpsparse import DisjointGroups, FrankWolfe, PrivateSparseClassifier
+        rng = np.random.default_rng(0)
+        y = rng.choice([-1, 1], 20_000)
+        X = rng.uniform(-1, 1, (20_000, 430))
+        X[:, :30] = 0.6 * y[:, None] + 0.4 * X[:, :30]
+        groups = DisjointGroups(np.r_[np.zeros(30, dtype=int), np.ones(400, dtype=int)])
+        arguments = {"classes": (-1, 1), "epsilon": 2.0, "random_state": 0, "bounds": (-1.0, 1.0)}
+        model = PrivateSparseClassifier(mechanism=FrankWolfe(n_iter=3), norm=groups, **arguments).fit(X, y)
+        print(np.isfinite(model.coef_).all(), model.n_iter_)
+    """
+    assert run(script).split() == ["True", "3"]
+
+
+def test_subsets_of_small_gains():
+    """Gains 0.5^k of 100 features: summands of weights down to rounding are chosen with few rounds all the same."""
+    script = """
+        import numpy as np
+        from dpsparse import DualFrankWolfe, PrivateSparseClassifier
+        from dpsparse.set_functions import ConcaveCardinality
+        rng = np.random.default_rng(0)
+        X, y = rng.uniform(-1, 1, (500, 100)), rng.choice([-1, 1], 500)
+        norm = ConcaveCardinality(np.cumsum(0.5 ** np.arange(1, 101)))
+        mechanism = DualFrankWolfe("selection", n_iter=1, alpha=0.05, ridge=0.2)
+        arguments = {"classes": (-1, 1), "epsilon": 1.0, "delta": 1e-6, "random_state": 0, "fit_intercept": False}
+        model = PrivateSparseClassifier(mechanism=mechanism, norm=norm, **arguments).fit(X, y)
+        print(np.isfinite(model.coef_).all(), model.n_iter_)
+    """
+    assert run(script).split() == ["True", "1"]
+
+
 # --- other processes ---
 
 

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 /// Entries of a vector that share a stream. A fixed number, so that a seed gives the same vector on any threads.
 const CHUNK: usize = 1 << 14;
 
-/// Chunks between two looks of [`fill_watched`]: 2^18 entries, some milliseconds.
-const CHUNKS: usize = 1 << 4;
+/// Chunks per thread between two looks of [`fill_watched`]: 2^16 entries, some milliseconds.
+const CHUNKS: usize = 1 << 2;
 
 /// A law on the integers, drawn exactly.
 pub trait IntegerLaw: Sync {
@@ -54,11 +54,12 @@ pub fn fill_watched(
 ) -> Result<()> {
     source.renew_after_fork()?;
     let streams = source.streams();
+    let together = CHUNKS * rayon::current_num_threads();
     let mut done = 0;
-    for (step, entries) in out.chunks_mut(CHUNKS * CHUNK).enumerate() {
+    for (step, entries) in out.chunks_mut(together * CHUNK).enumerate() {
         let chunks = entries.par_chunks_mut(CHUNK).enumerate();
         chunks.for_each(|(number, chunk)| {
-            let mut source = streams.stream((step * CHUNKS + number) as u64);
+            let mut source = streams.stream((step * together + number) as u64);
             chunk.fill_with(|| law.draw(&mut source));
         });
         done += entries.len();
@@ -150,32 +151,35 @@ mod tests {
         assert!(sum.iter().zip(&one).all(|(sum, noise)| sum - 7 == *noise));
     }
 
-    /// Looks change no value, come every 2^18 entries, and stop the work.
+    /// Looks change no value, come every 2^16 entries per thread, and stop the work.
     #[test]
     fn looks_come_in_time_and_stop_the_work() {
         let law = DiscreteLaplace::new(1e9).unwrap();
-        let n = 2 * CHUNKS * CHUNK + 5;
-        let (mut plain, mut watched) = (vec![0; n], vec![0; n]);
+        let step = 2 * CHUNKS * CHUNK;
+        let n = 2 * step + 5;
+        let mut plain = vec![0; n];
         fill(&law, &mut Source::seeded(5), &mut plain).unwrap();
-        let mut looks = Vec::new();
-        let mut note = |done| {
-            looks.push(done);
-            Ok(())
+        let filled = |last: usize| {
+            on_threads(2, || {
+                let (mut out, mut looks) = (vec![0; n], Vec::new());
+                let mut look = |done| {
+                    looks.push(done);
+                    if done < last {
+                        Ok(())
+                    } else {
+                        Err(Error::Interrupted)
+                    }
+                };
+                let result = fill_watched(&law, &mut Source::seeded(5), &mut out, &mut look);
+                (out, looks, result)
+            })
         };
-        fill_watched(&law, &mut Source::seeded(5), &mut watched, &mut note).unwrap();
-        assert_eq!(looks, [CHUNKS * CHUNK, 2 * CHUNKS * CHUNK, n]);
-        assert!(plain == watched);
-        let mut stop = |done| {
-            if done < n {
-                Err(Error::Interrupted)
-            } else {
-                Ok(())
-            }
-        };
-        let mut begun = vec![0; n];
-        let stopped = fill_watched(&law, &mut Source::seeded(5), &mut begun, &mut stop);
-        assert!(matches!(stopped, Err(Error::Interrupted)));
-        assert!(begun[CHUNKS * CHUNK..].iter().all(|&entry| entry == 0));
+        let (out, looks, result) = filled(n + 1);
+        assert!(result.is_ok() && out == plain);
+        assert_eq!(looks, [step, 2 * step, n]);
+        let (begun, looks, stopped) = filled(step);
+        assert!(matches!(stopped, Err(Error::Interrupted)) && looks == [step]);
+        assert!(begun[..step] == plain[..step] && begun[step..].iter().all(|&entry| entry == 0));
     }
 
     #[test]

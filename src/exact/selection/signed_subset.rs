@@ -38,12 +38,13 @@ const NEAR: f64 = 0.1;
 /// **Rounds:** 9 sqrt(min(k, m - k)) + 3 at most are expected for k of m features, whatever the scores are. The number
 /// N of features that are not 0 is a sum of independent indicators; write b = eta threshold, mu(b) and V(b) for its
 /// mean and variance, V <= min(mu, m - mu, m/4), and P(b) for P(N = k).
-/// - *At b\* with mu = k.* k is the mode of N (Darroch 1964), and 3/4 of the mass lies less than 2 sqrt(V) from k
-///   (Chebyshev), on 4 sqrt(V) + 1 integers at most: P(b\*) >= (3/4)/(4 sqrt(V) + 1), V <= min(k, m - k).
-/// - *Where the search ends,* abs(mu - k) <= 0.26 ([`threshold`]). If V <= 1/2 there, then P >= 1 - E (N - k)^2
-///   >= 1 - 1/2 - 0.07. Else b\* is near: ln P has the derivative mu - k and mu the derivative -V, and abs(V') <= V, so
-///   that mu moves by V (1 - exp(-t)) at least within t; 1 - exp(-t) <= 0.52 brings it to k with t <= 0.74, and
-///   ln P(b) >= ln P(b\*) - 0.26 t >= ln P(b\*) - 0.2.
+/// - *At the b where mu = k,* call it c, k is the mode of N (Darroch 1964), and 3/4 of the mass lies less than
+///   2 sqrt(V) from k (Chebyshev), on 4 sqrt(V) + 1 integers at most: P(c) >= (3/4)/(4 sqrt(V) + 1), and
+///   V <= min(k, m - k).
+/// - *Where the search ends,* abs(mu - k) <= 0.26 ([`threshold`]). If V <= 1/2 there, then P is at least
+///   1 - E (N - k)^2, which is at least 1 - 1/2 - 0.07. Else c is near: ln P has the derivative mu - k and mu the
+///   derivative -V, and abs(V') <= V, so that mu moves by V (1 - exp(-t)) at least within t; 1 - exp(-t) <= 0.52 brings
+///   it to k with t <= 0.74, and ln P(b) is at least ln P(c) - 0.26 t, or ln P(c) - 0.2.
 /// - *Rounding to fine units* moves b by 2^-11 at most and ln P by 2^-11 (0.26 + 2^-11 m/4) < 0.26, m <= [`MOST`].
 ///
 /// So P >= exp(-0.46) (3/4)/(4 sqrt(min(k, m - k)) + 1), or P >= 0.43 exp(-0.26). A round draws at most m states, of
