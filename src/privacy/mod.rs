@@ -41,6 +41,7 @@ mod float_records;
 mod ledger;
 mod lines;
 mod minimiser;
+mod private_sizes;
 mod row_norm;
 pub mod sensitivity;
 mod sparse_records;

@@ -9,6 +9,7 @@ use super::records::Records;
 use super::selection::source;
 use super::threads;
 use crate::mechanism::{FeatureScaler, FeatureScalerPlan};
+use crate::numeric::allocate::filled;
 use crate::plan::PrivacyClaim;
 use crate::privacy::Bounds;
 use crate::release::release_ranges;
@@ -118,7 +119,7 @@ fn fit_scaler<'py>(
     let plan = &plan.0;
     let x = x.plain()?;
     // Records come with targets; none is read.
-    let y = vec![1.0; x.n_records()];
+    let y = filled(x.n_records(), 1.0)?;
     let x = x.views()?;
     let (ranges, certificate) = threads::run(py, None, |_| {
         let data = x.ingest(&y, plan.schema())?;
