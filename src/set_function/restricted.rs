@@ -8,7 +8,8 @@ use crate::error::Result;
 /// that are 0 elsewhere.
 ///
 /// None where F is not monotone, since its seminorm does not vanish with the other coefficients, or where the
-/// restriction would lose the structure that algorithms need, as that of a contiguous range does.
+/// restriction would lose the structure that algorithms need, as that of a contiguous range does, or be 0 because no
+/// group meets the features.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,6 +34,11 @@ pub fn restricted(
         (factor, structure) = (factor * scale, inner.structure());
     }
     let p = features.len();
+    if let Structure::Laminar(groups) | Structure::Cover(groups) = structure
+        && kept_groups(groups, features).next().is_none()
+    {
+        return Ok(None);
+    }
     let inner: Arc<dyn SetFunction> = match structure {
         Structure::Modular(weights) => {
             let weights = features.iter().map(|&j| weights[j as usize]);
