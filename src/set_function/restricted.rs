@@ -69,9 +69,15 @@ pub fn restricted(
             };
             let blocks = blocks.iter().map(kept);
             let blocks = blocks.filter(|block| !block.members.is_empty()).collect();
-            return Ok(Some(Restricted::new(f.clone(), features, Some(blocks))));
+            return Ok(Some(Arc::new(Restricted::new(
+                f.clone(),
+                features,
+                Some(blocks),
+            ))));
         }
-        Structure::General => return Ok(Some(Restricted::new(f.clone(), features, None))),
+        Structure::General => {
+            return Ok(Some(Arc::new(Restricted::new(f.clone(), features, None))));
+        }
         Structure::ContiguousRange | Structure::Cut(_) | Structure::Scaled(..) => return Ok(None),
     };
     Ok(Some(if factor == 1.0 {
@@ -109,17 +115,12 @@ struct Restricted {
 }
 
 impl Restricted {
-    fn new(
-        f: Arc<dyn SetFunction>,
-        features: &[u32],
-        blocks: Option<Vec<Block>>,
-    ) -> Arc<dyn SetFunction> {
-        let features = features.iter().map(|&j| j as usize).collect();
-        Arc::new(Self {
+    fn new(f: Arc<dyn SetFunction>, features: &[u32], blocks: Option<Vec<Block>>) -> Self {
+        Self {
             f,
-            features,
+            features: features.iter().map(|&j| j as usize).collect(),
             blocks,
-        })
+        }
     }
 
     fn outer(&self, set: &[usize]) -> Vec<usize> {
