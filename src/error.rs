@@ -53,11 +53,11 @@ pub enum Error {
     /// What a caller's own set function returned instead of a value.
     #[error(transparent)]
     User(#[from] UserError),
-    /// A size needs more memory than there is; sizes are public, or the machine's affair, so the text says how much.
-    #[error("needs {bytes} bytes of memory, which this machine does not give")]
+    /// More memory is needed than there is.
+    #[error("needs {}of memory, which this machine does not give", size_text(.bytes))]
     TooLarge {
-        /// How much.
-        bytes: u128,
+        /// How much; None where that follows from records, whose number and storage may be private.
+        bytes: Option<u128>,
     },
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
@@ -65,6 +65,11 @@ pub enum Error {
     /// The caller's progress callback asked to stop (for instance Ctrl-C).
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What precedes "of memory".
+fn size_text(bytes: &Option<u128>) -> String {
+    bytes.map_or_else(|| "an amount ".into(), |bytes| format!("{bytes} bytes "))
 }
 
 impl Error {

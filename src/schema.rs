@@ -526,7 +526,7 @@ mod tests {
         };
         let p = 4_000_000_000;
         let refused = Schema::new(p, bounds, Geometry::Centred, Target::Classes, true, None);
-        let bytes = 512_000_000_000;
+        let bytes = Some(512_000_000_000);
         assert_eq!(refused.unwrap_err(), Error::TooLarge { bytes });
     }
 

@@ -30,7 +30,7 @@ pub fn room(count: usize, size: usize) -> Result<()> {
     if there && usize::try_from(bytes).is_ok_and(allowed) {
         return Ok(());
     }
-    Err(Error::TooLarge { bytes })
+    Err(Error::TooLarge { bytes: Some(bytes) })
 }
 
 /// `len` copies of `value`, zeros without touching their pages.
@@ -50,7 +50,7 @@ pub fn reserved<T>(len: usize) -> Result<Vec<T>> {
     room(len, size_of::<T>())?;
     let mut vector = Vec::new();
     let refused = |_| Error::TooLarge {
-        bytes: len as u128 * size_of::<T>() as u128,
+        bytes: Some(len as u128 * size_of::<T>() as u128),
     };
     vector.try_reserve_exact(len).map_err(refused)?;
     Ok(vector)
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(filled(3, 7u8).unwrap(), [7, 7, 7]);
         assert!(reserved::<u64>(5).unwrap().capacity() >= 5);
         for len in [1 << 46, usize::MAX / 8, usize::MAX] {
-            let bytes = 8 * len as u128;
+            let bytes = Some(8 * len as u128);
             assert_eq!(filled(len, 0u64), Err(Error::TooLarge { bytes }));
             assert_eq!(reserved::<u64>(len), Err(Error::TooLarge { bytes }));
         }

@@ -8,10 +8,10 @@ use rayon::prelude::*;
 
 use super::dense_records::read_dense;
 use super::lines::Lines;
+use super::private_sizes::room;
 use super::row_norm::RowNorm;
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
-use crate::numeric::allocate::room;
 use crate::numeric::kernel::{add_scaled, gradient_pass};
 use crate::schema::{Schema, Target};
 

@@ -3,8 +3,8 @@
 use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
+use super::private_sizes::room;
 use crate::error::{Error, Result};
-use crate::numeric::allocate::room;
 use crate::numeric::kernel::{LatticeMaps, quantise_column, quantise_row, transpose, zeros};
 use crate::schema::Schema;
 

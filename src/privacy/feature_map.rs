@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
+use super::private_sizes::filled;
 use super::row_norm::RowNorm;
 use crate::error::Result;
-use crate::numeric::allocate::filled;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::schema::Schema;
 
@@ -355,7 +355,8 @@ mod tests {
             let (mut row, mut other) = (vec![0.0; 4], vec![0.0; 4]);
             let norms = map.norms(&kinds[0]);
             for (data, image) in kinds.iter().zip(&images).skip(1) {
-                prop_assert!(norm.is_some() || matches!(image.features, Features::Sparse { .. }));
+                let sparse = matches!(image.features, Features::Sparse { .. });
+                prop_assert!(sparse || norm.is_some());
                 prop_assert_eq!(&norms, &map.norms(data));
                 for (i, norm) in norms.iter().enumerate() {
                     images[0].fill_row(i, &mut row);

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
+use super::private_sizes::reserved;
 use crate::error::Result;
-use crate::numeric::allocate::reserved;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::numeric::linear::dot;
 use crate::schema::Schema;

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
+use super::private_sizes::{filled, reserved, room};
 use crate::error::Result;
-use crate::numeric::allocate::{filled, reserved, room};
 
 /// Compressed lines, which are rows or columns: line k holds the entries `starts[k]..starts[k + 1]`, indices
 /// ascending.

@@ -42,6 +42,7 @@ mod float_records;
 mod in_memory;
 mod lines;
 mod minimiser;
+mod private_sizes;
 mod records;
 mod release;
 mod row_norm;

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::dense_records::not_finite;
 use super::lines::Lines;
+use super::private_sizes::{filled, room};
 use crate::error::{Error, Result};
-use crate::numeric::allocate::{filled, room};
 use crate::schema::Schema;
 
 /// A compressed matrix as scipy holds it, borrowed for the one pass that reads it.

@@ -9,6 +9,7 @@ use super::records::Records;
 use super::selection::source;
 use super::threads;
 use crate::mechanism::{FeatureScaler, FeatureScalerPlan};
+use crate::numeric::allocate::filled;
 use crate::plan::PrivacyClaim;
 use crate::privacy::Bounds;
 use crate::privacy::{MemoryLedger, release};
@@ -118,7 +119,7 @@ fn fit_scaler<'py>(
     let plan = &plan.0;
     let x = x.plain()?;
     // Records come with targets; none is read.
-    let y = vec![1.0; x.n_records()];
+    let y = filled(x.n_records(), 1.0)?;
     let x = x.views()?;
     let released = threads::run(py, None, |report| {
         let (curator, mut ledger) = (x.curator(&y), MemoryLedger::default());

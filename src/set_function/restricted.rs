@@ -8,7 +8,8 @@ use crate::error::Result;
 /// that are 0 elsewhere.
 ///
 /// None where F is not monotone, since its seminorm does not vanish with the other coefficients, or where the
-/// restriction would lose the structure that algorithms need, as that of a contiguous range does.
+/// restriction would lose the structure that algorithms need, as that of a contiguous range does, or be 0 because no
+/// group meets the features.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,6 +34,11 @@ pub fn restricted(
         (factor, structure) = (factor * scale, inner.structure());
     }
     let p = features.len();
+    if let Structure::Laminar(groups) | Structure::Cover(groups) = structure
+        && kept_groups(groups, features).next().is_none()
+    {
+        return Ok(None);
+    }
     let inner: Arc<dyn SetFunction> = match structure {
         Structure::Modular(weights) => {
             let weights = features.iter().map(|&j| weights[j as usize]);
@@ -63,9 +69,15 @@ pub fn restricted(
             };
             let blocks = blocks.iter().map(kept);
             let blocks = blocks.filter(|block| !block.members.is_empty()).collect();
-            return Ok(Some(Restricted::new(f.clone(), features, Some(blocks))));
+            return Ok(Some(Arc::new(Restricted::new(
+                f.clone(),
+                features,
+                Some(blocks),
+            ))));
         }
-        Structure::General => return Ok(Some(Restricted::new(f.clone(), features, None))),
+        Structure::General => {
+            return Ok(Some(Arc::new(Restricted::new(f.clone(), features, None))));
+        }
         Structure::ContiguousRange | Structure::Cut(_) | Structure::Scaled(..) => return Ok(None),
     };
     Ok(Some(if factor == 1.0 {
@@ -103,17 +115,12 @@ struct Restricted {
 }
 
 impl Restricted {
-    fn new(
-        f: Arc<dyn SetFunction>,
-        features: &[u32],
-        blocks: Option<Vec<Block>>,
-    ) -> Arc<dyn SetFunction> {
-        let features = features.iter().map(|&j| j as usize).collect();
-        Arc::new(Self {
+    fn new(f: Arc<dyn SetFunction>, features: &[u32], blocks: Option<Vec<Block>>) -> Self {
+        Self {
             f,
-            features,
+            features: features.iter().map(|&j| j as usize).collect(),
             blocks,
-        })
+        }
     }
 
     fn outer(&self, set: &[usize]) -> Vec<usize> {

@@ -1,0 +1,77 @@
+"""Sizes that no memory holds are typed errors, sparse records stay sparse, and constant features cost nothing."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from dpsparse import (
+    FrankWolfe,
+    NoisyProximalGradient,
+    ObjectivePerturbation,
+    PrivateScaler,
+    PrivateSparseClassifier,
+    SelectRefit,
+    TooLargeError,
+    set_functions,
+)
+
+HUGE = 4_000_000_000  # half a terabyte of maps alone
+
+
+def test_plans_that_memory_cannot_hold_are_refused():
+    model = PrivateSparseClassifier(epsilon=1.0, bounds=(0, 1), classes=(0, 1), mechanism=FrankWolfe())
+    with pytest.raises(TooLargeError, match=r"needs \d+ bytes of memory"):
+        model.plan(1000, HUGE)
+
+
+def test_sparse_fits_that_memory_cannot_hold_are_refused():
+    X = sp.csr_array((np.ones(4), np.arange(4), np.arange(5)), shape=(4, HUGE))
+    model = PrivateSparseClassifier(epsilon=1.0, bounds=(0, 1), classes=(0, 1), mechanism=FrankWolfe())
+    with pytest.raises(TooLargeError, match="bytes"):
+        model.fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("family", ["Cardinality", "ContiguousRange"])
+def test_set_functions_that_memory_cannot_hold_are_refused(family):
+    with pytest.raises(TooLargeError, match="bytes"):
+        getattr(set_functions, family)(10**14)
+
+
+def test_a_scaler_reads_sparse_records_as_they_are():
+    """10^6 x 2*10^4 would be 40 GB if it were stored densely."""
+    n, p = 1_000_000, 20_000
+    X = sp.csc_array((np.ones(n // 2), np.arange(n // 2), np.where(np.arange(p + 1) > 3, n // 2, 0)), shape=(n, p))
+    upper = np.zeros(p)
+    upper[[3, 5]] = 8.0
+    scaler = PrivateScaler(epsilon=1.0, bounds=(np.zeros(p), upper), random_state=0).fit(X)
+    np.testing.assert_allclose(scaler.ranges_[[3, 5]], [[0, 1], [0, 0]], atol=0.01)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    ["auto", FrankWolfe(), SelectRefit(), NoisyProximalGradient(), ObjectivePerturbation()],
+    ids=lambda mechanism: mechanism if isinstance(mechanism, str) else type(mechanism).__name__,
+)
+@pytest.mark.parametrize("wide", [False, True])
+def test_constant_features_cost_nothing(mechanism, wide):
+    """n = 1000, 4 features and 90 constant ones: the plan and the fit are those of the 4 alone."""
+    generator = np.random.default_rng(0)
+    end = 7.0 if wide else 1.0
+    X = generator.uniform(-end, end, (1000, 4))
+    y = X[:, 0] > 0
+    real = np.arange(94) % 24 == 0
+    many = np.full((1000, 94), 3.0)
+    many[:, real] = X
+    settings = {"epsilon": 1.0, "delta": 1e-6, "classes": (False, True), "mechanism": mechanism, "random_state": 0}
+    few = PrivateSparseClassifier(bounds=(-end, end), **settings)
+    all_ = PrivateSparseClassifier(bounds=(np.where(real, -end, 3.0), np.where(real, end, 3.0)), **settings)
+    expected, plan = few.plan(1000, 4), all_.plan(1000, 94)
+    assert plan.noise_scales == expected.noise_scales
+    assert plan.events == expected.events
+    assert plan.mechanism == expected.mechanism
+    few.fit(X, y)
+    for records in (many, sp.csr_array(many)):
+        all_.fit(records, y)
+        np.testing.assert_array_equal(np.ravel(all_.coef_)[~real], 0.0)
+        np.testing.assert_array_equal(np.ravel(all_.coef_)[real], np.ravel(few.coef_))
+        assert all_.intercept_ == few.intercept_
