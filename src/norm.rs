@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::lovasz;
 use crate::polytope::{base, norm_ball, singletons, symmetric};
 use crate::prox::{self, Scratch};
-use crate::set_function::SetFunction;
+use crate::set_function::{SetFunction, Structure};
 
 /// A norm, or a seminorm such as total variation. K is its dual ball {s: <s, theta> <= Omega(theta) for all theta}.
 pub trait Norm: std::fmt::Debug + Send + Sync {
@@ -41,6 +41,45 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
         scratch: &mut Scratch,
     ) -> Result<f64> {
         self.prox(v, step, out, scratch)
+    }
+
+    /// The w of Omega(theta) = sum_j w_j |theta_j|, all positive, where Omega is such a norm.
+    fn weights(&self) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// Replaces the first p entries of `scaled`, the features, by their [`Norm::prox`] with step `threshold` and leaves
+    /// what follows them, an intercept; 0 leaves all of it. On a release with a public threshold this is
+    /// post-processing (Dwork & Roth 2014, proposition 2.1).
+    ///
+    /// ```
+    /// use dpsparse::norm::{Norm, SetFunctionNorm};
+    /// use dpsparse::set_function::Cardinality;
+    /// let l1 = SetFunctionNorm::new(std::sync::Arc::new(Cardinality::new(2)?))?;
+    /// let mut scaled = [3.0, -0.5, 0.25];
+    /// l1.threshold(&mut scaled, 1.0)?;
+    /// assert_eq!(scaled, [2.0, 0.0, 0.25]);
+    /// # Ok::<(), dpsparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for fewer than p entries, one of the first p that is not finite, or a threshold that is
+    /// negative or not finite.
+    fn threshold(&self, scaled: &mut [f64], threshold: f64) -> Result<()> {
+        if !(threshold.is_finite() && threshold >= 0.0) {
+            return Err(Error::invalid("threshold", "must be non-negative and finite"));
+        }
+        let Some(features) = scaled.get_mut(..self.n_features()) else {
+            return Err(Error::invalid(
+                "scaled",
+                format!("must have at least {} entries", self.n_features()),
+            ));
+        };
+        if threshold > 0.0 {
+            let released = features.to_vec();
+            self.prox(&released, threshold, features, &mut Scratch::default())?;
+        }
+        Ok(())
     }
 }
 
@@ -129,6 +168,17 @@ impl Norm for SetFunctionNorm {
         }
     }
 
+    fn weights(&self) -> Option<Vec<f64>> {
+        let (mut factor, mut structure) = (1.0, self.function.structure());
+        while let Structure::Scaled(scale, inner) = structure {
+            (factor, structure) = (factor * scale, inner.structure());
+        }
+        match structure {
+            Structure::Modular(weights) => Some(weights.iter().map(|w| factor * w).collect()),
+            _ => None,
+        }
+    }
+
     fn prox(&self, v: &[f64], step: f64, out: &mut [f64], scratch: &mut Scratch) -> Result<f64> {
         prox::prox(&*self.function, v, step, out, scratch)
     }
@@ -147,7 +197,38 @@ impl Norm for SetFunctionNorm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::set_function::Modular;
+    use crate::set_function::{Cardinality, ConcaveCardinality, GraphCut, Modular, scaled};
+
+    #[test]
+    fn weights_are_those_of_every_multiple_of_a_modular_function() {
+        let norm = |f: Arc<dyn SetFunction>| SetFunctionNorm::new(f).unwrap();
+        let modular = Arc::new(Modular::new(vec![1.0, 3.0]).unwrap());
+        let twice = scaled(2.0, scaled(0.5, modular).unwrap()).unwrap();
+        assert_eq!(norm(twice).weights(), Some(vec![1.0, 3.0]));
+        let cardinality = Arc::new(Cardinality::new(2).unwrap());
+        assert_eq!(norm(cardinality).weights(), Some(vec![1.0, 1.0]));
+        let linf = Arc::new(ConcaveCardinality::new(vec![1.0, 1.0]).unwrap());
+        assert_eq!(norm(linf).weights(), None);
+    }
+
+    #[test]
+    fn a_threshold_moves_features_only() {
+        let linf = Arc::new(ConcaveCardinality::new(vec![1.0, 1.0]).unwrap());
+        let norm = SetFunctionNorm::new(linf).unwrap();
+        let mut scaled = [3.0, -0.5, f64::NAN];
+        norm.threshold(&mut scaled, 0.0).unwrap();
+        assert_eq!(scaled[..2], [3.0, -0.5]);
+        norm.threshold(&mut scaled, 1.0).unwrap();
+        assert!(scaled[..2] == [2.0, -0.5] && scaled[2].is_nan());
+        // A seminorm too: the two move towards each other.
+        let edge = Arc::new(GraphCut::new(&[(0, 1)], None, 2).unwrap());
+        let mut scaled = [3.0, 0.0];
+        (SetFunctionNorm::new(edge).unwrap()).threshold(&mut scaled, 1.0).unwrap();
+        assert_eq!(scaled, [2.0, 1.0]);
+        assert!(norm.threshold(&mut [1.0], 1.0).is_err());
+        assert!(norm.threshold(&mut [1.0; 2], -1.0).is_err());
+        assert!(norm.threshold(&mut [f64::NAN; 2], 1.0).is_err());
+    }
 
     #[test]
     fn what_is_no_norm_is_refused() {

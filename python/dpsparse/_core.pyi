@@ -450,8 +450,8 @@ def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArra
 def discrete_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 def rounded_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 
-# coefficients, intercept, objective, duality gap, passes, whether it converged
-_Fitted: TypeAlias = tuple[NDArray[np.float64], float, float, float, int, bool]
+# coefficients, intercept, objective, duality gap, passes, whether it converged, dual point
+_Fitted: TypeAlias = tuple[NDArray[np.float64], float, float, float, int, bool, NDArray[np.float64]]
 
 @type_check_only
 class _ExactRequest(TypedDict):
@@ -474,7 +474,7 @@ def fit_exact(
     *,
     alpha: float | None,
     radius: float | None,
-    start: tuple[NDArray[np.float64], float] | None,
+    start: tuple[NDArray[np.float64], float, NDArray[np.float64] | None] | None,
 ) -> _Fitted: ...
 def path_exact(
     request: _ExactRequest, *, alphas: list[float] | None, n_alphas: int, ratio: float

@@ -5,7 +5,7 @@ use crate::loss;
 use crate::norm::SetFunctionNorm;
 use crate::solver::{
     CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser, Solution,
-    Stopping, alpha_max, minimise, path,
+    Start, Stopping, alpha_max, minimise, path,
 };
 use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -57,8 +57,23 @@ impl Matrix<'_> {
 }
 
 /// What the Python estimators read: coefficients, intercept, objective, duality gap, passes, whether it
-/// converged.
-type Fitted<'py> = (Bound<'py, PyArray1<f64>>, f64, f64, f64, usize, bool);
+/// converged, the dual point.
+type Fitted<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    f64,
+    f64,
+    f64,
+    usize,
+    bool,
+    Bound<'py, PyArray1<f64>>,
+);
+
+/// Coefficients, intercept and, where one is known, the dual point.
+type Given<'py> = (
+    PyReadonlyArray1<'py, f64>,
+    f64,
+    Option<PyReadonlyArray1<'py, f64>>,
+);
 
 /// What a fit and a path have in common; a dictionary.
 #[derive(FromPyObject)]
@@ -140,6 +155,7 @@ fn fitted(py: Python<'_>, solution: Solution) -> Fitted<'_> {
         solution.duality_gap,
         solution.n_iter,
         solution.converged,
+        solution.dual.into_pyarray(py),
     )
 }
 
@@ -151,16 +167,21 @@ fn fit_exact<'py>(
     request: Request<'py>,
     alpha: Option<f64>,
     radius: Option<f64>,
-    start: Option<(PyReadonlyArray1<'py, f64>, f64)>,
+    start: Option<Given<'py>>,
 ) -> PyResult<Fitted<'py>> {
     let form = match (alpha, radius) {
         (Some(alpha), None) => Form::Penalty(alpha),
         (None, Some(radius)) => Form::Ball(radius),
         _ => return Err(Error::invalid("alpha", "or radius must be given, not both").into()),
     };
-    let start = start.map(|(theta, intercept)| (theta.as_array().to_vec(), intercept));
+    let owned = |array: PyReadonlyArray1<'py, f64>| array.as_array().to_vec();
+    let start = start.map(|(theta, b, dual)| (owned(theta), b, dual.map(owned)));
     let solution = request.run(py, |task, report| {
-        let start = start.as_ref().map(|(theta, b)| (theta.as_slice(), *b));
+        let start = start.as_ref().map(|(coefficients, intercept, dual)| Start {
+            coefficients,
+            intercept: *intercept,
+            dual: dual.as_deref(),
+        });
         let Task {
             problem,
             regulariser,

@@ -39,6 +39,7 @@ mod problem;
 mod proximal_newton;
 mod regulariser;
 mod run;
+mod start;
 mod support_step;
 #[cfg(test)]
 mod test_norms;
@@ -48,6 +49,7 @@ pub use design::{CscDesign, DenseDesign, Design};
 pub use path::{alpha_max, path};
 pub use problem::Problem;
 pub use regulariser::Regulariser;
+pub use start::Start;
 
 use crate::error::{Error, Result};
 use accelerated_gradient::AcceleratedGradient;
@@ -75,10 +77,10 @@ pub enum Form {
 /// Which algorithm minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
-    /// Coordinate descent for the l1 norm, accelerated proximal gradients for others.
+    /// Coordinate descent for l1 norms, weighted ones too, accelerated proximal gradients for others.
     #[default]
     Auto,
-    /// For the l1 norm only.
+    /// For l1 norms only, weighted ones too.
     CoordinateDescent,
     /// For every norm.
     ProximalGradient,
@@ -107,21 +109,23 @@ pub struct Solution {
     pub objective: f64,
     /// Upper bound on objective - minimum, the rounding errors of its own evaluation included.
     pub duality_gap: f64,
+    /// The dual point behind the gap, one number per record, for [`Start`]; [`path`] keeps none.
+    pub dual: Vec<f64>,
     /// Passes over the coordinates of a working set.
     pub n_iter: usize,
     /// Whether the gap reached the tolerance (or the limit of double precision).
     pub converged: bool,
 }
 
-/// Minimises the regularised empirical risk, from `start` = (theta, b) where given.
+/// Minimises the regularised empirical risk, from `start` where given.
 ///
 /// Running out of iterations is no error: `converged` says so.
 ///
 /// # Errors
 /// Negative or infinite options, alpha = 0 without a ridge (no dual certificate exists), a norm on another number of
-/// features, a ball of a seminorm, coordinate descent for another norm than l1, the dual method for a ball or without a
-/// ridge, a start of the wrong length or with entries
-/// that are not finite, and whatever `progress` or an oracle returns.
+/// features, a ball of a seminorm, coordinate descent for another norm than an l1 norm, the dual method for a ball or
+/// without a ridge, a start of the wrong length or with entries that are not finite, numbers that leave the range of
+/// double precision, and whatever `progress` or an oracle returns.
 ///
 /// ```
 /// use dpsparse::loss::Squared;
@@ -143,7 +147,7 @@ pub fn minimise<D: Design + ?Sized>(
     form: Form,
     method: Method,
     stopping: Stopping,
-    start: Option<(&[f64], f64)>,
+    start: Option<Start<'_>>,
     progress: &mut Progress<'_>,
 ) -> Result<Solution> {
     check_options(problem.ridge(), form, stopping)?;
@@ -158,7 +162,7 @@ pub fn minimise<D: Design + ?Sized>(
         let mut dual = DualFrankWolfe::new(problem, regulariser, run)?;
         let target = stopping.tol * dual.point().risk;
         dual.start_at(start)?;
-        return dual.penalised(alpha, target);
+        return finite(dual.penalised(alpha, target)?);
     }
     let mut newton = prepare(problem, regulariser, method, run)?;
     if matches!(form, Form::Ball(_)) && !newton.omega.kernel.is_empty() {
@@ -171,17 +175,30 @@ pub fn minimise<D: Design + ?Sized>(
     match form {
         Form::Penalty(alpha) => {
             newton.start_at(start)?;
-            newton.penalised(alpha, target)
+            finite(newton.penalised(alpha, target)?)
         }
         Form::Ball(radius) => {
-            let mut bound = BallBound::new(radius, target);
+            let mut bound = BallBound::new(radius, target, problem.targets().len());
             newton.show(&mut bound)?;
             let alpha_at_zero = bound.multiplier();
             newton.start_at(start)?;
+            newton.show_given(&mut bound)?;
             multiplier::search(&mut newton, &mut bound, alpha_at_zero)?;
-            Ok(bound.into_solution(newton.run.n_iter()))
+            finite(bound.into_solution(newton.run.n_iter()))
         }
     }
+}
+
+/// Refuses what has overflowed on the way, as the squares of columns of size 1e160 do: nothing else of it is right.
+fn finite(solution: Solution) -> Result<Solution> {
+    let mut numbers = [solution.intercept, solution.objective, solution.duality_gap].into_iter()
+        .chain(solution.coefficients.iter().copied());
+    if numbers.all(f64::is_finite) {
+        return Ok(solution);
+    }
+    Err(Error::InvalidData(
+        "X and y must be scaled: the fit left the range of double precision".into(),
+    ))
 }
 
 /// At theta = 0.
@@ -195,20 +212,21 @@ fn prepare<'r, 'a, D: Design + ?Sized>(
     if problem.ridge() == 0.0 {
         omega.kernel.prepare(problem);
     }
-    let model = match (method, regulariser) {
+    let weights = omega.weights().map(<[f64]>::to_vec);
+    let model = match (method, weights) {
         // The dual method has its own loop.
-        (Method::ProximalGradient | Method::DualFrankWolfe, _)
-        | (Method::Auto, Regulariser::Norm(_)) => {
+        (Method::ProximalGradient | Method::DualFrankWolfe, _) | (Method::Auto, None) => {
             Model::Gradient(Box::new(AcceleratedGradient::new(problem)))
         }
-        (_, Regulariser::L1) => Model::Coordinates(Box::new(CoordinateDescent::new(
-            problem.design().n_rows(),
-            problem.ridge(),
-        ))),
-        (Method::CoordinateDescent, Regulariser::Norm(_)) => {
+        (Method::Auto | Method::CoordinateDescent, Some(weights)) => {
+            let n_rows = problem.design().n_rows();
+            let model = CoordinateDescent::new(n_rows, problem.ridge(), weights);
+            Model::Coordinates(Box::new(model))
+        }
+        (Method::CoordinateDescent, None) => {
             return Err(Error::invalid(
                 "solver",
-                "\"coordinate-descent\" is for the l1 norm only",
+                "\"coordinate-descent\" is for l1 norms only, weighted ones included",
             ));
         }
     };
