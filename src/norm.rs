@@ -67,7 +67,10 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
     /// negative or not finite.
     fn threshold(&self, scaled: &mut [f64], threshold: f64) -> Result<()> {
         if !(threshold.is_finite() && threshold >= 0.0) {
-            return Err(Error::invalid("threshold", "must be non-negative and finite"));
+            return Err(Error::invalid(
+                "threshold",
+                "must be non-negative and finite",
+            ));
         }
         let Some(features) = scaled.get_mut(..self.n_features()) else {
             return Err(Error::invalid(
@@ -195,48 +198,4 @@ impl Norm for SetFunctionNorm {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::set_function::{Cardinality, ConcaveCardinality, GraphCut, Modular, scaled};
-
-    #[test]
-    fn weights_are_those_of_every_multiple_of_a_modular_function() {
-        let norm = |f: Arc<dyn SetFunction>| SetFunctionNorm::new(f).unwrap();
-        let modular = Arc::new(Modular::new(vec![1.0, 3.0]).unwrap());
-        let twice = scaled(2.0, scaled(0.5, modular).unwrap()).unwrap();
-        assert_eq!(norm(twice).weights(), Some(vec![1.0, 3.0]));
-        let cardinality = Arc::new(Cardinality::new(2).unwrap());
-        assert_eq!(norm(cardinality).weights(), Some(vec![1.0, 1.0]));
-        let linf = Arc::new(ConcaveCardinality::new(vec![1.0, 1.0]).unwrap());
-        assert_eq!(norm(linf).weights(), None);
-    }
-
-    #[test]
-    fn a_threshold_moves_features_only() {
-        let linf = Arc::new(ConcaveCardinality::new(vec![1.0, 1.0]).unwrap());
-        let norm = SetFunctionNorm::new(linf).unwrap();
-        let mut scaled = [3.0, -0.5, f64::NAN];
-        norm.threshold(&mut scaled, 0.0).unwrap();
-        assert_eq!(scaled[..2], [3.0, -0.5]);
-        norm.threshold(&mut scaled, 1.0).unwrap();
-        assert!(scaled[..2] == [2.0, -0.5] && scaled[2].is_nan());
-        // A seminorm too: the two move towards each other.
-        let edge = Arc::new(GraphCut::new(&[(0, 1)], None, 2).unwrap());
-        let mut scaled = [3.0, 0.0];
-        (SetFunctionNorm::new(edge).unwrap()).threshold(&mut scaled, 1.0).unwrap();
-        assert_eq!(scaled, [2.0, 1.0]);
-        assert!(norm.threshold(&mut [1.0], 1.0).is_err());
-        assert!(norm.threshold(&mut [1.0; 2], -1.0).is_err());
-        assert!(norm.threshold(&mut [f64::NAN; 2], 1.0).is_err());
-    }
-
-    #[test]
-    fn what_is_no_norm_is_refused() {
-        let free = Modular::new(vec![1.0, 0.0]).unwrap();
-        let error = SetFunctionNorm::new(Arc::new(free)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "function is not a norm: F({1}) = 0, so feature 1 costs nothing"
-        );
-    }
-}
+mod tests;

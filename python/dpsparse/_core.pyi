@@ -338,7 +338,7 @@ class CoreSetFunction:
     @staticmethod
     def tree(groups: list[list[int]], weights: list[float] | None, n_features: int) -> CoreSetFunction: ...
     @staticmethod
-    def graph_cut(edges: list[tuple[int, int]], weights: list[float] | None, n_features: int) -> CoreSetFunction: ...
+    def graph_cut(edges: NDArray[np.int64], weights: list[float] | None, n_features: int) -> CoreSetFunction: ...
     @staticmethod
     def contiguous_range(p: int) -> CoreSetFunction: ...
     @staticmethod
@@ -466,7 +466,7 @@ class _ExactRequest(TypedDict):
     ridge: float
     fit_intercept: bool
     tol: float
-    max_iter: int
+    max_iter: int | None
     progress: Callable[[int, float], object] | None
 
 def fit_exact(

@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::loss;
 use crate::norm::SetFunctionNorm;
 use crate::solver::{
-    CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser, Solution,
-    Start, Stopping, alpha_max, minimise, path,
+    CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser, Solution, Start,
+    Stopping, alpha_max, minimise, path,
 };
 use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -90,7 +90,8 @@ struct Request<'py> {
     ridge: f64,
     fit_intercept: bool,
     tol: f64,
-    max_iter: usize,
+    /// None is what suits the method.
+    max_iter: Option<usize>,
     progress: Option<Py<PyAny>>,
 }
 
@@ -133,11 +134,13 @@ impl Request<'_> {
         let solved = py.detach(|| {
             let norm = function.map(SetFunctionNorm::new).transpose()?;
             let (loss, weights) = (loss.as_ref(), weights.as_deref());
+            let regulariser = norm
+                .as_ref()
+                .map_or(Regulariser::L1, |norm| Regulariser::Norm(norm));
+            let max_iter = max_iter.unwrap_or_else(|| method.default_max_iter(regulariser));
             let task = Task {
                 problem: Problem::new(design.as_ref(), &y, weights, loss, ridge, fit_intercept)?,
-                regulariser: norm
-                    .as_ref()
-                    .map_or(Regulariser::L1, |norm| Regulariser::Norm(norm)),
+                regulariser,
                 method,
                 stopping: Stopping { tol, max_iter },
             };

@@ -25,7 +25,7 @@ mod partition_rank;
 mod tree;
 
 #[cfg(test)]
-mod contract;
+pub(crate) mod contract;
 
 pub use cardinality::Cardinality;
 pub use combine::{scaled, sum};

@@ -114,8 +114,7 @@ impl CoordinateDescent {
         working.clear();
         working.extend((0..theta.len()).filter(|&j| theta[j] != 0.0));
         let kept = working.len();
-        working
-            .extend((0..theta.len()).filter(|&j| theta[j] == 0.0 && size(j) > alpha));
+        working.extend((0..theta.len()).filter(|&j| theta[j] == 0.0 && size(j) > alpha));
         let most = FEWEST_NEW.max(kept);
         let violators = &mut working[kept..];
         if violators.len() > most {
@@ -314,9 +313,8 @@ impl CoordinateDescent {
         let new = soft_threshold(curvature * old - gradient, level) / curvature;
         let step = new - old;
         if step != 0.0 {
-            *change += gradient * step
-                + 0.5 * curvature * step * step
-                + level * (new.abs() - old.abs());
+            *change +=
+                gradient * step + 0.5 * curvature * step * step + level * (new.abs() - old.abs());
             *value = new;
             self.offset -= step * mean;
         }

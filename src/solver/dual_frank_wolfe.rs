@@ -122,6 +122,10 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
         }
         dual.observe(self.problem, &mut self.omega, self.point.dual(), alpha)?;
         observe(&mut best, &self.point, alpha, dual.value, target);
+        if best.converged && self.atoms.is_empty() {
+            best.dual = dual.slopes;
+            return Ok(best);
+        }
         if !best.converged {
             self.begin(alpha)?;
         }

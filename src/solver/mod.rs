@@ -89,12 +89,31 @@ pub enum Method {
     DualFrankWolfe,
 }
 
+impl Method {
+    /// Passes that are enough for all but hopeless problems: [`Stopping::max_iter`] where a caller names none.
+    ///
+    /// A pass of coordinate descent goes to the best value of every coordinate, whatever its scale, a step of proximal
+    /// gradients goes one length for all: those are as cheap and bring less.
+    pub fn default_max_iter(self, regulariser: Regulariser<'_>) -> usize {
+        let weighted = match regulariser {
+            Regulariser::L1 => true,
+            Regulariser::Norm(norm) => norm.weights().is_some(),
+        };
+        match self {
+            Self::Auto if weighted => 10_000,
+            Self::CoordinateDescent | Self::DualFrankWolfe => 10_000,
+            Self::Auto | Self::ProximalGradient => 100_000,
+        }
+    }
+}
+
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stopping {
     /// Stop once the duality gap is at most `tol` times the objective at theta = 0 with its best intercept.
     pub tol: f64,
-    /// Most passes over the coordinates of a working set.
+    /// Most passes: over the coordinates of a working set for coordinate descent, gradient steps on one (the line
+    /// searches and Newton steps between them included) for proximal gradients, greedy vertices for the dual method.
     pub max_iter: usize,
 }
 
@@ -111,7 +130,7 @@ pub struct Solution {
     pub duality_gap: f64,
     /// The dual point behind the gap, one number per record, for [`Start`]; [`path`] keeps none.
     pub dual: Vec<f64>,
-    /// Passes over the coordinates of a working set.
+    /// Passes, as in [`Stopping::max_iter`].
     pub n_iter: usize,
     /// Whether the gap reached the tolerance (or the limit of double precision).
     pub converged: bool,
@@ -191,7 +210,8 @@ pub fn minimise<D: Design + ?Sized>(
 
 /// Refuses what has overflowed on the way, as the squares of columns of size 1e160 do: nothing else of it is right.
 fn finite(solution: Solution) -> Result<Solution> {
-    let mut numbers = [solution.intercept, solution.objective, solution.duality_gap].into_iter()
+    let mut numbers = [solution.intercept, solution.objective, solution.duality_gap]
+        .into_iter()
         .chain(solution.coefficients.iter().copied());
     if numbers.all(f64::is_finite) {
         return Ok(solution);
@@ -416,11 +436,62 @@ mod tests {
         assert_eq!(outcome, Err(Error::Interrupted));
     }
 
+    /// Whatever dual point comes with a start, the gap is one; that of a solution certifies it at once.
+    #[test]
+    fn any_start_is_sound_and_a_solution_is_kept() {
+        let stopping = Stopping {
+            tol: 1e-6,
+            max_iter: 10_000,
+        };
+        for entry in loss::CATALOGUE {
+            let loss = loss::by_name(entry.name, None).unwrap();
+            let (x, y) = instance(3, 30, 6, loss.task(), false);
+            for (norm, form, ridge) in [
+                (Regulariser::L1, Form::Penalty(0.05), 0.0),
+                (Regulariser::L1, Form::Ball(0.5), 0.1),
+                (Regulariser::Norm(&norms()[2]), Form::Penalty(0.05), 0.1),
+                (Regulariser::Norm(&norms()[0]), Form::Ball(0.2), 0.0),
+            ] {
+                let problem = Problem::new(&x, &y, None, loss.as_ref(), ridge, true).unwrap();
+                let run = |start| {
+                    let auto = Method::Auto;
+                    minimise(&problem, norm, form, auto, stopping, start, &mut |_, _| {
+                        Ok(())
+                    })
+                    .unwrap()
+                };
+                let first = run(None);
+                assert!(first.converged);
+                let at = |dual| Start {
+                    coefficients: &first.coefficients,
+                    intercept: first.intercept,
+                    dual: Some(dual),
+                };
+                let again = run(Some(at(&first.dual)));
+                assert_eq!(
+                    (again.n_iter, &again.coefficients),
+                    (0, &first.coefficients)
+                );
+                assert!(again.duality_gap <= first.duality_gap + 1e-13 * first.objective);
+                let wild: Vec<f64> = (0..30).map(|i| (i % 7) as f64 - 3.0).collect();
+                for dual in [&wild[..], &y, &[0.0; 30]] {
+                    let other = run(Some(at(dual)));
+                    assert!(other.objective - first.objective <= other.duality_gap + 1e-12);
+                }
+            }
+        }
+    }
+
     #[test]
     fn bad_options_are_refused() {
         let (x, y) = instance(1, 30, 6, Task::Regression, true);
         let problem = Problem::new(&x, &y, None, &loss::Squared, 0.0, true).unwrap();
-        let run = |form, tol, max_iter, start: Option<(&[f64], f64)>| {
+        let run = |form, tol, max_iter, start: Option<(&[f64], &[f64])>| {
+            let start = start.map(|(coefficients, dual)| Start {
+                coefficients,
+                intercept: 0.0,
+                dual: Some(dual),
+            });
             minimise(
                 &problem,
                 Regulariser::L1,
@@ -437,7 +508,17 @@ mod tests {
         assert!(run(Form::Ball(0.0), 1e-6, 10, None));
         assert!(run(Form::Ball(1.0), f64::NAN, 10, None));
         assert!(run(Form::Ball(1.0), 1e-6, 0, None));
-        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&[0.0], 0.0))));
+        let (theta, dual) = ([0.0; 6], [0.0; 30]);
+        assert!(!run(Form::Ball(1.0), 1e-6, 1000, Some((&theta, &dual))));
+        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&theta[1..], &dual))));
+        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&theta, &dual[1..]))));
+        assert!(run(
+            Form::Ball(1.0),
+            1e-6,
+            10,
+            Some((&theta, &[f64::NAN; 30]))
+        ));
+        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&[1e200; 6], &dual))));
         assert!(Problem::new(&x, &y[1..], None, &loss::Squared, 0.0, true).is_err());
         assert!(Problem::new(&x, &y, Some(&vec![0.0; 30]), &loss::Squared, 0.0, true).is_err());
         assert!(Problem::new(&x, &y, None, &loss::Logistic, 0.0, true).is_err());

@@ -65,7 +65,10 @@ impl Point {
 
     /// Whether nothing here has overflowed.
     fn is_finite(&self) -> bool {
-        [self.risk, self.rounding].iter().chain(&self.correlations).all(|x| x.is_finite())
+        [self.risk, self.rounding]
+            .iter()
+            .chain(&self.correlations)
+            .all(|x| x.is_finite())
     }
 
     /// To a start.

@@ -10,9 +10,10 @@ use crate::error::Result;
 /// Least and first share of the smoothness constant that every record's curvature keeps in the model.
 const LEAST_DAMPING: f64 = 1e-8;
 const FIRST_DAMPING: f64 = 1e-3;
-/// First and least accuracy of the models.
-const FIRST_ACCURACY: f64 = 1e-3;
+/// Least accuracy of the models; each has its first one.
 const LEAST_ACCURACY: f64 = 1e-12;
+/// Share of its promise by which a faithful model may err.
+const FAITHFUL: f64 = 0.1;
 
 /// How a minimisation ended.
 #[derive(Debug, Clone)]
@@ -40,6 +41,8 @@ pub(super) struct ProximalNewton<'r, 'a, D: ?Sized> {
     trial: Point,
     model: Model,
     damping: f64,
+    /// Whether the last step brought what its model promised.
+    faithful: bool,
 }
 
 impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
@@ -60,6 +63,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             point,
             model,
             damping: FIRST_DAMPING,
+            faithful: true,
         })
     }
 
@@ -136,7 +140,8 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             dual.observe(self.problem, &mut self.omega, given.point(), alpha)?;
         }
         let mut last_gap = f64::INFINITY;
-        self.run.accuracy = FIRST_ACCURACY;
+        self.run.accuracy = self.model.first_accuracy();
+        self.faithful = true;
         loop {
             let objective = self.point.risk + alpha * self.point.norm;
             dual.observe(self.problem, &mut self.omega, self.point.dual(), alpha)?;
@@ -159,7 +164,10 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
                 return Ok(outcome(dual));
             }
             // Passes that bring little while the gap stays are slow, not done.
-            if gap > 0.5 * last_gap {
+            if !self.faithful {
+                // What the model promised was not what came: digits of its minimiser are worth nothing yet.
+                self.run.accuracy = self.model.first_accuracy();
+            } else if gap > 0.5 * last_gap {
                 self.run.accuracy = (0.1 * self.run.accuracy).max(LEAST_ACCURACY);
             }
             last_gap = gap;
@@ -199,6 +207,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
                 return Ok(false);
             }
             let kept = change <= 0.05 * promised;
+            self.faithful = (change - promised).abs() <= FAITHFUL * promised.abs();
             if change > 0.5 * promised {
                 if !kept && self.damping >= 1.0 {
                     return Ok(false);

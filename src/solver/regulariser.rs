@@ -62,7 +62,10 @@ impl<'a> Omega<'a> {
             (Regulariser::Norm(norm), None) => {
                 (Kind::General(norm), Kernel::find(norm, &mut scratch)?)
             }
-            (_, weights) => (Kind::Weighted(weights.unwrap_or_default()), Kernel::default()),
+            (_, weights) => (
+                Kind::Weighted(weights.unwrap_or_default()),
+                Kernel::default(),
+            ),
         };
         Ok(Self {
             kind,
@@ -86,7 +89,9 @@ impl<'a> Omega<'a> {
     pub fn value(&self, theta: &[f64]) -> Result<f64> {
         match &self.kind {
             Kind::General(norm) => norm.value(theta),
-            Kind::Weighted(weights) => Ok(weights.iter().zip(theta).map(|(w, t)| w * t.abs()).sum()),
+            Kind::Weighted(weights) => {
+                Ok(weights.iter().zip(theta).map(|(w, t)| w * t.abs()).sum())
+            }
         }
     }
 
@@ -155,7 +160,9 @@ impl<'a> Omega<'a> {
                 Ok((smooth + alpha * norm.value(&self.image)? - excess) / ridge)
             }
             Kind::Weighted(weights) => {
-                let square: f64 = weights.iter().zip(correlations)
+                let square: f64 = weights
+                    .iter()
+                    .zip(correlations)
                     .map(|(w, v)| soft_threshold(scale * v, alpha * w).powi(2))
                     .sum();
                 Ok(-square / (2.0 * ridge))
@@ -174,15 +181,16 @@ impl<'a> Omega<'a> {
         if ridge == 0.0 {
             return Ok(high);
         }
-        let mut low = 0.0;
+        let (mut low, mut t) = (0.0, 0.0);
         for _ in 0..LEVEL_STEPS {
-            let t = 0.5 * (low + high);
             let norm = match &self.kind {
                 Kind::General(norm) => {
                     norm.prox(&self.negated, t, &mut self.image, &mut self.scratch)?;
                     norm.value(&self.image)?
                 }
-                Kind::Weighted(weights) => weights.iter().zip(correlations)
+                Kind::Weighted(weights) => weights
+                    .iter()
+                    .zip(correlations)
                     .map(|(w, v)| w * soft_threshold(*v, t * w).abs())
                     .sum(),
             };
@@ -190,7 +198,12 @@ impl<'a> Omega<'a> {
                 low = t;
             } else {
                 high = t;
+                if t == 0.0 {
+                    // The ball is no constraint.
+                    break;
+                }
             }
+            t = 0.5 * (low + high);
         }
         Ok(high)
     }

@@ -55,7 +55,7 @@ class _ExactLinearModel(BaseEstimator):
         ridge: float,
         fit_intercept: bool,
         tol: float,
-        max_iter: int,
+        max_iter: int | None,
         solver: str,
         warm_start: bool,
         verbose: int,
@@ -80,8 +80,8 @@ class _ExactLinearModel(BaseEstimator):
             raise InvalidArgumentError(f"solver must be one of {', '.join(_SOLVERS)}; got {self.solver!r}")
         if self.alpha is not None and self.radius is not None:
             raise InvalidArgumentError("alpha and radius exclude each other: set one of them to None")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise InvalidArgumentError(f"max_iter must be an integer of at least 1; got {self.max_iter!r}")
+        if self.max_iter is not None and (not isinstance(self.max_iter, Integral) or self.max_iter < 1):
+            raise InvalidArgumentError(f"max_iter must be None or an integer of at least 1; got {self.max_iter!r}")
         ridge = _number("ridge", self.ridge)
         alpha = radius = None
         if self.alpha is None:
@@ -102,7 +102,7 @@ class _ExactLinearModel(BaseEstimator):
             "ridge": ridge,
             "fit_intercept": bool(self.fit_intercept),
             "tol": _number("tol", self.tol),
-            "max_iter": int(self.max_iter),
+            "max_iter": None if self.max_iter is None else int(self.max_iter),
             "progress": _print_progress if self.verbose else None,
         }
 
@@ -310,12 +310,13 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
-    max_iter : int, default=10000
-        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
-        ``ConvergenceWarning`` tells the gap.
+    max_iter : int or None, default=None
+        Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
+        coordinate of the working set once, one of proximal gradients is a gradient step on it, one of dual-frank-wolfe a
+        greedy vertex. None means 100,000 for proximal gradients, whose steps bring less, and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
-        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
-        norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
+        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
+        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
         the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
         Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
         Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
@@ -366,7 +367,7 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         ridge: float = 0.0,
         fit_intercept: bool = True,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
+        max_iter: int | None = None,
         solver: str = "auto",
         warm_start: bool = False,
         verbose: int = 0,
@@ -462,12 +463,13 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
-    max_iter : int, default=10000
-        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
-        ``ConvergenceWarning`` tells the gap.
+    max_iter : int or None, default=None
+        Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
+        coordinate of the working set once, one of proximal gradients is a gradient step on it, one of dual-frank-wolfe a
+        greedy vertex. None means 100,000 for proximal gradients, whose steps bring less, and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
-        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
-        norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
+        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
+        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
         the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
         Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
         Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
@@ -516,7 +518,7 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         ridge: float = 0.0,
         fit_intercept: bool = True,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
+        max_iter: int | None = None,
         solver: str = "auto",
         warm_start: bool = False,
         verbose: int = 0,
