@@ -322,15 +322,15 @@ def test_a_warm_start_takes_what_is_there():
 def test_numbers_beyond_the_range_of_floats_are_refused(options, of_x, of_y):
     X, y = data("squared")
     model = SparseRegressor(**options)
-    with pytest.raises(DpsparseError, match="^X and y must be scaled"):
+    with pytest.raises(DpsparseError, match=r"^X and y must be scaled"):
         model.fit(of_x * X, of_y * y)
     assert not hasattr(model, "coef_")
     if "alpha" in options:
-        with pytest.raises(DpsparseError, match="^X and y must be scaled"):
+        with pytest.raises(DpsparseError, match=r"^X and y must be scaled"):
             path(of_x * X, of_y * y, [0.1], estimator=model)
         if of_y < 1e200:
             return
-        with pytest.raises(DpsparseError, match="^X and y must be scaled"):
+        with pytest.raises(DpsparseError, match=r"^X and y must be scaled"):
             path(of_x * X, of_y * y, estimator=model)
 
 
@@ -392,8 +392,10 @@ def test_a_record_of_weight_zero_is_absent(loss, form):
         np.testing.assert_allclose(model.coef_, absent.coef_, atol=1e-9)
         np.testing.assert_allclose(model.intercept_, absent.intercept_, atol=1e-9)
     if "alpha" in form:
-        both = [path(matrix, z, [0.05], sample_weight=v, estimator=make(loss)) for matrix, z, v in
-                ((wild, targets, w), (X[kept], y[kept], None))]
+        both = [
+            path(matrix, z, [0.05], sample_weight=v, estimator=make(loss))
+            for matrix, z, v in ((wild, targets, w), (X[kept], y[kept], None))
+        ]
         np.testing.assert_allclose(both[0].coefs, both[1].coefs, atol=1e-9)
 
 
@@ -404,10 +406,10 @@ def test_unusable_sample_weights_are_refused_by_name(weights):
     bad = {"short": np.ones(n - 1), "long": np.ones(n + 1), "matrix": np.ones((n, 1))}
     w = bad[weights] if isinstance(weights, str) else np.r_[np.zeros(n - 1), weights]
     for model in (SparseClassifier(alpha=0.1), SparseRegressor(alpha=0.1)):
-        with pytest.raises(DpsparseError, match="^sample_weight"):
+        with pytest.raises(DpsparseError, match=r"^sample_weight"):
             model.fit(X, y, sample_weight=w)
         assert not hasattr(model, "coef_")
-        with pytest.raises(DpsparseError, match="^sample_weight"):
+        with pytest.raises(DpsparseError, match=r"^sample_weight"):
             path(X, y, [0.1], sample_weight=w, estimator=model)
 
 

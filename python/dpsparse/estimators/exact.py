@@ -312,14 +312,15 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
     max_iter : int or None, default=None
         Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
-        coordinate of the working set once, one of proximal gradients is a gradient step on it, one of dual-frank-wolfe a
-        greedy vertex. None means 100,000 for proximal gradients, whose steps bring less, and 10,000 for the others.
+        coordinate of the working set once; one of proximal gradients is a gradient step on it, and one of
+        dual-frank-wolfe takes a greedy vertex. None means 100,000 for proximal gradients, whose steps bring less,
+        and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
-        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
-        the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
-        Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
-        Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
+        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
+        zeros, for every norm. "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
+        polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to
+        reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
         compute (its steps need greedy vertices only, its certificate still a prox now and then).
     warm_start : bool, default=False
         Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
@@ -402,7 +403,8 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         y : array-like of shape (n_samples,)
             Labels, two different ones.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Non-negative weights; only their ratios matter, and a record of weight 0 is absent. None means equal weights.
+            Non-negative weights; only their ratios matter, and a record of weight 0 is absent. None means equal
+            weights.
 
         Returns
         -------
@@ -465,14 +467,15 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
     max_iter : int or None, default=None
         Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
-        coordinate of the working set once, one of proximal gradients is a gradient step on it, one of dual-frank-wolfe a
-        greedy vertex. None means 100,000 for proximal gradients, whose steps bring less, and 10,000 for the others.
+        coordinate of the working set once; one of proximal gradients is a gradient step on it, and one of
+        dual-frank-wolfe takes a greedy vertex. None means 100,000 for proximal gradients, whose steps bring less,
+        and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
-        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
-        the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
-        Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
-        Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
+        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
+        zeros, for every norm. "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
+        polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to
+        reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
         compute (its steps need greedy vertices only, its certificate still a prox now and then).
     warm_start : bool, default=False
         Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
@@ -552,7 +555,8 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         y : array-like of shape (n_samples,)
             Targets, finite.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Non-negative weights; only their ratios matter, and a record of weight 0 is absent. None means equal weights.
+            Non-negative weights; only their ratios matter, and a record of weight 0 is absent. None means equal
+            weights.
 
         Returns
         -------
