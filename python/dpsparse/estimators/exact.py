@@ -319,9 +319,10 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
         norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
         zeros, for every norm. "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
-        polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to
-        reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
-        compute (its steps need greedy vertices only, its certificate still a prox now and then).
+        polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive
+        ``ridge``: to reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set
+        function whose prox is slow to compute (its steps need greedy vertices only, its certificate still a prox now
+        and then).
     warm_start : bool, default=False
         Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
         keeps its dual point, one number per record, so that a refit from a solution finds its certificate at once.
@@ -474,9 +475,10 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
         norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
         zeros, for every norm. "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
-        polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to
-        reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
-        compute (its steps need greedy vertices only, its certificate still a prox now and then).
+        polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive
+        ``ridge``: to reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set
+        function whose prox is slow to compute (its steps need greedy vertices only, its certificate still a prox now
+        and then).
     warm_start : bool, default=False
         Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
         keeps its dual point, one number per record, so that a refit from a solution finds its certificate at once.
