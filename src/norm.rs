@@ -43,11 +43,42 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
         self.prox(v, step, out, scratch)
     }
 
+    /// The w of Omega(theta) = sum_j w_j |theta_j|, all positive, where Omega is such a norm.
+    fn weights(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// Replaces the first p entries of `scaled`, the features, by their [`Norm::prox`] with step `threshold` and leaves
-    /// what follows them, an intercept; 0 leaves all of it.
+    /// what follows them, an intercept; 0 leaves all of it. On a release with a public threshold this is
+    /// post-processing (Dwork & Roth 2014, proposition 2.1).
+    ///
+    /// ```
+    /// use dpsparse::norm::{Norm, SetFunctionNorm};
+    /// use dpsparse::set_function::Cardinality;
+    /// let l1 = SetFunctionNorm::new(std::sync::Arc::new(Cardinality::new(2)?))?;
+    /// let mut scaled = [3.0, -0.5, 0.25];
+    /// l1.threshold(&mut scaled, 1.0)?;
+    /// assert_eq!(scaled, [2.0, 0.0, 0.25]);
+    /// # Ok::<(), dpsparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for fewer than p entries, one of the first p that is not finite, or a threshold that is
+    /// negative or not finite.
     fn threshold(&self, scaled: &mut [f64], threshold: f64) -> Result<()> {
+        if !(threshold.is_finite() && threshold >= 0.0) {
+            return Err(Error::invalid(
+                "threshold",
+                "must be non-negative and finite",
+            ));
+        }
+        let Some(features) = scaled.get_mut(..self.n_features()) else {
+            return Err(Error::invalid(
+                "scaled",
+                format!("must have at least {} entries", self.n_features()),
+            ));
+        };
         if threshold > 0.0 {
-            let features = &mut scaled[..self.n_features()];
             let released = features.to_vec();
             self.prox(&released, threshold, features, &mut Scratch::default())?;
         }
@@ -140,6 +171,17 @@ impl Norm for SetFunctionNorm {
         }
     }
 
+    fn weights(&self) -> Option<Vec<f64>> {
+        let (mut factor, mut structure) = (1.0, self.function.structure());
+        while let Structure::Scaled(scale, inner) = structure {
+            (factor, structure) = (factor * scale, inner.structure());
+        }
+        match structure {
+            Structure::Modular(weights) => Some(weights.iter().map(|w| factor * w).collect()),
+            _ => None,
+        }
+    }
+
     fn prox(&self, v: &[f64], step: f64, out: &mut [f64], scratch: &mut Scratch) -> Result<f64> {
         prox::prox(&*self.function, v, step, out, scratch)
     }
@@ -209,17 +251,4 @@ impl std::ops::Deref for ReviewedNorm {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::set_function::Modular;
-
-    #[test]
-    fn what_is_no_norm_is_refused() {
-        let free = Modular::new(vec![1.0, 0.0]).unwrap();
-        let error = SetFunctionNorm::new(Arc::new(free)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "function is not a norm: F({1}) = 0, so feature 1 costs nothing"
-        );
-    }
-}
+mod tests;

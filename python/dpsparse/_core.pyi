@@ -365,7 +365,7 @@ class CoreSetFunction:
     @staticmethod
     def tree(groups: list[list[int]], weights: list[float] | None, n_features: int) -> CoreSetFunction: ...
     @staticmethod
-    def graph_cut(edges: list[tuple[int, int]], weights: list[float] | None, n_features: int) -> CoreSetFunction: ...
+    def graph_cut(edges: NDArray[np.int64], weights: list[float] | None, n_features: int) -> CoreSetFunction: ...
     @staticmethod
     def contiguous_range(p: int) -> CoreSetFunction: ...
     @staticmethod
@@ -489,8 +489,8 @@ def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArra
 def discrete_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 def rounded_gaussian(sigma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 
-# coefficients, intercept, objective, duality gap, passes, whether it converged
-_Fitted: TypeAlias = tuple[NDArray[np.float64], float, float, float, int, bool]
+# coefficients, intercept, objective, duality gap, passes, whether it converged, dual point
+_Fitted: TypeAlias = tuple[NDArray[np.float64], float, float, float, int, bool, NDArray[np.float64]]
 
 @type_check_only
 class _ExactRequest(TypedDict):
@@ -505,7 +505,7 @@ class _ExactRequest(TypedDict):
     ridge: float
     fit_intercept: bool
     tol: float
-    max_iter: int
+    max_iter: int | None
     progress: Callable[[int, float], object] | None
 
 def fit_exact(
@@ -513,7 +513,7 @@ def fit_exact(
     *,
     alpha: float | None,
     radius: float | None,
-    start: tuple[NDArray[np.float64], float] | None,
+    start: tuple[NDArray[np.float64], float, NDArray[np.float64] | None] | None,
 ) -> _Fitted: ...
 def path_exact(
     request: _ExactRequest, *, alphas: list[float] | None, n_alphas: int, ratio: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
 
-__all__ = ["count", "float_array", "float_list", "index_list", "index_lists"]
+__all__ = ["count", "float_array", "float_list", "index_list", "index_lists", "index_pairs"]
 
 #: Features and groups are numbered in 32 bits.
 LARGEST_COUNT = 2**32 - 2
@@ -93,3 +94,41 @@ def index_lists(name: str, lists: Any, of_what: str) -> list[list[int]]:
     except TypeError as error:
         raise InvalidArgumentError(f"{name} must be a sequence of lists of integers") from error
     return [index_list(f"{name}: {of_what} {k}", entry) for k, entry in enumerate(entries)]
+
+
+def index_pairs(name: str, pairs: Any, of_what: str, problem: str, entries: str) -> npt.NDArray[np.int64]:
+    """Return pairs of indices as an array of shape (n_pairs, 2); errors are those of :func:`index_lists`.
+
+    A pair of another length has a ``problem``: its number of ``entries``.
+    """
+    listed = pairs if isinstance(pairs, np.ndarray | list | tuple) else index_lists(name, pairs, of_what)
+    fast = _integer_pairs(listed)
+    if fast is not None:
+        return fast
+    # One entry after the other, to name the first that is wrong.
+    lists = index_lists(name, listed, of_what)
+    for k, pair in enumerate(lists):
+        if len(pair) != 2:
+            raise InvalidArgumentError(f"{name} {problem}; {of_what} {k} has {len(pair)} {entries}")
+    return np.array(lists, dtype=np.int64).reshape(-1, 2)
+
+
+def _integer_pairs(pairs: npt.NDArray[Any] | list[Any] | tuple[Any, ...]) -> npt.NDArray[np.int64] | None:
+    """Return a copy of what is certainly an array or a list of pairs of indices, else None."""
+    if isinstance(pairs, np.ndarray):
+        if pairs.dtype.kind not in "iu" or pairs.ndim != 2 or pairs.shape[1] != 2:
+            return None
+        array = pairs
+    else:
+        kinds = set(map(type, pairs))
+        if not kinds <= {list, tuple} or set(map(len, pairs)) != {2}:
+            return None
+        if set(map(type, chain.from_iterable(pairs))) != {int}:
+            return None
+        try:
+            array = np.fromiter(chain.from_iterable(pairs), np.int64, 2 * len(pairs)).reshape(-1, 2)
+        except OverflowError:
+            return None
+    if array.size and (array.min() < 0 or array.max() > LARGEST_COUNT):
+        return None
+    return np.array(array, dtype=np.int64, order="C")

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import CoreSetFunction, InvalidArgumentError
-from dpsparse._inputs import count, float_array, float_list, index_list, index_lists
+from dpsparse._inputs import count, float_array, float_list, index_list, index_lists, index_pairs
 from dpsparse._validation import number
 
 __all__ = [
@@ -420,7 +420,8 @@ _REPR.maxother = 80
 def _shorten(value: Any) -> str:
     if isinstance(value, np.ndarray):
         # one entry more than is shown, for the dots
-        value = value[tuple(slice(_REPR.maxlist + 1) for _ in value.shape)].tolist()
+        indices, shown = value.dtype.kind == "i", value[tuple(slice(_REPR.maxlist + 1) for _ in value.shape)].tolist()
+        value = list(map(tuple, shown)) if indices else shown
     return _REPR.repr(value)
 
 
@@ -577,11 +578,7 @@ class GraphCut(SetFunction):
         *,
         n_features: int,
     ) -> None:
-        pairs: list[tuple[int, int]] = []
-        for e, ends in enumerate(index_lists("edges", edges, "edge")):
-            if len(ends) != 2:
-                raise InvalidArgumentError(f"edges must join two features; edge {e} has {len(ends)} ends")
-            pairs.append((ends[0], ends[1]))
+        pairs = index_pairs("edges", edges, "edge", "must join two features", "ends")
         w, p = _weights(weights), count("n_features", n_features)
         self._define(CoreSetFunction.graph_cut(pairs, w, p), edges=pairs, weights=w, n_features=p)
 

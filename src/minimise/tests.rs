@@ -1,7 +1,7 @@
 //! Test doubles of every structure, brute force, and the minimisers against it. Other rooms' tests use the doubles too.
 
 use super::*;
-use crate::set_function::{Block, Graph, Groups};
+use crate::set_function::{Block, ConcaveCardinality, Graph, Groups};
 use proptest::prelude::*;
 
 /// A set function with a declared structure, and one that hides it.
@@ -214,4 +214,59 @@ proptest! {
 fn wrong_vectors_are_refused() {
     assert!(minimise(&Double::Range(3), &[1.0]).is_err());
     assert!(minimise(&Double::Range(1), &[f64::NAN]).is_err());
+}
+
+/// Iwata's function |A| |V \ A| - sum over A of (5 j - 2 p), j from 1: its minimum over sets of k features takes the k
+/// last ones. F is not monotone, so that the minimum-norm point does the work.
+#[test]
+fn iwatas_function_is_minimised() {
+    for p in [1, 2, 3, 5, 8, 10, 20, 50] {
+        let h = |k: usize| (k * (p - k)) as f64;
+        let f = ConcaveCardinality::new((1..=p).map(h).collect()).unwrap();
+        let s: Vec<f64> = (1..=p).map(|j| 5.0 * j as f64 - 2.0 * p as f64).collect();
+        let of = |set: &[usize]| h(set.len()) - set.iter().map(|&j| s[j]).sum::<f64>();
+        let last = |k: usize| (p - k..p).collect::<Vec<_>>();
+        let least = (0..=p).map(|k| of(&last(k))).fold(f64::INFINITY, f64::min);
+        if p <= 10 {
+            let all = subsets(p).map(|set| of(&set)).fold(f64::INFINITY, f64::min);
+            assert_eq!(all, least);
+        }
+        let found = minimise(&f, &s).unwrap();
+        // Values are integers: a gap below 1 leaves one minimum.
+        assert!(found.gap < 1.0, "{p} {found:?}");
+        assert_eq!((found.value.round(), of(&found.set)), (least, least), "{p}");
+    }
+}
+
+/// The point of least norm itself, on bases whose projection of 0 is known, and the minimisers that its signs tell.
+#[test]
+fn known_points_of_least_norm() {
+    // An edge of weight 2 pulls 5 and -1 together by 2 each; a path of two edges of 1 makes one level of three entries.
+    let edge = Double::Hidden(Box::new(Double::Cut(
+        Graph::new(&[(0, 1)], Some(vec![2.0]), 2).unwrap(),
+    )));
+    let path = Double::Hidden(Box::new(Double::Cut(
+        Graph::new(&[(0, 1), (1, 2)], None, 3).unwrap(),
+    )));
+    for (f, s, expected) in [
+        (&edge, vec![5.0, -1.0], vec![3.0, 1.0]),
+        (&edge, vec![1.0, -1.0], vec![0.0, 0.0]),
+        (&path, vec![1.0, 0.5, 0.0], vec![0.5, 0.5, 0.5]),
+        (&path, vec![4.0, 0.0, -4.0], vec![3.0, 0.0, -3.0]),
+    ] {
+        // s minus its projection onto B(F) is minus the point of least norm of B(F - s).
+        let nearest = min_norm_point::nearest(f, &s, 1.0).unwrap();
+        assert!(nearest.gap < 1e-12);
+        let x: Vec<f64> = s.iter().zip(&nearest.point).map(|(s, y)| s - y).collect();
+        for (x, e) in x.iter().zip(&expected) {
+            assert!((x - e).abs() < 1e-6, "{x} {e}");
+        }
+        // {x > 0} minimises F - s (Bach 2013, proposition 8.3).
+        let positive: Vec<usize> = (0..s.len()).filter(|&j| x[j] > 1e-6).collect();
+        let of = |set: &[usize]| f.evaluate(set) - set.iter().map(|&j| s[j]).sum::<f64>();
+        let least = subsets(s.len())
+            .map(|set| of(&set))
+            .fold(f64::INFINITY, f64::min);
+        assert!((of(&positive) - least).abs() < 1e-9);
+    }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::error::Result;
 use crate::lovasz::{extension, norm};
 use crate::minimise::tests::{Double, cut, monotone, subsets, vector};
-use crate::set_function::Graph;
+use crate::set_function::{ConcaveCardinality, Graph, GraphCut};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 
@@ -179,4 +179,59 @@ fn scratch_is_forgotten() {
         let fresh = proved_prox(&f, &v, 0.5, &mut d, &mut Scratch::default()).unwrap();
         assert_eq!((used, c), (fresh, d), "{f:?}");
     }
+}
+
+/// Cases that can be done by hand: a step of height h between runs of a and b entries loses step/a + step/b, until both
+/// meet at the mean; every edge may weigh differently.
+#[test]
+fn total_variation_of_steps_is_known() {
+    let chain = |p: usize, weights| {
+        let edges: Vec<_> = (0..p - 1).map(|j| (j, j + 1)).collect();
+        GraphCut::new(&edges, weights, p).unwrap()
+    };
+    let solve = |f: &GraphCut, v: &[f64], step: f64| {
+        let mut x = vec![0.0; v.len()];
+        prox(f, v, step, &mut x, &mut Scratch::default()).unwrap();
+        x
+    };
+    let f = chain(6, None);
+    let v = [0.0, 0.0, 0.0, 0.0, 12.0, 12.0];
+    assert_eq!(solve(&f, &v, 4.0), [1.0, 1.0, 1.0, 1.0, 10.0, 10.0]);
+    assert_eq!(solve(&f, &v, 16.0), [4.0; 6]);
+    assert_eq!(solve(&f, &v, 1e9), [4.0; 6]);
+    // A peak of one entry loses twice the step, its neighbours gain it.
+    assert_eq!(
+        solve(&chain(3, None), &[0.0, 9.0, 0.0], 1.0),
+        [1.0, 7.0, 1.0]
+    );
+    // The edge of weight 0 cuts the chain in two.
+    let cut = chain(4, Some(vec![1.0, 0.0, 2.0]));
+    assert_eq!(
+        solve(&cut, &[0.0, 6.0, -5.0, 5.0], 1.0),
+        [1.0, 5.0, -3.0, 3.0]
+    );
+    // A ramp: only its ends move.
+    let ramp: Vec<f64> = (0..5).map(f64::from).collect();
+    assert_eq!(
+        solve(&chain(5, None), &ramp, 1.0),
+        [1.0, 1.0, 2.0, 3.0, 3.0]
+    );
+    // Total variation forgets nothing but differences.
+    let shifted: Vec<f64> = ramp.iter().map(|v| v + 64.0).collect();
+    assert_eq!(
+        solve(&chain(5, None), &shifted, 1.0),
+        [65.0, 65.0, 66.0, 67.0, 67.0]
+    );
+    // l-infinity: the water level, |v| - level summing to the step.
+    let linf = ConcaveCardinality::new(vec![1.0; 3]).unwrap();
+    let mut x = [0.0; 3];
+    prox(
+        &linf,
+        &[5.0, -4.0, 1.0],
+        3.0,
+        &mut x,
+        &mut Scratch::default(),
+    )
+    .unwrap();
+    assert_eq!(x, [3.0, -3.0, 1.0]);
 }

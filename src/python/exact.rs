@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::loss;
 use crate::norm::SetFunctionNorm;
 use crate::solver::{
-    CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser, Solution,
+    CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser, Solution, Start,
     Stopping, alpha_max, minimise, path,
 };
 use numpy::ndarray::ArrayView2;
@@ -57,8 +57,23 @@ impl Matrix<'_> {
 }
 
 /// What the Python estimators read: coefficients, intercept, objective, duality gap, passes, whether it
-/// converged.
-type Fitted<'py> = (Bound<'py, PyArray1<f64>>, f64, f64, f64, usize, bool);
+/// converged, the dual point.
+type Fitted<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    f64,
+    f64,
+    f64,
+    usize,
+    bool,
+    Bound<'py, PyArray1<f64>>,
+);
+
+/// Coefficients, intercept and, where one is known, the dual point.
+type Given<'py> = (
+    PyReadonlyArray1<'py, f64>,
+    f64,
+    Option<PyReadonlyArray1<'py, f64>>,
+);
 
 /// What a fit and a path have in common; a dictionary.
 #[derive(FromPyObject)]
@@ -75,7 +90,8 @@ struct Request<'py> {
     ridge: f64,
     fit_intercept: bool,
     tol: f64,
-    max_iter: usize,
+    /// None is what suits the method.
+    max_iter: Option<usize>,
     progress: Option<Py<PyAny>>,
 }
 
@@ -116,11 +132,13 @@ impl Request<'_> {
         let solved = threads::watched(py, |watch| {
             let norm = function.map(SetFunctionNorm::new).transpose()?;
             let (loss, weights) = (&*loss, weights.as_deref());
+            let regulariser = norm
+                .as_ref()
+                .map_or(Regulariser::L1, |norm| Regulariser::Norm(norm));
+            let max_iter = max_iter.unwrap_or_else(|| method.default_max_iter(regulariser));
             let task = Task {
                 problem: Problem::new(design.as_ref(), &y, weights, loss, ridge, fit_intercept)?,
-                regulariser: norm
-                    .as_ref()
-                    .map_or(Regulariser::L1, |norm| Regulariser::Norm(norm)),
+                regulariser,
                 method,
                 stopping: Stopping { tol, max_iter },
             };
@@ -139,6 +157,7 @@ fn fitted(py: Python<'_>, solution: Solution) -> Fitted<'_> {
         solution.duality_gap,
         solution.n_iter,
         solution.converged,
+        solution.dual.into_pyarray(py),
     )
 }
 
@@ -150,16 +169,21 @@ fn fit_exact<'py>(
     request: Request<'py>,
     alpha: Option<f64>,
     radius: Option<f64>,
-    start: Option<(PyReadonlyArray1<'py, f64>, f64)>,
+    start: Option<Given<'py>>,
 ) -> PyResult<Fitted<'py>> {
     let form = match (alpha, radius) {
         (Some(alpha), None) => Form::Penalty(alpha),
         (None, Some(radius)) => Form::Ball(radius),
         _ => return Err(Error::invalid("alpha", "or radius must be given, not both").into()),
     };
-    let start = start.map(|(theta, intercept)| (theta.as_array().to_vec(), intercept));
+    let owned = |array: PyReadonlyArray1<'py, f64>| array.as_array().to_vec();
+    let start = start.map(|(theta, b, dual)| (owned(theta), b, dual.map(owned)));
     let solution = request.run(py, |task, report| {
-        let start = start.as_ref().map(|(theta, b)| (theta.as_slice(), *b));
+        let start = start.as_ref().map(|(coefficients, intercept, dual)| Start {
+            coefficients,
+            intercept: *intercept,
+            dual: dual.as_deref(),
+        });
         let Task {
             problem,
             regulariser,

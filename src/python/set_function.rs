@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -38,6 +39,18 @@ fn build<F: SetFunction + 'static>(
         Ok(Arc::new(make()?))
     })??;
     Ok(CoreSetFunction(f))
+}
+
+/// The rows of an array of two columns; Python has made sure that they hold no negative number.
+fn pairs(edges: ArrayView2<'_, i64>) -> Result<Vec<(usize, usize)>> {
+    let end = |j: i64| {
+        usize::try_from(j).map_err(|_| Error::invalid("edges", "must hold non-negative integers"))
+    };
+    let pair = |row: ArrayView1<'_, i64>| match row.as_slice() {
+        Some(&[i, j]) => Ok((end(i)?, end(j)?)),
+        _ => Err(Error::invalid("edges", "must join two features")),
+    };
+    edges.rows().into_iter().map(pair).collect()
 }
 
 #[pymethods]
@@ -80,10 +93,11 @@ impl CoreSetFunction {
     #[staticmethod]
     fn graph_cut(
         py: Python<'_>,
-        edges: Vec<(usize, usize)>,
+        edges: PyReadonlyArray2<'_, i64>,
         weights: Option<Vec<f64>>,
         n_features: usize,
     ) -> PyResult<Self> {
+        let edges = pairs(edges.as_array())?;
         build(py, || GraphCut::new(&edges, weights, n_features))
     }
 

@@ -112,7 +112,8 @@ fn oracle(p: usize) -> impl Strategy<Value = F> {
     group_cover(p).prop_map(move |f| arc(Oracle::new(p, move |set| f.value(set), None)))
 }
 
-fn basic(p: usize) -> impl Strategy<Value = F> {
+/// Every family on p features.
+pub(crate) fn basic(p: usize) -> impl Strategy<Value = F> {
     prop_oneof![
         Just(arc(Cardinality::new(p))),
         Just(arc(ContiguousRange::new(p))),

@@ -26,7 +26,7 @@ mod restricted;
 mod tree;
 
 #[cfg(test)]
-mod contract;
+pub(crate) mod contract;
 
 pub use cardinality::Cardinality;
 pub use combine::{scaled, sum};

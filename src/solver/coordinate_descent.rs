@@ -1,4 +1,4 @@
-//! Coordinate descent on a quadratic model of the risk plus the l1 penalty, over a working set of
+//! Coordinate descent on a quadratic model of the risk plus a weighted l1 penalty, over a working set of
 //! coordinates.
 //!
 //! At a point with weighted slopes d the model of the change of the risk under a change u of z is
@@ -9,7 +9,7 @@
 //! (Friedman, Hastie & Tibshirani 2010, section 2):
 //!
 //! ```text
-//! theta_j <- soft_threshold(c_j theta_j - g_j, alpha) / c_j
+//! theta_j <- soft_threshold(c_j theta_j - g_j, alpha w_j) / c_j
 //! g_j = <x_j, r> + ridge theta_j,     c_j = sum_i h_i (x_ij - m_j)^2 + ridge
 //! ```
 
@@ -60,7 +60,10 @@ pub(super) struct CoordinateDescent {
     residual: Vec<f64>,
     offset: f64,
     ridge: f64,
-    alpha: f64,
+    /// w, one entry a feature.
+    weights: Vec<f64>,
+    /// alpha w_j, by position in `working`.
+    levels: Vec<f64>,
     /// Positions in `working` of the non-zeros with curvature.
     support: Vec<usize>,
     gradients: Vec<f64>,
@@ -75,7 +78,7 @@ pub(super) struct CoordinateDescent {
 }
 
 impl CoordinateDescent {
-    pub fn new(n_rows: usize, ridge: f64) -> Self {
+    pub fn new(n_rows: usize, ridge: f64, weights: Vec<f64>) -> Self {
         Self {
             working: Vec::new(),
             curvatures: vec![0.0; n_rows],
@@ -89,7 +92,8 @@ impl CoordinateDescent {
             residual: vec![0.0; n_rows],
             offset: 0.0,
             ridge,
-            alpha: 0.0,
+            weights,
+            levels: Vec::new(),
             support: Vec::new(),
             gradients: Vec::new(),
             image: vec![0.0; n_rows],
@@ -102,19 +106,18 @@ impl CoordinateDescent {
         }
     }
 
-    /// The non-zeros, and of the coordinates that violate optimality at 0, |v_j| > alpha, the worst.
+    /// The non-zeros, and of the coordinates that violate optimality at 0, |v_j| > alpha w_j, the worst.
     pub fn choose_working_set(&mut self, point: &Point, alpha: f64) {
-        let (theta, correlations) = (&point.theta, &point.correlations);
+        let theta = &point.theta;
+        let size = |j: usize| point.correlations[j].abs() / self.weights[j];
         let working = &mut self.working;
         working.clear();
         working.extend((0..theta.len()).filter(|&j| theta[j] != 0.0));
         let kept = working.len();
-        working
-            .extend((0..theta.len()).filter(|&j| theta[j] == 0.0 && correlations[j].abs() > alpha));
+        working.extend((0..theta.len()).filter(|&j| theta[j] == 0.0 && size(j) > alpha));
         let most = FEWEST_NEW.max(kept);
         let violators = &mut working[kept..];
         if violators.len() > most {
-            let size = |j: usize| correlations[j].abs();
             violators.select_nth_unstable_by(most, |&i, &j| size(j).total_cmp(&size(i)));
             working.truncate(kept + most);
         }
@@ -129,7 +132,6 @@ impl CoordinateDescent {
         alpha: f64,
     ) {
         let (design, centred) = (problem.design(), problem.fit_intercept());
-        self.alpha = alpha;
         self.offset = 0.0;
         self.residual.copy_from_slice(slopes);
         self.total = self.curvatures.iter().sum();
@@ -145,6 +147,7 @@ impl CoordinateDescent {
         self.pairs.clear();
         self.means.clear();
         self.steps.clear();
+        self.levels.clear();
         for &j in &self.working {
             if self.moments[j].1.is_nan() {
                 self.moments[j] = if centred {
@@ -156,6 +159,7 @@ impl CoordinateDescent {
             let (mean, square) = self.moments[j];
             let constant = square <= CONSTANT * self.total * mean * mean;
             self.means.push(mean);
+            self.levels.push(alpha * self.weights[j]);
             self.steps
                 .push(if constant { 0.0 } else { square } + self.ridge);
         }
@@ -296,22 +300,21 @@ impl CoordinateDescent {
     /// Minimises over the coordinate at position k, where <x_j, r> = `gradient`; returns the step that the residual has
     /// yet to be told, and adds to the change of model plus penalty.
     fn update(&mut self, k: usize, gradient: f64, theta: &mut [f64], change: &mut f64) -> f64 {
-        let (mean, curvature) = (self.means[k], self.steps[k]);
+        let (mean, curvature, level) = (self.means[k], self.steps[k], self.levels[k]);
         let value = &mut theta[self.working[k]];
         let old = *value;
         if curvature == 0.0 {
             // The column is constant (or 0): the intercept does its work unpenalised.
-            *change -= self.alpha * old.abs();
+            *change -= level * old.abs();
             *value = 0.0;
             return 0.0;
         }
         let gradient = gradient + self.offset * self.total * mean + self.ridge * old;
-        let new = soft_threshold(curvature * old - gradient, self.alpha) / curvature;
+        let new = soft_threshold(curvature * old - gradient, level) / curvature;
         let step = new - old;
         if step != 0.0 {
-            *change += gradient * step
-                + 0.5 * curvature * step * step
-                + self.alpha * (new.abs() - old.abs());
+            *change +=
+                gradient * step + 0.5 * curvature * step * step + level * (new.abs() - old.abs());
             *value = new;
             self.offset -= step * mean;
         }
@@ -424,7 +427,7 @@ impl CoordinateDescent {
             let value = theta[self.working[k]];
             *gradient += self.offset * self.total * self.means[k]
                 + self.ridge * value
-                + self.alpha.copysign(value);
+                + self.levels[k].copysign(value);
             if value == 0.0 {
                 *gradient = 0.0;
             }
@@ -457,8 +460,8 @@ impl CoordinateDescent {
             std::mem::swap(&mut self.clamped, &mut self.support_step.direction);
         }
         let (slope, curvature) = self.move_image(design);
-        let values = self.support.iter().map(|&k| theta[self.working[k]]);
-        let (t, change) = (self.support_step).line_search(values, slope, curvature, self.alpha);
+        let kinks = (self.support.iter()).map(|&k| (theta[self.working[k]], self.levels[k]));
+        let (t, change) = (self.support_step).line_search(kinks, slope, curvature);
         (change, t)
     }
 

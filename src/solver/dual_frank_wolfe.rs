@@ -16,10 +16,11 @@
 //! Jaggi 2015), which converges linearly over a polytope. A corrective step is Newton's for all weights, up to where
 //! the first of them becomes 0, as in Wolfe's method for the point of least norm.
 
-use super::duality_gap::penalty_dual;
+use super::duality_gap::LowerBound;
 use super::point::Point;
 use super::regulariser::Omega;
 use super::run::Run;
+use super::start::{GivenDual, Start};
 use super::tilted_risk::{HIDDEN, TiltedRisk};
 use super::{Design, Problem, Regulariser, Solution, cholesky};
 use crate::error::{Error, Result};
@@ -45,6 +46,8 @@ pub(super) struct DualFrankWolfe<'r, 'a, D: ?Sized> {
     omega: Omega<'r>,
     pub run: Run<'r>,
     tilted: TiltedRisk,
+    /// Of the start.
+    given: Option<GivenDual>,
     /// Weights are positive and sum to 1.
     atoms: Vec<Atom>,
     /// alpha times the combination of the atoms.
@@ -78,6 +81,7 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
             omega,
             run,
             tilted: TiltedRisk::new(&point),
+            given: None,
             atoms: Vec::new(),
             s: vec![0.0; p],
             value: f64::NEG_INFINITY,
@@ -92,11 +96,12 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
     }
 
     /// Moves to `start` where given.
-    pub fn start_at(&mut self, start: Option<(&[f64], f64)>) -> Result<()> {
-        let Some((theta, intercept)) = start else {
+    pub fn start_at(&mut self, start: Option<Start<'_>>) -> Result<()> {
+        let Some(start) = start else {
             return Ok(());
         };
-        (self.point).move_to(theta, intercept, self.problem, &mut self.omega)
+        self.given = GivenDual::new(start.dual, self.problem, &self.omega)?;
+        (self.point).move_to(start, self.problem, &mut self.omega)
     }
 
     /// The minimiser of risk + alpha Omega up to `target`. The atoms of an earlier penalty are kept.
@@ -106,12 +111,21 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
             intercept: 0.0,
             objective: f64::INFINITY,
             duality_gap: f64::INFINITY,
+            dual: Vec::new(),
             n_iter: 0,
             converged: false,
         };
         // A start may be the solution.
-        let mut dual = penalty_dual(self.problem, &mut self.omega, &self.point, alpha)?;
-        observe(&mut best, &self.point, alpha, dual, target);
+        let mut dual = LowerBound::none(self.problem.targets().len());
+        if let Some(given) = &self.given {
+            dual.observe(self.problem, &mut self.omega, given.point(), alpha)?;
+        }
+        dual.observe(self.problem, &mut self.omega, self.point.dual(), alpha)?;
+        observe(&mut best, &self.point, alpha, dual.value, target);
+        if best.converged && self.atoms.is_empty() {
+            best.dual = dual.slopes;
+            return Ok(best);
+        }
         if !best.converged {
             self.begin(alpha)?;
         }
@@ -126,13 +140,8 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
             unchecked += 1;
             if bound <= 0.5 * checked_bound || unchecked == CERTIFICATE_EVERY || over {
                 (checked_bound, unchecked) = (bound, 0);
-                dual = dual.max(penalty_dual(
-                    self.problem,
-                    &mut self.omega,
-                    &self.point,
-                    alpha,
-                )?);
-                observe(&mut best, &self.point, alpha, dual, target);
+                dual.observe(self.problem, &mut self.omega, self.point.dual(), alpha)?;
+                observe(&mut best, &self.point, alpha, dual.value, target);
                 self.run.reported = best.duality_gap;
                 if over {
                     break;
@@ -145,7 +154,8 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
             stuck = !self.pass(alpha, &vertex)?;
             self.run.count()?;
         }
-        self.sharpen(&mut best, alpha, dual, target)?;
+        self.sharpen(&mut best, alpha, dual.value, target)?;
+        best.dual = dual.slopes;
         best.n_iter = self.run.n_iter();
         Ok(best)
     }

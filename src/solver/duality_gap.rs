@@ -25,50 +25,100 @@ use super::regulariser::Omega;
 use super::{Design, Problem, Solution};
 use crate::error::Result;
 
-/// D_alpha(scale * a) with the a of `point`.
+/// A dual point a with v = X'(w a), where sum_i w_i a_i = 0 if there is an intercept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DualPoint<'d> {
+    pub slopes: &'d [f64],
+    pub correlations: &'d [f64],
+}
+
+/// A lower bound on a minimum, with the dual point that gives it.
+#[derive(Debug, Clone)]
+pub(super) struct LowerBound {
+    pub value: f64,
+    pub slopes: Vec<f64>,
+}
+
+impl LowerBound {
+    /// Nothing known about a problem of n records.
+    pub fn none(n: usize) -> Self {
+        Self {
+            value: f64::NEG_INFINITY,
+            slopes: vec![0.0; n],
+        }
+    }
+
+    /// Takes `value`, the bound that scale*a gives, where it is better.
+    fn raise(&mut self, value: f64, scale: f64, slopes: &[f64]) {
+        if value > self.value {
+            self.value = value;
+            for (kept, a) in self.slopes.iter_mut().zip(slopes) {
+                *kept = scale * a;
+            }
+        }
+    }
+
+    /// Takes the bound on the penalised objective that the multiples of `dual` give.
+    pub fn observe<D: Design + ?Sized>(
+        &mut self,
+        problem: &Problem<'_, D>,
+        omega: &mut Omega<'_>,
+        dual: DualPoint<'_>,
+        alpha: f64,
+    ) -> Result<()> {
+        let (value, scale) = penalty_dual(problem, omega, dual, alpha)?;
+        self.raise(value, scale, dual.slopes);
+        Ok(())
+    }
+}
+
+/// D_alpha(scale * a).
 fn dual_value<D: Design + ?Sized>(
     problem: &Problem<'_, D>,
     omega: &mut Omega<'_>,
-    point: &Point,
+    dual: DualPoint<'_>,
     scale: f64,
     alpha: f64,
 ) -> Result<f64> {
     let loss = problem.loss();
     let mut value = 0.0;
-    for ((a, y), w) in (point.slopes.iter())
+    for ((a, y), w) in (dual.slopes.iter())
         .zip(problem.targets())
         .zip(problem.weights())
     {
         value -= w * loss.conjugate(scale * a, *y);
     }
     if problem.ridge() > 0.0 {
-        value += omega.ridge_minimum(&point.correlations, scale, alpha, problem.ridge())?;
+        value += omega.ridge_minimum(dual.correlations, scale, alpha, problem.ridge())?;
     }
     Ok(value)
 }
 
-/// Lower bound on the minimum of the penalised objective, from the slopes of `point`.
+/// Lower bound on the minimum of the penalised objective from a dual point, and the multiple of the point that gives
+/// it.
 pub(super) fn penalty_dual<D: Design + ?Sized>(
     problem: &Problem<'_, D>,
     omega: &mut Omega<'_>,
-    point: &Point,
+    dual: DualPoint<'_>,
     alpha: f64,
-) -> Result<f64> {
-    let largest = omega.dual(&point.correlations)?;
+) -> Result<(f64, f64)> {
+    let largest = omega.dual(dual.correlations)?;
     let mut scale = (alpha / largest).min(1.0);
-    let mut scaled = dual_value(problem, omega, point, scale, alpha)?;
+    let mut scaled = dual_value(problem, omega, dual, scale, alpha)?;
     // Balancing over a kernel may leave the domain of the conjugate by a little; 0 is inside.
     let mut shrink = 1e-12;
     while scaled == f64::NEG_INFINITY && shrink < 1.0 {
         scale *= 1.0 - shrink;
-        scaled = dual_value(problem, omega, point, scale, alpha)?;
+        scaled = dual_value(problem, omega, dual, scale, alpha)?;
         shrink *= 8.0;
     }
     if problem.ridge() > 0.0 && largest > alpha {
-        let whole = dual_value(problem, omega, point, 1.0, alpha)?;
-        scaled = scaled.max(whole);
+        let whole = dual_value(problem, omega, dual, 1.0, alpha)?;
+        if whole > scaled {
+            return Ok((whole, 1.0));
+        }
     }
-    Ok(scaled)
+    Ok((scaled, scale))
 }
 
 /// Best known point and best lower bound over {|theta|_1 <= radius}, from all points shown to it.
@@ -76,25 +126,29 @@ pub(super) fn penalty_dual<D: Design + ?Sized>(
 pub(super) struct BallBound {
     radius: f64,
     target: f64,
-    dual: f64,
+    dual: LowerBound,
     multiplier: f64,
     best: Solution,
 }
 
 impl BallBound {
     /// Knows nothing yet; converged once the gap is at most `target`.
-    pub fn new(radius: f64, target: f64) -> Self {
+    pub fn new(radius: f64, target: f64, n_records: usize) -> Self {
         Self {
             radius,
             target,
-            // Catalogued losses are non-negative.
-            dual: 0.0,
+            // Catalogued losses are non-negative: a = 0.
+            dual: LowerBound {
+                value: 0.0,
+                ..LowerBound::none(n_records)
+            },
             multiplier: 0.0,
             best: Solution {
                 coefficients: Vec::new(),
                 intercept: 0.0,
                 objective: f64::INFINITY,
                 duality_gap: f64::INFINITY,
+                dual: Vec::new(),
                 n_iter: 0,
                 converged: false,
             },
@@ -120,12 +174,27 @@ impl BallBound {
 
     /// Upper bound on the suboptimality of the best point so far.
     pub fn gap(&self) -> f64 {
-        self.best.objective - self.dual
+        self.best.objective - self.dual.value
     }
 
-    /// Takes a lower bound `dual` on the minimum of risk + alpha |theta|_1.
-    pub fn observe_penalty_dual(&mut self, dual: f64, alpha: f64) {
-        self.dual = self.dual.max(dual - alpha * self.radius);
+    /// Takes a lower bound on the minimum of risk + alpha Omega(theta).
+    pub fn observe_penalty_dual(&mut self, bound: &LowerBound, alpha: f64) {
+        let value = bound.value - alpha * self.radius;
+        self.dual.raise(value, 1.0, &bound.slopes);
+    }
+
+    /// Takes the lower bound of a dual point.
+    pub fn observe_dual<D: Design + ?Sized>(
+        &mut self,
+        problem: &Problem<'_, D>,
+        omega: &mut Omega<'_>,
+        dual: DualPoint<'_>,
+    ) -> Result<()> {
+        let level = omega.ball_level(dual.correlations, self.radius, problem.ridge())?;
+        self.multiplier = level;
+        let value = dual_value(problem, omega, dual, 1.0, level)?;
+        (self.dual).raise(value - level * self.radius, 1.0, dual.slopes);
+        Ok(())
     }
 
     /// Takes the lower bound of `point`, and the point itself where it lies in the ball and is the best so
@@ -136,10 +205,7 @@ impl BallBound {
         omega: &mut Omega<'_>,
         point: &Point,
     ) -> Result<()> {
-        let level = omega.ball_level(&point.correlations, self.radius, problem.ridge())?;
-        self.multiplier = level;
-        let dual = dual_value(problem, omega, point, 1.0, level)?;
-        self.dual = self.dual.max(dual - level * self.radius);
+        self.observe_dual(problem, omega, point.dual())?;
         if point.norm <= self.radius && point.risk < self.best.objective {
             self.best.coefficients.clone_from(&point.theta);
             self.best.intercept = point.intercept;
@@ -153,6 +219,7 @@ impl BallBound {
     pub fn into_solution(self, n_iter: usize) -> Solution {
         Solution {
             n_iter,
+            dual: self.dual.slopes,
             ..self.best
         }
     }

@@ -143,7 +143,8 @@ impl Kernel {
         }
     }
 
-    fn is_balanced(&self, weights: &[f64], slopes: &[f64]) -> bool {
+    /// Whether every set and the intercept, where there is one, are orthogonal to the dual point up to rounding.
+    pub fn is_balanced(&self, weights: &[f64], slopes: &[f64]) -> bool {
         self.images.chunks_exact(slopes.len()).all(|image| {
             let (mut sum, mut size) = (0.0, 0.0);
             for ((x, w), a) in image.iter().zip(weights).zip(slopes) {

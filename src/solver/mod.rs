@@ -39,6 +39,7 @@ mod problem;
 mod proximal_newton;
 mod regulariser;
 mod run;
+mod start;
 mod support_step;
 #[cfg(test)]
 mod test_norms;
@@ -48,6 +49,7 @@ pub use design::{CscDesign, DenseDesign, Design};
 pub use path::{alpha_max, path};
 pub use problem::Problem;
 pub use regulariser::Regulariser;
+pub use start::Start;
 
 use crate::error::{Error, Result};
 use accelerated_gradient::AcceleratedGradient;
@@ -75,10 +77,10 @@ pub enum Form {
 /// Which algorithm minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
-    /// Coordinate descent for the l1 norm, accelerated proximal gradients for others.
+    /// Coordinate descent for l1 norms, weighted ones too, accelerated proximal gradients for others.
     #[default]
     Auto,
-    /// For the l1 norm only.
+    /// For l1 norms only, weighted ones too.
     CoordinateDescent,
     /// For every norm.
     ProximalGradient,
@@ -87,12 +89,31 @@ pub enum Method {
     DualFrankWolfe,
 }
 
+impl Method {
+    /// Passes that are enough for all but hopeless problems: [`Stopping::max_iter`] where a caller names none.
+    ///
+    /// A pass of coordinate descent goes to the best value of every coordinate, whatever its scale, a step of proximal
+    /// gradients goes one length for all: those are as cheap and bring less.
+    pub fn default_max_iter(self, regulariser: Regulariser<'_>) -> usize {
+        let weighted = match regulariser {
+            Regulariser::L1 => true,
+            Regulariser::Norm(norm) => norm.weights().is_some(),
+        };
+        match self {
+            Self::Auto if weighted => 10_000,
+            Self::CoordinateDescent | Self::DualFrankWolfe => 10_000,
+            Self::Auto | Self::ProximalGradient => 100_000,
+        }
+    }
+}
+
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stopping {
     /// Stop once the duality gap is at most `tol` times the objective at theta = 0 with its best intercept.
     pub tol: f64,
-    /// Most passes over the coordinates of a working set.
+    /// Most passes: over the coordinates of a working set for coordinate descent, gradient steps on one (the line
+    /// searches and Newton steps between them included) for proximal gradients, greedy vertices for the dual method.
     pub max_iter: usize,
 }
 
@@ -107,21 +128,23 @@ pub struct Solution {
     pub objective: f64,
     /// Upper bound on objective - minimum, the rounding errors of its own evaluation included.
     pub duality_gap: f64,
-    /// Passes over the coordinates of a working set.
+    /// The dual point behind the gap, one number per record, for [`Start`]; [`path`] keeps none.
+    pub dual: Vec<f64>,
+    /// Passes, as in [`Stopping::max_iter`].
     pub n_iter: usize,
     /// Whether the gap reached the tolerance (or the limit of double precision).
     pub converged: bool,
 }
 
-/// Minimises the regularised empirical risk, from `start` = (theta, b) where given.
+/// Minimises the regularised empirical risk, from `start` where given.
 ///
 /// Running out of iterations is no error: `converged` says so.
 ///
 /// # Errors
 /// Negative or infinite options, alpha = 0 without a ridge (no dual certificate exists), a norm on another number of
-/// features, a ball of a seminorm, coordinate descent for another norm than l1, the dual method for a ball or without a
-/// ridge, a start of the wrong length or with entries
-/// that are not finite, and whatever `progress` or an oracle returns.
+/// features, a ball of a seminorm, coordinate descent for another norm than an l1 norm, the dual method for a ball or
+/// without a ridge, a start of the wrong length or with entries that are not finite, numbers that leave the range of
+/// double precision, and whatever `progress` or an oracle returns.
 ///
 /// ```
 /// use dpsparse::loss::Squared;
@@ -143,7 +166,7 @@ pub fn minimise<D: Design + ?Sized>(
     form: Form,
     method: Method,
     stopping: Stopping,
-    start: Option<(&[f64], f64)>,
+    start: Option<Start<'_>>,
     progress: &mut Progress<'_>,
 ) -> Result<Solution> {
     check_options(problem.ridge(), form, stopping)?;
@@ -158,7 +181,7 @@ pub fn minimise<D: Design + ?Sized>(
         let mut dual = DualFrankWolfe::new(problem, regulariser, run)?;
         let target = stopping.tol * dual.point().risk;
         dual.start_at(start)?;
-        return dual.penalised(alpha, target);
+        return finite(dual.penalised(alpha, target)?);
     }
     let mut newton = prepare(problem, regulariser, method, run)?;
     if matches!(form, Form::Ball(_)) && !newton.omega.kernel.is_empty() {
@@ -171,17 +194,31 @@ pub fn minimise<D: Design + ?Sized>(
     match form {
         Form::Penalty(alpha) => {
             newton.start_at(start)?;
-            newton.penalised(alpha, target)
+            finite(newton.penalised(alpha, target)?)
         }
         Form::Ball(radius) => {
-            let mut bound = BallBound::new(radius, target);
+            let mut bound = BallBound::new(radius, target, problem.targets().len());
             newton.show(&mut bound)?;
             let alpha_at_zero = bound.multiplier();
             newton.start_at(start)?;
+            newton.show_given(&mut bound)?;
             multiplier::search(&mut newton, &mut bound, alpha_at_zero)?;
-            Ok(bound.into_solution(newton.run.n_iter()))
+            finite(bound.into_solution(newton.run.n_iter()))
         }
     }
+}
+
+/// Refuses what has overflowed on the way, as the squares of columns of size 1e160 do: nothing else of it is right.
+fn finite(solution: Solution) -> Result<Solution> {
+    let mut numbers = [solution.intercept, solution.objective, solution.duality_gap]
+        .into_iter()
+        .chain(solution.coefficients.iter().copied());
+    if numbers.all(f64::is_finite) {
+        return Ok(solution);
+    }
+    Err(Error::InvalidData(
+        "X and y must be scaled: the fit left the range of double precision".into(),
+    ))
 }
 
 /// At theta = 0.
@@ -195,20 +232,21 @@ fn prepare<'r, 'a, D: Design + ?Sized>(
     if problem.ridge() == 0.0 {
         omega.kernel.prepare(problem);
     }
-    let model = match (method, regulariser) {
+    let weights = omega.weights().map(<[f64]>::to_vec);
+    let model = match (method, weights) {
         // The dual method has its own loop.
-        (Method::ProximalGradient | Method::DualFrankWolfe, _)
-        | (Method::Auto, Regulariser::Norm(_)) => {
+        (Method::ProximalGradient | Method::DualFrankWolfe, _) | (Method::Auto, None) => {
             Model::Gradient(Box::new(AcceleratedGradient::new(problem)))
         }
-        (_, Regulariser::L1) => Model::Coordinates(Box::new(CoordinateDescent::new(
-            problem.design().n_rows(),
-            problem.ridge(),
-        ))),
-        (Method::CoordinateDescent, Regulariser::Norm(_)) => {
+        (Method::Auto | Method::CoordinateDescent, Some(weights)) => {
+            let n_rows = problem.design().n_rows();
+            let model = CoordinateDescent::new(n_rows, problem.ridge(), weights);
+            Model::Coordinates(Box::new(model))
+        }
+        (Method::CoordinateDescent, None) => {
             return Err(Error::invalid(
                 "solver",
-                "\"coordinate-descent\" is for the l1 norm only",
+                "\"coordinate-descent\" is for l1 norms only, weighted ones included",
             ));
         }
     };
@@ -398,11 +436,62 @@ mod tests {
         assert_eq!(outcome, Err(Error::Interrupted));
     }
 
+    /// Whatever dual point comes with a start, the gap is one; that of a solution certifies it at once.
+    #[test]
+    fn any_start_is_sound_and_a_solution_is_kept() {
+        let stopping = Stopping {
+            tol: 1e-6,
+            max_iter: 10_000,
+        };
+        for entry in loss::CATALOGUE {
+            let loss = loss::by_name(entry.name, None).unwrap();
+            let (x, y) = instance(3, 30, 6, loss.task(), false);
+            for (norm, form, ridge) in [
+                (Regulariser::L1, Form::Penalty(0.05), 0.0),
+                (Regulariser::L1, Form::Ball(0.5), 0.1),
+                (Regulariser::Norm(&norms()[2]), Form::Penalty(0.05), 0.1),
+                (Regulariser::Norm(&norms()[0]), Form::Ball(0.2), 0.0),
+            ] {
+                let problem = Problem::new(&x, &y, None, loss.as_ref(), ridge, true).unwrap();
+                let run = |start| {
+                    let auto = Method::Auto;
+                    minimise(&problem, norm, form, auto, stopping, start, &mut |_, _| {
+                        Ok(())
+                    })
+                    .unwrap()
+                };
+                let first = run(None);
+                assert!(first.converged);
+                let at = |dual| Start {
+                    coefficients: &first.coefficients,
+                    intercept: first.intercept,
+                    dual: Some(dual),
+                };
+                let again = run(Some(at(&first.dual)));
+                assert_eq!(
+                    (again.n_iter, &again.coefficients),
+                    (0, &first.coefficients)
+                );
+                assert!(again.duality_gap <= first.duality_gap + 1e-13 * first.objective);
+                let wild: Vec<f64> = (0..30).map(|i| (i % 7) as f64 - 3.0).collect();
+                for dual in [&wild[..], &y, &[0.0; 30]] {
+                    let other = run(Some(at(dual)));
+                    assert!(other.objective - first.objective <= other.duality_gap + 1e-12);
+                }
+            }
+        }
+    }
+
     #[test]
     fn bad_options_are_refused() {
         let (x, y) = instance(1, 30, 6, Task::Regression, true);
         let problem = Problem::new(&x, &y, None, &loss::Squared, 0.0, true).unwrap();
-        let run = |form, tol, max_iter, start: Option<(&[f64], f64)>| {
+        let run = |form, tol, max_iter, start: Option<(&[f64], &[f64])>| {
+            let start = start.map(|(coefficients, dual)| Start {
+                coefficients,
+                intercept: 0.0,
+                dual: Some(dual),
+            });
             minimise(
                 &problem,
                 Regulariser::L1,
@@ -419,7 +508,17 @@ mod tests {
         assert!(run(Form::Ball(0.0), 1e-6, 10, None));
         assert!(run(Form::Ball(1.0), f64::NAN, 10, None));
         assert!(run(Form::Ball(1.0), 1e-6, 0, None));
-        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&[0.0], 0.0))));
+        let (theta, dual) = ([0.0; 6], [0.0; 30]);
+        assert!(!run(Form::Ball(1.0), 1e-6, 1000, Some((&theta, &dual))));
+        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&theta[1..], &dual))));
+        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&theta, &dual[1..]))));
+        assert!(run(
+            Form::Ball(1.0),
+            1e-6,
+            10,
+            Some((&theta, &[f64::NAN; 30]))
+        ));
+        assert!(run(Form::Ball(1.0), 1e-6, 10, Some((&[1e200; 6], &dual))));
         assert!(Problem::new(&x, &y[1..], None, &loss::Squared, 0.0, true).is_err());
         assert!(Problem::new(&x, &y, Some(&vec![0.0; 30]), &loss::Squared, 0.0, true).is_err());
         assert!(Problem::new(&x, &y, None, &loss::Logistic, 0.0, true).is_err());

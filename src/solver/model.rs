@@ -15,6 +15,15 @@ pub(super) enum Model {
 }
 
 impl Model {
+    /// Share of the first decreases below which a pass ends the first models. Steps that use one length for all
+    /// coordinates take long for digits that the next model throws away.
+    pub fn first_accuracy(&self) -> f64 {
+        match self {
+            Self::Coordinates(_) => 1e-3,
+            Self::Gradient(_) => 1e-2,
+        }
+    }
+
     /// h, one entry a record.
     pub fn curvatures(&mut self) -> &mut [f64] {
         match self {

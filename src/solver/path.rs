@@ -6,7 +6,7 @@ use super::regulariser::Omega;
 use super::run::Run;
 use super::{
     Design, Form, Method, Problem, Progress, Regulariser, Solution, Stopping, check_options,
-    prepare,
+    finite, prepare,
 };
 use crate::error::{Error, Result};
 
@@ -40,7 +40,7 @@ pub fn alpha_max<D: Design + ?Sized>(
 }
 
 /// Solves the penalised problem for every alpha in turn, each from the last solution: falling alphas are the fast
-/// order. `max_iter` and the count of passes are those of one alpha.
+/// order. `max_iter` and the count of passes are those of one alpha; [`Solution::dual`] stays empty.
 ///
 /// # Errors
 /// As [`super::minimise`].
@@ -73,7 +73,7 @@ pub fn path<D: Design + ?Sized>(
         let target = stopping.tol * dual.point().risk;
         let solve = |&alpha| {
             dual.run.start_over();
-            dual.penalised(alpha, target)
+            without_dual(dual.penalised(alpha, target)?)
         };
         return alphas.iter().map(solve).collect();
     }
@@ -81,7 +81,15 @@ pub fn path<D: Design + ?Sized>(
     let target = stopping.tol * newton.point().risk;
     let solve = |&alpha| {
         newton.run.start_over();
-        newton.penalised(alpha, target)
+        without_dual(newton.penalised(alpha, target)?)
     };
     alphas.iter().map(solve).collect()
+}
+
+/// One number per record and alpha may be more memory than X.
+fn without_dual(solution: Solution) -> Result<Solution> {
+    finite(Solution {
+        dual: Vec::new(),
+        ..solution
+    })
 }

@@ -1,4 +1,6 @@
+use super::duality_gap::DualPoint;
 use super::regulariser::Omega;
+use super::start::Start;
 use super::{Design, Problem};
 use crate::error::{Error, Result};
 
@@ -43,17 +45,44 @@ impl Point {
         };
         point.update_primal(problem, omega)?;
         point.update_dual(problem, omega);
+        if !point.is_finite() {
+            return Err(Error::InvalidData(
+                "X and y must be scaled down: already at theta = 0 the objective or its gradient is beyond the range \
+                 of double precision"
+                    .into(),
+            ));
+        }
         Ok(point)
     }
 
-    /// To theta, with `intercept` as a guess.
+    /// The dual point.
+    pub fn dual(&self) -> DualPoint<'_> {
+        DualPoint {
+            slopes: &self.slopes,
+            correlations: &self.correlations,
+        }
+    }
+
+    /// Whether nothing here has overflowed.
+    fn is_finite(&self) -> bool {
+        [self.risk, self.rounding]
+            .iter()
+            .chain(&self.correlations)
+            .all(|x| x.is_finite())
+    }
+
+    /// To a start.
     pub fn move_to<D: Design + ?Sized>(
         &mut self,
-        theta: &[f64],
-        intercept: f64,
+        start: Start<'_>,
         problem: &Problem<'_, D>,
         omega: &mut Omega<'_>,
     ) -> Result<()> {
+        let Start {
+            coefficients: theta,
+            intercept,
+            ..
+        } = start;
         if theta.len() != self.theta.len()
             || !theta.iter().chain([&intercept]).all(|t| t.is_finite())
         {
@@ -65,6 +94,11 @@ impl Point {
         self.intercept = intercept;
         self.update_primal(problem, omega)?;
         self.update_dual(problem, omega);
+        if !self.is_finite() {
+            return Err(Error::InvalidData(
+                "the start is so large that the objective there is beyond the range of double precision".into(),
+            ));
+        }
         Ok(())
     }
 
@@ -138,7 +172,7 @@ impl Point {
 /// is least); shifting would not. At the best intercept the factor is 1 up to rounding. What is left, at most
 /// a few epsilon times sum w|a|, enters a bound as |b* - b| times that: no more than the rounding error of
 /// evaluating the risk at b*.
-fn balance(slopes: &mut [f64], weights: &[f64]) {
+pub(super) fn balance(slopes: &mut [f64], weights: &[f64]) {
     let (mut positive, mut negative) = (0.0, 0.0);
     for (a, w) in slopes.iter().zip(weights) {
         if *a > 0.0 {

@@ -1,22 +1,25 @@
-use super::duality_gap::{BallBound, penalty_dual};
+use super::duality_gap::{BallBound, LowerBound, penalty_dual};
 use super::model::Model;
 use super::point::Point;
 use super::regulariser::Omega;
 use super::run::Run;
+use super::start::{GivenDual, Start};
 use super::{Design, Problem, Solution};
 use crate::error::Result;
 
 /// Least and first share of the smoothness constant that every record's curvature keeps in the model.
 const LEAST_DAMPING: f64 = 1e-8;
 const FIRST_DAMPING: f64 = 1e-3;
-/// First and least accuracy of the models.
-const FIRST_ACCURACY: f64 = 1e-3;
+/// Least accuracy of the models; each has its first one.
 const LEAST_ACCURACY: f64 = 1e-12;
+/// Share of its promise by which a faithful model may err.
+const FAITHFUL: f64 = 0.1;
 
 /// How a minimisation ended.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Outcome {
     pub gap: f64,
+    pub dual: LowerBound,
     pub converged: bool,
 }
 
@@ -32,10 +35,14 @@ pub(super) struct ProximalNewton<'r, 'a, D: ?Sized> {
     pub problem: &'r Problem<'a, D>,
     pub omega: Omega<'r>,
     pub run: Run<'r>,
+    /// Of the start.
+    given: Option<GivenDual>,
     point: Point,
     trial: Point,
     model: Model,
     damping: f64,
+    /// Whether the last step brought what its model promised.
+    faithful: bool,
 }
 
 impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
@@ -51,10 +58,12 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             problem,
             omega,
             run,
+            given: None,
             trial: point.clone(),
             point,
             model,
             damping: FIRST_DAMPING,
+            faithful: true,
         })
     }
 
@@ -70,6 +79,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             intercept: self.point.intercept,
             objective: self.point.risk + alpha * self.point.norm,
             duality_gap: outcome.gap.max(0.0) + self.point.rounding,
+            dual: outcome.dual.slopes,
             n_iter: self.run.n_iter(),
             converged: outcome.converged,
         })
@@ -81,11 +91,20 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
     }
 
     /// Moves to `start` where given.
-    pub fn start_at(&mut self, start: Option<(&[f64], f64)>) -> Result<()> {
-        let Some((theta, intercept)) = start else {
+    pub fn start_at(&mut self, start: Option<Start<'_>>) -> Result<()> {
+        let Some(start) = start else {
             return Ok(());
         };
-        (self.point).move_to(theta, intercept, self.problem, &mut self.omega)
+        self.given = GivenDual::new(start.dual, self.problem, &self.omega)?;
+        (self.point).move_to(start, self.problem, &mut self.omega)
+    }
+
+    /// Shows the dual point of the start to `bound`.
+    pub fn show_given(&mut self, bound: &mut BallBound) -> Result<()> {
+        match &self.given {
+            Some(given) => bound.observe_dual(self.problem, &mut self.omega, given.point()),
+            None => Ok(()),
+        }
     }
 
     /// Shows the point s*theta + (1 - s)*other to `bound`, shrunk into its ball where rounding left it outside.
@@ -108,7 +127,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
         bound.observe(self.problem, &mut self.omega, trial)
     }
 
-    /// Minimises risk + alpha |theta|_1 until the gap is at most `target`. `ball` sees every point and may
+    /// Minimises risk + alpha Omega(theta) until the gap is at most `target`. `ball` sees every point and may
     /// end it too.
     pub fn minimise(
         &mut self,
@@ -116,37 +135,45 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
         target: f64,
         mut ball: Option<&mut BallBound>,
     ) -> Result<Outcome> {
-        let mut dual = f64::NEG_INFINITY;
+        let mut dual = LowerBound::none(self.problem.targets().len());
+        if let Some(given) = &self.given {
+            dual.observe(self.problem, &mut self.omega, given.point(), alpha)?;
+        }
         let mut last_gap = f64::INFINITY;
-        self.run.accuracy = FIRST_ACCURACY;
+        self.run.accuracy = self.model.first_accuracy();
+        self.faithful = true;
         loop {
             let objective = self.point.risk + alpha * self.point.norm;
-            let here = penalty_dual(self.problem, &mut self.omega, &self.point, alpha)?;
-            dual = dual.max(here);
-            let gap = objective - dual;
-            let mut outcome = Outcome {
-                gap,
-                converged: gap <= target.max(self.point.rounding),
-            };
+            dual.observe(self.problem, &mut self.omega, self.point.dual(), alpha)?;
+            let gap = objective - dual.value;
+            let mut converged = gap <= target.max(self.point.rounding);
             (self.run.gap, self.run.reported) = (gap, gap);
             if let Some(ball) = ball.as_deref_mut() {
-                ball.observe_penalty_dual(dual, alpha);
+                ball.observe_penalty_dual(&dual, alpha);
                 ball.observe(self.problem, &mut self.omega, &self.point)?;
                 self.run.reported = ball.gap();
-                outcome.converged |= ball.converged();
+                converged |= ball.converged();
             }
             self.run.report()?;
-            if outcome.converged || self.run.is_over() {
-                return Ok(outcome);
+            let outcome = |dual| Outcome {
+                gap,
+                dual,
+                converged,
+            };
+            if converged || self.run.is_over() {
+                return Ok(outcome(dual));
             }
             // Passes that bring little while the gap stays are slow, not done.
-            if gap > 0.5 * last_gap {
+            if !self.faithful {
+                // What the model promised was not what came: digits of its minimiser are worth nothing yet.
+                self.run.accuracy = self.model.first_accuracy();
+            } else if gap > 0.5 * last_gap {
                 self.run.accuracy = (0.1 * self.run.accuracy).max(LEAST_ACCURACY);
             }
             last_gap = gap;
             (self.model).choose_working_set(self.problem, &mut self.omega, &self.point, alpha)?;
             if !self.step(alpha)? {
-                return Ok(outcome);
+                return Ok(outcome(dual));
             }
         }
     }
@@ -180,6 +207,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
                 return Ok(false);
             }
             let kept = change <= 0.05 * promised;
+            self.faithful = (change - promised).abs() <= FAITHFUL * promised.abs();
             if change > 0.5 * promised {
                 if !kept && self.damping >= 1.0 {
                     return Ok(false);
@@ -217,5 +245,6 @@ fn own_gap<D: Design + ?Sized>(
     point: &Point,
     alpha: f64,
 ) -> Result<f64> {
-    Ok(point.risk + alpha * point.norm - penalty_dual(problem, omega, point, alpha)?)
+    let (bound, _) = penalty_dual(problem, omega, point.dual(), alpha)?;
+    Ok(point.risk + alpha * point.norm - bound)
 }

@@ -1,4 +1,4 @@
-//! The norm of a problem as the solver uses it: the l1 norm in closed form, any other through [`Norm`].
+//! The norm of a problem as the solver uses it: l1 norms, weighted ones too, in closed form, any other through [`Norm`].
 
 use super::kernel::Kernel;
 use super::{Design, Problem};
@@ -12,16 +12,25 @@ const LEVEL_STEPS: usize = 30;
 /// Omega.
 #[derive(Debug, Clone, Copy)]
 pub enum Regulariser<'a> {
-    /// The l1 norm, for which there is coordinate descent.
+    /// The l1 norm.
     L1,
-    /// Any norm or seminorm.
+    /// Any norm or seminorm. One with [`Norm::weights`] is treated like the l1 norm: there is coordinate descent for it.
     Norm(&'a dyn Norm),
+}
+
+/// Omega, in the form that its methods tell apart.
+#[derive(Debug)]
+enum Kind<'a> {
+    /// sum_j w_j |theta_j|.
+    Weighted(Vec<f64>),
+    /// Any other.
+    General(&'a dyn Norm),
 }
 
 /// Omega for one run, with the memory that its methods use.
 #[derive(Debug)]
 pub(super) struct Omega<'a> {
-    pub regulariser: Regulariser<'a>,
+    kind: Kind<'a>,
     /// Directions that Omega leaves free; none for a norm.
     pub kernel: Kernel,
     scratch: Scratch,
@@ -37,60 +46,78 @@ impl<'a> Omega<'a> {
         regulariser: Regulariser<'a>,
         problem: &Problem<'_, D>,
     ) -> Result<Self> {
-        let mut omega = Self {
-            regulariser,
-            kernel: Kernel::default(),
-            scratch: Scratch::default(),
-            negated: Vec::new(),
-            image: Vec::new(),
-            levels: Vec::new(),
-        };
-        if let Regulariser::Norm(norm) = regulariser {
-            let p = problem.design().n_columns();
-            if norm.n_features() != p {
+        let p = problem.design().n_columns();
+        let weights = match regulariser {
+            Regulariser::L1 => Some(vec![1.0; p]),
+            Regulariser::Norm(norm) if norm.n_features() != p => {
                 return Err(Error::invalid(
                     "norm",
                     format!("is on {} features, but X has {p}", norm.n_features()),
                 ));
             }
-            omega.negated = vec![0.0; p];
-            omega.image = vec![0.0; p];
-            omega.kernel = Kernel::find(norm, &mut omega.scratch)?;
+            Regulariser::Norm(norm) => norm.weights(),
+        };
+        let mut scratch = Scratch::default();
+        let (kind, kernel) = match (regulariser, weights) {
+            (Regulariser::Norm(norm), None) => {
+                (Kind::General(norm), Kernel::find(norm, &mut scratch)?)
+            }
+            (_, weights) => (
+                Kind::Weighted(weights.unwrap_or_default()),
+                Kernel::default(),
+            ),
+        };
+        Ok(Self {
+            kind,
+            kernel,
+            scratch,
+            negated: vec![0.0; p],
+            image: vec![0.0; p],
+            levels: Vec::new(),
+        })
+    }
+
+    /// The w of a weighted l1 norm, 1 each for the l1 norm itself; none for any other.
+    pub fn weights(&self) -> Option<&[f64]> {
+        match &self.kind {
+            Kind::Weighted(weights) => Some(weights),
+            Kind::General(_) => None,
         }
-        Ok(omega)
     }
 
     /// Omega(theta).
     pub fn value(&self, theta: &[f64]) -> Result<f64> {
-        match self.regulariser {
-            Regulariser::L1 => Ok(theta.iter().map(|t| t.abs()).sum()),
-            Regulariser::Norm(norm) => norm.value(theta),
+        match &self.kind {
+            Kind::General(norm) => norm.value(theta),
+            Kind::Weighted(weights) => {
+                Ok(weights.iter().zip(theta).map(|(w, t)| w * t.abs()).sum())
+            }
         }
     }
 
     /// A vertex s of K with <s, theta> = Omega(theta).
     pub fn vertex(&self, theta: &[f64], s: &mut [f64]) -> Result<()> {
-        match self.regulariser {
-            Regulariser::L1 => {
-                for (s, t) in s.iter_mut().zip(theta) {
-                    *s = if *t == 0.0 { 0.0 } else { t.signum() };
+        match &self.kind {
+            Kind::General(norm) => norm.vertex(theta, s)?,
+            Kind::Weighted(weights) => {
+                for (s, (w, t)) in s.iter_mut().zip(weights.iter().zip(theta)) {
+                    *s = if *t == 0.0 { 0.0 } else { w.copysign(*t) };
                 }
-                Ok(())
             }
-            Regulariser::Norm(norm) => norm.vertex(theta, s),
         }
+        Ok(())
     }
 
     /// out = argmin_x |x - v|^2/2 + step*Omega(x), up to what an iterative prox leaves.
     pub fn prox(&mut self, v: &[f64], step: f64, out: &mut [f64]) -> Result<()> {
-        match self.regulariser {
-            Regulariser::L1 => {
-                for (out, v) in out.iter_mut().zip(v) {
-                    *out = soft_threshold(*v, step);
-                }
-            }
-            Regulariser::Norm(norm) => {
+        match &self.kind {
+            Kind::General(norm) => {
                 norm.prox(v, step, out, &mut self.scratch)?;
+            }
+            Kind::Weighted(weights) => {
+                for (out, (w, v)) in out.iter_mut().zip(weights.iter().zip(v)) {
+                    *out = soft_threshold(*v, step * w);
+                }
             }
         }
         Ok(())
@@ -98,12 +125,15 @@ impl<'a> Omega<'a> {
 
     /// The dual norm of -`correlations`, which must be orthogonal to the kernel up to rounding.
     pub fn dual(&mut self, correlations: &[f64]) -> Result<f64> {
-        match self.regulariser {
-            Regulariser::L1 => Ok(correlations.iter().fold(0.0f64, |m, v| m.max(v.abs()))),
-            Regulariser::Norm(norm) => {
-                self.negate(correlations, 1.0);
+        match &self.kind {
+            Kind::General(norm) => {
+                negate(correlations, 1.0, &mut self.negated);
                 self.kernel.project_out(&mut self.negated);
                 norm.dual(&self.negated)
+            }
+            Kind::Weighted(weights) => {
+                let levels = weights.iter().zip(correlations).map(|(w, v)| v.abs() / w);
+                Ok(levels.fold(0.0, f64::max))
             }
         }
     }
@@ -119,15 +149,9 @@ impl<'a> Omega<'a> {
         alpha: f64,
         ridge: f64,
     ) -> Result<f64> {
-        match self.regulariser {
-            Regulariser::L1 => {
-                let square: f64 = (correlations.iter())
-                    .map(|v| soft_threshold(scale * v, alpha).powi(2))
-                    .sum();
-                Ok(-square / (2.0 * ridge))
-            }
-            Regulariser::Norm(norm) => {
-                self.negate(correlations, scale);
+        match &self.kind {
+            Kind::General(norm) => {
+                negate(correlations, scale, &mut self.negated);
                 let excess = norm.prox(&self.negated, alpha, &mut self.image, &mut self.scratch)?;
                 // At a rough prox the value is above the minimum by at most `excess`.
                 let smooth: f64 = (self.image.iter().zip(&self.negated))
@@ -135,42 +159,59 @@ impl<'a> Omega<'a> {
                     .sum();
                 Ok((smooth + alpha * norm.value(&self.image)? - excess) / ridge)
             }
+            Kind::Weighted(weights) => {
+                let square: f64 = weights
+                    .iter()
+                    .zip(correlations)
+                    .map(|(w, v)| soft_threshold(scale * v, alpha * w).powi(2))
+                    .sum();
+                Ok(-square / (2.0 * ridge))
+            }
         }
     }
 
     /// The penalty t that gives the best bound over the ball of `radius` at these correlations: Omega of the minimiser
     /// above is the radius. Any t >= 0 gives a bound, so a rough one will do.
     pub fn ball_level(&mut self, correlations: &[f64], radius: f64, ridge: f64) -> Result<f64> {
-        match self.regulariser {
-            Regulariser::L1 => Ok(l1_ball_threshold(
-                correlations,
-                ridge * radius,
-                &mut self.levels,
-            )),
-            Regulariser::Norm(norm) => {
-                let mut high = self.dual(correlations)?;
-                if ridge == 0.0 {
-                    return Ok(high);
-                }
-                let mut low = 0.0;
-                for _ in 0..LEVEL_STEPS {
-                    let t = 0.5 * (low + high);
+        if (self.weights()).is_some_and(|weights| weights.iter().all(|w| *w == 1.0)) {
+            let bound = ridge * radius;
+            return Ok(l1_ball_threshold(correlations, bound, &mut self.levels));
+        }
+        let mut high = self.dual(correlations)?;
+        if ridge == 0.0 {
+            return Ok(high);
+        }
+        let (mut low, mut t) = (0.0, 0.0);
+        for _ in 0..LEVEL_STEPS {
+            let norm = match &self.kind {
+                Kind::General(norm) => {
                     norm.prox(&self.negated, t, &mut self.image, &mut self.scratch)?;
-                    if norm.value(&self.image)? > ridge * radius {
-                        low = t;
-                    } else {
-                        high = t;
-                    }
+                    norm.value(&self.image)?
                 }
-                Ok(high)
+                Kind::Weighted(weights) => weights
+                    .iter()
+                    .zip(correlations)
+                    .map(|(w, v)| w * soft_threshold(*v, t * w).abs())
+                    .sum(),
+            };
+            if norm > ridge * radius {
+                low = t;
+            } else {
+                high = t;
+                if t == 0.0 {
+                    // The ball is no constraint.
+                    break;
+                }
             }
+            t = 0.5 * (low + high);
         }
+        Ok(high)
     }
+}
 
-    /// negated = -scale*correlations.
-    fn negate(&mut self, correlations: &[f64], scale: f64) {
-        for (out, v) in self.negated.iter_mut().zip(correlations) {
-            *out = -scale * v;
-        }
+/// out = -scale*correlations.
+fn negate(correlations: &[f64], scale: f64, out: &mut [f64]) {
+    for (out, v) in out.iter_mut().zip(correlations) {
+        *out = -scale * v;
     }
 }

@@ -192,23 +192,22 @@ impl SupportStep {
         true
     }
 
-    /// Minimises phi(t) = slope*t + curvature*t^2/2 + alpha*sum_j (|theta_j + t D_j| - |theta_j| - t D_j sign
-    /// theta_j) over t >= 0 for the direction D; returns t and phi(t).
+    /// Minimises phi(t) = slope*t + curvature*t^2/2 + sum_j level_j (|theta_j + t D_j| - |theta_j| - t D_j sign
+    /// theta_j) over t >= 0 for the direction D and the pairs (theta_j, level_j) of `kinks`; returns t and phi(t).
     ///
-    /// phi' grows by 2 alpha |D_j| where coordinate j changes its sign, and is linear in between.
+    /// phi' grows by 2 level_j |D_j| where coordinate j changes its sign, and is linear in between.
     pub fn line_search(
         &mut self,
-        theta: impl Iterator<Item = f64>,
+        kinks: impl Iterator<Item = (f64, f64)>,
         slope: f64,
         curvature: f64,
-        alpha: f64,
     ) -> (f64, f64) {
         let mut t = -slope / curvature;
         self.breakpoints.clear();
-        for (theta, step) in theta.zip(&self.direction) {
+        for ((theta, level), step) in kinks.zip(&self.direction) {
             let at = -theta / step;
             if at > 0.0 && at < t {
-                self.breakpoints.push((at, 2.0 * alpha * step.abs()));
+                self.breakpoints.push((at, 2.0 * level * step.abs()));
             }
         }
         (self.breakpoints).sort_unstable_by(|a, b| a.0.total_cmp(&b.0));

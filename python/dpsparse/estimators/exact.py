@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from dpsparse._core import CoreSetFunction, InvalidArgumentError, fit_exact, path_exact
+from dpsparse._core import CoreSetFunction, InvalidArgumentError, InvalidDataError, fit_exact, path_exact
 from dpsparse.estimators._columns import check_columns, check_target
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.losses import catalogued
@@ -44,6 +44,7 @@ class _ExactLinearModel(BaseEstimator):
     intercept_: Any
     n_iter_: int
     duality_gap_: float
+    _dual: NDArray[np.float64] | None
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class _ExactLinearModel(BaseEstimator):
         ridge: float,
         fit_intercept: bool,
         tol: float,
-        max_iter: int,
+        max_iter: int | None,
         solver: str,
         warm_start: bool,
         verbose: int,
@@ -80,8 +81,8 @@ class _ExactLinearModel(BaseEstimator):
             raise InvalidArgumentError(f"solver must be one of {', '.join(_SOLVERS)}; got {self.solver!r}")
         if self.alpha is not None and self.radius is not None:
             raise InvalidArgumentError("alpha and radius exclude each other: set one of them to None")
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise InvalidArgumentError(f"max_iter must be an integer of at least 1; got {self.max_iter!r}")
+        if self.max_iter is not None and (not isinstance(self.max_iter, Integral) or self.max_iter < 1):
+            raise InvalidArgumentError(f"max_iter must be None or an integer of at least 1; got {self.max_iter!r}")
         ridge = _number("ridge", self.ridge)
         alpha = radius = None
         if self.alpha is None:
@@ -102,7 +103,7 @@ class _ExactLinearModel(BaseEstimator):
             "ridge": ridge,
             "fit_intercept": bool(self.fit_intercept),
             "tol": _number("tol", self.tol),
-            "max_iter": int(self.max_iter),
+            "max_iter": None if self.max_iter is None else int(self.max_iter),
             "progress": _print_progress if self.verbose else None,
         }
 
@@ -110,7 +111,11 @@ class _ExactLinearModel(BaseEstimator):
         """Return what the core takes besides alpha and radius, from validated data."""
         weights = None
         if sample_weight is not None:
-            weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+            weights = _sample_weights(sample_weight, X)
+            kept = weights != 0.0
+            if kept.any() and not kept.all():
+                # A record of weight 0 is absent, whatever its entries are.
+                X, y, weights = X[kept], y[kept], weights[kept]
         request = {name: value for name, value in options.items() if name not in ("alpha", "radius")}
         norm = _core_norm(self.norm, X.shape[1])
         return {**request, "x": _core_matrix(X), "y": y, "sample_weight": weights, "norm": norm}
@@ -124,12 +129,11 @@ class _ExactLinearModel(BaseEstimator):
     ) -> tuple[NDArray[np.float64], float]:
         """Fit on validated data; sets n_iter_ and duality_gap_, returns coefficients and intercept."""
         request = self._request(options, X, y, sample_weight)
-        start = None
-        if self.warm_start and getattr(self, "coef_", None) is not None and self.coef_.size == X.shape[1]:
-            start = (np.ascontiguousarray(self.coef_.ravel()), float(np.ravel(self.intercept_)[0]))
-        coefficients, intercept, objective, gap, n_iter, converged = fit_exact(
+        start = self._start(X.shape[1], request["y"].size) if self.warm_start else None
+        coefficients, intercept, objective, gap, n_iter, converged, dual = fit_exact(
             request, alpha=options["alpha"], radius=options["radius"], start=start
         )
+        self._dual = dual if self.warm_start else None
         self.n_iter_ = n_iter
         self.duality_gap_ = gap
         if self.verbose:
@@ -142,6 +146,26 @@ class _ExactLinearModel(BaseEstimator):
                 stacklevel=3,
             )
         return coefficients, intercept
+
+    def _start(
+        self, n_features: int, n_samples: int
+    ) -> tuple[NDArray[np.float64], float, NDArray[np.float64] | None] | None:
+        """Return the last coefficients, intercept and dual point as far as there are any and their numbers fit."""
+        coefficients = np.array(getattr(self, "coef_", ()), dtype=np.float64).ravel()
+        if coefficients.size != n_features:
+            return None
+        intercept = np.ravel(getattr(self, "intercept_", 0.0))
+        dual = getattr(self, "_dual", None)
+        fits = dual is not None and dual.size == n_samples
+        return coefficients, float(intercept[0]) if intercept.size == 1 else 0.0, dual if fits else None
+
+
+def _sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
+    """Check weights with scikit-learn; what it raises comes out as InvalidDataError that names sample_weight."""
+    try:
+        return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    except ValueError as error:
+        raise InvalidDataError(f"sample_weight is refused: {error}") from error
 
 
 def _core_matrix(X: Any) -> Any:
@@ -287,18 +311,22 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
-    max_iter : int, default=10000
-        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
-        ``ConvergenceWarning`` tells the gap.
+    max_iter : int or None, default=None
+        Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
+        coordinate of the working set once; one of proximal gradients is a gradient step on it, and one of
+        dual-frank-wolfe takes a greedy vertex. None means 100,000 for proximal gradients, whose steps bring less,
+        and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
-        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
-        norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
-        the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
-        Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
-        Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
-        compute (its steps need greedy vertices only, its certificate still a prox now and then).
+        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
+        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
+        zeros, for every norm. "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
+        polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive
+        ``ridge``: to reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set
+        function whose prox is slow to compute (its steps need greedy vertices only, its certificate still a prox now
+        and then).
     warm_start : bool, default=False
-        Start from the previous fit's coefficients, where their number fits.
+        Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
+        keeps its dual point, one number per record, so that a refit from a solution finds its certificate at once.
     verbose : int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 
@@ -342,7 +370,7 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         ridge: float = 0.0,
         fit_intercept: bool = True,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
+        max_iter: int | None = None,
         solver: str = "auto",
         warm_start: bool = False,
         verbose: int = 0,
@@ -377,7 +405,8 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         y : array-like of shape (n_samples,)
             Labels, two different ones.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Non-negative weights; only their ratios matter. None means equal weights.
+            Non-negative weights; only their ratios matter, and a record of weight 0 is absent. None means equal
+            weights.
 
         Returns
         -------
@@ -389,7 +418,8 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         InvalidArgumentError
             A parameter is outside its domain, or both ``alpha`` and ``radius`` are set.
         InvalidDataError
-            One class only, more than two, or weights that are negative or sum to 0.
+            One class only, more than two, weights that are negative, all 0 or not one per record, or numbers so large
+            that the fit leaves the range of double precision.
         ValueError
             X or y fails scikit-learn's own validation (shape, NaN, infinity); the errors above derive from it.
         """
@@ -438,18 +468,22 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
-    max_iter : int, default=10000
-        Most passes over the coordinates of the working set (dual-frank-wolfe: over the vertices); beyond it a
-        ``ConvergenceWarning`` tells the gap.
+    max_iter : int or None, default=None
+        Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
+        coordinate of the working set once; one of proximal gradients is a gradient step on it, and one of
+        dual-frank-wolfe takes a greedy vertex. None means 100,000 for proximal gradients, whose steps bring less,
+        and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
-        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for the l1
-        norm only, or accelerated proximal gradients with Newton steps on ties and zeros, for every norm. "auto" takes
-        the first where it can. "dual-frank-wolfe" maximises the dual over the polytope of the norm by pairwise
-        Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive ``ridge``: to reproduce Algorithm 1 of
-        Kumar & Deisenroth (2019), or for at most some hundred features and a set function whose prox is slow to
-        compute (its steps need greedy vertices only, its certificate still a prox now and then).
+        What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
+        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
+        zeros, for every norm. "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
+        polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive
+        ``ridge``: to reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set
+        function whose prox is slow to compute (its steps need greedy vertices only, its certificate still a prox now
+        and then).
     warm_start : bool, default=False
-        Start from the previous fit's coefficients, where their number fits.
+        Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
+        keeps its dual point, one number per record, so that a refit from a solution finds its certificate at once.
     verbose : int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 
@@ -491,7 +525,7 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         ridge: float = 0.0,
         fit_intercept: bool = True,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
+        max_iter: int | None = None,
         solver: str = "auto",
         warm_start: bool = False,
         verbose: int = 0,
@@ -525,7 +559,8 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         y : array-like of shape (n_samples,)
             Targets, finite.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Non-negative weights; only their ratios matter. None means equal weights.
+            Non-negative weights; only their ratios matter, and a record of weight 0 is absent. None means equal
+            weights.
 
         Returns
         -------
@@ -537,7 +572,8 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         InvalidArgumentError
             A parameter is outside its domain, or both ``alpha`` and ``radius`` are set.
         InvalidDataError
-            Weights that are negative or sum to 0.
+            Weights that are negative, all 0 or not one per record, or numbers so large that the fit leaves the range of
+            double precision.
         ValueError
             X or y fails scikit-learn's own validation (shape, NaN, infinity); the errors above derive from it.
         """

@@ -1,0 +1,116 @@
+//! What is refused, what a norm knows about itself, and that the prox of every family is one.
+
+use super::*;
+use crate::set_function::contract::basic;
+use crate::set_function::{Cardinality, ConcaveCardinality, GraphCut, Modular, scaled};
+use proptest::prelude::*;
+
+#[test]
+fn weights_are_those_of_every_multiple_of_a_modular_function() {
+    let norm = |f: Arc<dyn SetFunction>| SetFunctionNorm::new(f).unwrap();
+    let modular = Arc::new(Modular::new(vec![1.0, 3.0]).unwrap());
+    let twice = scaled(2.0, scaled(0.5, modular).unwrap()).unwrap();
+    assert_eq!(norm(twice).weights(), Some(vec![1.0, 3.0]));
+    let cardinality = Arc::new(Cardinality::new(2).unwrap());
+    assert_eq!(norm(cardinality).weights(), Some(vec![1.0, 1.0]));
+    let linf = Arc::new(ConcaveCardinality::new(vec![1.0, 1.0]).unwrap());
+    assert_eq!(norm(linf).weights(), None);
+}
+
+#[test]
+fn a_threshold_moves_features_only() {
+    let linf = Arc::new(ConcaveCardinality::new(vec![1.0, 1.0]).unwrap());
+    let norm = SetFunctionNorm::new(linf).unwrap();
+    let mut scaled = [3.0, -0.5, f64::NAN];
+    norm.threshold(&mut scaled, 0.0).unwrap();
+    assert_eq!(scaled[..2], [3.0, -0.5]);
+    norm.threshold(&mut scaled, 1.0).unwrap();
+    assert!(scaled[..2] == [2.0, -0.5] && scaled[2].is_nan());
+    // A seminorm too: the two move towards each other.
+    let edge = Arc::new(GraphCut::new(&[(0, 1)], None, 2).unwrap());
+    let mut scaled = [3.0, 0.0];
+    (SetFunctionNorm::new(edge).unwrap())
+        .threshold(&mut scaled, 1.0)
+        .unwrap();
+    assert_eq!(scaled, [2.0, 1.0]);
+    assert!(norm.threshold(&mut [1.0], 1.0).is_err());
+    assert!(norm.threshold(&mut [1.0; 2], -1.0).is_err());
+    assert!(norm.threshold(&mut [f64::NAN; 2], 1.0).is_err());
+}
+
+#[test]
+fn what_is_no_norm_is_refused() {
+    let free = Modular::new(vec![1.0, 0.0]).unwrap();
+    let error = SetFunctionNorm::new(Arc::new(free)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "function is not a norm: F({1}) = 0, so feature 1 costs nothing"
+    );
+}
+
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+fn vector(p: usize) -> impl Strategy<Value = Vec<f64>> {
+    let entry = prop_oneof![4 => -6.0..6.0f64, 1 => Just(1.0), 1 => Just(0.0)];
+    prop::collection::vec(entry, p)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    /// What makes a prox one (Bauschke & Combettes 2017, theorem 14.3 and proposition 12.26), for every family: v - x is
+    /// the projection of v onto step*K, which is the prox of the conjugate; no point z beats x but by its squared
+    /// distance; and x is a firmly non-expansive function of v.
+    #[test]
+    fn every_family_has_a_prox(
+        (f, v, w, z) in (1..7usize).prop_flat_map(|p| (basic(p), vector(p), vector(p), vector(p))),
+        step in prop_oneof![0.01..3.0f64, Just(1.0)],
+    ) {
+        let monotone = f.is_monotone();
+        let Ok(norm) = SetFunctionNorm::new(f) else {
+            return Ok(());
+        };
+        let mut scratch = Scratch::default();
+        let (mut x, mut y) = (vec![0.0; v.len()], vec![0.0; v.len()]);
+        let excess = norm.prox(&v, step, &mut x, &mut scratch).unwrap();
+        let other = norm.prox(&w, step, &mut y, &mut scratch).unwrap();
+        prop_assert!(excess.max(other) < 1e-8);
+        // By strong convexity x and y are off by at most the roots of twice the excesses; vectors are shorter than 20.
+        let off = 1e-10 + (2.0 * excess.max(other)).sqrt();
+        let omega = |x: &[f64]| step * norm.value(x).unwrap();
+        let alone = |j| (0..v.len()).map(|k| f64::from(u8::from(k == j))).collect::<Vec<_>>();
+        let singletons: Vec<f64> = (0..v.len()).map(|j| norm.value(&alone(j)).unwrap()).collect();
+        let tol = off * (60.0 + 10.0 * step * singletons.iter().sum::<f64>());
+
+        // In step*K, at the vertex of x: no point has a greater product with u than step*Omega, and x has as much.
+        let mut u = minus(&v, &x);
+        if !monotone {
+            let mean = u.iter().sum::<f64>() / u.len() as f64;
+            prop_assert!(mean.abs() <= off);
+            u.iter_mut().for_each(|u| *u -= mean);
+        }
+        for point in [&z, &w, &u] {
+            prop_assert!(inner(&u, point) <= omega(point) + tol, "{norm:?} {v:?}");
+        }
+        prop_assert!((inner(&u, &x) - omega(&x)).abs() <= tol, "{norm:?} {v:?}");
+        if monotone {
+            // Where every |s_j| <= min F({j}) / p, |s|(A) <= F(A): K holds that box.
+            let least = singletons.iter().fold(f64::INFINITY, |m, &s| m.min(s));
+            let gauge = norm.dual(&u).unwrap();
+            prop_assert!(gauge <= step + 2.0 * off * v.len() as f64 / least, "{norm:?} {v:?}");
+        }
+
+        let half_square = |a: &[f64]| 0.5 * inner(a, a);
+        let value = |x: &[f64]| omega(x) + half_square(&minus(x, &v));
+        prop_assert!(value(&x) + half_square(&minus(&z, &x)) <= value(&z) + tol, "{norm:?} {v:?} {z:?}");
+
+        let (moved, from) = (minus(&x, &y), minus(&v, &w));
+        prop_assert!(inner(&moved, &moved) <= inner(&moved, &from) + tol, "{norm:?} {v:?} {w:?}");
+    }
+}

@@ -1,0 +1,70 @@
+"""scikit-learn's own checks of estimators, on configurations that are not the default ones."""
+
+import warnings
+
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dpsparse import (
+    FrankWolfe,
+    NoisyGradientFrankWolfe,
+    NoisyNewton,
+    NoisyProximalGradient,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    PenalisedFrankWolfe,
+    PrivateSparseClassifier,
+    PrivateSparseRegressor,
+    SelectRefit,
+    SgdOutput,
+    SparseClassifier,
+    SparseRegressor,
+)
+
+EXACT = [
+    SparseClassifier(loss="hinge", radius=2.0, fit_intercept=False),
+    SparseClassifier(loss="squared", norm="linf", alpha=0.01),
+    SparseClassifier(loss="huber", norm="linf", radius=1.0),
+    SparseClassifier(loss="absolute", alpha=0.01, ridge=0.1, solver="dual-frank-wolfe"),
+    SparseClassifier(alpha=0.0, ridge=0.1, fit_intercept=False),
+    SparseClassifier(alpha=0.01, solver="proximal-gradient", warm_start=True),
+    SparseRegressor(loss="huber", norm="linf", alpha=0.01),
+    SparseRegressor(loss="absolute", radius=5.0, ridge=0.01),
+    SparseRegressor(alpha=0.01, solver="coordinate-descent", fit_intercept=False, warm_start=True),
+    SparseRegressor(alpha=0.01, ridge=0.1, solver="dual-frank-wolfe", fit_intercept=False),
+    SparseRegressor(norm="linf", radius=1.0, ridge=0.1, fit_intercept=False),
+]
+
+
+@parametrize_with_checks(EXACT)
+def test_exact_estimators(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
+
+
+# Bounds wide enough for what the checks feed; n_public is 1 or more, whatever n is, and delta given, under add-remove.
+ADD_REMOVE = {"adjacency": "add-remove", "n_public": 30, "delta": 1e-6}
+
+PRIVATE = [
+    PrivateSparseClassifier(mechanism=FrankWolfe(n_iter=3), norm="linf", radius=2.0),
+    PrivateSparseClassifier(mechanism=NoisyGradientFrankWolfe(n_iter=3), delta=1e-6, loss="huber"),
+    PrivateSparseClassifier(mechanism=PenalisedFrankWolfe(n_iter=3), alpha=0.1, scale=None),
+    PrivateSparseClassifier(mechanism=ObjectivePerturbation(noise="gamma"), ridge=0.5, fit_intercept=False),
+    PrivateSparseClassifier(mechanism=NoisyNewton(n_iter=2), delta=1e-6),
+    PrivateSparseClassifier(mechanism=SgdOutput(), delta=1e-6, loss="hinge"),
+    PrivateSparseClassifier(mechanism=FrankWolfe(n_iter=3), loss="squared", **ADD_REMOVE),
+    PrivateSparseClassifier(records_per_person=2, bounds=(-10.0, 10.0)),
+    PrivateSparseRegressor(mechanism=FrankWolfe(n_iter=3), norm="linf", loss="absolute", scale="private"),
+    PrivateSparseRegressor(mechanism=NoisyProximalGradient(n_iter=3), delta=1e-6, alpha=0.1, loss="huber"),
+    PrivateSparseRegressor(mechanism=OutputPerturbation(), ridge=0.5, loss="huber", y_bounds=(-5.0, 5.0)),
+    PrivateSparseRegressor(mechanism=SelectRefit(), delta=1e-6, row_norm=1.0),
+    PrivateSparseRegressor(records_per_person=2, fit_intercept=False, **ADD_REMOVE),
+]
+
+
+@pytest.mark.slow
+@parametrize_with_checks(PRIVATE)
+def test_private_estimators(estimator, check):
+    check(estimator)

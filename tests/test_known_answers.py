@@ -1,0 +1,135 @@
+"""Proxes and fits against identities and small problems whose answer an independent method knows."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpsparse import SparseClassifier, SparseRegressor
+from dpsparse.set_functions import (
+    Cardinality,
+    ConcaveCardinality,
+    ContiguousRange,
+    FromOracle,
+    GraphCut,
+    GroupCover,
+    LogDet,
+    Modular,
+    PartitionRank,
+    Tree,
+)
+
+P = 4
+FAMILIES = {
+    "cardinality": Cardinality(P),
+    "modular": Modular([0.5, 2.0, 1.0, 0.25]),
+    "sorted": ConcaveCardinality([2.0, 3.5, 4.5, 5.0]),
+    "linf": ConcaveCardinality([1.0] * P),
+    "groups": GroupCover([[0, 1, 2], [2, 3]], [1.0, 2.0]),
+    "tree": Tree([[0, 1, 2, 3], [1, 2], [3]], [0.5, 1.0, 2.0], n_features=P),
+    "rank": PartitionRank([[0, 1, 2], [3]], [2, 1]),
+    "range": ContiguousRange(P),
+    "log det": LogDet(np.eye(P) + 0.5, 1.0),
+    "oracle": FromOracle(lambda A: float(np.sqrt(len(A))), P),
+    "sum": ConcaveCardinality([1.0] * P) + ContiguousRange(P),
+    "multiple": 2.5 * GroupCover([[0, 1], [1, 2], [2, 3]], n_features=P),
+    "chain": GraphCut([(0, 1), (1, 2), (2, 3)], n_features=P),
+    "cycle": GraphCut([(0, 1), (1, 2), (2, 3), (3, 0)], [1.0, 0.5, 2.0, 0.0], n_features=P),
+}
+SUBSETS = [list(A) for k in range(1, P + 1) for A in itertools.combinations(range(P), k)]
+VECTORS = st.lists(st.floats(-5.0, 5.0), min_size=P, max_size=P).map(np.array)
+
+
+def omega(F, x):
+    return F.norm(x) if F.is_monotone else F.lovasz(x)
+
+
+def projection(F, v, step):
+    """The projection of v onto step*K from the inequalities of K: |s|(A) <= F(A), or s(A) <= F(A) and s(V) = 0."""
+    rows = np.array([[float(j in A) for j in range(P)] for A in SUBSETS])
+    bounds = step * np.array([F(A) for A in SUBSETS])
+    target, signs = (np.abs(v), np.where(v < 0, -1.0, 1.0)) if F.is_monotone else (v, np.ones(P))
+    constraints = [{"type": "ineq", "fun": lambda s: bounds - rows @ s, "jac": lambda s: -rows}]
+    if not F.is_monotone:
+        constraints.append({"type": "eq", "fun": lambda s: s.sum(), "jac": lambda s: np.ones((1, P))})
+    best = scipy.optimize.minimize(
+        lambda s: 0.5 * (s - target) @ (s - target),
+        np.zeros(P),
+        jac=lambda s: s - target,
+        bounds=[(0.0 if F.is_monotone else None, None)] * P,
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    return signs * best.x
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(max_examples=25, deadline=None)
+@given(v=VECTORS, step=st.floats(0.01, 3.0))
+def test_moreau_splits_every_vector(family, v, step):
+    """v = prox of step*Omega + prox of its conjugate, which is the projection onto step*K (Moreau 1965)."""
+    F = FAMILIES[family]
+    np.testing.assert_allclose(F.prox(v, step) + projection(F, v, step), v, atol=2e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@settings(max_examples=50, deadline=None)
+@given(v=VECTORS, w=VECTORS, z=VECTORS, step=st.floats(0.01, 3.0))
+def test_every_prox_obeys_the_three_point_inequality(family, v, w, z, step):
+    F = FAMILIES[family]
+    x, y = F.prox(v, step), F.prox(w, step)
+    assert (
+        step * omega(F, x) + (x - v) @ (x - v) / 2 + (z - x) @ (z - x) / 2
+        <= step * omega(F, z) + (z - v) @ (z - v) / 2 + 1e-5
+    )
+    assert (x - y) @ (x - y) <= (x - y) @ (v - w) + 1e-5
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), p=st.integers(2, 40), step=st.sampled_from([0.0, 0.1, 1.0, 30.0]))
+def test_total_variation_against_its_dual(seed, p, step):
+    """x = v - D'u for the u of least |D'u - v| in a box, which an active-set method finds exactly."""
+    rng = np.random.default_rng(seed)
+    v = np.cumsum(rng.standard_normal(p)) if seed % 2 else rng.integers(-3, 4, p).astype(float)
+    weights = rng.choice([0.0, 0.5, 1.0, 2.0], p - 1)
+    D = np.diff(np.eye(p), axis=0)
+    bound = step * weights + 1e-14  # of positive width, for the reference
+    u = scipy.optimize.lsq_linear(D.T, v, (-bound, bound), method="bvls", tol=1e-15, max_iter=10_000).x
+    F = GraphCut([(j, j + 1) for j in range(p - 1)], weights, n_features=p)
+    np.testing.assert_allclose(F.prox(v, step), v - D.T @ u, atol=1e-9)
+
+
+def records(seed=0, n=120, p=6):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + 1.0
+    z = X[:, 0] - X[:, 1] + 0.5 + rng.logistic(size=n)
+    return X, z, rng.uniform(0.0, 2.0, n)
+
+
+@pytest.mark.parametrize("form", [{"alpha": 0.02}, {"radius": 1.0}, {"alpha": 0.02, "ridge": 0.1}])
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_predictions_balance_targets(form, norm, weighted):
+    """With a free intercept the mean prediction of a generalised linear model is the mean target, at any penalty."""
+    X, z, w = records()
+    w = w if weighted else None
+    model = SparseRegressor(norm=norm, **form).fit(X, z, w)
+    assert np.average(model.predict(X), weights=w) == pytest.approx(np.average(z, weights=w), abs=1e-10)
+    model = SparseClassifier(norm=norm, **form).fit(X, z > 0, w)
+    share = np.average(model.predict_proba(X)[:, 1], weights=w)
+    assert share == pytest.approx(np.average(z > 0, weights=w), abs=1e-10)
+    assert 0.2 < share < 0.8
+
+
+def test_predictions_of_robust_losses_balance_the_signs():
+    """The derivative of the loss sums to 0: residuals clipped to the threshold do."""
+    X, z, w = records()
+    for loss, threshold in (("huber", 1.0), ("absolute", 0.1)):
+        residuals = SparseRegressor(loss=loss, alpha=0.02).fit(X, z, w).predict(X) - z
+        clipped = np.clip(residuals, -threshold, threshold)
+        assert abs(np.average(clipped, weights=w)) <= 1e-10 * threshold
+        assert np.abs(clipped).mean() > 0.05 * threshold
