@@ -355,7 +355,8 @@ mod tests {
             let (mut row, mut other) = (vec![0.0; 4], vec![0.0; 4]);
             let norms = map.norms(&kinds[0]);
             for (data, image) in kinds.iter().zip(&images).skip(1) {
-                prop_assert!(norm.is_some() || matches!(image.features, Features::Sparse { .. }));
+                let is_sparse = matches!(image.features, Features::Sparse { .. });
+                prop_assert!(norm.is_some() || is_sparse);
                 prop_assert_eq!(&norms, &map.norms(data));
                 for (i, norm) in norms.iter().enumerate() {
                     images[0].fill_row(i, &mut row);

@@ -201,14 +201,15 @@ mod tests {
     fn rounding_costs_one_unit_an_entry() {
         for columns in [1, 9, 400] {
             let p = columns as f64;
-            let noise = LatticeNoise::new(OutputNoise::Gaussian, 0.3, columns, 1.0, 1e-6).unwrap();
+            let noise = LatticeNoise::new(PointNoise::Gaussian { multiplier: 4.0 }, 0.3, columns).unwrap();
             let (Event::Gaussian { sensitivity, sigma }, 1) = noise.events()[0] else {
                 panic!("one Gaussian event");
             };
             assert!(sensitivity >= 0.3 / noise.lattice + p.sqrt());
             assert!(sensitivity <= 0.3 / noise.lattice * 1.002);
+            assert!(sigma >= 4.0 * sensitivity);
             assert_eq!(noise.scale(columns), sigma * noise.lattice);
-            let noise = LatticeNoise::new(OutputNoise::Laplace, 0.3, columns, 1.0, 1e-6).unwrap();
+            let noise = LatticeNoise::new(PointNoise::Laplace { epsilon: 1.0 }, 0.3, columns).unwrap();
             let (Event::Laplace { sensitivity, .. }, 1) = noise.events()[0] else {
                 panic!("one Laplace event");
             };
@@ -221,11 +222,11 @@ mod tests {
     fn releases_are_in_the_units_of_theta() {
         let theta = [1.25, -300.0, 1e-3, 0.0];
         for law in [
-            OutputNoise::Gaussian,
-            OutputNoise::Laplace,
-            OutputNoise::Gamma,
+            PointNoise::Gaussian { multiplier: 6.0 },
+            PointNoise::Laplace { epsilon: 0.7 },
+            PointNoise::Gamma { epsilon: 0.7 },
         ] {
-            let noise = LatticeNoise::new(law, 0.02, 4, 0.7, 1e-6).unwrap();
+            let noise = LatticeNoise::new(law, 0.02, 4).unwrap();
             let mut source = Source::seeded(7);
             let (draws, scale) = (4000, noise.scale(4));
             let (mut mean, mut square) = ([0.0; 4], 0.0);
