@@ -262,8 +262,8 @@ mod tests {
             let (dense, sparse) = records(n, p, &mut state);
             let columns = p + 1;
             for (loss, clamp) in losses() {
-                    let model = RoomModel::new(&loss, clamp).unwrap();
-                    let lipschitz = model.bound().linf;
+                let model = RoomModel::new(&loss, clamp).unwrap();
+                let lipschitz = model.bound().linf;
                 for exponent in [-40, -12, -3, 0, 4, 12] {
                     let theta: Vec<f64> = (0..columns)
                         .map(|_| (uniform(&mut state) - 0.5) * 2f64.powi(exponent))

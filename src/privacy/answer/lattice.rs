@@ -201,7 +201,8 @@ mod tests {
     fn rounding_costs_one_unit_an_entry() {
         for columns in [1, 9, 400] {
             let p = columns as f64;
-            let noise = LatticeNoise::new(PointNoise::Gaussian { multiplier: 4.0 }, 0.3, columns).unwrap();
+            let noise =
+                LatticeNoise::new(PointNoise::Gaussian { multiplier: 4.0 }, 0.3, columns).unwrap();
             let (Event::Gaussian { sensitivity, sigma }, 1) = noise.events()[0] else {
                 panic!("one Gaussian event");
             };
@@ -209,7 +210,8 @@ mod tests {
             assert!(sensitivity <= 0.3 / noise.lattice * 1.002);
             assert!(sigma >= 4.0 * sensitivity);
             assert_eq!(noise.scale(columns), sigma * noise.lattice);
-            let noise = LatticeNoise::new(PointNoise::Laplace { epsilon: 1.0 }, 0.3, columns).unwrap();
+            let noise =
+                LatticeNoise::new(PointNoise::Laplace { epsilon: 1.0 }, 0.3, columns).unwrap();
             let (Event::Laplace { sensitivity, .. }, 1) = noise.events()[0] else {
                 panic!("one Laplace event");
             };
