@@ -151,6 +151,8 @@ impl LatticeNoise {
     /// # Errors
     /// [`Error::Randomness`]; a noisy entry beyond 64 bits, which depends on the noisy vector only.
     pub fn release(&self, theta: &[f64], source: &mut Source) -> Result<Vec<f64>> {
+        #[cfg(test)]
+        crate::exact::tap::see(|| crate::exact::tap::Seen::Point(theta.to_vec()));
         let units = |values: &mut dyn Iterator<Item = f64>| -> Vec<i64> {
             values.map(|t| (t / self.lattice).round() as i64).collect()
         };
