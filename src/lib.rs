@@ -9,7 +9,8 @@
 //! | [`set_function`], [`lovasz`], [`minimise`] | submodular functions, their extension and greedy vertices, their minima |
 //! | [`polytope`] | constraint sets by their vertices |
 //! | [`privacy`] | the trusted room: records, sensitivities, noise, selection, accounting |
-//! | [`mechanism`] | mechanisms built from the room's answers; they plan before data |
+//! | [`plan`], [`mechanism`], [`auto`] | what a fit is asked for, and mechanisms built from the room's answers; they plan before data |
+//! | [`search`] | hyper-parameter search that is paid for |
 //! | [`release`](mod@release) | run a plan: coefficients and their [`Certificate`] |
 //! | [`prox`], [`solver`] | exact, non-private fits with a certified duality gap |
 //! | [`numeric`] | integer kernels, enclosures, directed rounding |
@@ -18,37 +19,37 @@
 //! A private sparse classifier, from plan to certificate:
 //!
 //! ```
-//! use std::sync::Arc;
 //! use dpsparse::loss::Logistic;
-//! use dpsparse::mechanism::{FrankWolfe, Plan};
-//! use dpsparse::plan::{Problem};
+//! use dpsparse::mechanism::FrankWolfe;
+//! use dpsparse::plan::Problem;
 //! use dpsparse::polytope::SignedCoordinates;
 //! use dpsparse::accounting::event::Adjacency;
 //! use dpsparse::exact::noise::source::Source;
-//! use dpsparse::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
+//! use dpsparse::privacy::{Bounds, Curator, Geometry, MemoryLedger, Schema, Statement, Target};
 //!
 //! // Public facts, and the plan that follows from them alone.
 //! let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
 //! let schema = Schema::new(3, bounds, Geometry::Centred, Target::Classes, true, None)?;
 //! let problem = Problem {
-//!     schema: schema.clone(),
-//!     n_samples: 4000,
-//!     loss: Arc::new(Logistic),
+//!     statement: Statement::new(schema, 4000, Adjacency::ReplaceOne, 1)?,
+//!     loss: Logistic.into(),
 //!     residual_bound: None,
 //!     epsilon: 1.0,
 //!     delta: Some(1e-6),
-//!     adjacency: Adjacency::ReplaceOne,
-//!     records_per_person: 1,
+//!     reason: None,
+//!     assumptions: Vec::new(),
 //! };
-//! let plan = FrankWolfe::default().plan(problem, Arc::new(SignedCoordinates::l1_ball(4, 10.0)))?;
-//! assert!(plan.n_iter() > 1);
+//! let plan = FrankWolfe::default().plan(problem, SignedCoordinates::l1_ball(4, 10.0).into())?;
+//! assert!(plan.summary.n_iter > 1);
 //!
 //! // The records: the second feature decides the class.
 //! let x = ndarray::Array2::from_shape_fn((4000, 3), |(i, j)| ((i * (j + 3) * 7919) % 201) as f64 / 100.0 - 1.0);
 //! let y: Vec<f64> = x.column(1).iter().map(|&value| if value > 0.0 { 1.0 } else { -1.0 }).collect();
-//! let data = BoundedData::from_dense(x.view(), &y, schema)?;
+//! let curator = Curator::from_dense(x.view(), &y);
 //!
-//! let release = dpsparse::release::run(&plan, &data, &mut Source::secure()?, &mut |_, _| Ok(()))?;
+//! // The plan's events are committed before anything is drawn.
+//! let mut ledger = MemoryLedger::default();
+//! let release = dpsparse::release::run(&plan, &curator, &mut ledger, Source::secure()?, &mut |_, _| Ok(()))?;
 //! assert!(release.coefficients[1] > 1.0);
 //! assert!(release.certificate.verify() && release.certificate.epsilon(1e-6)? <= 1.0);
 //! # Ok::<(), dpsparse::Error>(())

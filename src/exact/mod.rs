@@ -73,3 +73,5 @@
 
 pub mod noise;
 pub mod selection;
+#[cfg(test)]
+pub(crate) mod tap;

@@ -175,13 +175,12 @@ impl Program<Fitted> for Among {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::accounting::event::Adjacency;
-    use crate::loss::{Logistic, Loss};
+    use crate::exact::noise::source::Source;
+    use crate::loss::Logistic;
     use crate::mechanism::{CATALOGUE, by_name};
-    use crate::privacy::Schema;
+    use crate::privacy::{Curator, MemoryLedger, Schema, release};
     use crate::set_function::ContiguousRange;
     use ndarray::Array2;
 
@@ -208,15 +207,15 @@ mod tests {
     ) -> Problem {
         let p = bounds.lower.len();
         let geometry = mechanism.geometry(domain, intercept, None).unwrap();
+        let schema = Schema::new(p, bounds, geometry, Target::Classes, intercept, None).unwrap();
         Problem {
-            schema: Schema::new(p, bounds, geometry, Target::Classes, intercept, None).unwrap(),
-            n_samples: N,
-            loss: Arc::new(Logistic) as Arc<dyn Loss>,
+            statement: Statement::new(schema, N, Adjacency::ReplaceOne, 1).unwrap(),
+            loss: Logistic.into(),
             residual_bound: None,
             epsilon: 1.0,
             delta: Some(1e-6),
-            adjacency: Adjacency::ReplaceOne,
-            records_per_person: 1,
+            reason: None,
+            assumptions: Vec::new(),
         }
     }
 
@@ -261,20 +260,19 @@ mod tests {
                 let wrapped = varying.around(plain);
                 let plan = problem(wrapped.as_ref(), &domain, all.clone(), intercept);
                 let plan = wrapped.plan(plan, &domain).unwrap();
-                assert_eq!(plan.noise_scale(), expected.noise_scale(), "{name}");
+                let (one, other) = (&plan.summary, &expected.summary);
+                assert_eq!(one.noise_scale, other.noise_scale, "{name}");
                 assert_eq!(plan.events(), expected.events(), "{name}");
-                assert_eq!(plan.parameters(), expected.parameters(), "{name}");
-                assert_eq!(plan.describe(), expected.describe());
-                let fit = |plan: &dyn Plan, x: Array2<f64>| {
-                    let data = BoundedData::from_dense(x.view(), &y, plan.problem().schema.clone());
-                    let mut source = Source::seeded(3);
-                    let outcome = plan.execute(&data.unwrap(), &mut source, &mut |_, _| Ok(()));
-                    outcome.unwrap().scaled
+                assert_eq!(one.parameters, other.parameters, "{name}");
+                assert_eq!(plan.mechanism(), expected.mechanism());
+                let fit = |plan: &Plan, x: Array2<f64>| {
+                    let curator = Curator::from_dense(x.view(), &y);
+                    let (mut ledger, source) = (MemoryLedger::default(), Source::seeded(3));
+                    let report = &mut |_: usize, _: usize| Ok(());
+                    let released = release(plan.sealed(), &curator, &mut ledger, source, report);
+                    released.unwrap().value.scaled
                 };
-                let (one, other) = (
-                    fit(plan.as_ref(), x(94, 24)),
-                    fit(expected.as_ref(), x(4, 1)),
-                );
+                let (one, other) = (fit(&plan, x(94, 24)), fit(&expected, x(4, 1)));
                 for (j, &theta) in one[..94].iter().enumerate() {
                     let expected = if j % 24 == 0 { other[j / 24] } else { 0.0 };
                     assert_eq!(theta, expected, "{name}, {domain:?}, feature {j}");

@@ -169,8 +169,12 @@ fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{Huber, Logistic, SmoothedHinge};
+    use crate::accounting::event::Adjacency;
+    use crate::loss::{Admitted, Huber, Logistic, SmoothedHinge, Squared};
+    use crate::numeric::linear::norm2;
+    use crate::privacy::in_memory::InMemory;
     use crate::privacy::sparse_records::{Compressed, Orientation};
+    use crate::privacy::statement::Statement;
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
@@ -191,7 +195,7 @@ mod tests {
     }
 
     /// The same records densely and sparsely.
-    fn records(n: usize, p: usize, state: &mut u64) -> (BoundedData, BoundedData) {
+    fn records(n: usize, p: usize, state: &mut u64) -> (InMemory, InMemory) {
         let x = Array2::from_shape_fn((n, p), |_| {
             let value = 2.4 * uniform(state) - 1.2;
             if value.abs() < 0.4 { 0.0 } else { value }
@@ -210,19 +214,23 @@ mod tests {
             indices: &indices,
             starts: &starts,
         };
-        (
-            BoundedData::from_dense(x.view(), &y, schema(p)).unwrap(),
-            BoundedData::from_sparse(sparse, Orientation::Rows, (n, p), &y, schema(p)).unwrap(),
-        )
+        let statement = Statement::new(schema(p), n, Adjacency::ReplaceOne, 1).unwrap();
+        let dense = BoundedData::from_dense(x.view(), &y, schema(p)).unwrap();
+        let sparse = BoundedData::from_sparse(sparse, Orientation::Rows, (n, p), &y, schema(p));
+        let read = |data| InMemory::new(data, &statement).unwrap();
+        (read(dense), read(sparse.unwrap()))
     }
 
-    fn losses() -> Vec<(Box<dyn Loss>, f64)> {
+    /// Losses, with the clamp of the one that needs it.
+    fn losses() -> Vec<(Admitted, Option<f64>)> {
         vec![
-            (Box::new(Logistic), 1.0),
-            (Box::new(SmoothedHinge::new(0.5).unwrap()), 1.0),
-            (Box::new(SmoothedHinge::new(1e-3).unwrap()), 1.0),
-            (Box::new(Huber::new(0.1).unwrap()), 0.1),
-            (Box::new(Huber::new(30.0).unwrap()), 30.0),
+            (Logistic.into(), None),
+            (SmoothedHinge::new(0.5).unwrap().into(), None),
+            (SmoothedHinge::new(1e-3).unwrap().into(), None),
+            (Huber::new(0.1).unwrap().into(), None),
+            (Huber::new(30.0).unwrap().into(), None),
+            (Squared.into(), Some(0.05)),
+            (Squared.into(), Some(2.0)),
         ]
     }
 
@@ -234,16 +242,18 @@ mod tests {
         for (n, p) in [(3, 1), (CHUNK + 37, 7), (300, 40)] {
             let (dense, sparse) = records(n, p, &mut state);
             let columns = p + 1;
-            for (loss, lipschitz) in losses() {
+            for (loss, clamp) in losses() {
+                let model = RoomModel::new(&loss, clamp).unwrap();
+                let lipschitz = model.bound().linf;
                 for exponent in [-40, -12, -3, 0, 4, 12] {
                     let theta: Vec<f64> = (0..columns)
                         .map(|_| (uniform(&mut state) - 0.5) * 2f64.powi(exponent))
                         .collect();
                     let gradients = [&dense, &sparse].map(|data| {
-                        let mut gradient = FineGradient::new(data, loss.as_ref(), lipschitz, n);
                         let mut out = vec![0.0; columns];
-                        gradient.set_scores(&theta);
-                        gradient.evaluate(&mut out);
+                        (FineGradient::new(data, &model))
+                            .evaluate(&theta, &mut out, &mut || Ok(()))
+                            .unwrap();
                         out
                     });
                     assert_eq!(gradients[0], gradients[1]);
@@ -253,12 +263,13 @@ mod tests {
                     let (mut sums, mut rest) = (vec![0.0; columns], vec![0.0; columns]);
                     let mut row = vec![0.0; columns];
                     for i in 0..n {
-                        dense.fill_row(i, &mut row);
+                        dense.data.fill_row(i, &mut row);
                         let score: i128 = (row.iter().zip(&theta))
                             .map(|(x, &t)| (x * unit).round() as i128 * fixed(t))
                             .sum();
                         let z = score as f64 * 2f64.powi(-90) / unit;
-                        let d = loss.derivative(z, dense.targets[i]);
+                        let d = loss.derivative(z, dense.data.targets[i]);
+                        let d = d.clamp(-lipschitz, lipschitz);
                         for ((sum, rest), x) in sums.iter_mut().zip(&mut rest).zip(&row) {
                             let term = d * ((x * unit).round() / unit) - *rest;
                             let next = *sum + term;
@@ -272,7 +283,8 @@ mod tests {
                         .sqrt();
                     let beta = loss.smoothness();
                     let rows = (columns as f64).sqrt();
-                    let bound = FineGradient::error_bound(lipschitz, beta, rows, columns);
+                    let size = norm2(&theta);
+                    let bound = FineGradient::error_bound(&model, beta, rows, columns, size);
                     assert!(
                         error <= bound,
                         "{error} {bound} {} {n} {exponent}",

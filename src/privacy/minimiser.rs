@@ -221,10 +221,13 @@ impl Search<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{Huber, Logistic, Loss};
+    use crate::accounting::event::Adjacency;
+    use crate::loss::{Admitted, Huber, Logistic, Squared};
     use crate::norm::SetFunctionNorm;
     use crate::numeric::linear::dot;
     use crate::privacy::bounded_data::BoundedData;
+    use crate::privacy::in_memory::InMemory;
+    use crate::privacy::statement::Statement;
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use crate::set_function::{
         Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, SetFunction,
@@ -235,7 +238,7 @@ mod tests {
     const P: usize = 4;
     const N: usize = 40;
 
-    fn data() -> BoundedData {
+    fn data() -> InMemory {
         let bounds = Bounds {
             lower: vec![-1.0],
             upper: vec![1.0],
@@ -250,14 +253,16 @@ mod tests {
             .into_iter()
             .map(|x| if x[0] + 0.3 * x[1] > 0.1 { 1.0 } else { -1.0 })
             .collect();
-        BoundedData::from_dense(x.view(), &y, schema).unwrap()
+        let data = BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap();
+        let statement = Statement::new(schema, N, Adjacency::ReplaceOne, 1).unwrap();
+        InMemory::new(data, &statement).unwrap()
     }
 
     /// The minimiser by plain proximal gradient steps in floats, far beyond the accuracy claimed.
     fn reference(
         objective: &Objective<'_>,
         data: &BoundedData,
-        loss: &dyn Loss,
+        loss: &Admitted,
         tilt: &[f64],
     ) -> Vec<f64> {
         let step = 1.0 / objective.total_smoothness(1.0);
@@ -272,7 +277,9 @@ mod tests {
                 .collect();
             for i in 0..N {
                 data.fill_row(i, &mut row);
-                let d = loss.derivative(dot(&row, &theta), data.targets[i]) / N as f64;
+                let d = loss.derivative(dot(&row, &theta), data.targets[i]);
+                let bound = objective.model.bound().linf;
+                let d = d.clamp(-bound, bound) / N as f64;
                 slope.iter_mut().zip(&row).for_each(|(s, x)| *s += d * x);
             }
             theta
@@ -301,30 +308,36 @@ mod tests {
             Arc::new(GroupCover::new(&[vec![0, 1, 2], vec![2, 3]], None, P).unwrap()),
             Arc::new(ContiguousRange::new(P).unwrap()),
         ];
-        let norms: Vec<Option<SetFunctionNorm>> = std::iter::once(None)
-            .chain(functions.map(|f| Some(SetFunctionNorm::new(f).unwrap())))
+        let reviewed = |f| {
+            let norm = ReviewedNorm::new(Arc::new(SetFunctionNorm::new(f).unwrap()));
+            Some(norm.unwrap())
+        };
+        let norms: Vec<Option<ReviewedNorm>> = (std::iter::once(None))
+            .chain(functions.map(reviewed))
             .collect();
-        let losses: [(Box<dyn Loss>, f64); 2] = [
-            (Box::new(Logistic), 1.0),
-            (Box::new(Huber::new(0.2).unwrap()), 0.2),
+        let losses: [(Admitted, Option<f64>); 3] = [
+            (Logistic.into(), None),
+            (Huber::new(0.2).unwrap().into(), None),
+            (Squared.into(), Some(0.05)),
         ];
-        for (loss, lipschitz) in &losses {
+        for (loss, clamp) in &losses {
+            let model = RoomModel::new(loss, *clamp).unwrap();
             for norm in &norms {
                 for (ridge, tilt) in [(0.05, 0.0), (0.3, 0.02)] {
                     let tilt = vec![tilt; P + 1];
                     let objective = Objective {
-                        lipschitz: *lipschitz,
+                        model: &model,
                         smoothness: loss.smoothness(),
                         rows: (P as f64 + 1.0).sqrt(),
                         ridge,
-                        penalty: norm.as_ref().map(|norm| (norm as &dyn Norm, 0.03)),
-                        prox_error: norm.as_ref().map_or(0.0, SetFunctionNorm::prox_error),
+                        penalty: norm.as_ref().map(|norm| (norm, 0.03)),
+                        prox_error: norm.as_ref().map_or(0.0, |norm| norm.prox_error()),
                         tilt_bound: norm2(&tilt),
                         load: 1.0,
                         most_load: 1.0,
                     };
-                    let exact = reference(&objective, &data, loss.as_ref(), &tilt);
-                    let mut gradient = FineGradient::new(&data, loss.as_ref(), *lipschitz, N);
+                    let exact = reference(&objective, &data.data, loss, &tilt);
+                    let mut gradient = FineGradient::new(&data, &model);
                     let mut start = Start::new(P + 1);
                     minimise(&objective, &mut gradient, &tilt, &mut start, &mut || Ok(())).unwrap();
                     let fast = start.theta;

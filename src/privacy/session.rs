@@ -132,6 +132,13 @@ impl<'a> Session<'a> {
     /// shortened.
     pub fn mapped(&mut self, map: &FeatureMap, to: &Arc<Statement>) -> Result<Session<'_>> {
         self.derives(to, Derivation::Mapped)?;
+        let p = self.records.get().data.schema().n_features();
+        if map.n_features() != p || to.schema().n_features() != p {
+            return Err(Error::invalid(
+                "map",
+                "must have the features of the records",
+            ));
+        }
         let made = self.records.get().mapped(map, to)?;
         Ok(self.with(made))
     }
@@ -168,11 +175,17 @@ impl<'a> Session<'a> {
 
     /// A part of the records, read as `to` states: one side of a split that was asked for, or all of them.
     ///
+    /// Positions are those among all records. A part has no parts: under add-remove, positions within it would shift for
+    /// all records after the one that neighbours differ in, and name others.
+    ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::part`]), a split that was not
-    /// asked for, or, where the size of a part is public, a statement about another one.
+    /// asked for, a part of a part, or, where the size of a part is public, a statement about another one.
     pub fn part(&mut self, part: Part<'_>, to: &Arc<Statement>) -> Result<Session<'_>> {
         self.derives(to, Derivation::Part)?;
+        if self.statement().is_part() {
+            return Err(Error::invalid("part", "must be one of all the records"));
+        }
         let sides = |split: &Question<Split>| {
             let state = self.states.get(&split.state_id());
             (state.and_then(|state| state.downcast_ref::<Sides>()))

@@ -213,9 +213,14 @@ impl RunningSoftmax {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::privacy::MemoryLedger;
 
     fn plan(adjacency: Adjacency, epsilon0: f64) -> RunningPlan {
         RunningPlan::new(3, 2000, 2.0, adjacency, (1.0, 1e-6), epsilon0).unwrap()
+    }
+
+    fn opened(plan: RunningPlan, seed: u64) -> RunningSoftmax {
+        RunningSoftmax::new(plan, Some(seed), &mut MemoryLedger::default()).unwrap()
     }
 
     /// The law of a round is softmax(-sum x/lambda) of clipped costs: chi-square with 2 degrees of freedom, 1 - 1e-6
@@ -233,7 +238,7 @@ mod tests {
             let mut counts = [0.0; 3];
             let n = 30_000;
             for seed in 0..n {
-                let mut stream = RunningSoftmax::new(plan(adjacency, 1.5), Some(seed)).unwrap();
+                let mut stream = opened(plan(adjacency, 1.5), seed);
                 stream.update(&[1.0, -0.5, 0.0]).unwrap();
                 counts[stream.update(&[0.0, 7.0, -1.0]).unwrap()] += 1.0;
             }
@@ -253,7 +258,7 @@ mod tests {
 
     #[test]
     fn states_are_checked_and_keep_their_rounds() {
-        let mut stream = RunningSoftmax::new(plan(Adjacency::ReplaceOne, 0.5), Some(4)).unwrap();
+        let mut stream = opened(plan(Adjacency::ReplaceOne, 0.5), 4);
         for _ in 0..1999 {
             stream.update(&[1.0, 0.0, -3.0]).unwrap();
         }

@@ -163,15 +163,16 @@ impl Statement {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] where the map would change the number of features, the targets or whether there is
-    /// an intercept.
+    /// an intercept, or for a schema in which a feature does not vary: images may all the same.
     pub fn mapped(self: &Arc<Self>, schema: Schema) -> Result<Arc<Self>> {
         let same = schema.n_features() == self.schema.n_features()
             && schema.target() == self.schema.target()
             && schema.has_intercept() == self.schema.has_intercept();
-        if !same {
+        // Bounds on rows count the features that vary, and nothing makes the image of another one 0.
+        if !same || schema.n_varying() != schema.n_features() {
             return Err(Error::invalid(
                 "schema",
-                "of mapped records must have the same features, targets and intercept",
+                "of mapped records must have the same features, targets and intercept, and let all features vary",
             ));
         }
         Ok(self.derived(Derivation::Mapped, schema, self.n_samples))

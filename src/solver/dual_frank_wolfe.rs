@@ -436,7 +436,7 @@ mod tests {
             let (x, y) = data(30, p);
             for entry in loss::CATALOGUE {
                 let loss = loss::by_name(entry.name, None).unwrap();
-                let problem = Problem::new(&x, &y, None, loss.as_ref(), 0.1, true).unwrap();
+                let problem = Problem::new(&x, &y, None, &*loss, 0.1, true).unwrap();
                 for corrective in [false, true] {
                     let mut ignore = |_, _| Ok(());
                     let run = Run::new(1000, &mut ignore);

@@ -375,7 +375,7 @@ mod tests {
         ) {
             let loss = loss::by_name(loss::CATALOGUE[which].name, None).unwrap();
             let (x, y) = instance(seed, 30, 6, loss.task(), hard);
-            let problem = Problem::new(&x, &y, None, loss.as_ref(), ridge, fit_intercept).unwrap();
+            let problem = Problem::new(&x, &y, None, &*loss, ridge, fit_intercept).unwrap();
             let norms = norms();
             let (regulariser, method) = match which_norm {
                 0 => (Regulariser::L1, Method::CoordinateDescent),

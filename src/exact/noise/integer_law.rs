@@ -85,6 +85,8 @@ pub fn fill_watched(
 /// # Errors
 /// [`Error::InvalidArgument`] when a noisy value does not fit 64 bits; [`Error::Randomness`].
 pub fn add(law: &impl IntegerLaw, source: &mut Source, values: &[i64]) -> Result<Vec<i64>> {
+    #[cfg(test)]
+    crate::exact::tap::see(|| crate::exact::tap::Seen::Integers(values.to_vec()));
     source.renew_after_fork()?;
     let streams = source.streams();
     let mut noisy = values.to_vec();

@@ -30,6 +30,12 @@ pub fn draw_group<'a>(
     temperature: &InverseTemperature,
     source: &mut Source,
 ) -> usize {
+    #[cfg(test)]
+    crate::exact::tap::see(|| {
+        let entries = |group: &[u32]| group.iter().map(|&j| gradient[j as usize]).collect();
+        let groups = groups.clone().map(entries).collect();
+        crate::exact::tap::Seen::Groups(groups, temperature.value())
+    });
     let magnitudes = |group: &'a [u32]| group.iter().map(|&j| gradient[j as usize].unsigned_abs());
     let sum = |group: &'a [u32]| magnitudes(group).sum::<u64>();
     let largest = groups.clone().map(sum).max().unwrap_or(0);

@@ -44,6 +44,10 @@ impl<'a> ExponentialMechanism<'a> {
         temperature: &'a InverseTemperature,
         storage: Vec<u8>,
     ) -> Result<Self> {
+        #[cfg(test)]
+        crate::exact::tap::see(|| {
+            crate::exact::tap::Seen::Scores(scores.to_vec(), temperature.value())
+        });
         let minimum = *scores
             .iter()
             .min()

@@ -67,6 +67,12 @@ impl InverseTemperature {
         Ok(this)
     }
 
+    /// eta, nearly.
+    #[cfg(test)]
+    pub(crate) fn value(&self) -> f64 {
+        self.mantissa as f64 * 2f64.powi(-(self.scale as i32)) * std::f64::consts::LN_2
+    }
+
     fn prepare_classes(&mut self) {
         let far = BigUint::from(FAR);
         let limit = ((&far << self.scale) / self.mantissa) + 1u8;

@@ -278,7 +278,9 @@ impl<'a> Objective<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{Bounds, Geometry, Schema, Target};
+    use crate::accounting::event::Adjacency;
+    use crate::loss::{Admitted, Logistic, Squared};
+    use crate::privacy::{Bounds, Geometry, Schema, Statement, Target};
     use ndarray::Array2;
     use proptest::prelude::*;
 
@@ -299,14 +301,15 @@ mod tests {
                 low: -1.0,
                 high: 1.0,
             };
-            (target, SmoothLoss::Squared)
+            (target, Admitted::from(Squared))
         } else {
-            (Target::Classes, SmoothLoss::Logistic)
+            (Target::Classes, Logistic.into())
         };
         let y: Vec<f64> = (0..n).map(|i| value(i, p + 3).signum()).collect();
         let schema = Schema::new(p, bounds, Geometry::Uncentred, target, false, None).unwrap();
         let data = BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap();
-        let plan = Softmax::new(&schema, n, loss, 1, regularisation).unwrap();
+        let statement = Statement::new(schema, n, Adjacency::ReplaceOne, 1).unwrap();
+        let plan = statement.softmax(&loss, regularisation).unwrap();
         let objective = Objective::new(&data, &plan);
         let mut quiet = || Ok(());
         let slow = objective.damped(&plan, &mut quiet).unwrap();

@@ -42,6 +42,10 @@ impl Point {
                     ),
                     None => (vec![0.0; columns], 0.0),
                 };
+                #[cfg(test)]
+                if tilt.is_some() {
+                    crate::exact::tap::see(|| crate::exact::tap::Seen::Tilt(b.clone()));
+                }
                 let mut start = Start::new(columns);
                 minimiser.minimise(records, &b, bound, &mut start, watch)?;
                 Ok(start.theta)
