@@ -19,7 +19,7 @@ pub struct Varying {
 }
 
 impl Varying {
-    /// None where every feature varies, or where the norm does not let features be left out (a seminorm, a contiguous
+    /// None where every feature varies or none does, or where the norm does not let features be left out (a seminorm, a contiguous
     /// range); so too for facts that no mechanism takes, and that it will say so of.
     ///
     /// ```
@@ -34,7 +34,7 @@ impl Varying {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `bounds` where no feature varies.
+    /// A norm that cannot be restricted.
     pub fn of(bounds: &Bounds, n_features: usize, domain: &Domain) -> Result<Option<Self>> {
         // One pair of bounds for all features is one question.
         let shared = bounds.lower.len() == 1 && bounds.upper.len() == 1;
@@ -53,10 +53,7 @@ impl Varying {
         }
         let features: Vec<u32> = (0..asked).filter(varies).map(|j| j as u32).collect();
         if features.is_empty() {
-            return Err(Error::invalid(
-                "bounds",
-                "must let at least one feature vary: every lower bound equals its upper bound",
-            ));
+            return Ok(None); // nothing is left to leave out: an intercept alone
         }
         let side = |end: fn((f64, f64)) -> f64| {
             let ends = features.iter().map(|&j| end(bounds.of(j as usize)));
@@ -298,19 +295,10 @@ mod tests {
         let overlapping = Domain::Groups(vec![(0..94).collect(), vec![1]]);
         assert!(Varying::of(&all, 94, &overlapping).unwrap().is_none());
         assert!(Varying::of(&all, 95, &Domain::L1).unwrap().is_none());
-        for constant in [
-            bounds(94, 95),
-            Bounds {
-                lower: vec![1.0],
-                upper: vec![1.0],
-            },
-        ] {
-            let constant = Bounds {
-                lower: constant.upper.clone(),
-                ..constant
-            };
-            let error = Varying::of(&constant, 94, &Domain::L1).unwrap_err();
-            assert!(error.to_string().starts_with("bounds must let"), "{error}");
-        }
+        let constant = Bounds {
+            lower: vec![1.0],
+            upper: vec![1.0],
+        };
+        assert!(Varying::of(&constant, 94, &Domain::L1).unwrap().is_none());
     }
 }

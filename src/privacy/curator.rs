@@ -153,7 +153,9 @@ impl<'x> Curator<'x> {
         theta: &[i64],
         unit: f64,
     ) -> Result<Vec<i64>> {
-        let records = self.part(None, statement)?;
+        // However many there are.
+        let data = self.raw.read(self.targets, statement.schema())?;
+        let records = InMemory::of_any_size(data, statement);
         if theta.len() != records.n_columns() {
             return Err(Error::invalid(
                 "theta",

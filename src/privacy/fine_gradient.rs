@@ -174,7 +174,7 @@ mod tests {
     use crate::numeric::linear::norm2;
     use crate::privacy::in_memory::InMemory;
     use crate::privacy::sparse_records::{Compressed, Orientation};
-    use crate::privacy::statement::Statement;
+    use crate::question::Statement;
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
@@ -284,7 +284,7 @@ mod tests {
                     let beta = loss.smoothness();
                     let rows = (columns as f64).sqrt();
                     let size = norm2(&theta);
-                    let bound = FineGradient::error_bound(&model, beta, rows, columns, size);
+                    let bound = crate::question::gradient_error(&model, beta, rows, columns, size);
                     assert!(
                         error <= bound,
                         "{error} {bound} {} {n} {exponent}",

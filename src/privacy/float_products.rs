@@ -89,6 +89,7 @@ impl BoundedData {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::blocked::additions_over_records;
     use proptest::prelude::*;
 
     proptest! {

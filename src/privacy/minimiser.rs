@@ -227,7 +227,8 @@ mod tests {
     use crate::numeric::linear::dot;
     use crate::privacy::bounded_data::BoundedData;
     use crate::privacy::in_memory::InMemory;
-    use crate::privacy::statement::Statement;
+    use crate::norm::ReviewedNorm;
+    use crate::question::{RoomModel, Statement};
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use crate::set_function::{
         Cardinality, ConcaveCardinality, ContiguousRange, GraphCut, GroupCover, SetFunction,

@@ -152,11 +152,12 @@ impl<'a> Session<'a> {
         self.derives(to, Derivation::Restricted)?;
         let p = self.statement().schema().n_features();
         let ascending = features.windows(2).all(|pair| pair[0] < pair[1])
-            && features.last().is_some_and(|&j| (j as usize) < p);
-        if !ascending || features.len() > to.schema().n_features() {
+            && features.last().is_none_or(|&j| (j as usize) < p);
+        let columns = features.len() + usize::from(to.schema().has_intercept());
+        if !ascending || columns == 0 || features.len() > to.schema().n_features() {
             return Err(Error::invalid(
                 "features",
-                "must be ascending, at least one and at most as many as the statement is for",
+                "must be ascending, at most as many as the statement is for, and leave a column",
             ));
         }
         let made = self.records.get().restricted(features, to)?;

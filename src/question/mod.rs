@@ -64,6 +64,8 @@ pub(crate) use gaussian_sum::GaussianSum;
 pub(crate) use held_out::LEVELS;
 pub(crate) use lattice::{LatticeLaw, LatticeNoise};
 pub(crate) use objective::Objective;
+#[cfg(test)]
+pub(crate) use objective::gradient_error;
 pub(crate) use point::{Algorithm, DrawnTilt, Tilt};
 pub(crate) use split::SplitLaw;
 pub(crate) use statement::{Derivation, MOST_RECORDS};

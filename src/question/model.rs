@@ -116,8 +116,8 @@ impl SlopeLattice {
     pub fn new(bound: SlopeBound<f64>) -> Result<Self> {
         if !(2f64.powi(-100)..=2f64.powi(100)).contains(&bound.linf) {
             return Err(Error::invalid(
-                "residual_bound",
-                "and every bound on the slope of a loss must lie between 2^-100 and 2^100",
+                "lipschitz",
+                "must lie between 2^-100 and 2^100",
             ));
         }
         let mut scale = 2f64.powi(120);

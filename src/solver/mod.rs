@@ -452,7 +452,7 @@ mod tests {
                 (Regulariser::Norm(&norms()[2]), Form::Penalty(0.05), 0.1),
                 (Regulariser::Norm(&norms()[0]), Form::Ball(0.2), 0.0),
             ] {
-                let problem = Problem::new(&x, &y, None, loss.as_ref(), ridge, true).unwrap();
+                let problem = Problem::new(&x, &y, None, &*loss, ridge, true).unwrap();
                 let run = |start| {
                     let auto = Method::Auto;
                     minimise(&problem, norm, form, auto, stopping, start, &mut |_, _| {

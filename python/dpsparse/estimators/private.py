@@ -45,7 +45,7 @@ def planned(facts: Facts) -> Plan:
             reason = f"{name} leads, with the other arguments, to noise that is not drawn exactly: {text}"
         elif text.startswith(_TOO_SMALL_FOR_GAMMA) and (delta is None or delta > 1e-29):
             reason = f"epsilon is too large for gamma noise with this delta: {text}"
-        elif text.startswith("delta must lie") and delta is not None and 0.0 < delta < 1.0:
+        elif text.startswith(("delta must lie", "delta must be positive")) and delta is not None and 0.0 < delta < 1.0:
             reason = "delta is too small for this mechanism, which divides it"
         elif text.startswith(_TOO_SMALL_FOR_BOTH) and delta is not None and delta > 0.1:
             reason = "delta is too large to be divided between a private scale and this mechanism; use scale=None"
