@@ -51,15 +51,17 @@ def least_distance(G, h):
     """The x of least norm with G x >= h, by non-negative least squares (Lawson & Hanson 1974, chapter 23).
 
     scipy's answers are wrong now and then, which shows: they are optimal exactly where x is feasible. Another order of
-    the inequalities helps.
+    the inequalities helps, and moving them by next to nothing.
     """
     f = np.append(np.zeros(G.shape[1]), 1.0)
     for seed in range(20):
-        order = np.random.default_rng(seed).permutation(len(h))
-        E = np.vstack([G[order].T, h[order]])
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(h))
+        moved = h[order] - 1e-8 * seed * rng.random(len(h))
+        E = np.vstack([G[order].T, moved])
         r = E @ scipy.optimize.nnls(E, f, maxiter=100_000)[0] - f
         x = -r[:-1] / r[-1]
-        if np.all(G @ x >= h - 1e-8 * (1.0 + np.abs(h).max())):
+        if np.all(G @ x >= h - 1e-6 * (1.0 + np.abs(h).max())):
             return x
     raise AssertionError("the reference finds no feasible point")
 
@@ -81,7 +83,7 @@ def projection(F, v, step):
 def test_moreau_splits_every_vector(family, v, step):
     """v = prox of step*Omega + prox of its conjugate, which is the projection onto step*K (Moreau 1965)."""
     F = FAMILIES[family]
-    np.testing.assert_allclose(F.prox(v, step) + projection(F, v, step), v, atol=2e-5)
+    np.testing.assert_allclose(F.prox(v, step) + projection(F, v, step), v, atol=1e-5)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -107,7 +109,7 @@ def test_total_variation_against_its_dual(seed, p, step):
     sums, bounds = np.tril(np.ones((p, p))), np.append(step * weights, 0.0)
     x = least_distance(np.vstack([sums, -sums]), np.append(sums @ v - bounds, -sums @ v - bounds))
     F = GraphCut([(j, j + 1) for j in range(p - 1)], weights, n_features=p)
-    np.testing.assert_allclose(F.prox(v, step), x, atol=1e-6)
+    np.testing.assert_allclose(F.prox(v, step), x, atol=1e-5)
 
 
 def records(seed=0, n=120, p=6):
