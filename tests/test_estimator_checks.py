@@ -28,7 +28,8 @@ EXACT = [
     SparseClassifier(loss="huber", norm="linf", radius=1.0),
     SparseClassifier(loss="absolute", alpha=0.01, ridge=0.1, solver="dual-frank-wolfe"),
     SparseClassifier(alpha=0.0, ridge=0.1, fit_intercept=False),
-    SparseClassifier(alpha=0.01, solver="proximal-gradient", warm_start=True),
+    # Points that differ by less than the default tolerance differ by more than weights and repetitions may.
+    SparseClassifier(alpha=0.01, solver="proximal-gradient", warm_start=True, tol=1e-10),
     SparseRegressor(loss="huber", norm="linf", alpha=0.01),
     SparseRegressor(loss="absolute", radius=5.0, ridge=0.01),
     SparseRegressor(alpha=0.01, solver="coordinate-descent", fit_intercept=False, warm_start=True),
@@ -37,7 +38,13 @@ EXACT = [
 ]
 
 
-@parametrize_with_checks(EXACT)
+def expected_failures(estimator):
+    if isinstance(estimator, SparseRegressor) and estimator.radius is not None:
+        return {"check_regressors_train": "sets alpha=0.01 beside the radius, which is refused"}
+    return {}
+
+
+@parametrize_with_checks(EXACT, expected_failed_checks=expected_failures)
 def test_exact_estimators(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

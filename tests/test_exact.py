@@ -353,17 +353,18 @@ def test_weighted_l1_norms_go_to_coordinate_descent(solver):
     for F in (Cardinality(200), Modular(weights), 0.5 * Modular(2.0 * weights)):
         w = np.ones(200) if isinstance(F, Cardinality) else weights
         for loss in ("squared", "huber"):
-            estimator = SparseRegressor(loss=loss, norm=F, solver=solver, tol=1e-14)
+            tol = 1e-14 if loss == "squared" else 1e-12
+            estimator = SparseRegressor(loss=loss, norm=F, solver=solver, tol=tol)
             alpha = path(X, y, n_alphas=1, estimator=estimator).alphas[0] / 1000
             model = estimator.set_params(alpha=alpha).fit(X, y)
             at_zero = SparseRegressor(loss=loss, alpha=2000 * alpha).fit(X, y)
             scale = risk(loss, np.zeros(200), at_zero.intercept_, X, y)
-            assert model.duality_gap_ <= 5e-14 * scale
+            assert model.duality_gap_ <= 5.0 * tol * scale
             # Scaling a column scales its weight.
-            plain = SparseRegressor(loss=loss, alpha=alpha, tol=1e-14).fit(X / w, y)
+            plain = SparseRegressor(loss=loss, alpha=alpha, tol=tol).fit(X / w, y)
             ours = risk(loss, model.coef_, model.intercept_, X, y) + alpha * w @ np.abs(model.coef_)
             theirs = risk(loss, plain.coef_, plain.intercept_, X / w, y) + alpha * np.abs(plain.coef_).sum()
-            assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-13 * scale)
+            assert ours == pytest.approx(theirs, rel=1e-9, abs=10.0 * tol * scale)
 
 
 @pytest.mark.parametrize("form", [{"alpha": 0.02}, {"radius": 1.0}, {"radius": 1.0, "ridge": 0.1}])

@@ -173,7 +173,12 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             last_gap = gap;
             (self.model).choose_working_set(self.problem, &mut self.omega, &self.point, alpha)?;
             if !self.step(alpha)? {
-                return Ok(outcome(dual));
+                // A rough model may have nothing left where a precise one has.
+                if self.run.accuracy <= LEAST_ACCURACY {
+                    return Ok(outcome(dual));
+                }
+                self.run.accuracy = LEAST_ACCURACY;
+                self.faithful = true;
             }
         }
     }
@@ -194,7 +199,8 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
             self.trial.intercept = self.point.intercept;
             self.trial.update_primal(problem, &self.omega)?;
             let change = self.trial.risk + alpha * self.trial.norm - old_objective;
-            if -promised <= 16.0 * self.point.rounding {
+            let hidden = 16.0 * self.point.rounding;
+            if -promised <= hidden {
                 // Rounding hides such a change of the objective, but not its effect on the gap, which is of
                 // first order.
                 self.trial.update_dual(problem, &mut self.omega);
@@ -207,7 +213,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
                 return Ok(false);
             }
             let kept = change <= 0.05 * promised;
-            self.faithful = (change - promised).abs() <= FAITHFUL * promised.abs();
+            self.faithful = (change - promised).abs() <= hidden - FAITHFUL * promised;
             if change > 0.5 * promised {
                 if !kept && self.damping >= 1.0 {
                     return Ok(false);
