@@ -16,9 +16,6 @@ from test_selection import run
 
 SOURCES = pathlib.Path(__file__).parent.parent / "src" / "python"
 
-# Files that still leave the interpreter by a door of their own, and how often. Emptied, it unmarks what waits for it.
-OWN_DOORS = {"private.rs": 1}
-
 # Entries that are handed data and do not go through the door: what they call is serial and short.
 SERIAL = {
     "loss.rs": {"evaluate_loss"},
@@ -49,7 +46,7 @@ def test_only_one_file_lets_go_of_the_interpreter_or_names_rayon():
         assert "rayon" not in text, f"{path.name} names rayon: parallel work starts behind threads.rs"
         if count := text.count("detach(") + text.count("allow_threads("):
             doors[path.name] = count
-    assert doors == OWN_DOORS, "call threads::run, threads::watched or threads::free, and keep OWN_DOORS up to date"
+    assert not doors, "call threads::run, threads::watched or threads::free"
 
 
 def entries(text):
@@ -76,7 +73,6 @@ def test_every_entry_that_is_handed_data_goes_through_the_door():
             if name in SERIAL.get(path.name, ()):
                 serial.setdefault(path.name, set()).add(name)
             else:
-                # The last is counted by OWN_DOORS.
                 assert re.search(r"threads::(run|watched|free)\(|request\.run\(|build\(py, \|\||\.detach\(", body), (
                     f"{name} in {path.name} is handed data and goes through no door of threads.rs"
                 )
@@ -141,13 +137,12 @@ CHILD = """
 """
 
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-waits_for_the_door = pytest.mark.xfail(bool(OWN_DOORS), reason="plans go through no door yet", strict=True)
 
 
 @fork
 @pytest.mark.parametrize(
     "work",
-    ["regressor", "width", pytest.param("dual", marks=waits_for_the_door), "fit", "plan", "noise", "choice"],
+    ["regressor", "width", "dual", "fit", "plan", "noise", "choice"],
 )
 def test_a_child_of_a_process_with_threads_works(work):
     """The parent's threads are in use before; the child and its own child find the same values to the last bit."""

@@ -32,6 +32,7 @@ from dpsparse import (
     UnsoundMechanismError,
     Vertices,
 )
+from dpsparse.privacy import FailureEvent
 from reference.certificates import keeps_its_claim
 
 
@@ -74,7 +75,11 @@ def test_gamma_noise_keeps_objective_perturbation_pure(classification):
             **public,
         )
         events = model.plan(4000, 12).events
-        assert 0.98 <= sum(count * event.renyi(np.inf) for event, count in events) <= 1.0
+        # What floats may get wrong is an event of its own.
+        *pure, (failure, _) = events
+        assert isinstance(failure, FailureEvent)
+        assert failure.delta < 1e-29
+        assert 0.98 <= sum(count * event.renyi(np.inf) for event, count in pure) <= 1.0
         model.fit(X, y)
         assert keeps_its_claim(model.certificate_)
         assert model.score(X, y) > 0.75

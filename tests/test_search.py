@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.stats import binom, uniform
+from scipy.stats import uniform
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -24,7 +24,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpsparse import (
     Certificate,
-    DpsparseError,
     FrankWolfe,
     InvalidArgumentError,
     InvalidDataError,
@@ -43,10 +42,8 @@ from dpsparse.privacy import (
     ExponentialEvent,
     GaussianEvent,
     ObjectivePerturbationEvent,
-    PureEvent,
 )
 from reference.certificates import keeps_its_claim
-from reference.statistics import LEVEL, p_value
 
 UNIT = 2**16  # a loss of 1
 GRID = {"radius": [1.0, 10.0]}

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mechanism::Mechanism;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Bounds, Geometry, Planned, Program, Session, Statement, Target};
@@ -130,7 +130,9 @@ impl Mechanism for OnVarying {
             reason: None,
             ..problem.clone()
         };
-        let (inner, summary) = (self.inner.plan(inner, &self.facts.domain)?).into_program();
+        let plan = self.inner.plan(inner, &self.facts.domain)?;
+        let certified = plan.certified();
+        let (inner, summary) = plan.into_program();
         let among = Among {
             inner,
             varying,
@@ -138,7 +140,11 @@ impl Mechanism for OnVarying {
             n_features: problem.schema().n_features(),
         };
         let point = None;
-        Plan::seal(problem, among, Summary { point, ..summary })
+        let summary = Summary { point, ..summary };
+        match certified {
+            true => Plan::seal(problem, among, summary),
+            false => Plan::for_reproduction(problem, among, summary),
+        }
     }
 }
 

@@ -192,7 +192,7 @@ impl RunningSoftmax {
     pub fn from_secret_json(text: &str) -> Result<Self> {
         let unreadable = || Error::invalid("text", "is not the saved state of an online learner");
         let mut state: State = serde_json::from_str(text).map_err(|_| unreadable())?;
-        state.plan = state.plan.checked()?;
+        state.plan = state.plan.checked().map_err(|_| unreadable())?;
         let most = state.round.min(1 << 31) as i64 * UNIT;
         let reachable = state.format == FORMAT
             && state.round <= state.plan.horizon

@@ -116,7 +116,7 @@ fn plan_private(
     let choice = statement.mechanism(mechanism, options, scale)?;
     let within = within.as_ref().map(|within| &within.0);
     let (problem, domain) = statement.build(py, &choice, within)?;
-    let plan = threads::run(py, None, |_| choice.mechanism.plan(problem, &domain))??;
+    let plan = threads::free(py, || choice.mechanism.plan(problem, &domain))??;
     Ok(PyPlan {
         plan: Arc::new(plan),
     })

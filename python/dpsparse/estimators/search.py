@@ -15,9 +15,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import _core
-from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse._core import InvalidArgumentError
 from dpsparse._progress import progress
-from dpsparse._validation import number, optional_number, pair, positive_integer
+from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import bound_arrays, names_for, warn_of_default_bounds
 from dpsparse.estimators._linear import encode_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
@@ -122,7 +122,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
        position would shift every later record, so each record gets an independent coin; give the records that both
        data sets share the same coins. Either way, given the split, the training parts (the held-out parts) of
        neighbours are neighbours or equal. Renyi and (epsilon, delta) bounds that hold for every split hold for the
-       mixture, since the split has the same law on both sides. A part may be empty under add-remove; sums over it are 0.
+       mixture, since the split has the same law on both sides. A part may be empty under add-remove: sums over it
+       are 0.
     2. *Fits, choice and refit are composed one after the other*, the held-out part counted as if it were the training
        part, which holds for any split and for people with records in both parts. The fits' parameters are fixed in
        advance. Given their models, a score is a sum over held-out records of integers in [0, 2**16] that depend on the

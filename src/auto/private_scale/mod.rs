@@ -189,7 +189,9 @@ impl Mechanism for PrivateScale {
             ));
         }
         let epsilon = bisect(fits, problem.epsilon, least, 1e-4)?;
-        let (inner, inner_summary) = plan(epsilon)?.into_program();
+        let plan = plan(epsilon)?;
+        let certified = plan.certified();
+        let (inner, inner_summary) = plan.into_program();
         let summary = Summary {
             mechanism: format!("{}, then {}", releases.describe(), inner_summary.mechanism),
             point: None,
@@ -200,7 +202,10 @@ impl Mechanism for PrivateScale {
             mapped,
             inner,
         };
-        Plan::seal(problem, scaled, summary)
+        match certified {
+            true => Plan::seal(problem, scaled, summary),
+            false => Plan::for_reproduction(problem, scaled, summary),
+        }
     }
 }
 
