@@ -55,6 +55,8 @@ mod session;
 mod sparse_records;
 mod statement;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use crate::accounting::{accountant, calibrate, event};
 pub use crate::exact::{noise, selection};
@@ -64,7 +66,7 @@ pub use feature_map::FeatureMap;
 pub use ledger::{Entry, Ledger, MemoryLedger, Receipt};
 pub use model::{RoomModel, SlopeBound, SlopeLattice};
 pub use question::{Answer, Planned, Question, events_of};
-pub use release::{Released, release};
+pub use release::{Released, Witness, release};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};
 pub use sparse_records::{Compressed, Orientation};

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{Entry, Ledger};
+use super::release::Witness;
 use super::seal::keeps;
 use crate::accounting::event::{Adjacency, Event};
 use crate::certificate::{Certificate, Terms};
@@ -303,7 +304,7 @@ impl RunningSoftmax {
             secure: self.is_secure(),
             certified: true,
         };
-        Certificate::new(terms, spent.into_iter().collect())
+        Certificate::new(terms, spent.into_iter().collect(), &Witness::new())
     }
 
     /// How often the stream was restored from a saved state.
@@ -350,7 +351,7 @@ mod tests {
     use crate::privacy::MemoryLedger;
 
     fn plan(adjacency: Adjacency, epsilon0: f64) -> RunningPlan {
-        RunningPlan::new(3, 2000, 2.0, adjacency, (1.0, 1e-6), epsilon0).unwrap()
+        RunningPlan::new(3, 2000, 2.0, adjacency, (3001.0, 1e-6), epsilon0).unwrap()
     }
 
     fn opened(plan: RunningPlan, seed: u64) -> RunningSoftmax {
