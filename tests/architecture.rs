@@ -101,6 +101,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "error",
                 "numeric",
                 "accounting",
+                "exact",
                 "loss",
                 "privacy",
                 "plan",

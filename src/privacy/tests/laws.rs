@@ -99,7 +99,11 @@ fn answers<R>(
     };
     let data = Data::new(&shared());
     let one = |seed| {
-        let (answer, seen) = asked(&setting, &data, &[question.clone()], seed, ask);
+        let (answer, mut seen) = asked(&setting, &data, &[question.clone()], seed, ask);
+        if seed > 0 {
+            // They are the same in all draws, and long.
+            seen.retain(|seen| !matches!(seen, Seen::Scores(..) | Seen::Groups(..)));
+        }
         (answer.unwrap(), seen)
     };
     (0..draws).map(one).collect()
@@ -535,4 +539,34 @@ fn other_choices_follow_their_scores() {
     };
     let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
     choices_follow("softmax", &counts, &softmax(scores, *eta));
+}
+
+/// Report-noisy-minimum costs twice the sensitivity over the scale: two candidates whose scores move apart show that once
+/// is too little.
+#[test]
+fn a_noisy_minimum_costs_twice_its_sensitivity() {
+    let root = root(true);
+    let ball = SignedCoordinates::l1_ball(P + 1, 1.0).into();
+    let sensitivity = root.score_sensitivity(&model(), &ball).unwrap() as f64;
+    let scale = 3.0 * sensitivity;
+    let noise = SelectionNoise::Laplace { scale };
+    let question = root.vertex(&model(), &ball, noise, None).unwrap();
+    let stated = question.events()[0].0.pure_epsilon().unwrap();
+
+    // In units of a sensitivity of 20: P(20 d + X <= Y) for independent discrete Laplace X and Y of scale 60, in sums.
+    let rate = (-1.0f64 / 60.0).exp();
+    let weight = |k: i64| (1.0 - rate) / (1.0 + rate) * rate.powi(k.unsigned_abs() as i32);
+    let wins = |gap: i64| -> f64 {
+        // P(Y >= t), t an integer.
+        let tail = |t: i64| match t {
+            1.. => rate.powi(t as i32) / (1.0 + rate),
+            _ => 1.0 - rate.powi((1 - t) as i32) / (1.0 + rate),
+        };
+        (-4000..=4000).map(|x| weight(x) * tail(gap + x)).sum()
+    };
+    // Scores (0, g) become (20, g - 20).
+    let loss = (-400..=400).step_by(20).map(|gap| (wins(-gap) / wins(40 - gap)).ln());
+    let loss = loss.fold(0.0, f64::max);
+    assert!(loss > 1.5 * 20.0 / 60.0, "once the sensitivity would do: {loss}");
+    assert!(loss <= stated * (1.0 + 1e-9), "{loss} {stated}");
 }
