@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::accounting::accountant::Accountant;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
+use crate::privacy::Witness;
 use crate::schema::{Bounds, Target};
 
 mod check;
@@ -87,8 +88,8 @@ pub(crate) struct Terms {
 }
 
 impl Certificate {
-    /// What `terms` state and `events` cost.
-    pub(crate) fn new(terms: Terms, events: Vec<(Event, u64)>) -> Self {
+    /// What `terms` state and `events` cost. Only the room has a witness that they were asked.
+    pub(crate) fn new(terms: Terms, events: Vec<(Event, u64)>, _: &Witness) -> Self {
         let mut certificate = Self {
             format: FORMAT.into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -112,58 +113,6 @@ impl Certificate {
         };
         certificate.checksum = certificate.sum();
         certificate
-    }
-
-    /// The certificate of a release that was made from several others, about the same people, and from answers that
-    /// spent `events`: their costs are added up. What the parts assume is assumed here, once.
-    ///
-    /// # Errors
-    /// No parts; parts of different neighbours, units or numbers of features; events that do not compose.
-    pub fn composed(
-        parts: &[Self],
-        events: &[(Event, u64)],
-        mechanism: String,
-        (claimed_epsilon, claimed_delta): (f64, f64),
-        n_samples: usize,
-    ) -> Result<Self> {
-        let (first, others) = parts
-            .split_first()
-            .ok_or_else(|| Error::invalid("parts", "must hold at least one certificate"))?;
-        let mut composed = Self {
-            mechanism,
-            claimed_epsilon,
-            claimed_delta,
-            n_samples,
-            ..first.clone()
-        };
-        for part in others {
-            if part.adjacency != first.adjacency
-                || part.unit != first.unit
-                || part.n_features != first.n_features
-            {
-                return Err(Error::invalid(
-                    "parts",
-                    "must be about the same neighbours, units and features",
-                ));
-            }
-            composed.events.extend(part.events.iter().cloned());
-            composed.secure &= part.secure;
-            composed.certified &= part.certified;
-            if part.row_norm != first.row_norm {
-                composed.row_norm = None;
-            }
-            for assumption in &part.assumptions {
-                if !composed.assumptions.contains(assumption) {
-                    composed.assumptions.push(assumption.clone());
-                }
-            }
-        }
-        let spent = |&(event, count): &(Event, u64)| SpentEvent { event, count };
-        composed.events.extend(events.iter().map(spent));
-        composed.events = (composed.accountant()?.events().iter().map(spent)).collect();
-        composed.certified &= parts.iter().all(Self::intact);
-        composed.checksum = composed.sum();
-        Ok(composed)
     }
 
     /// Adds an assumption that the caller made, such as a label set taken for public.

@@ -2,6 +2,8 @@
 
 mod choice;
 pub(crate) mod private_scale;
+#[cfg(test)]
+mod tests;
 
 pub use choice::{Choice, Facts, auto};
 pub use private_scale::PrivateScale;

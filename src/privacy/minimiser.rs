@@ -223,11 +223,11 @@ mod tests {
     use super::*;
     use crate::accounting::event::Adjacency;
     use crate::loss::{Admitted, Huber, Logistic, Squared};
+    use crate::norm::ReviewedNorm;
     use crate::norm::SetFunctionNorm;
     use crate::numeric::linear::dot;
     use crate::privacy::bounded_data::BoundedData;
     use crate::privacy::in_memory::InMemory;
-    use crate::norm::ReviewedNorm;
     use crate::question::{RoomModel, Statement};
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use crate::set_function::{

@@ -52,6 +52,8 @@ mod session;
 mod slopes;
 mod sparse_records;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use crate::accounting::ledger::{Entry, Ledger, MemoryLedger, Receipt};
 pub use crate::accounting::{accountant, calibrate, event};
@@ -63,7 +65,7 @@ pub use crate::schema::{Bounds, Geometry, Schema, Target};
 pub use answer::Answer;
 pub use curator::Curator;
 pub use feature_map::FeatureMap;
-pub use release::{Released, release};
+pub use release::{Released, Witness, release};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};
 pub use sparse_records::{Compressed, Orientation};

@@ -13,6 +13,26 @@ use crate::question::{AnyQuestion, Planned};
 use crate::question::{MOST_RECORDS, Statement};
 use crate::schema::Geometry;
 
+/// That what stands in a certificate was asked in the room: nothing else makes one.
+///
+/// ```compile_fail,E0423
+/// let witness = dpsparse::privacy::Witness(());
+/// ```
+#[derive(Debug)]
+pub struct Witness(());
+
+impl Witness {
+    pub(in crate::privacy) fn new() -> Self {
+        Self(())
+    }
+
+    /// For tests of certificates.
+    #[cfg(test)]
+    pub(crate) fn of_tests() -> Self {
+        Self(())
+    }
+}
+
 /// What a program let out, and what it cost.
 #[derive(Debug, Clone)]
 pub struct Released<R> {
@@ -39,7 +59,13 @@ pub fn release<R>(
     let statement = &plan.statement;
     let records = curator.part(None, statement)?;
     let most = most_records(&plan.planned);
-    if records.data.n_records() > most {
+    let mut questions = plan.planned.iter().flat_map(Planned::questions);
+    // The size of a part is public under replace-one; under add-remove a part may be all of the records.
+    let crowded = |question: &AnyQuestion| match statement.adjacency() {
+        Adjacency::ReplaceOne => question.statement.n_samples() > question.most_records,
+        Adjacency::AddRemove => records.data.n_records() > question.most_records,
+    };
+    if questions.any(crowded) {
         return Err(Error::InvalidData(too_many(statement, most)));
     }
     let budget = Budget::new(&plan.planned)?;
@@ -83,17 +109,13 @@ pub fn release<R>(
     };
     Ok(Released {
         value,
-        certificate: Certificate::new(terms, events),
+        certificate: Certificate::new(terms, events, &Witness::new()),
     })
 }
 
 /// The most records that every question takes.
 fn most_records(planned: &[Planned]) -> usize {
-    // The size of a part is checked when it is made.
-    let public = |question: &&AnyQuestion| {
-        question.statement.adjacency() == Adjacency::AddRemove || !question.statement.is_part()
-    };
-    let questions = planned.iter().flat_map(Planned::questions).filter(public);
+    let questions = planned.iter().flat_map(Planned::questions);
     let most = questions.map(|question: &AnyQuestion| question.most_records);
     most.min().unwrap_or(MOST_RECORDS)
 }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::release::Witness;
 use crate::accounting::event::Adjacency;
 use crate::accounting::ledger::{Entry, Ledger};
 use crate::certificate::{Certificate, Terms};
@@ -169,7 +170,7 @@ impl RunningSoftmax {
             secure: self.is_secure(),
             certified: true,
         };
-        Certificate::new(terms, spent.into_iter().collect())
+        Certificate::new(terms, spent.into_iter().collect(), &Witness::new())
     }
 
     /// How often the stream was restored from a saved state.
@@ -216,7 +217,7 @@ mod tests {
     use crate::privacy::MemoryLedger;
 
     fn plan(adjacency: Adjacency, epsilon0: f64) -> RunningPlan {
-        RunningPlan::new(3, 2000, 2.0, adjacency, (1.0, 1e-6), epsilon0).unwrap()
+        RunningPlan::new(3, 2000, 2.0, adjacency, (3001.0, 1e-6), epsilon0).unwrap()
     }
 
     fn opened(plan: RunningPlan, seed: u64) -> RunningSoftmax {

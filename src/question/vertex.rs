@@ -96,7 +96,12 @@ impl Statement {
             (
                 SelectionNoise::Laplace { scale },
                 Structure::Coordinates(_) | Structure::Vertices(_),
-            ) => Event::laplace(sensitivity as f64, scale)?,
+            ) => {
+                // The chosen score and the others move by the sensitivity each, apart (Dwork & Roth 2014, Claim 3.9; the
+                // proof holds for the integer law, whose neighbouring weights differ by exp(1/scale), and for any order
+                // among ties).
+                Event::laplace(2.0 * (sensitivity as f64).next_up(), scale)?
+            }
             (SelectionNoise::Laplace { .. }, _) => {
                 return Err(Error::invalid(
                     "calibration",

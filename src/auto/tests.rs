@@ -1,0 +1,221 @@
+//! Every draw of every mechanism has its event: what samplers were given is counted against certificates.
+
+use ndarray::Array2;
+
+use crate::accounting::event::{Adjacency, Event};
+use crate::auto::{Facts, PrivateScale};
+use crate::exact::noise::source::Source;
+use crate::exact::tap::{Seen, watched};
+use crate::loss::{Admitted, Logistic, Squared};
+use crate::mechanism::{CATALOGUE, Mechanism, by_name};
+use crate::plan::{Domain, Plan, Problem};
+use crate::privacy::{Bounds, Curator, MemoryLedger, Schema, Statement, Target, release};
+
+const N: usize = 400;
+const P: usize = 4;
+
+/// What samplers were given, by kind.
+#[derive(Debug, Default, PartialEq)]
+struct Draws {
+    /// Vectors that noise was added to; those of one matrix of second moments are one.
+    sums: u64,
+    choices: u64,
+    signs: u64,
+    tilts: u64,
+}
+
+impl Draws {
+    fn of(seen: &[Seen], columns: usize) -> Self {
+        let mut draws = Self::default();
+        for (k, seen_now) in seen.iter().enumerate() {
+            match seen_now {
+                Seen::Integers(values) => {
+                    let before = k.checked_sub(1).map(|k| &seen[k]);
+                    let triangle = columns * (columns - 1) / 2;
+                    let diagonal = values.len() == columns
+                        && matches!(before, Some(Seen::Integers(above)) if above.len() == triangle);
+                    draws.sums += u64::from(!diagonal);
+                }
+                Seen::Scores(..) | Seen::Groups(..) => draws.choices += 1,
+                Seen::Sign(..) => draws.signs += 1,
+                Seen::Tilt(_) => draws.tilts += 1,
+                Seen::Point(_) => {}
+            }
+        }
+        draws
+    }
+}
+
+fn count(events: &[(Event, u64)], of: fn(&Event) -> bool) -> u64 {
+    let counts = events.iter().filter(|(event, _)| of(event));
+    counts.map(|(_, count)| count).sum()
+}
+
+fn options(name: &str) -> &'static str {
+    match name {
+        "penalised-frank-wolfe" => r#"{"alpha": 0.01, "n_iter": 3}"#,
+        "dual-frank-wolfe" => r#"{"alpha": 0.01, "n_iter": 3}"#,
+        "frank-wolfe" | "noisy-gradient-frank-wolfe" | "noisy-proximal-gradient" => {
+            r#"{"n_iter": 3}"#
+        }
+        _ => "{}",
+    }
+}
+
+fn problem(
+    mechanism: &dyn Mechanism,
+    domain: &Domain,
+    bounds: Bounds,
+    (intercept, adjacency, persons): (bool, Adjacency, usize),
+    (loss, target): (Admitted, Target),
+) -> Option<Problem> {
+    let geometry = mechanism.geometry(domain, intercept, None).ok()?;
+    let schema = Schema::new(P, bounds, geometry, target, intercept, None).unwrap();
+    Some(Problem {
+        statement: Statement::new(schema, N, adjacency, persons).unwrap(),
+        loss,
+        residual_bound: None,
+        epsilon: 3.0,
+        delta: Some(1e-5),
+        reason: None,
+        assumptions: Vec::new(),
+    })
+}
+
+/// Runs a plan: its certificate lists the events that it announced, one for every draw.
+fn check(name: &str, plan: &Plan, x: &Array2<f64>, y: &[f64]) {
+    let curator = Curator::from_dense(x.view(), y);
+    let (mut ledger, source) = (MemoryLedger::default(), Source::seeded(11));
+    let (released, seen) = watched(|| {
+        release(plan.sealed(), &curator, &mut ledger, source, &mut |_, _| {
+            Ok(())
+        })
+    });
+    let certificate = released.unwrap().certificate;
+    let events: Vec<(Event, u64)> = (certificate.events().iter())
+        .map(|spent| (spent.event, spent.count))
+        .collect();
+    assert_eq!(events, plan.events(), "{name}");
+    assert_eq!(ledger.entries()[0].events, events, "{name}");
+    assert_eq!(certificate.claim(), (plan.epsilon(), plan.delta()));
+
+    let columns = plan.problem.statement.n_columns();
+    let draws = Draws::of(&seen, columns);
+    assert_ne!(draws, Draws::default(), "{name}: nothing was drawn");
+    let noisy = |event: &Event| matches!(event, Event::Gaussian { .. } | Event::Laplace { .. });
+    assert_eq!(draws.sums, count(&events, noisy), "{name}: {events:?}");
+    let objectives = |event: &Event| matches!(event, Event::ObjectivePerturbation { .. });
+    assert_eq!(
+        draws.tilts,
+        count(&events, objectives),
+        "{name}: {events:?}"
+    );
+    let chosen = count(&events, |event| matches!(event, Event::Exponential { .. }));
+    let concentrated = count(&events, |event| {
+        matches!(event, Event::ZeroConcentrated { .. })
+    });
+    match name {
+        // Independent draws from one vector of scores.
+        "simplex-sampling" => assert!(draws.choices == 1 && chosen >= 1),
+        // Choices from all summands of a step are one event, and so are the signs of a vertex of the cube.
+        "dual-frank-wolfe" if concentrated > 0 => {
+            assert!(draws.choices + draws.signs >= concentrated && chosen == 0);
+        }
+        _ => {
+            assert_eq!(draws.choices, chosen, "{name}: {events:?}");
+            if chosen == 0 {
+                assert_eq!(draws.signs, concentrated * columns as u64, "{name}");
+            }
+        }
+    }
+}
+
+/// Mechanisms with and without private scales, both losses and neighbours, one record a person and several.
+#[test]
+fn every_draw_has_its_event() {
+    let (mut plain, mut scaled) = (0, 0);
+    let interval = Target::Interval {
+        low: -1.0,
+        high: 1.0,
+    };
+    let losses: [(Admitted, Target); 2] = [
+        (Logistic.into(), Target::Classes),
+        (Squared.into(), interval),
+    ];
+    let wide = Bounds {
+        lower: vec![-2.0],
+        upper: vec![5.0],
+    };
+    let unit = Bounds {
+        lower: vec![-1.0],
+        upper: vec![1.0],
+    };
+    let x = Array2::from_shape_fn((N, P), |(i, j)| ((i * (j + 3)) % 17) as f64 / 6.0 - 1.3);
+    let y: Vec<f64> = (0..N)
+        .map(|i| if i % 17 < 9 { 1.0 } else { -1.0 })
+        .collect();
+    let domains = [
+        Domain::L1,
+        Domain::Linf,
+        Domain::Simplex,
+        Domain::Groups(vec![vec![0, 2], vec![1, 3]]),
+        Domain::Vertices(vec![vec![1.0, 0.0, 0.5, 0.0], vec![0.0, -1.0, 0.0, 0.5]]),
+    ];
+    for name in CATALOGUE.iter().map(|entry| entry.name) {
+        let before = plain;
+        let intercept = name != "simplex-sampling";
+        for (adjacency, persons) in [
+            (Adjacency::ReplaceOne, 1),
+            (Adjacency::AddRemove, 1),
+            (Adjacency::ReplaceOne, 2),
+        ] {
+            for domain in &domains {
+                for loss in &losses {
+                    let mechanism = || by_name(name, options(name)).unwrap();
+                    let facts = (intercept, adjacency, persons);
+                    let own = mechanism();
+                    let planned = problem(own.as_ref(), domain, unit.clone(), facts, loss.clone())
+                        .and_then(|problem| own.plan(problem, domain).ok());
+                    if let Some(plan) = planned {
+                        check(name, &plan, &x, &y);
+                        plain += 1;
+                    }
+                    let Some(outer) =
+                        problem(own.as_ref(), domain, wide.clone(), facts, loss.clone())
+                    else {
+                        continue;
+                    };
+                    let public = Facts {
+                        claim: outer.claim(),
+                        n_features: P,
+                        bounds: &wide,
+                        row_norm: None,
+                        intercept,
+                        target: loss.1,
+                        domain,
+                        loss: loss.0.catalogued().map(|loss| &**loss),
+                    };
+                    let Ok(private) = PrivateScale::new(mechanism(), &public) else {
+                        continue;
+                    };
+                    let planned = problem(&private, domain, wide.clone(), facts, loss.clone())
+                        .and_then(|problem| private.plan(problem, domain).ok());
+                    if let Some(plan) = planned {
+                        check(name, &plan, &x, &y);
+                        let own = plan.events()[0].0;
+                        assert!(
+                            matches!(own, Event::Exponential { .. }),
+                            "{name}: scales come first"
+                        );
+                        scaled += 1;
+                    }
+                }
+            }
+        }
+        assert!(plain > before, "{name} was never planned");
+    }
+    assert!(
+        plain >= 40 && scaled >= 30,
+        "{plain} plain, {scaled} with private scales"
+    );
+}

@@ -1,0 +1,576 @@
+//! What leaves minus what it was made from follows the law of the event, at a false-positive rate of 1e-6 a test.
+//!
+//! Laws are tested with a chi-square over 20 cells of equal probability; noise of a sixth less fails each of them.
+
+use std::sync::Arc;
+
+use super::harness::{Data, P, Setting, View, asked, bounds, shared};
+use crate::accounting::event::{Adjacency, Event};
+use crate::error::Result;
+use crate::exact::tap::Seen;
+use crate::loss::{Admitted, Logistic};
+use crate::numeric::normal;
+use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
+use crate::privacy::answer::VertexAt;
+use crate::privacy::{
+    FeatureMap, Geometry, Question, RoomModel, Schema, Session, Statement, Target,
+};
+use crate::question::{LinearModel, PointNoise, RangesOf, SelectionNoise, TiltNoise};
+
+/// Cells of a chi-square.
+const CELLS: usize = 20;
+/// The 1 - 1e-6 quantile of chi-square with 19 degrees of freedom is 64.4.
+const CRITICAL: f64 = 64.5;
+
+/// Chi-square of numbers that should be uniform on [0, 1].
+fn statistic(uniform: &[f64]) -> f64 {
+    let mut counts = [0.0; CELLS];
+    for &u in uniform {
+        assert!((0.0..=1.0).contains(&u), "{u}");
+        counts[((u * CELLS as f64) as usize).min(CELLS - 1)] += 1.0;
+    }
+    let expected = uniform.len() as f64 / CELLS as f64;
+    counts
+        .iter()
+        .map(|c| (c - expected) * (c - expected) / expected)
+        .sum()
+}
+
+/// That `values` follow the law with this distribution function, and would not if they were a sixth smaller.
+fn follow(what: &str, values: &[f64], cdf: &dyn Fn(f64) -> f64) {
+    let uniform = |factor: f64| -> Vec<f64> { values.iter().map(|v| cdf(v * factor)).collect() };
+    let found = statistic(&uniform(1.0));
+    assert!(found < CRITICAL, "{what}: {found}");
+    let smaller = statistic(&uniform(1.0 / 1.2));
+    assert!(
+        smaller > CRITICAL,
+        "{what}: too few draws to see noise of a sixth less, {smaller}"
+    );
+}
+
+fn laplace(x: f64) -> f64 {
+    if x < 0.0 {
+        0.5 * x.exp()
+    } else {
+        1.0 - 0.5 * (-x).exp()
+    }
+}
+
+/// The Gamma law of integer shape `p` and scale 1.
+fn erlang(p: usize, x: f64) -> f64 {
+    let (mut term, mut sum) = (1.0, 1.0);
+    for k in 1..p {
+        term *= x / k as f64;
+        sum += term;
+    }
+    1.0 - (-x).exp() * sum
+}
+
+fn root(intercept: bool) -> Arc<Statement> {
+    let schema = Schema::new(
+        P,
+        bounds(),
+        Geometry::Uncentred,
+        Target::Classes,
+        intercept,
+        Some(1.5),
+    );
+    Statement::new(schema.unwrap(), shared().len(), Adjacency::ReplaceOne, 1).unwrap()
+}
+
+fn model() -> RoomModel {
+    RoomModel::new(&Logistic.into(), None).unwrap()
+}
+
+/// Answers to one question, so many times, each with what the samplers were given.
+fn answers<R>(
+    root: &Arc<Statement>,
+    question: crate::privacy::Planned,
+    draws: u64,
+    ask: &dyn Fn(&mut Session<'_>) -> Result<R>,
+) -> Vec<(R, Vec<Seen>)> {
+    let setting = Setting {
+        name: "laws".into(),
+        root: Arc::clone(root),
+        view: View::Whole,
+        about: Arc::clone(root),
+        model: model(),
+    };
+    let data = Data::new(&shared());
+    let one = |seed| {
+        let (answer, mut seen) = asked(&setting, &data, &[question.clone()], seed, ask);
+        if seed > 0 {
+            // They are the same in all draws, and long.
+            seen.retain(|seen| !matches!(seen, Seen::Scores(..) | Seen::Groups(..)));
+        }
+        (answer.unwrap(), seen)
+    };
+    (0..draws).map(one).collect()
+}
+
+fn integers(seen: &[Seen]) -> Vec<i64> {
+    let integers = seen.iter().filter_map(|seen| match seen {
+        Seen::Integers(values) => Some(values.clone()),
+        _ => None,
+    });
+    integers.flatten().collect()
+}
+
+fn sigma<A>(question: &Question<A>) -> f64 {
+    match question.events()[0].0 {
+        Event::Gaussian { sigma, .. } => sigma,
+        event => panic!("{event:?}"),
+    }
+}
+
+#[test]
+fn sums_leave_with_the_noise_of_their_events() {
+    let root = root(true);
+    for multiplier in [2.0, 1e6] {
+        let question = root.gradient(&model(), multiplier).unwrap();
+        let unit = question.noise_scale() / sigma(&question);
+        let theta = [0.4, -1.0, 2.0, 0.1];
+        let noise: Vec<f64> = answers(&root, question.once(), 2500, &|session| {
+            session.ask(&question, &theta)
+        })
+        .into_iter()
+        .flat_map(|(released, seen)| {
+            let exact = integers(&seen);
+            let noise = move |(r, q): (f64, i64)| r / unit - q as f64;
+            released
+                .into_iter()
+                .zip(exact)
+                .map(noise)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+        let sigma = sigma(&question);
+        follow("gradient", &noise, &|x| normal::cdf(x / sigma));
+    }
+
+    let question = root.absolute_sums(3.0).unwrap();
+    let noise: Vec<f64> = answers(&root, question.once(), 3000, &|session| {
+        session.ask(&question, ())
+    })
+    .into_iter()
+    .flat_map(|(released, seen)| {
+        let noise = |(r, q): (&i64, i64)| (r - q) as f64;
+        released
+            .iter()
+            .zip(integers(&seen))
+            .map(noise)
+            .collect::<Vec<_>>()
+    })
+    .collect();
+    let scale = sigma(&question);
+    follow("sums of sizes", &noise, &|x| normal::cdf(x / scale));
+}
+
+/// sigma above the diagonal and sqrt(2) sigma on it, the same entry on both sides of it.
+#[test]
+fn moments_leave_with_the_noise_of_their_event() {
+    let root = root(true);
+    let d = P + 1;
+    let question = root.moments(2.0).unwrap();
+    let (scale, unit) = (sigma(&question), question.noise_scale() / sigma(&question));
+    let (mut above, mut diagonal) = (Vec::new(), Vec::new());
+    for (matrix, seen) in answers(&root, question.once(), 4000, &|session| {
+        session.ask(&question, ())
+    }) {
+        // Row by row above the diagonal, then the diagonal.
+        let mut exact = integers(&seen).into_iter();
+        let mut noise = |entry: f64| entry / unit - exact.next().unwrap() as f64;
+        for j in 0..d {
+            for k in j + 1..d {
+                above.push(noise(matrix[j * d + k]));
+                assert_eq!(matrix[j * d + k], matrix[k * d + j]);
+            }
+        }
+        diagonal.extend((0..d).map(|j| noise(matrix[j * d + j])));
+    }
+    follow("above the diagonal", &above, &|x| normal::cdf(x / scale));
+    let scale = scale * 2f64.sqrt();
+    follow("on the diagonal", &diagonal, &|x| normal::cdf(x / scale));
+}
+
+#[test]
+fn points_leave_with_the_noise_of_their_events() {
+    let root = root(true);
+    let minimiser = root.strongly_convex(&model(), None, 0.5).unwrap();
+    let columns = P + 1;
+    let dual = minimiser.path(0.5).unwrap().points(3.0).unwrap();
+    for noise in [
+        PointNoise::Gaussian { multiplier: 3.0 },
+        PointNoise::Laplace { epsilon: 0.4 },
+        PointNoise::Gamma { epsilon: 0.4 },
+    ] {
+        let question = minimiser.with_output_noise(noise).unwrap();
+        let (mut entries, mut sizes) = (Vec::new(), Vec::new());
+        for (released, seen) in answers(&root, question.once(), 4000, &|session| {
+            session.ask(&question, ())
+        }) {
+            let Some(Seen::Point(theta)) = seen.iter().find(|seen| matches!(seen, Seen::Point(_)))
+            else {
+                panic!("a point");
+            };
+            let noise = released.iter().zip(theta).map(|(r, t)| r - t);
+            entries.extend(noise.clone());
+            sizes.push(noise.map(|b| b * b).sum::<f64>().sqrt());
+        }
+        match (noise, question.events()[0].0) {
+            (_, Event::Gaussian { sensitivity, sigma }) => {
+                // D2 plus the rounding is `sensitivity` units.
+                let scale = lattice(&minimiser, sensitivity, columns, false) * sigma;
+                follow("gaussian point", &entries, &|x| normal::cdf(x / scale));
+            }
+            (_, Event::Laplace { sensitivity, scale }) => {
+                let scale = lattice(&minimiser, sensitivity, columns, true) * scale;
+                follow("laplace point", &entries, &|x| laplace(x / scale));
+            }
+            (PointNoise::Gamma { epsilon }, _) => {
+                let size = minimiser.sensitivity().unwrap() / (0.99 * epsilon);
+                follow("gamma point", &sizes, &|x| erlang(columns, x / size));
+            }
+            (_, event) => panic!("{event:?}"),
+        }
+    }
+    let s = vec![0.1; columns];
+    let entries: Vec<f64> = answers(&root, dual.once(), 3000, &|session| session.ask(&dual, &s))
+        .into_iter()
+        .flat_map(|(released, seen)| {
+            let Some(Seen::Point(theta)) = seen.first() else {
+                panic!("a point first: {seen:?}");
+            };
+            released
+                .iter()
+                .zip(theta)
+                .map(|(r, t)| r - t)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let scale = dual.output_scale();
+    let Event::Gaussian { sensitivity, sigma } = dual.events()[0].0 else {
+        panic!("a Gaussian");
+    };
+    assert!(sigma / sensitivity >= 3.0 && scale >= 3.0 * minimiser.sensitivity().unwrap());
+    follow("dual point", &entries, &|x| normal::cdf(x / scale));
+}
+
+/// The length of a lattice unit: D2/h + sqrt(p) units, or sqrt(p) D2/h + p in L1, are `sensitivity`.
+fn lattice(
+    minimiser: &crate::question::StronglyConvex,
+    sensitivity: f64,
+    columns: usize,
+    l1: bool,
+) -> f64 {
+    let (d2, p) = (minimiser.sensitivity().unwrap(), columns as f64);
+    match l1 {
+        false => d2 / (sensitivity - p.sqrt()),
+        true => p.sqrt() * d2 / (sensitivity - p),
+    }
+}
+
+/// The linear term of a perturbed objective: Gaussian of the standard deviation of its event, or of a Gamma norm.
+#[test]
+fn objectives_are_perturbed_by_the_noise_of_their_events() {
+    let root = root(true);
+    let (n, columns) = (root.n_samples() as f64, P + 1);
+    let minimiser = root.strongly_convex(&model(), None, 0.5).unwrap();
+    let tilts = |noise: TiltNoise| {
+        let question = minimiser.with_random_tilt(noise).unwrap();
+        let draws = answers(&root, question.once(), 4000, &|session| {
+            session.ask(&question, ())
+        });
+        let tilts: Vec<Vec<f64>> = (draws.into_iter())
+            .map(|(_, seen)| match seen.into_iter().next() {
+                Some(Seen::Tilt(tilt)) => tilt.iter().map(|b| b * n).collect(),
+                seen => panic!("a tilt first: {seen:?}"),
+            })
+            .collect();
+        (question, tilts)
+    };
+    let (question, drawn) = tilts(TiltNoise::Gaussian {
+        sigma: 7.0,
+        cover: 20.0,
+    });
+    let Event::ObjectivePerturbation { sigma, .. } = question.events()[0].0 else {
+        panic!("{:?}", question.events());
+    };
+    assert_eq!(sigma, 7.0);
+    let entries: Vec<f64> = drawn.into_iter().flatten().collect();
+    follow("gaussian tilt", &entries, &|b| normal::cdf(b / sigma));
+
+    let (question, drawn) = tilts(TiltNoise::Gamma {
+        epsilon: 0.8,
+        cover: 0.1,
+    });
+    // What b and the curvature cost together.
+    let Event::Pure { epsilon } = question.events()[0].0 else {
+        panic!("{:?}", question.events());
+    };
+    let size = minimiser.changed_slope() / (epsilon - minimiser.curvature_log());
+    let sizes: Vec<f64> = (drawn.iter())
+        .map(|b| b.iter().map(|b| b * b).sum::<f64>().sqrt())
+        .collect();
+    follow("gamma tilt", &sizes, &|b| erlang(columns, b / size));
+}
+
+/// Chi-square of choices with these probabilities, by Wilson & Hilferty's (1931) quantile, which errs by a percent.
+fn choices_follow(what: &str, counts: &[f64], probabilities: &[f64]) {
+    let draws: f64 = counts.iter().sum();
+    // Cells of fewer than 5 expected choices are put together.
+    let (mut statistic, mut cells, mut rest) = (0.0, 0.0f64, (0.0, 0.0));
+    for (&count, &probability) in counts.iter().zip(probabilities) {
+        let expected = probability * draws;
+        if expected < 5.0 {
+            rest = (rest.0 + count, rest.1 + expected);
+            continue;
+        }
+        statistic += (count - expected) * (count - expected) / expected;
+        cells += 1.0;
+    }
+    if rest.1 >= 5.0 {
+        statistic += (rest.0 - rest.1) * (rest.0 - rest.1) / rest.1;
+        cells += 1.0;
+    } else {
+        // At most Poisson of mean 5: more than 21 have probability below 1e-7.
+        assert!(rest.0 <= 21.0, "{what}: {rest:?}");
+    }
+    assert!(cells >= 2.0, "{what}: nothing to choose");
+    let degrees = cells - 1.0;
+    let variance = 2.0 / (9.0 * degrees);
+    let critical = 1.02 * degrees * (1.0 - variance + 4.7534 * variance.sqrt()).powi(3) + 1.0;
+    assert!(statistic < critical, "{what}: {statistic} of {critical}");
+}
+
+fn softmax(scores: &[i64], eta: f64) -> Vec<f64> {
+    let least = *scores.iter().min().unwrap();
+    let weights: Vec<f64> = (scores.iter())
+        .map(|q| (-eta * (q - least) as f64).exp())
+        .collect();
+    let sum: f64 = weights.iter().sum();
+    weights.iter().map(|w| w / sum).collect()
+}
+
+/// Frequencies of what `index` finds in answers, against exp(-eta q) of the scores.
+fn listed<R>(what: &str, answers: &[(R, Vec<Seen>)], index: &dyn Fn(&R) -> usize) {
+    let Some(Seen::Scores(scores, eta)) = answers[0].1.first() else {
+        panic!("{what}: {:?}", answers[0].1);
+    };
+    let mut counts = vec![0.0; scores.len()];
+    answers
+        .iter()
+        .for_each(|(answer, _)| counts[index(answer)] += 1.0);
+    choices_follow(what, &counts, &softmax(scores, *eta));
+}
+
+const CHOICES: u64 = 6000;
+
+fn vertices(
+    root: &Arc<Statement>,
+    polytope: impl Into<Selectable>,
+    epsilon0: f64,
+    origin: Option<f64>,
+) -> Vec<(Vec<(u32, i64)>, Vec<Seen>)> {
+    let noise = SelectionNoise::Exponential { epsilon0 };
+    let question = root
+        .vertex(&model(), &polytope.into(), noise, origin)
+        .unwrap();
+    answers(root, question.once(), CHOICES, &|session| {
+        let at = VertexAt {
+            moved: (&[(0, 1)], 2),
+            retired: &[],
+            unit: 0.5 / 16_383.0,
+        };
+        session.ask(&question, at)
+    })
+}
+
+#[test]
+fn vertices_are_chosen_by_their_scores() {
+    let root = root(true);
+    let ball = SignedCoordinates::l1_ball(P + 1, 1.0);
+    for origin in [None, Some(2e8)] {
+        let drawn = vertices(&root, ball.clone(), 6.0, origin);
+        listed("coordinates", &drawn, &|vertex| match vertex[..] {
+            [(j, sign)] => 2 * j as usize + usize::from(sign < 0),
+            _ => 2 * (P + 1),
+        });
+    }
+    let list = vec![
+        vec![1.0, 0.5, 0.0],
+        vec![-1.0, 0.0, 0.5],
+        vec![0.0, 0.0, 1.0],
+    ];
+    let hull = VertexList::new(&list, P, false).unwrap();
+    let known: Vec<Vec<(u32, i64)>> = match crate::polytope::Polytope::structure(&hull) {
+        crate::polytope::Structure::Vertices(known) => known.to_vec(),
+        _ => unreachable!(),
+    };
+    let drawn = vertices(&root, hull, 20.0, None);
+    listed("explicit vertices", &drawn, &|vertex| {
+        known.iter().position(|known| known == vertex).unwrap()
+    });
+
+    // Signs and groups, by the scores of all their sign vectors.
+    let columns: Vec<u32> = (0..=P as u32).collect();
+    let whole = vertices(&root, LinfBall::new(P + 1, 1.0), 8.0, None);
+    let groups = GroupBall::new(&[vec![0, 2], vec![1]], P, true, 1.0).unwrap();
+    let grouped = vertices(&root, groups, 8.0, None);
+    let members = vec![vec![0, 2], vec![1], vec![3]];
+    for (what, drawn, members) in [
+        ("signs", whole, vec![columns]),
+        ("groups", grouped, members),
+    ] {
+        let gradient = |seen: &[Seen]| -> (Vec<Vec<i64>>, f64) {
+            let signs: Vec<i64> = (seen.iter())
+                .filter_map(|seen| match seen {
+                    Seen::Sign(g, _) => Some(*g),
+                    _ => None,
+                })
+                .collect();
+            match &seen[0] {
+                Seen::Groups(groups, eta) => (groups.clone(), *eta),
+                Seen::Sign(_, eta) => (vec![signs], *eta),
+                seen => panic!("{seen:?}"),
+            }
+        };
+        let (gradients, eta) = gradient(&drawn[0].1);
+        let (mut candidates, mut scores) = (Vec::new(), Vec::new());
+        for (members, gradients) in members.iter().zip(&gradients) {
+            for signs in 0..1u32 << members.len() {
+                let sign = |k: usize| if signs >> k & 1 == 0 { 1i64 } else { -1 };
+                let vertex: Vec<(u32, i64)> = members
+                    .iter()
+                    .enumerate()
+                    .map(|(k, &j)| (j, sign(k)))
+                    .collect();
+                scores.push(gradients.iter().enumerate().map(|(k, g)| sign(k) * g).sum());
+                candidates.push(vertex);
+            }
+        }
+        let mut counts = vec![0.0; candidates.len()];
+        for (vertex, _) in &drawn {
+            counts[candidates.iter().position(|known| known == vertex).unwrap()] += 1.0;
+        }
+        choices_follow(what, &counts, &softmax(&scores, eta));
+    }
+}
+
+#[test]
+fn other_choices_follow_their_scores() {
+    let root = root(true);
+    let question = root.typical_norm(1.5, 0.6).unwrap();
+    let map = FeatureMap::linear(vec![1.0; P]);
+    let drawn = answers(&root, question.once(), CHOICES, &|session| {
+        session.ask(&question, &map)
+    });
+    let largest = map.largest_norm(root.schema());
+    // 28 quarters of an octave below the largest norm, ascending.
+    listed("typical norm", &drawn, &|norm| {
+        28 - (4.0 * (largest / norm).log2()).round() as usize
+    });
+
+    let question = root.held_out(2.0).unwrap();
+    let models: Vec<LinearModel> = [1.0, -1.0, 0.0]
+        .map(|factor| LinearModel {
+            coefficients: vec![factor, 0.3, -factor],
+            intercept: 0.1,
+            feature_ranges: None,
+        })
+        .into();
+    let drawn = answers(&root, question.once(), CHOICES, &|session| {
+        session.ask(&question, &models)
+    });
+    listed("held-out choice", &drawn, &|&best| best);
+
+    // 32 767 thresholds: in cells of equal numbers of them.
+    let question = root.ranges(4.0, 0.3, RangesOf::Each(vec![0])).unwrap();
+    let drawn = answers(&root, question.once(), CHOICES, &|session| {
+        session.ask(&question, ())
+    });
+    let both: Vec<(&Vec<i64>, f64)> = (drawn[0].1.iter())
+        .map(|seen| match seen {
+            Seen::Scores(scores, eta) => (scores, *eta),
+            seen => panic!("{seen:?}"),
+        })
+        .collect();
+    let cell = |k: usize| k * 16 / 32_767;
+    let laws: Vec<[f64; 16]> = (both.iter())
+        .map(|(scores, eta)| {
+            let mut cells = [0.0; 16];
+            for (k, p) in softmax(scores, *eta).into_iter().enumerate() {
+                cells[cell(k)] += p;
+            }
+            cells
+        })
+        .collect();
+    // The ends leave in order: the pair of cells, in order, has this law but within one cell.
+    let (mut counts, mut law) = (vec![0.0; 256], vec![0.0; 256]);
+    for (range, _) in &drawn {
+        let place = |x: f64| cell(((x * 16_383.0).round() as i64 + 16_383) as usize);
+        counts[place(range[0].0) * 16 + place(range[0].1)] += 1.0;
+    }
+    for (a, low) in laws[0].iter().enumerate() {
+        for (b, high) in laws[1].iter().enumerate() {
+            law[a.min(b) * 16 + a.max(b)] += low * high;
+        }
+    }
+    choices_follow("ranges", &counts, &law);
+
+    let schema = Schema::new(
+        P,
+        bounds(),
+        Geometry::Uncentred,
+        Target::Classes,
+        false,
+        None,
+    );
+    let plain = Statement::new(schema.unwrap(), shared().len(), Adjacency::ReplaceOne, 1).unwrap();
+    let loss: Admitted = Logistic.into();
+    let question = plain.softmax(&loss, 2.0).unwrap().draws(CHOICES).unwrap();
+    let drawn = answers(&plain, question.once(), 1, &|session| {
+        session.ask(&question, ())
+    });
+    let (counts, seen) = &drawn[0];
+    let [Seen::Scores(scores, eta)] = seen.as_slice() else {
+        panic!("one vector of scores");
+    };
+    let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
+    choices_follow("softmax", &counts, &softmax(scores, *eta));
+}
+
+/// Report-noisy-minimum costs twice the sensitivity over the scale: two candidates whose scores move apart show that once
+/// is too little.
+#[test]
+fn a_noisy_minimum_costs_twice_its_sensitivity() {
+    let root = root(true);
+    let ball = SignedCoordinates::l1_ball(P + 1, 1.0).into();
+    let sensitivity = root.score_sensitivity(&model(), &ball).unwrap() as f64;
+    let scale = 3.0 * sensitivity;
+    let noise = SelectionNoise::Laplace { scale };
+    let question = root.vertex(&model(), &ball, noise, None).unwrap();
+    let stated = question.events()[0].0.pure_epsilon().unwrap();
+
+    // In units of a sensitivity of 20: P(20 d + X <= Y) for independent discrete Laplace X and Y of scale 60, in sums.
+    let rate = (-1.0f64 / 60.0).exp();
+    let weight = |k: i64| (1.0 - rate) / (1.0 + rate) * rate.powi(k.unsigned_abs() as i32);
+    let wins = |gap: i64| -> f64 {
+        // P(Y >= t), t an integer.
+        let tail = |t: i64| match t {
+            1.. => rate.powi(t as i32) / (1.0 + rate),
+            _ => 1.0 - rate.powi((1 - t) as i32) / (1.0 + rate),
+        };
+        (-4000..=4000).map(|x| weight(x) * tail(gap + x)).sum()
+    };
+    // Scores (0, g) become (20, g - 20).
+    let loss = (-400..=400)
+        .step_by(20)
+        .map(|gap| (wins(-gap) / wins(40 - gap)).ln());
+    let loss = loss.fold(0.0, f64::max);
+    assert!(
+        loss > 1.5 * 20.0 / 60.0,
+        "once the sensitivity would do: {loss}"
+    );
+    assert!(loss <= stated * (1.0 + 1e-9), "{loss} {stated}");
+}
