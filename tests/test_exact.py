@@ -367,6 +367,22 @@ def test_weighted_l1_norms_go_to_coordinate_descent(solver):
             assert ours == pytest.approx(theirs, rel=1e-9, abs=10.0 * tol * scale)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("p", [20, 50])
+def test_general_norms_converge_on_badly_scaled_columns(loss, p):
+    """Fits that stop early would warn, which is an error here; losses of linear parts have next to no curvature."""
+    tol = 1e-12 if loss in ("squared", "logistic") else 1e-8
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, p)) * np.geomspace(0.8, 48.0, p)[rng.permutation(p)]
+    z = X[:, :5] @ [1.0, -1.0, 0.5, 2.0, 1.0] + rng.standard_normal(200)
+    y = z if loss in REGRESSION else np.where(z > np.median(z), 1.0, -1.0)
+    estimator = make(loss, norm=ConcaveCardinality(np.cumsum(np.linspace(2.0, 0.5, p))), tol=tol)
+    alpha = path(X, y, n_alphas=1, estimator=estimator).alphas[0] / 1000
+    model = estimator.set_params(alpha=alpha).fit(X, y)
+    at_zero = scipy.optimize.minimize_scalar(lambda b: risk(loss, np.zeros(p), b, X, y)).fun
+    assert model.duality_gap_ <= 5.0 * tol * at_zero
+
+
 @pytest.mark.parametrize("form", [{"alpha": 0.02}, {"radius": 1.0}, {"radius": 1.0, "ridge": 0.1}])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_weighted_l1_agrees_with_proximal_gradients(loss, form):

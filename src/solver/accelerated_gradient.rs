@@ -169,8 +169,9 @@ impl AcceleratedGradient {
     ) -> Result<f64> {
         self.present.theta.copy_from_slice(theta);
         self.present.image.fill(0.0);
-        let at_start = self.value(omega, Which::Present)?;
-        let mut value = at_start;
+        let mut value = self.value(omega, Which::Present)?;
+        // Summed by itself: gains of Newton steps may be far below the rounding of `value`.
+        let mut total = 0.0;
         let mut largest = 0.0f64;
         let mut momentum = 1.0f64;
         let mut since_newton = 0;
@@ -215,13 +216,14 @@ impl AcceleratedGradient {
                     self.between = (self.between * 2).min(MOST_BETWEEN);
                 }
             }
+            total -= decrease;
             largest = largest.max(decrease);
             if decrease <= run.accuracy * largest.min(run.gap) || run.is_over() {
                 break;
             }
         }
         theta.copy_from_slice(&self.present.theta);
-        Ok(value - at_start)
+        Ok(total)
     }
 
     /// Extrapolates from the present iterate, without momentum.

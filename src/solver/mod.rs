@@ -483,6 +483,17 @@ mod tests {
     }
 
     #[test]
+    fn limits_suit_the_method() {
+        let general = norms();
+        let general = Regulariser::Norm(&general[0]);
+        assert_eq!(Method::Auto.default_max_iter(Regulariser::L1), 10_000);
+        assert_eq!(Method::Auto.default_max_iter(general), 100_000);
+        let gradients = Method::ProximalGradient;
+        assert_eq!(gradients.default_max_iter(Regulariser::L1), 100_000);
+        assert_eq!(Method::DualFrankWolfe.default_max_iter(general), 10_000);
+    }
+
+    #[test]
     fn bad_options_are_refused() {
         let (x, y) = instance(1, 30, 6, Task::Regression, true);
         let problem = Problem::new(&x, &y, None, &loss::Squared, 0.0, true).unwrap();
