@@ -354,9 +354,9 @@ fn what_costs_more_than_its_claim_is_not_sealed() {
     }
     let epsilon = accountant.epsilon(1e-6).unwrap();
     let delta = accountant.delta(epsilon).unwrap();
-    assert!(seal(&root, program(), claim(epsilon * 1.000_001, 1e-6)).is_ok());
+    assert!(seal(&root, program(), claim(epsilon * 1.001, 1e-6)).is_ok());
     for (epsilon, delta) in [
-        (epsilon * 0.999, 1e-6),
+        (epsilon * 0.998, 1e-6),
         (epsilon, delta * 0.99),
         (f64::NAN, 1e-6),
         (epsilon, f64::NAN),
