@@ -21,7 +21,7 @@ SERIAL = {
     "loss.rs": {"evaluate_loss"},
     "online.rs": {"update"},
     "released_noise.rs": {"unit_factors"},
-    "search.rs": {"check_storage"},
+    "search.rs": {"check_storage", "new"},
 }
 
 

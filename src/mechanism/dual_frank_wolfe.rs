@@ -71,6 +71,9 @@ pub struct DualFrankWolfe {
 /// Most iterations that a plan takes.
 const MOST: usize = 1 << 20;
 
+/// Largest bound on a residual: beyond it, squares leave the range of floating point.
+const MOST_RESIDUAL: f64 = 1e100;
+
 /// T = (Gamma^4 (n epsilon)^2/(L G)^2)^(1/3), the number of iterations of Kumar & Deisenroth 2019, Theorem 4, for
 /// a K of diameter Gamma and Gaussian width G and a dual with L1-Lipschitz constant L; at least 1.
 ///
@@ -160,7 +163,8 @@ impl Mechanism for DualFrankWolfe {
         check_loss(&problem)?;
         let norm = domain.norm(problem.schema().n_features())?;
         let ridge = match self.ridge {
-            Some(ridge) => ridge,
+            Some(ridge) if ridge.is_finite() && ridge > 0.0 => ridge,
+            Some(_) => return Err(Error::invalid("ridge", "must be positive and finite")),
             None => DUAL_RIDGE_FACTOR * default_ridge(&problem, OutputNoise::Gaussian, delta),
         };
         let (radius, width) = dual_ball(&norm)?;
@@ -248,7 +252,12 @@ fn clamp(problem: &Problem, ridge: f64, reach: f64) -> Result<f64> {
         ));
     }
     let size = (reach + (reach * reach + ridge).sqrt()) / (2.0 * ridge);
-    Ok((problem.row_bound() * size + 1.0) * (1.0 + 1e-12))
+    let bound = (problem.row_bound() * size + 1.0) * (1.0 + 1e-12);
+    if bound > MOST_RESIDUAL {
+        let problem = "is too large for this ridge: solutions leave the range of floating point";
+        return Err(Error::invalid("alpha", problem));
+    }
+    Ok(bound)
 }
 
 impl Program<Fitted> for Steps {

@@ -116,6 +116,12 @@ pub fn map() -> FeatureMap {
     FeatureMap::new(vec![3.0, -1.5, 0.5], vec![0.4, 0.0, -0.3], 1.0).divided_by(1.2)
 }
 
+/// A test on one thread: its many small passes over records would mostly wait for each other.
+pub fn alone(test: impl FnOnce() + Send) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    pool.unwrap().install(test);
+}
+
 /// Every combination of neighbours, records a person, schema, view and loss that is worth a look.
 pub fn settings() -> Vec<Setting> {
     let interval = Target::Interval {

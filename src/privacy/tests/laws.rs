@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::harness::{Data, P, Setting, View, asked, bounds, shared};
+use super::harness::{Data, P, Setting, View, alone, asked, bounds, shared};
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::Result;
 use crate::exact::tap::Seen;
@@ -125,135 +125,143 @@ fn sigma<A>(question: &Question<A>) -> f64 {
 
 #[test]
 fn sums_leave_with_the_noise_of_their_events() {
-    let root = root(true);
-    for multiplier in [2.0, 1e6] {
-        let question = root.gradient(&model(), multiplier).unwrap();
-        let unit = question.noise_scale() / sigma(&question);
-        let theta = [0.4, -1.0, 2.0, 0.1];
-        let noise: Vec<f64> = answers(&root, question.once(), 2500, &|session| {
-            session.ask(&question, &theta)
+    alone(|| {
+        let root = root(true);
+        for multiplier in [2.0, 1e6] {
+            let question = root.gradient(&model(), multiplier).unwrap();
+            let unit = question.noise_scale() / sigma(&question);
+            let theta = [0.4, -1.0, 2.0, 0.1];
+            let noise: Vec<f64> = answers(&root, question.once(), 2500, &|session| {
+                session.ask(&question, &theta)
+            })
+            .into_iter()
+            .flat_map(|(released, seen)| {
+                let exact = integers(&seen);
+                let noise = move |(r, q): (f64, i64)| r / unit - q as f64;
+                released
+                    .into_iter()
+                    .zip(exact)
+                    .map(noise)
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+            let sigma = sigma(&question);
+            follow("gradient", &noise, &|x| normal::cdf(x / sigma));
+        }
+
+        let question = root.absolute_sums(3.0).unwrap();
+        let noise: Vec<f64> = answers(&root, question.once(), 3000, &|session| {
+            session.ask(&question, ())
         })
         .into_iter()
         .flat_map(|(released, seen)| {
-            let exact = integers(&seen);
-            let noise = move |(r, q): (f64, i64)| r / unit - q as f64;
+            let noise = |(r, q): (&i64, i64)| (r - q) as f64;
             released
-                .into_iter()
-                .zip(exact)
+                .iter()
+                .zip(integers(&seen))
                 .map(noise)
                 .collect::<Vec<_>>()
         })
         .collect();
-        let sigma = sigma(&question);
-        follow("gradient", &noise, &|x| normal::cdf(x / sigma));
-    }
-
-    let question = root.absolute_sums(3.0).unwrap();
-    let noise: Vec<f64> = answers(&root, question.once(), 3000, &|session| {
-        session.ask(&question, ())
-    })
-    .into_iter()
-    .flat_map(|(released, seen)| {
-        let noise = |(r, q): (&i64, i64)| (r - q) as f64;
-        released
-            .iter()
-            .zip(integers(&seen))
-            .map(noise)
-            .collect::<Vec<_>>()
-    })
-    .collect();
-    let scale = sigma(&question);
-    follow("sums of sizes", &noise, &|x| normal::cdf(x / scale));
+        let scale = sigma(&question);
+        follow("sums of sizes", &noise, &|x| normal::cdf(x / scale));
+    });
 }
 
 /// sigma above the diagonal and sqrt(2) sigma on it, the same entry on both sides of it.
 #[test]
 fn moments_leave_with_the_noise_of_their_event() {
-    let root = root(true);
-    let d = P + 1;
-    let question = root.moments(2.0).unwrap();
-    let (scale, unit) = (sigma(&question), question.noise_scale() / sigma(&question));
-    let (mut above, mut diagonal) = (Vec::new(), Vec::new());
-    for (matrix, seen) in answers(&root, question.once(), 4000, &|session| {
-        session.ask(&question, ())
-    }) {
-        // Row by row above the diagonal, then the diagonal.
-        let mut exact = integers(&seen).into_iter();
-        let mut noise = |entry: f64| entry / unit - exact.next().unwrap() as f64;
-        for j in 0..d {
-            for k in j + 1..d {
-                above.push(noise(matrix[j * d + k]));
-                assert_eq!(matrix[j * d + k], matrix[k * d + j]);
+    alone(|| {
+        let root = root(true);
+        let d = P + 1;
+        let question = root.moments(2.0).unwrap();
+        let (scale, unit) = (sigma(&question), question.noise_scale() / sigma(&question));
+        let (mut above, mut diagonal) = (Vec::new(), Vec::new());
+        for (matrix, seen) in answers(&root, question.once(), 4000, &|session| {
+            session.ask(&question, ())
+        }) {
+            // Row by row above the diagonal, then the diagonal.
+            let mut exact = integers(&seen).into_iter();
+            let mut noise = |entry: f64| entry / unit - exact.next().unwrap() as f64;
+            for j in 0..d {
+                for k in j + 1..d {
+                    above.push(noise(matrix[j * d + k]));
+                    assert_eq!(matrix[j * d + k], matrix[k * d + j]);
+                }
             }
+            diagonal.extend((0..d).map(|j| noise(matrix[j * d + j])));
         }
-        diagonal.extend((0..d).map(|j| noise(matrix[j * d + j])));
-    }
-    follow("above the diagonal", &above, &|x| normal::cdf(x / scale));
-    let scale = scale * 2f64.sqrt();
-    follow("on the diagonal", &diagonal, &|x| normal::cdf(x / scale));
+        follow("above the diagonal", &above, &|x| normal::cdf(x / scale));
+        let scale = scale * 2f64.sqrt();
+        follow("on the diagonal", &diagonal, &|x| normal::cdf(x / scale));
+    });
 }
 
 #[test]
 fn points_leave_with_the_noise_of_their_events() {
-    let root = root(true);
-    let minimiser = root.strongly_convex(&model(), None, 0.5).unwrap();
-    let columns = P + 1;
-    let dual = minimiser.path(0.5).unwrap().points(3.0).unwrap();
-    for noise in [
-        PointNoise::Gaussian { multiplier: 3.0 },
-        PointNoise::Laplace { epsilon: 0.4 },
-        PointNoise::Gamma { epsilon: 0.4 },
-    ] {
-        let question = minimiser.with_output_noise(noise).unwrap();
-        let (mut entries, mut sizes) = (Vec::new(), Vec::new());
-        for (released, seen) in answers(&root, question.once(), 4000, &|session| {
-            session.ask(&question, ())
-        }) {
-            let Some(Seen::Point(theta)) = seen.iter().find(|seen| matches!(seen, Seen::Point(_)))
-            else {
-                panic!("a point");
-            };
-            let noise = released.iter().zip(theta).map(|(r, t)| r - t);
-            entries.extend(noise.clone());
-            sizes.push(noise.map(|b| b * b).sum::<f64>().sqrt());
+    alone(|| {
+        let root = root(true);
+        let minimiser = root.strongly_convex(&model(), None, 0.5).unwrap();
+        let columns = P + 1;
+        let dual = minimiser.path(0.5).unwrap().points(3.0).unwrap();
+        for noise in [
+            PointNoise::Gaussian { multiplier: 3.0 },
+            PointNoise::Laplace { epsilon: 0.4 },
+            PointNoise::Gamma { epsilon: 0.4 },
+        ] {
+            let question = minimiser.with_output_noise(noise).unwrap();
+            let (mut entries, mut sizes) = (Vec::new(), Vec::new());
+            for (released, seen) in answers(&root, question.once(), 4000, &|session| {
+                session.ask(&question, ())
+            }) {
+                let Some(Seen::Point(theta)) =
+                    seen.iter().find(|seen| matches!(seen, Seen::Point(_)))
+                else {
+                    panic!("a point");
+                };
+                let noise = released.iter().zip(theta).map(|(r, t)| r - t);
+                entries.extend(noise.clone());
+                sizes.push(noise.map(|b| b * b).sum::<f64>().sqrt());
+            }
+            match (noise, question.events()[0].0) {
+                (_, Event::Gaussian { sensitivity, sigma }) => {
+                    // D2 plus the rounding is `sensitivity` units.
+                    let scale = lattice(&minimiser, sensitivity, columns, false) * sigma;
+                    follow("gaussian point", &entries, &|x| normal::cdf(x / scale));
+                }
+                (_, Event::Laplace { sensitivity, scale }) => {
+                    let scale = lattice(&minimiser, sensitivity, columns, true) * scale;
+                    follow("laplace point", &entries, &|x| laplace(x / scale));
+                }
+                (PointNoise::Gamma { epsilon }, _) => {
+                    let size = minimiser.sensitivity().unwrap() / (0.99 * epsilon);
+                    follow("gamma point", &sizes, &|x| erlang(columns, x / size));
+                }
+                (_, event) => panic!("{event:?}"),
+            }
         }
-        match (noise, question.events()[0].0) {
-            (_, Event::Gaussian { sensitivity, sigma }) => {
-                // D2 plus the rounding is `sensitivity` units.
-                let scale = lattice(&minimiser, sensitivity, columns, false) * sigma;
-                follow("gaussian point", &entries, &|x| normal::cdf(x / scale));
-            }
-            (_, Event::Laplace { sensitivity, scale }) => {
-                let scale = lattice(&minimiser, sensitivity, columns, true) * scale;
-                follow("laplace point", &entries, &|x| laplace(x / scale));
-            }
-            (PointNoise::Gamma { epsilon }, _) => {
-                let size = minimiser.sensitivity().unwrap() / (0.99 * epsilon);
-                follow("gamma point", &sizes, &|x| erlang(columns, x / size));
-            }
-            (_, event) => panic!("{event:?}"),
-        }
-    }
-    let s = vec![0.1; columns];
-    let entries: Vec<f64> = answers(&root, dual.once(), 3000, &|session| session.ask(&dual, &s))
-        .into_iter()
-        .flat_map(|(released, seen)| {
-            let Some(Seen::Point(theta)) = seen.first() else {
-                panic!("a point first: {seen:?}");
-            };
-            released
-                .iter()
-                .zip(theta)
-                .map(|(r, t)| r - t)
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    let scale = dual.output_scale();
-    let Event::Gaussian { sensitivity, sigma } = dual.events()[0].0 else {
-        panic!("a Gaussian");
-    };
-    assert!(sigma / sensitivity >= 3.0 && scale >= 3.0 * minimiser.sensitivity().unwrap());
-    follow("dual point", &entries, &|x| normal::cdf(x / scale));
+        let s = vec![0.1; columns];
+        let entries: Vec<f64> =
+            answers(&root, dual.once(), 3000, &|session| session.ask(&dual, &s))
+                .into_iter()
+                .flat_map(|(released, seen)| {
+                    let Some(Seen::Point(theta)) = seen.first() else {
+                        panic!("a point first: {seen:?}");
+                    };
+                    released
+                        .iter()
+                        .zip(theta)
+                        .map(|(r, t)| r - t)
+                        .collect::<Vec<_>>()
+                })
+                .collect();
+        let scale = dual.output_scale();
+        let Event::Gaussian { sensitivity, sigma } = dual.events()[0].0 else {
+            panic!("a Gaussian");
+        };
+        assert!(sigma / sensitivity >= 3.0 && scale >= 3.0 * minimiser.sensitivity().unwrap());
+        follow("dual point", &entries, &|x| normal::cdf(x / scale));
+    });
 }
 
 /// The length of a lattice unit: D2/h + sqrt(p) units, or sqrt(p) D2/h + p in L1, are `sensitivity`.
@@ -273,46 +281,48 @@ fn lattice(
 /// The linear term of a perturbed objective: Gaussian of the standard deviation of its event, or of a Gamma norm.
 #[test]
 fn objectives_are_perturbed_by_the_noise_of_their_events() {
-    let root = root(true);
-    let (n, columns) = (root.n_samples() as f64, P + 1);
-    let minimiser = root.strongly_convex(&model(), None, 0.5).unwrap();
-    let tilts = |noise: TiltNoise| {
-        let question = minimiser.with_random_tilt(noise).unwrap();
-        let draws = answers(&root, question.once(), 4000, &|session| {
-            session.ask(&question, ())
+    alone(|| {
+        let root = root(true);
+        let (n, columns) = (root.n_samples() as f64, P + 1);
+        let minimiser = root.strongly_convex(&model(), None, 0.5).unwrap();
+        let tilts = |noise: TiltNoise| {
+            let question = minimiser.with_random_tilt(noise).unwrap();
+            let draws = answers(&root, question.once(), 4000, &|session| {
+                session.ask(&question, ())
+            });
+            let tilts: Vec<Vec<f64>> = (draws.into_iter())
+                .map(|(_, seen)| match seen.into_iter().next() {
+                    Some(Seen::Tilt(tilt)) => tilt.iter().map(|b| b * n).collect(),
+                    seen => panic!("a tilt first: {seen:?}"),
+                })
+                .collect();
+            (question, tilts)
+        };
+        let (question, drawn) = tilts(TiltNoise::Gaussian {
+            sigma: 7.0,
+            cover: 20.0,
         });
-        let tilts: Vec<Vec<f64>> = (draws.into_iter())
-            .map(|(_, seen)| match seen.into_iter().next() {
-                Some(Seen::Tilt(tilt)) => tilt.iter().map(|b| b * n).collect(),
-                seen => panic!("a tilt first: {seen:?}"),
-            })
-            .collect();
-        (question, tilts)
-    };
-    let (question, drawn) = tilts(TiltNoise::Gaussian {
-        sigma: 7.0,
-        cover: 20.0,
-    });
-    let Event::ObjectivePerturbation { sigma, .. } = question.events()[0].0 else {
-        panic!("{:?}", question.events());
-    };
-    assert_eq!(sigma, 7.0);
-    let entries: Vec<f64> = drawn.into_iter().flatten().collect();
-    follow("gaussian tilt", &entries, &|b| normal::cdf(b / sigma));
+        let Event::ObjectivePerturbation { sigma, .. } = question.events()[0].0 else {
+            panic!("{:?}", question.events());
+        };
+        assert_eq!(sigma, 7.0);
+        let entries: Vec<f64> = drawn.into_iter().flatten().collect();
+        follow("gaussian tilt", &entries, &|b| normal::cdf(b / sigma));
 
-    let (question, drawn) = tilts(TiltNoise::Gamma {
-        epsilon: 0.8,
-        cover: 0.1,
+        let (question, drawn) = tilts(TiltNoise::Gamma {
+            epsilon: 0.8,
+            cover: 0.1,
+        });
+        // What b and the curvature cost together.
+        let Event::Pure { epsilon } = question.events()[0].0 else {
+            panic!("{:?}", question.events());
+        };
+        let size = minimiser.changed_slope() / (epsilon - minimiser.curvature_log());
+        let sizes: Vec<f64> = (drawn.iter())
+            .map(|b| b.iter().map(|b| b * b).sum::<f64>().sqrt())
+            .collect();
+        follow("gamma tilt", &sizes, &|b| erlang(columns, b / size));
     });
-    // What b and the curvature cost together.
-    let Event::Pure { epsilon } = question.events()[0].0 else {
-        panic!("{:?}", question.events());
-    };
-    let size = minimiser.changed_slope() / (epsilon - minimiser.curvature_log());
-    let sizes: Vec<f64> = (drawn.iter())
-        .map(|b| b.iter().map(|b| b * b).sum::<f64>().sqrt())
-        .collect();
-    follow("gamma tilt", &sizes, &|b| erlang(columns, b / size));
 }
 
 /// Chi-square of choices with these probabilities, by Wilson & Hilferty's (1931) quantile, which errs by a percent.
@@ -388,189 +398,196 @@ fn vertices(
 
 #[test]
 fn vertices_are_chosen_by_their_scores() {
-    let root = root(true);
-    let ball = SignedCoordinates::l1_ball(P + 1, 1.0);
-    for origin in [None, Some(2e8)] {
-        let drawn = vertices(&root, ball.clone(), 6.0, origin);
-        listed("coordinates", &drawn, &|vertex| match vertex[..] {
-            [(j, sign)] => 2 * j as usize + usize::from(sign < 0),
-            _ => 2 * (P + 1),
-        });
-    }
-    let list = vec![
-        vec![1.0, 0.5, 0.0],
-        vec![-1.0, 0.0, 0.5],
-        vec![0.0, 0.0, 1.0],
-    ];
-    let hull = VertexList::new(&list, P, false).unwrap();
-    let known: Vec<Vec<(u32, i64)>> = match crate::polytope::Polytope::structure(&hull) {
-        crate::polytope::Structure::Vertices(known) => known.to_vec(),
-        _ => unreachable!(),
-    };
-    let drawn = vertices(&root, hull, 20.0, None);
-    listed("explicit vertices", &drawn, &|vertex| {
-        known.iter().position(|known| known == vertex).unwrap()
-    });
-
-    // Signs and groups, by the scores of all their sign vectors.
-    let columns: Vec<u32> = (0..=P as u32).collect();
-    let whole = vertices(&root, LinfBall::new(P + 1, 1.0), 8.0, None);
-    let groups = GroupBall::new(&[vec![0, 2], vec![1]], P, true, 1.0).unwrap();
-    let grouped = vertices(&root, groups, 8.0, None);
-    let members = vec![vec![0, 2], vec![1], vec![3]];
-    for (what, drawn, members) in [
-        ("signs", whole, vec![columns]),
-        ("groups", grouped, members),
-    ] {
-        let gradient = |seen: &[Seen]| -> (Vec<Vec<i64>>, f64) {
-            let signs: Vec<i64> = (seen.iter())
-                .filter_map(|seen| match seen {
-                    Seen::Sign(g, _) => Some(*g),
-                    _ => None,
-                })
-                .collect();
-            match &seen[0] {
-                Seen::Groups(groups, eta) => (groups.clone(), *eta),
-                Seen::Sign(_, eta) => (vec![signs], *eta),
-                seen => panic!("{seen:?}"),
-            }
+    alone(|| {
+        let root = root(true);
+        let ball = SignedCoordinates::l1_ball(P + 1, 1.0);
+        for origin in [None, Some(2e8)] {
+            let drawn = vertices(&root, ball.clone(), 6.0, origin);
+            listed("coordinates", &drawn, &|vertex| match vertex[..] {
+                [(j, sign)] => 2 * j as usize + usize::from(sign < 0),
+                _ => 2 * (P + 1),
+            });
+        }
+        let list = vec![
+            vec![1.0, 0.5, 0.0],
+            vec![-1.0, 0.0, 0.5],
+            vec![0.0, 0.0, 1.0],
+        ];
+        let hull = VertexList::new(&list, P, false).unwrap();
+        let known: Vec<Vec<(u32, i64)>> = match crate::polytope::Polytope::structure(&hull) {
+            crate::polytope::Structure::Vertices(known) => known.to_vec(),
+            _ => unreachable!(),
         };
-        let (gradients, eta) = gradient(&drawn[0].1);
-        let (mut candidates, mut scores) = (Vec::new(), Vec::new());
-        for (members, gradients) in members.iter().zip(&gradients) {
-            for signs in 0..1u32 << members.len() {
-                let sign = |k: usize| if signs >> k & 1 == 0 { 1i64 } else { -1 };
-                let vertex: Vec<(u32, i64)> = members
-                    .iter()
-                    .enumerate()
-                    .map(|(k, &j)| (j, sign(k)))
+        let drawn = vertices(&root, hull, 20.0, None);
+        listed("explicit vertices", &drawn, &|vertex| {
+            known.iter().position(|known| known == vertex).unwrap()
+        });
+
+        // Signs and groups, by the scores of all their sign vectors.
+        let columns: Vec<u32> = (0..=P as u32).collect();
+        let whole = vertices(&root, LinfBall::new(P + 1, 1.0), 8.0, None);
+        let groups = GroupBall::new(&[vec![0, 2], vec![1]], P, true, 1.0).unwrap();
+        let grouped = vertices(&root, groups, 8.0, None);
+        let members = vec![vec![0, 2], vec![1], vec![3]];
+        for (what, drawn, members) in [
+            ("signs", whole, vec![columns]),
+            ("groups", grouped, members),
+        ] {
+            let gradient = |seen: &[Seen]| -> (Vec<Vec<i64>>, f64) {
+                let signs: Vec<i64> = (seen.iter())
+                    .filter_map(|seen| match seen {
+                        Seen::Sign(g, _) => Some(*g),
+                        _ => None,
+                    })
                     .collect();
-                scores.push(gradients.iter().enumerate().map(|(k, g)| sign(k) * g).sum());
-                candidates.push(vertex);
+                match &seen[0] {
+                    Seen::Groups(groups, eta) => (groups.clone(), *eta),
+                    Seen::Sign(_, eta) => (vec![signs], *eta),
+                    seen => panic!("{seen:?}"),
+                }
+            };
+            let (gradients, eta) = gradient(&drawn[0].1);
+            let (mut candidates, mut scores) = (Vec::new(), Vec::new());
+            for (members, gradients) in members.iter().zip(&gradients) {
+                for signs in 0..1u32 << members.len() {
+                    let sign = |k: usize| if signs >> k & 1 == 0 { 1i64 } else { -1 };
+                    let vertex: Vec<(u32, i64)> = members
+                        .iter()
+                        .enumerate()
+                        .map(|(k, &j)| (j, sign(k)))
+                        .collect();
+                    scores.push(gradients.iter().enumerate().map(|(k, g)| sign(k) * g).sum());
+                    candidates.push(vertex);
+                }
             }
+            let mut counts = vec![0.0; candidates.len()];
+            for (vertex, _) in &drawn {
+                counts[candidates.iter().position(|known| known == vertex).unwrap()] += 1.0;
+            }
+            choices_follow(what, &counts, &softmax(&scores, eta));
         }
-        let mut counts = vec![0.0; candidates.len()];
-        for (vertex, _) in &drawn {
-            counts[candidates.iter().position(|known| known == vertex).unwrap()] += 1.0;
-        }
-        choices_follow(what, &counts, &softmax(&scores, eta));
-    }
+    });
 }
 
 #[test]
 fn other_choices_follow_their_scores() {
-    let root = root(true);
-    let question = root.typical_norm(1.5, 0.6).unwrap();
-    let map = FeatureMap::linear(vec![1.0; P]);
-    let drawn = answers(&root, question.once(), CHOICES, &|session| {
-        session.ask(&question, &map)
-    });
-    let largest = map.largest_norm(root.schema());
-    // 28 quarters of an octave below the largest norm, ascending.
-    listed("typical norm", &drawn, &|norm| {
-        28 - (4.0 * (largest / norm).log2()).round() as usize
-    });
+    alone(|| {
+        let root = root(true);
+        let question = root.typical_norm(1.5, 0.6).unwrap();
+        let map = FeatureMap::linear(vec![1.0; P]);
+        let drawn = answers(&root, question.once(), CHOICES, &|session| {
+            session.ask(&question, &map)
+        });
+        let largest = map.largest_norm(root.schema());
+        // 28 quarters of an octave below the largest norm, ascending.
+        listed("typical norm", &drawn, &|norm| {
+            28 - (4.0 * (largest / norm).log2()).round() as usize
+        });
 
-    let question = root.held_out(2.0).unwrap();
-    let models: Vec<LinearModel> = [1.0, -1.0, 0.0]
-        .map(|factor| LinearModel {
-            coefficients: vec![factor, 0.3, -factor],
-            intercept: 0.1,
-            feature_ranges: None,
-        })
-        .into();
-    let drawn = answers(&root, question.once(), CHOICES, &|session| {
-        session.ask(&question, &models)
-    });
-    listed("held-out choice", &drawn, &|&best| best);
+        let question = root.held_out(2.0).unwrap();
+        let models: Vec<LinearModel> = [1.0, -1.0, 0.0]
+            .map(|factor| LinearModel {
+                coefficients: vec![factor, 0.3, -factor],
+                intercept: 0.1,
+                feature_ranges: None,
+            })
+            .into();
+        let drawn = answers(&root, question.once(), CHOICES, &|session| {
+            session.ask(&question, &models)
+        });
+        listed("held-out choice", &drawn, &|&best| best);
 
-    // 32 767 thresholds: in cells of equal numbers of them.
-    let question = root.ranges(4.0, 0.3, RangesOf::Each(vec![0])).unwrap();
-    let drawn = answers(&root, question.once(), CHOICES, &|session| {
-        session.ask(&question, ())
-    });
-    let both: Vec<(&Vec<i64>, f64)> = (drawn[0].1.iter())
-        .map(|seen| match seen {
-            Seen::Scores(scores, eta) => (scores, *eta),
-            seen => panic!("{seen:?}"),
-        })
-        .collect();
-    let cell = |k: usize| k * 16 / 32_767;
-    let laws: Vec<[f64; 16]> = (both.iter())
-        .map(|(scores, eta)| {
-            let mut cells = [0.0; 16];
-            for (k, p) in softmax(scores, *eta).into_iter().enumerate() {
-                cells[cell(k)] += p;
-            }
-            cells
-        })
-        .collect();
-    // The ends leave in order: the pair of cells, in order, has this law but within one cell.
-    let (mut counts, mut law) = (vec![0.0; 256], vec![0.0; 256]);
-    for (range, _) in &drawn {
-        let place = |x: f64| cell(((x * 16_383.0).round() as i64 + 16_383) as usize);
-        counts[place(range[0].0) * 16 + place(range[0].1)] += 1.0;
-    }
-    for (a, low) in laws[0].iter().enumerate() {
-        for (b, high) in laws[1].iter().enumerate() {
-            law[a.min(b) * 16 + a.max(b)] += low * high;
+        // 32 767 thresholds: in cells of equal numbers of them.
+        let question = root.ranges(4.0, 0.3, RangesOf::Each(vec![0])).unwrap();
+        let drawn = answers(&root, question.once(), CHOICES, &|session| {
+            session.ask(&question, ())
+        });
+        let both: Vec<(&Vec<i64>, f64)> = (drawn[0].1.iter())
+            .map(|seen| match seen {
+                Seen::Scores(scores, eta) => (scores, *eta),
+                seen => panic!("{seen:?}"),
+            })
+            .collect();
+        let cell = |k: usize| k * 16 / 32_767;
+        let laws: Vec<[f64; 16]> = (both.iter())
+            .map(|(scores, eta)| {
+                let mut cells = [0.0; 16];
+                for (k, p) in softmax(scores, *eta).into_iter().enumerate() {
+                    cells[cell(k)] += p;
+                }
+                cells
+            })
+            .collect();
+        // The ends leave in order: the pair of cells, in order, has this law but within one cell.
+        let (mut counts, mut law) = (vec![0.0; 256], vec![0.0; 256]);
+        for (range, _) in &drawn {
+            let place = |x: f64| cell(((x * 16_383.0).round() as i64 + 16_383) as usize);
+            counts[place(range[0].0) * 16 + place(range[0].1)] += 1.0;
         }
-    }
-    choices_follow("ranges", &counts, &law);
+        for (a, low) in laws[0].iter().enumerate() {
+            for (b, high) in laws[1].iter().enumerate() {
+                law[a.min(b) * 16 + a.max(b)] += low * high;
+            }
+        }
+        choices_follow("ranges", &counts, &law);
 
-    let schema = Schema::new(
-        P,
-        bounds(),
-        Geometry::Uncentred,
-        Target::Classes,
-        false,
-        None,
-    );
-    let plain = Statement::new(schema.unwrap(), shared().len(), Adjacency::ReplaceOne, 1).unwrap();
-    let loss: Admitted = Logistic.into();
-    let question = plain.softmax(&loss, 2.0).unwrap().draws(CHOICES).unwrap();
-    let drawn = answers(&plain, question.once(), 1, &|session| {
-        session.ask(&question, ())
+        let schema = Schema::new(
+            P,
+            bounds(),
+            Geometry::Uncentred,
+            Target::Classes,
+            false,
+            None,
+        );
+        let plain =
+            Statement::new(schema.unwrap(), shared().len(), Adjacency::ReplaceOne, 1).unwrap();
+        let loss: Admitted = Logistic.into();
+        let question = plain.softmax(&loss, 2.0).unwrap().draws(CHOICES).unwrap();
+        let drawn = answers(&plain, question.once(), 1, &|session| {
+            session.ask(&question, ())
+        });
+        let (counts, seen) = &drawn[0];
+        let [Seen::Scores(scores, eta)] = seen.as_slice() else {
+            panic!("one vector of scores");
+        };
+        let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
+        choices_follow("softmax", &counts, &softmax(scores, *eta));
     });
-    let (counts, seen) = &drawn[0];
-    let [Seen::Scores(scores, eta)] = seen.as_slice() else {
-        panic!("one vector of scores");
-    };
-    let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
-    choices_follow("softmax", &counts, &softmax(scores, *eta));
 }
 
 /// Report-noisy-minimum costs twice the sensitivity over the scale: two candidates whose scores move apart show that once
 /// is too little.
 #[test]
 fn a_noisy_minimum_costs_twice_its_sensitivity() {
-    let root = root(true);
-    let ball = SignedCoordinates::l1_ball(P + 1, 1.0).into();
-    let sensitivity = root.score_sensitivity(&model(), &ball).unwrap() as f64;
-    let scale = 3.0 * sensitivity;
-    let noise = SelectionNoise::Laplace { scale };
-    let question = root.vertex(&model(), &ball, noise, None).unwrap();
-    let stated = question.events()[0].0.pure_epsilon().unwrap();
+    alone(|| {
+        let root = root(true);
+        let ball = SignedCoordinates::l1_ball(P + 1, 1.0).into();
+        let sensitivity = root.score_sensitivity(&model(), &ball).unwrap() as f64;
+        let scale = 3.0 * sensitivity;
+        let noise = SelectionNoise::Laplace { scale };
+        let question = root.vertex(&model(), &ball, noise, None).unwrap();
+        let stated = question.events()[0].0.pure_epsilon().unwrap();
 
-    // In units of a sensitivity of 20: P(20 d + X <= Y) for independent discrete Laplace X and Y of scale 60, in sums.
-    let rate = (-1.0f64 / 60.0).exp();
-    let weight = |k: i64| (1.0 - rate) / (1.0 + rate) * rate.powi(k.unsigned_abs() as i32);
-    let wins = |gap: i64| -> f64 {
-        // P(Y >= t), t an integer.
-        let tail = |t: i64| match t {
-            1.. => rate.powi(t as i32) / (1.0 + rate),
-            _ => 1.0 - rate.powi((1 - t) as i32) / (1.0 + rate),
+        // In units of a sensitivity of 20: P(20 d + X <= Y) for independent discrete Laplace X and Y of scale 60, in sums.
+        let rate = (-1.0f64 / 60.0).exp();
+        let weight = |k: i64| (1.0 - rate) / (1.0 + rate) * rate.powi(k.unsigned_abs() as i32);
+        let wins = |gap: i64| -> f64 {
+            // P(Y >= t), t an integer.
+            let tail = |t: i64| match t {
+                1.. => rate.powi(t as i32) / (1.0 + rate),
+                _ => 1.0 - rate.powi((1 - t) as i32) / (1.0 + rate),
+            };
+            (-4000..=4000).map(|x| weight(x) * tail(gap + x)).sum()
         };
-        (-4000..=4000).map(|x| weight(x) * tail(gap + x)).sum()
-    };
-    // Scores (0, g) become (20, g - 20).
-    let loss = (-400..=400)
-        .step_by(20)
-        .map(|gap| (wins(-gap) / wins(40 - gap)).ln());
-    let loss = loss.fold(0.0, f64::max);
-    assert!(
-        loss > 1.5 * 20.0 / 60.0,
-        "once the sensitivity would do: {loss}"
-    );
-    assert!(loss <= stated * (1.0 + 1e-9), "{loss} {stated}");
+        // Scores (0, g) become (20, g - 20).
+        let loss = (-400..=400)
+            .step_by(20)
+            .map(|gap| (wins(-gap) / wins(40 - gap)).ln());
+        let loss = loss.fold(0.0, f64::max);
+        assert!(
+            loss > 1.5 * 20.0 / 60.0,
+            "once the sensitivity would do: {loss}"
+        );
+        assert!(loss <= stated * (1.0 + 1e-9), "{loss} {stated}");
+    });
 }

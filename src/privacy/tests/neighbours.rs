@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::harness::{P, Setting, map, settings};
+use super::harness::{P, Setting, alone, map, settings};
 use crate::accounting::event::{Adjacency, Event};
 use crate::exact::selection::{Shape, Summand};
 use crate::exact::tap::Seen;
@@ -143,43 +143,45 @@ fn n_features(setting: &Setting) -> usize {
 /// floored.
 #[test]
 fn sums_move_by_no_more_than_their_sensitivity() {
-    let mut reached = [Reached::default(), Reached::default(), Reached::default()];
-    for setting in settings() {
-        for multiplier in [1.0, 1e5] {
-            let question = setting.about.gradient(&setting.model, multiplier).unwrap();
-            let columns = setting.about.n_columns();
-            for size in [0.0, 0.05, -30.0] {
-                let theta: Vec<f64> = (0..columns).map(|j| size * (1.0 - j as f64)).collect();
+    alone(|| {
+        let mut reached = [Reached::default(), Reached::default(), Reached::default()];
+        for setting in settings() {
+            for multiplier in [1.0, 1e5] {
+                let question = setting.about.gradient(&setting.model, multiplier).unwrap();
+                let columns = setting.about.n_columns();
+                for size in [0.0, 0.05, -30.0] {
+                    let theta: Vec<f64> = (0..columns).map(|j| size * (1.0 - j as f64)).collect();
+                    let moved = setting.worst(
+                        &[question.once()],
+                        &|session| session.ask(&question, &theta).map(drop),
+                        &l2,
+                    );
+                    reached[0].add(&setting, moved, gaussian(&question));
+                }
+                let question = setting.about.moments(multiplier).unwrap();
                 let moved = setting.worst(
                     &[question.once()],
-                    &|session| session.ask(&question, &theta).map(drop),
+                    &|session| session.ask(&question, ()).map(drop),
+                    &l2_of_moments,
+                );
+                reached[1].add(&setting, moved, gaussian(&question));
+                if setting.about.schema().row_norm().is_none() {
+                    assert!(setting.about.absolute_sums(multiplier).is_err());
+                    continue;
+                }
+                let question = setting.about.absolute_sums(multiplier).unwrap();
+                let moved = setting.worst(
+                    &[question.once()],
+                    &|session| session.ask(&question, ()).map(drop),
                     &l2,
                 );
-                reached[0].add(&setting, moved, gaussian(&question));
+                reached[2].add(&setting, moved, gaussian(&question));
             }
-            let question = setting.about.moments(multiplier).unwrap();
-            let moved = setting.worst(
-                &[question.once()],
-                &|session| session.ask(&question, ()).map(drop),
-                &l2_of_moments,
-            );
-            reached[1].add(&setting, moved, gaussian(&question));
-            if setting.about.schema().row_norm().is_none() {
-                assert!(setting.about.absolute_sums(multiplier).is_err());
-                continue;
-            }
-            let question = setting.about.absolute_sums(multiplier).unwrap();
-            let moved = setting.worst(
-                &[question.once()],
-                &|session| session.ask(&question, ()).map(drop),
-                &l2,
-            );
-            reached[2].add(&setting, moved, gaussian(&question));
         }
-    }
-    reached[0].at_least(0.95);
-    reached[1].at_least(0.6);
-    reached[2].at_least(0.95);
+        reached[0].at_least(0.95);
+        reached[1].at_least(0.6);
+        reached[2].at_least(0.95);
+    });
 }
 
 fn polytopes(setting: &Setting) -> Vec<(Selectable, Option<f64>)> {
@@ -211,123 +213,131 @@ fn polytopes(setting: &Setting) -> Vec<(Selectable, Option<f64>)> {
 /// Choices of a vertex, over every structure, with and without the origin.
 #[test]
 fn vertices_are_chosen_within_their_range() {
-    let mut reached: Vec<Reached> = (0..6).map(|_| Reached::default()).collect();
-    for setting in settings() {
-        for (k, (polytope, origin)) in polytopes(&setting).into_iter().enumerate() {
-            let noise = SelectionNoise::Exponential { epsilon0: 0.8 };
-            let question = (setting.about)
-                .vertex(&setting.model, &polytope, noise, origin)
-                .unwrap();
-            let last = setting.about.n_columns() as u32 - 1;
-            let moved = [(0, 3), (last, -2)];
-            let worst = |cost: &dyn Fn(&[Seen], &[Seen]) -> f64, unit: f64| {
-                setting.worst(
-                    &[question.once()],
-                    &|session| {
-                        let at = VertexAt {
-                            moved: (&moved, 4),
-                            retired: &[],
-                            unit,
-                        };
-                        session.ask(&question, at).map(drop)
-                    },
-                    cost,
-                )
-            };
-            for unit in [0.0, 0.1 / 16_383.0] {
-                match question.events() {
-                    [(Event::ZeroConcentrated { rho }, 1)] => {
-                        reached[k].add(&setting, worst(&independent, unit), *rho);
+    alone(|| {
+        let mut reached: Vec<Reached> = (0..6).map(|_| Reached::default()).collect();
+        for setting in settings() {
+            for (k, (polytope, origin)) in polytopes(&setting).into_iter().enumerate() {
+                let noise = SelectionNoise::Exponential { epsilon0: 0.8 };
+                let question = (setting.about)
+                    .vertex(&setting.model, &polytope, noise, origin)
+                    .unwrap();
+                let last = setting.about.n_columns() as u32 - 1;
+                let moved = [(0, 3), (last, -2)];
+                let worst = |cost: &dyn Fn(&[Seen], &[Seen]) -> f64, unit: f64| {
+                    setting.worst(
+                        &[question.once()],
+                        &|session| {
+                            let at = VertexAt {
+                                moved: (&moved, 4),
+                                retired: &[],
+                                unit,
+                            };
+                            session.ask(&question, at).map(drop)
+                        },
+                        cost,
+                    )
+                };
+                for unit in [0.0, 0.1 / 16_383.0] {
+                    match question.events() {
+                        [(Event::ZeroConcentrated { rho }, 1)] => {
+                            reached[k].add(&setting, worst(&independent, unit), *rho);
+                        }
+                        _ => reached[k].add(&setting, worst(&choice, unit), exponential(&question)),
                     }
-                    _ => reached[k].add(&setting, worst(&choice, unit), exponential(&question)),
                 }
             }
         }
-    }
-    // Half of an add-remove range is the most for lists: one contribution moves scores of both signs.
-    for reached in &reached {
-        reached.at_least(0.8);
-    }
+        // Half of an add-remove range is the most for lists: one contribution moves scores of both signs.
+        for reached in &reached {
+            reached.at_least(0.8);
+        }
+    });
 }
 
 /// Choices among thresholds, norms and models.
 #[test]
 fn other_choices_keep_their_range() {
-    let mut reached: Vec<Reached> = (0..4).map(|_| Reached::default()).collect();
-    for setting in settings().into_iter().step_by(3) {
-        let p = n_features(&setting);
-        let each = RangesOf::Each((0..p as u32).collect());
-        for (k, of) in [each, RangesOf::Together(p)].into_iter().enumerate() {
-            let question = setting.about.ranges(0.7, 0.3, of).unwrap();
-            let ask =
-                |session: &mut crate::privacy::Session<'_>| session.ask(&question, ()).map(drop);
-            let moved = setting.worst(&[question.once()], &ask, &choice);
-            reached[k].add(&setting, moved, exponential(&question));
-        }
-        let question = setting.about.typical_norm(0.7, 0.6).unwrap();
-        for map in [FeatureMap::linear(vec![1.0; p]), map()] {
-            if map.n_features() != p {
+    alone(|| {
+        let mut reached: Vec<Reached> = (0..4).map(|_| Reached::default()).collect();
+        for setting in settings().into_iter().step_by(3) {
+            let p = n_features(&setting);
+            let each = RangesOf::Each((0..p as u32).collect());
+            for (k, of) in [each, RangesOf::Together(p)].into_iter().enumerate() {
+                let question = setting.about.ranges(0.7, 0.3, of).unwrap();
+                let ask = |session: &mut crate::privacy::Session<'_>| {
+                    session.ask(&question, ()).map(drop)
+                };
+                let moved = setting.worst(&[question.once()], &ask, &choice);
+                reached[k].add(&setting, moved, exponential(&question));
+            }
+            let question = setting.about.typical_norm(0.7, 0.6).unwrap();
+            for map in [FeatureMap::linear(vec![1.0; p]), map()] {
+                if map.n_features() != p {
+                    continue;
+                }
+                let moved = setting.worst(
+                    &[question.once()],
+                    &|session| session.ask(&question, &map).map(drop),
+                    &choice,
+                );
+                reached[2].add(&setting, moved, exponential(&question));
+            }
+            if !setting.about.schema().has_intercept() {
+                assert!(setting.about.held_out(0.7).is_err());
                 continue;
             }
+            let question = setting.about.held_out(0.7).unwrap();
+            let model = |factor: f64, ranges: Option<f64>| LinearModel {
+                coefficients: (0..p).map(|j| factor * (1.0 + j as f64)).collect(),
+                intercept: 0.2 * factor,
+                feature_ranges: ranges.map(|end| crate::privacy::Bounds {
+                    lower: vec![-end; p],
+                    upper: vec![end; p],
+                }),
+            };
+            let models = [model(1.0, None), model(-1.0, None), model(30.0, Some(0.5))];
             let moved = setting.worst(
                 &[question.once()],
-                &|session| session.ask(&question, &map).map(drop),
+                &|session| session.ask(&question, &models).map(drop),
                 &choice,
             );
-            reached[2].add(&setting, moved, exponential(&question));
+            reached[3].add(&setting, moved, exponential(&question));
         }
-        if !setting.about.schema().has_intercept() {
-            assert!(setting.about.held_out(0.7).is_err());
-            continue;
+        for reached in &reached {
+            reached.at_least(0.9);
         }
-        let question = setting.about.held_out(0.7).unwrap();
-        let model = |factor: f64, ranges: Option<f64>| LinearModel {
-            coefficients: (0..p).map(|j| factor * (1.0 + j as f64)).collect(),
-            intercept: 0.2 * factor,
-            feature_ranges: ranges.map(|end| crate::privacy::Bounds {
-                lower: vec![-end; p],
-                upper: vec![end; p],
-            }),
-        };
-        let models = [model(1.0, None), model(-1.0, None), model(30.0, Some(0.5))];
-        let moved = setting.worst(
-            &[question.once()],
-            &|session| session.ask(&question, &models).map(drop),
-            &choice,
-        );
-        reached[3].add(&setting, moved, exponential(&question));
-    }
-    for reached in &reached {
-        reached.at_least(0.45);
-    }
+    });
 }
 
 /// Draws from the entropic minimiser.
 #[test]
 fn softmax_draws_keep_their_range() {
-    let mut reached = Reached::default();
-    for setting in settings() {
-        let schema = setting.about.schema();
-        let loss: Admitted = match schema.target() {
-            Target::Classes => Logistic.into(),
-            Target::Interval { .. } => Squared.into(),
-        };
-        let softmax = setting.about.softmax(&loss, 1.0);
-        let taken = setting.root.adjacency() == Adjacency::ReplaceOne && !schema.has_intercept();
-        assert_eq!(softmax.is_ok(), taken, "{}", setting.name);
-        let Ok(mut softmax) = softmax else { continue };
-        for regularisation in [0.3, 3.0, 100.0] {
-            softmax.set_regularisation(regularisation).unwrap();
-            let question = softmax.draws(1).unwrap();
-            let moved = setting.worst(
-                &[question.once()],
-                &|session| session.ask(&question, ()).map(drop),
-                &choice,
-            );
-            reached.add(&setting, moved, exponential(&question));
+    alone(|| {
+        let mut reached = Reached::default();
+        for setting in settings() {
+            let schema = setting.about.schema();
+            let loss: Admitted = match schema.target() {
+                Target::Classes => Logistic.into(),
+                Target::Interval { .. } => Squared.into(),
+            };
+            let softmax = setting.about.softmax(&loss, 1.0);
+            let taken =
+                setting.root.adjacency() == Adjacency::ReplaceOne && !schema.has_intercept();
+            assert_eq!(softmax.is_ok(), taken, "{}", setting.name);
+            let Ok(mut softmax) = softmax else { continue };
+            for regularisation in [0.3, 3.0, 100.0] {
+                softmax.set_regularisation(regularisation).unwrap();
+                let question = softmax.draws(1).unwrap();
+                let moved = setting.worst(
+                    &[question.once()],
+                    &|session| session.ask(&question, ()).map(drop),
+                    &choice,
+                );
+                reached.add(&setting, moved, exponential(&question));
+            }
         }
-    }
-    reached.at_least(0.3);
+        reached.at_least(0.3);
+    });
 }
 
 fn norms(p: usize) -> [Option<(ReviewedNorm, f64)>; 3] {
@@ -343,79 +353,81 @@ fn norms(p: usize) -> [Option<(ReviewedNorm, f64)>; 3] {
 /// Points: minimisers with and without penalties, descents and permuted descents, under every noise.
 #[test]
 fn points_move_by_no_more_than_their_sensitivity() {
-    let mut reached: Vec<Reached> = (0..3).map(|_| Reached::default()).collect();
-    for setting in settings().into_iter().step_by(5) {
-        let about = &setting.about;
-        let replaced = setting.root.adjacency() == Adjacency::ReplaceOne;
-        let mut check = |kind: usize, make: &dyn Fn(PointNoise) -> Question<Point>| {
-            for noise in [
-                PointNoise::Gaussian { multiplier: 2.0 },
-                PointNoise::Laplace { epsilon: 0.5 },
-                PointNoise::Gamma { epsilon: 0.5 },
-            ] {
-                let question = make(noise);
-                let ask = |session: &mut crate::privacy::Session<'_>| {
-                    session.ask(&question, ()).map(drop)
+    alone(|| {
+        let mut reached: Vec<Reached> = (0..3).map(|_| Reached::default()).collect();
+        for setting in settings().into_iter().step_by(5) {
+            let about = &setting.about;
+            let replaced = setting.root.adjacency() == Adjacency::ReplaceOne;
+            let mut check = |kind: usize, make: &dyn Fn(PointNoise) -> Question<Point>| {
+                for noise in [
+                    PointNoise::Gaussian { multiplier: 2.0 },
+                    PointNoise::Laplace { epsilon: 0.5 },
+                    PointNoise::Gamma { epsilon: 0.5 },
+                ] {
+                    let question = make(noise);
+                    let ask = |session: &mut crate::privacy::Session<'_>| {
+                        session.ask(&question, ()).map(drop)
+                    };
+                    let worst = |cost: &dyn Fn(&[Seen], &[Seen]) -> f64| {
+                        setting.worst(&[question.once()], &ask, cost)
+                    };
+                    match (noise, question.events()) {
+                        (_, [(Event::Gaussian { sensitivity, .. }, 1)]) => {
+                            reached[kind].add(&setting, worst(&l2), *sensitivity);
+                        }
+                        (_, [(Event::Laplace { sensitivity, .. }, 1)]) => {
+                            reached[kind].add(&setting, worst(&l1), *sensitivity);
+                        }
+                        (PointNoise::Gamma { epsilon }, [(Event::Pure { .. }, 1), ..]) => {
+                            // Noise of size s = D2/(0.99 epsilon): the event is the largest density ratio, D2/s.
+                            let (_, stated) = stated(&setting, &question);
+                            reached[kind].add(&setting, worst(&of_points), stated);
+                            let pure: f64 = (question.events().iter())
+                                .filter_map(|(event, _)| event.pure_epsilon())
+                                .sum();
+                            assert!(pure <= epsilon * SLACK && pure >= 0.98 * epsilon);
+                        }
+                        (_, events) => panic!("{events:?}"),
+                    }
+                }
+            };
+            for (penalty, ridge) in norms(n_features(&setting))
+                .into_iter()
+                .zip([0.05, 0.4, 3.0])
+            {
+                let minimiser = about
+                    .strongly_convex(&setting.model, penalty.clone(), ridge)
+                    .unwrap();
+                check(0, &|noise| minimiser.with_output_noise(noise).unwrap());
+                let step = 1.0 / (about.row_bound().powi(2) + 2.0 * ridge);
+                let options = DescentOptions {
+                    ridge: if ridge < 0.1 { 0.0 } else { ridge },
+                    penalty,
+                    n_iter: 4,
+                    step: step / 4.0,
                 };
-                let worst = |cost: &dyn Fn(&[Seen], &[Seen]) -> f64| {
-                    setting.worst(&[question.once()], &ask, cost)
+                let descent = about.descent(&setting.model, options);
+                assert_eq!(descent.is_ok(), replaced);
+                if let Ok(descent) = descent {
+                    check(1, &|noise| descent.with_output_noise(noise).unwrap());
+                }
+                let options = PermutedOptions {
+                    ridge: if ridge < 0.1 { 0.0 } else { ridge },
+                    passes: 2,
+                    batch: if ridge < 1.0 { 2 } else { 1 },
+                    step: step / 4.0,
                 };
-                match (noise, question.events()) {
-                    (_, [(Event::Gaussian { sensitivity, .. }, 1)]) => {
-                        reached[kind].add(&setting, worst(&l2), *sensitivity);
-                    }
-                    (_, [(Event::Laplace { sensitivity, .. }, 1)]) => {
-                        reached[kind].add(&setting, worst(&l1), *sensitivity);
-                    }
-                    (PointNoise::Gamma { epsilon }, [(Event::Pure { .. }, 1), ..]) => {
-                        // Noise of size s = D2/(0.99 epsilon): the event is the largest density ratio, D2/s.
-                        let (_, stated) = stated(&setting, &question);
-                        reached[kind].add(&setting, worst(&of_points), stated);
-                        let pure: f64 = (question.events().iter())
-                            .filter_map(|(event, _)| event.pure_epsilon())
-                            .sum();
-                        assert!(pure <= epsilon * SLACK && pure >= 0.98 * epsilon);
-                    }
-                    (_, events) => panic!("{events:?}"),
+                let permuted = about.permuted(&setting.model, options);
+                assert_eq!(permuted.is_ok(), replaced);
+                if let Ok(permuted) = permuted {
+                    check(2, &|noise| permuted.with_output_noise(noise).unwrap());
                 }
             }
-        };
-        for (penalty, ridge) in norms(n_features(&setting))
-            .into_iter()
-            .zip([0.05, 0.4, 3.0])
-        {
-            let minimiser = about
-                .strongly_convex(&setting.model, penalty.clone(), ridge)
-                .unwrap();
-            check(0, &|noise| minimiser.with_output_noise(noise).unwrap());
-            let step = 1.0 / (about.row_bound().powi(2) + 2.0 * ridge);
-            let options = DescentOptions {
-                ridge: if ridge < 0.1 { 0.0 } else { ridge },
-                penalty,
-                n_iter: 4,
-                step: step / 4.0,
-            };
-            let descent = about.descent(&setting.model, options);
-            assert_eq!(descent.is_ok(), replaced);
-            if let Ok(descent) = descent {
-                check(1, &|noise| descent.with_output_noise(noise).unwrap());
-            }
-            let options = PermutedOptions {
-                ridge: if ridge < 0.1 { 0.0 } else { ridge },
-                passes: 2,
-                batch: if ridge < 1.0 { 2 } else { 1 },
-                step: step / 4.0,
-            };
-            let permuted = about.permuted(&setting.model, options);
-            assert_eq!(permuted.is_ok(), replaced);
-            if let Ok(permuted) = permuted {
-                check(2, &|noise| permuted.with_output_noise(noise).unwrap());
-            }
         }
-    }
-    for (reached, part) in reached.iter().zip([0.7, 0.7, 0.3]) {
-        reached.at_least(part);
-    }
+        for (reached, part) in reached.iter().zip([0.7, 0.7, 0.3]) {
+            reached.at_least(part);
+        }
+    });
 }
 
 /// The point of one of the data sets, and D2.
@@ -451,70 +463,75 @@ fn of_points(one: &[Seen], other: &[Seen]) -> f64 {
 /// Minimisers along a path of public linear terms: released, and as scores of a choice.
 #[test]
 fn dual_answers_keep_their_bounds() {
-    let mut reached = [Reached::default(), Reached::default()];
-    for setting in settings().into_iter().step_by(5) {
-        let p = n_features(&setting);
-        let columns = setting.about.n_columns();
-        for ridge in [0.05, 3.0] {
-            let minimiser = (setting.about.strongly_convex(&setting.model, None, ridge)).unwrap();
-            let path = minimiser.path(0.6).unwrap();
-            let points = path.points(2.0).unwrap();
-            let all: Vec<u32> = (0..p as u32).collect();
-            let mut summands = vec![
-                Summand {
-                    weight: 1.0,
-                    shape: Shape::Cross(all),
-                },
-                Summand {
-                    weight: 0.5,
-                    shape: Shape::Cross(vec![0]),
-                },
-            ];
-            if p > 1 {
-                summands.push(Summand {
-                    weight: 2.0,
-                    shape: Shape::Segment(0, 1),
-                });
-            }
-            let vertices = path.vertices(summands, 0.01, &points).unwrap();
-            let [(Event::ZeroConcentrated { rho }, 1)] = vertices.events() else {
-                panic!("{:?}", vertices.events());
-            };
-            for s in [vec![0.0; columns], vec![-0.2; columns]] {
-                let moved = setting.worst(
-                    &[points.once()],
-                    &|session| session.ask(&points, &s).map(drop),
-                    &l2,
-                );
-                reached[0].add(&setting, moved, gaussian(&points));
-                let moved = setting.worst(
-                    &[vertices.once()],
-                    &|session| session.ask(&vertices, &s).map(drop),
-                    &independent,
-                );
-                reached[1].add(&setting, moved, *rho);
+    alone(|| {
+        let mut reached = [Reached::default(), Reached::default()];
+        for setting in settings().into_iter().step_by(5) {
+            let p = n_features(&setting);
+            let columns = setting.about.n_columns();
+            for ridge in [0.05, 3.0] {
+                let minimiser =
+                    (setting.about.strongly_convex(&setting.model, None, ridge)).unwrap();
+                let path = minimiser.path(0.6).unwrap();
+                let points = path.points(2.0).unwrap();
+                let all: Vec<u32> = (0..p as u32).collect();
+                let mut summands = vec![
+                    Summand {
+                        weight: 1.0,
+                        shape: Shape::Cross(all),
+                    },
+                    Summand {
+                        weight: 0.5,
+                        shape: Shape::Cross(vec![0]),
+                    },
+                ];
+                if p > 1 {
+                    summands.push(Summand {
+                        weight: 2.0,
+                        shape: Shape::Segment(0, 1),
+                    });
+                }
+                let vertices = path.vertices(summands, 0.01, &points).unwrap();
+                let [(Event::ZeroConcentrated { rho }, 1)] = vertices.events() else {
+                    panic!("{:?}", vertices.events());
+                };
+                for s in [vec![0.0; columns], vec![-0.2; columns]] {
+                    let moved = setting.worst(
+                        &[points.once()],
+                        &|session| session.ask(&points, &s).map(drop),
+                        &l2,
+                    );
+                    reached[0].add(&setting, moved, gaussian(&points));
+                    let moved = setting.worst(
+                        &[vertices.once()],
+                        &|session| session.ask(&vertices, &s).map(drop),
+                        &independent,
+                    );
+                    reached[1].add(&setting, moved, *rho);
+                }
             }
         }
-    }
-    reached[0].at_least(0.7);
-    reached[1].at_least(0.1);
+        reached[0].at_least(0.7);
+        reached[1].at_least(0.1);
+    });
 }
 
 /// The settings hold what the tests above are about.
 #[test]
 fn settings_are_of_every_kind() {
-    let settings = settings();
-    let clamped = |setting: &&Setting| setting.model.bound().linf == 0.05;
-    assert!(settings.iter().filter(clamped).count() > 50);
-    for what in [
-        "to weights",
-        "to a row norm",
-        "restricted",
-        "varying",
-        ", 2, whole",
-        "add-remove",
-    ] {
-        let found = settings.iter().filter(|s| s.name.contains(what)).count();
-        assert!(found >= 16, "{what}: {found}");
-    }
+    alone(|| {
+        let settings = settings();
+        let clamped = |setting: &&Setting| setting.model.bound().linf == 0.05;
+        assert!(settings.iter().filter(clamped).count() > 50);
+        for what in [
+            "to weights",
+            "to a row norm",
+            "restricted",
+            "varying",
+            ", 2, whole",
+            "add-remove",
+        ] {
+            let found = settings.iter().filter(|s| s.name.contains(what)).count();
+            assert!(found >= 16, "{what}: {found}");
+        }
+    });
 }
