@@ -141,3 +141,28 @@ impl Split {
         known.min(minimum(at, 0.0, highest, SEARCH.0, SEARCH.1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::event::Adjacency;
+
+    /// k equal perturbations at k epsilon: k times the delta of one at epsilon, however they are listed.
+    #[test]
+    fn deltas_of_equal_perturbations_add_up() {
+        for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {
+            let one = Objective::new(1.0, 5.0, 0.1, adjacency);
+            for (k, epsilon) in [(2u8, 1.4), (3, 2.0), (7, 2.5)] {
+                let times = f64::from(k);
+                let alone = one.delta(epsilon);
+                assert!(alone > 1e-60 && times * alone < 0.1, "{alone}");
+                let counted = Split::new(vec![(one, times)]).delta(times * epsilon);
+                let listed = Split::new(vec![(one, 1.0); usize::from(k)]).delta(times * epsilon);
+                for together in [counted, listed] {
+                    let ratio = together / (times * alone);
+                    assert!((1.0 - 1e-12..1.0 + 1e-6).contains(&ratio), "{k} {ratio}");
+                }
+            }
+        }
+    }
+}

@@ -98,7 +98,7 @@ fn answers<R>(
     };
     let data = Data::new(&shared());
     let one = |seed| {
-        let (answer, mut seen) = asked(&setting, &data, &[question.clone()], seed, ask);
+        let (answer, mut seen) = asked(&setting, &data, std::slice::from_ref(&question), seed, ask);
         if seed > 0 {
             // They are the same in all draws, and long.
             seen.retain(|seen| !matches!(seen, Seen::Scores(..) | Seen::Groups(..)));
@@ -376,12 +376,15 @@ fn listed<R>(what: &str, answers: &[(R, Vec<Seen>)], index: &dyn Fn(&R) -> usize
 
 const CHOICES: u64 = 6000;
 
+/// A vertex: its columns and their integers.
+type Chosen = Vec<(u32, i64)>;
+
 fn vertices(
     root: &Arc<Statement>,
     polytope: impl Into<Selectable>,
     epsilon0: f64,
     origin: Option<f64>,
-) -> Vec<(Vec<(u32, i64)>, Vec<Seen>)> {
+) -> Vec<(Chosen, Vec<Seen>)> {
     let noise = SelectionNoise::Exponential { epsilon0 };
     let question = root
         .vertex(&model(), &polytope.into(), noise, origin)
