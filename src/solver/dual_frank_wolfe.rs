@@ -116,7 +116,7 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
             converged: false,
         };
         // A start may be the solution.
-        let mut dual = LowerBound::none(self.problem.targets().len());
+        let mut dual = LowerBound::zero(self.problem.targets().len());
         if let Some(given) = &self.given {
             dual.observe(self.problem, &mut self.omega, given.point(), alpha)?;
         }

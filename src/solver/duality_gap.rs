@@ -40,10 +40,10 @@ pub(super) struct LowerBound {
 }
 
 impl LowerBound {
-    /// Nothing known about a problem of n records.
-    pub fn none(n: usize) -> Self {
+    /// That of a = 0 for n records: catalogued losses are non-negative.
+    pub fn zero(n: usize) -> Self {
         Self {
-            value: f64::NEG_INFINITY,
+            value: 0.0,
             slopes: vec![0.0; n],
         }
     }
@@ -137,11 +137,7 @@ impl BallBound {
         Self {
             radius,
             target,
-            // Catalogued losses are non-negative: a = 0.
-            dual: LowerBound {
-                value: 0.0,
-                ..LowerBound::none(n_records)
-            },
+            dual: LowerBound::zero(n_records),
             multiplier: 0.0,
             best: Solution {
                 coefficients: Vec::new(),

@@ -135,7 +135,7 @@ impl<'r, 'a, D: Design + ?Sized> ProximalNewton<'r, 'a, D> {
         target: f64,
         mut ball: Option<&mut BallBound>,
     ) -> Result<Outcome> {
-        let mut dual = LowerBound::none(self.problem.targets().len());
+        let mut dual = LowerBound::zero(self.problem.targets().len());
         if let Some(given) = &self.given {
             dual.observe(self.problem, &mut self.omega, given.point(), alpha)?;
         }
