@@ -326,7 +326,7 @@ OURS = {
     "auto": ("auto", {"norm": "simplex", "loss": "huber"}),
     "linf": (FrankWolfe(n_iter=2), {"norm": "linf", "row_norm": 1.0}),
     "groups": (FrankWolfe(n_iter=3, radius=2.0), {"norm": DisjointGroups([[0, 1], [2]]), "n_features": 3}),
-    "bounds": (FrankWolfe(), {"bounds": np.array([[0.0, -3.0], [1.0, 1.0]]), "fit_intercept": False, "epsilon": 0.5}),
+    "bounds": (FrankWolfe(), {"bounds": np.array([[0.0, 1.0], [-3.0, 1.0]]), "fit_intercept": False, "epsilon": 0.5}),
     "add-remove": ("frank-wolfe", {"adjacency": "add-remove", "n_public": 40, "delta": 1e-6}),
     "two records": (PenalisedFrankWolfe(alpha=0.1, n_iter=2), {"records_per_person": 2}),
 }

@@ -33,7 +33,7 @@ pub enum Calibration {
 /// mechanism on the integer scores <s, gradient>. In unnormalised form u <- u + (t + 1) s_t and theta_t = 2
 /// u_t / (t (t + 1)), so margins stay integers.
 ///
-/// **Neighbours**: replace-one or add-remove. **Sensitivity**: [`crate::privacy::sensitivity`]. **Privacy**:
+/// **Neighbours**: replace-one or add-remove. **Sensitivity**: `question/sensitivity.rs`. **Privacy**:
 /// T adaptive selections of bounded range epsilon0 each compose in Renyi divergence.
 /// **Penalised** (`penalty` alpha): minimises mean loss + alpha norm(theta) inside the ball by generalised
 /// conditional gradient (Harchaoui, Juditsky & Nemirovski 2015): every vertex has norm `radius`, so the

@@ -22,7 +22,7 @@ use crate::theory::{frank_wolfe_excess, least, noisy_vertex_error};
 /// mu_t = 2/(t + 2), as in the paper.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: 2 d_max |x|_2 on the integer gradient
-/// ([`crate::privacy::sensitivity`]). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve. Vertices are
+/// (`question/sensitivity.rs`). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve. Vertices are
 /// public, so privacy does not depend on the norm or its oracle being right.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -27,7 +27,7 @@ use crate::question::MOST_MOMENT_COLUMNS;
 /// public threshold, makes theta sparse.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`crate::question::Moments`])
-/// and 2 d_max |x|_2 on the gradients ([`crate::privacy::sensitivity`]). **Privacy**: 1 + T Gaussian mechanisms, by the
+/// and 2 d_max |x|_2 on the gradients (`question/sensitivity.rs`). **Privacy**: 1 + T Gaussian mechanisms, by the
 /// exact Gaussian curve; everything else is post-processing, so privacy does not depend on the loss being convex or
 /// smooth.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -23,7 +23,7 @@ use crate::prox::Scratch;
 /// post-processing.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: 2 d_max |x|_2 on the integer gradient
-/// ([`crate::privacy::sensitivity`]). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve; the iterates are
+/// (`question/sensitivity.rs`). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve; the iterates are
 /// post-processing, so the mean is free and privacy does not depend on the norm or its prox being right.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -1,30 +1,32 @@
-//! THE TRUSTED ROOM: the only code that reads records, and everything that a guarantee rests on.
+//! THE TRUSTED ROOM: the only code that reads records.
 //!
-//! Audit guide, in reading order:
+//! What a guarantee rests on, in reading order:
 //!
-//! 1. [`schema`](Schema): public facts, and the map of features onto integers.
-//! 2. [`bounded_data`](BoundedData), with `dense_records`, `sparse_records`, `lines` and `row_norm`: records are
-//!    clipped, rounded and shortened on entry. Fields are visible in here only.
-//!    `counts`: how many values lie between public thresholds.
-//!    `feature_map` and `feature_clip`: maps and ranges that are public, or were released, applied to them.
-//! 3. [`derivative_lattice`](DerivativeLattice): d_i is a clamped integer function of record i and of public state.
-//!    `float_products`: products with floats and their errors, for answers that rounded derivatives would break.
-//! 4. [`sensitivity`]: the bounds of gradients and scores, with proofs; other answers have theirs beside them.
-//!    [`event`], [`accountant`], [`calibrate`]: what an answer costs.
-//! 5. [`noise`]: one generator, exact laws. [`selection`]: the exact exponential mechanism.
-//! 6. [`answer`]: the only exits. Each takes its event off the budget (`ledger`), then draws.
+//! 1. [`schema`](crate::schema): public facts, and the map of features onto integers.
+//! 2. [`question`](crate::question): statements of neighbours, sensitivities with their proofs, and what each question
+//!    costs. It reads no record.
+//! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost together.
+//! 4. `curator`, `bounded_data` with `dense_records`, `sparse_records`, `lines`, `row_norm`: records are clipped, rounded
+//!    and shortened on entry. `counts`, `feature_map`, `feature_clip`: values between public thresholds; public maps.
+//! 5. `records`: passes over them, for the answers alone. `slopes`, `column_sums`, `second_moments`, `fine_gradient`,
+//!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
+//! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
+//!    a program is sealed only if its questions cost no more than its claim, and only a sealed program is run.
 //!
-//! Invariants, each with a test:
-//! - nothing outside `privacy` reads a record (it does not compile);
-//! - at a public theta, the contribution of record i depends on record i and on public state alone, whatever a user's
-//!   loss does: it was tabulated before any record was read;
-//! - integers are exact: no result depends on threads, storage or the order of records, and no accumulator overflows;
-//! - an answer that the plan does not hold is refused before anything is drawn;
-//! - floats never decide a random choice: weights are enclosed in integers and compared with lazily drawn bits.
+//! Invariants, and the tests that hold them (here in `privacy/tests`, else in `tests/architecture.rs`):
+//! - no mechanism reads a record, spends by hand, makes a certificate or answers itself: `the_room_is_sealed`,
+//!   `mechanisms_do_not_answer`;
+//! - what was not planned is not answered, and what was planned and not asked is not released:
+//!   `more_than_was_planned_is_refused`, `less_than_was_planned_is_not_released`;
+//! - the ledger is charged before anything is drawn, and the certificate states what was asked: `the_ledger_comes_first`;
+//! - bad arguments spend nothing: `what_is_said_is_checked_first`;
+//! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
+//! - draws follow the laws that the events state, at false positives of 1e-6: `laws.rs`;
+//! - no result depends on threads, storage or the order of records.
 //!
-//! Trusted beyond this folder: the catalogued losses, `numeric` (the one file of it with `unsafe` is `kernel`), the
-//! ChaCha20 generator and the operating system's entropy. Not trusted: polytopes' callers, mechanisms, Python, users'
-//! losses.
+//! Trusted beyond these rooms: catalogued losses (`ReviewedLoss`), the proxes of reviewed norms and the `minimise` beneath
+//! them, `numeric` (whose file `kernel` has the crate's only `unsafe`), the ChaCha20 generator and the operating system's
+//! entropy. Not trusted: mechanisms, Python, users' losses and norms.
 #![forbid(unsafe_code)]
 
 pub mod answer;

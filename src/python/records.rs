@@ -78,8 +78,6 @@ impl<'py> Records<'py> {
         }
     }
 
-    /// Number of columns.
-
     /// The same over memory that views can read.
     pub(super) fn plain(&self) -> PyResult<Records<'py>> {
         Ok(match self {

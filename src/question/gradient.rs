@@ -13,7 +13,7 @@ use crate::numeric::kernel::MAX_FEATURE;
 /// A noisy gradient (Bassily, Smith & Thakurta 2014; Talwar, Thakurta & Zhang 2015, Algorithm 3).
 ///
 /// At theta, public, margins are integer combinations of integer records: record i alone decides z_i and d_i, on any
-/// thread and in any storage. What leaves is sum_i d_i x_i plus noise. **Sensitivity**: [`Contribution::euclidean`], with
+/// thread and in any storage. What leaves is sum_i d_i x_i plus noise. **Sensitivity**: `Contribution::euclidean`, with
 /// the norm to which contributions are scaled down in place of that of the rows where the schema has one.
 #[derive(Debug, Clone)]
 pub struct Gradient {

@@ -5,7 +5,7 @@
 //!
 //! 1. [`Statement`]: the public facts of a release, and how neighbours are counted.
 //! 2. [`RoomModel`]: a reviewed or tabulated loss, and the bounds that its slopes are clamped to.
-//! 3. [`sensitivity`]: the bounds of gradients and scores, with proofs.
+//! 3. `sensitivity`: the bounds of gradients and scores, with proofs.
 //! 4. [`Question`], [`Planned`]: a question with its events, and lists of them.
 //! 5. The kinds of questions, by shape:
 //!

@@ -256,7 +256,7 @@ impl Softmax {
     /// The same at another lambda.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// A `regularisation` that is not positive and finite.
     pub fn set_regularisation(&mut self, regularisation: f64) -> Result<()> {
         let p = self.factors.len();
         let terms = self.facts.terms(

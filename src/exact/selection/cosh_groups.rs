@@ -16,7 +16,7 @@ use crate::numeric::enclosure::{EXPONENT_BITS, Interval, PROBABILITY_BITS, exp2_
 /// exp(eta S) P with S = sum |g_j| and P = prod (1 + exp(-2 eta |g_j|)), both enclosed.
 ///
 /// **Rounds:** fewer than 5 are expected, whatever the gradient and the groups. The class of a group is that of the
-/// whole product: a weight lies in (2^-(level + 2.01), 2^-level] by [`Weight::level`], so that a proposal 2^-level
+/// whole product: a weight lies in (2^-(level + 2.01), 2^-level] by `Weight::level`, so that a proposal 2^-level
 /// exceeds it by less than a factor of 4.1. The heaviest proposal has class 0; the last class, of levels 64 and more
 /// above it, holds fewer than 2^32 groups, proposed with 2^-64 each. With the heaviest proposal as the unit, the
 /// weights sum to W > 1/4.1 and the proposals to 4.1 W + 2^-32 at most: W is the share that is kept. After a

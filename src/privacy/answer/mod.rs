@@ -59,7 +59,7 @@ pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
     /// Draws. The question is off the plan already.
     ///
     /// # Errors
-    /// [`Error::Randomness`], [`Error::Interrupted`].
+    /// [`crate::error::Error::Randomness`], [`crate::error::Error::Interrupted`].
     fn draw(&self, at: Self::At<'_>, room: Room<'_, '_, Self::State>) -> Result<Self::Released>;
 }
 
