@@ -24,7 +24,7 @@
 //! - draws follow the laws that the events state, at false positives of 1e-6: `laws.rs`;
 //! - no result depends on threads, storage or the order of records.
 //!
-//! Trusted beyond these rooms: catalogued losses (`ReviewedLoss`), the proxes of reviewed norms and the `minimise` beneath
+//! Trusted beyond these rooms: catalogued losses (`loss::Catalogued`), the proxes of reviewed norms and the `minimise` beneath
 //! them, `numeric` (whose file `kernel` has the crate's only `unsafe`), the ChaCha20 generator and the operating system's
 //! entropy. Not trusted: mechanisms, Python, users' losses and norms.
 #![forbid(unsafe_code)]
