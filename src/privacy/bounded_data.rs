@@ -22,21 +22,6 @@ const CHUNK: usize = 4096;
 const BYTES_PER_RECORD: usize = 32;
 
 /// Records as integers in [-16383, 16383] and targets in [-1, 1].
-///
-/// ```
-/// use dpsparse::privacy::{BoundedData, Bounds, Geometry, Schema, Target};
-/// let bounds = Bounds { lower: vec![0.0], upper: vec![10.0] };
-/// let schema = Schema::new(2, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
-/// let x = ndarray::array![[0.0, 10.0], [5.0, 2.0]];
-/// let data = BoundedData::from_dense(x.view(), &[1.0, -1.0], schema).unwrap();
-/// assert_eq!(data.n_columns(), 3);
-/// ```
-///
-/// Reading a record outside the room does not compile:
-/// ```compile_fail,E0616
-/// # use dpsparse::privacy::BoundedData;
-/// fn peek(data: &BoundedData) -> f64 { data.targets[0] }
-/// ```
 pub struct BoundedData {
     pub(in crate::privacy) schema: Schema,
     pub(in crate::privacy) targets: Vec<f64>,

@@ -76,7 +76,7 @@ const SLACK: f64 = 1e-12;
 /// [`Softmax`].
 ///
 /// ```
-/// use dpsparse::privacy::answer::stability;
+/// use dpsparse::question::stability;
 /// assert_eq!((stability(1.0), stability(4.0)), (0.5, 1.0));
 /// ```
 pub fn stability(c: f64) -> f64 {

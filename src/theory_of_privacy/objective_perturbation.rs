@@ -77,7 +77,7 @@
 //! let event = Event::objective_perturbation(lipschitz_norm, s, kl, Adjacency::ReplaceOne)?;
 //! let delta = |epsilon: f64| Accountant::new().add(event, 1)?.delta(epsilon);
 //! assert!((delta(1.0)? / (2.0 * gaussian::delta(1.0 - kl, 2.0 * lipschitz_norm / s)) - 1.0).abs() < 1e-9);
-//! assert_eq!(delta(0.46)?, 1.0); // below kl + 2 M^2 + 2 sqrt(3) M = 0.466
+//! assert!(delta(0.46)? < 0.02); // composed alone it is exact: the bound of the tail would say nothing here
 //! assert_eq!(event.rho(), None);
 //! # Ok::<(), dpsparse::Error>(())
 //! ```
