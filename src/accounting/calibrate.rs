@@ -8,7 +8,7 @@ use super::event::Event;
 use super::guided::bisect_guided;
 use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
-use crate::numeric::directed::{down, sub_down};
+use crate::numeric::directed::down;
 
 /// Relative width at which bisection stops.
 const WIDTH: f64 = 1e-13;
@@ -131,27 +131,6 @@ pub fn calibrate_events<E: From<Error>>(
             .into())
         }
     }
-}
-
-/// Splits a pure epsilon: the `share` of the first of two parts, and what is left for the second, rounded so that the
-/// accountant's sum of the two is at most `epsilon`.
-///
-/// # Errors
-/// `epsilon` not positive and finite, `share` not strictly between 0 and 1.
-///
-/// ```
-/// use dpsparse::accounting::calibrate::split_pure;
-/// let (first, second) = split_pure(0.3, 0.99)?;
-/// assert!(first == 0.99 * 0.3 && first + second <= 0.3);
-/// # Ok::<(), dpsparse::Error>(())
-/// ```
-pub fn split_pure(epsilon: f64, share: f64) -> Result<(f64, f64)> {
-    Event::pure(epsilon)?;
-    if !(share > 0.0 && share < 1.0) {
-        return Err(Error::invalid("share", "must lie strictly between 0 and 1"));
-    }
-    let first = share * epsilon;
-    Ok((first, sub_down(epsilon, first)))
 }
 
 /// The least epsilon at `delta` that rho-zCDP implies by the tight conversion, rounded up.
@@ -336,18 +315,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn parts_of_a_pure_epsilon_add_up_to_it(epsilon in 1e-6f64..50.0, share in 0.001f64..0.999, size in 0.1f64..10.0) {
-            let (first, second) = split_pure(epsilon, share).unwrap();
-            let mut accountant = Accountant::new();
-            let scale = |part: f64| crate::numeric::directed::div_up(size, part);
-            accountant.add(Event::laplace(size, scale(first)).unwrap(), 1).unwrap();
-            accountant.add(Event::laplace(size, scale(second)).unwrap(), 1).unwrap();
-            prop_assert_eq!(accountant.delta(epsilon).unwrap(), 0.0);
-            prop_assert!(accountant.epsilon(0.0).unwrap() <= epsilon);
-            prop_assert!(accountant.epsilon(1e-300).unwrap() <= epsilon);
-        }
-
         #[test]
         fn a_calibrated_budget_is_kept_by_both_answers(
             epsilon in 0.05f64..20.0,

@@ -4,9 +4,9 @@ use serde::Deserialize;
 
 use crate::accounting::accountant::Accountant;
 use crate::accounting::calibrate::{calibrate, calibrate_events, rho_from_epsilon};
-use crate::accounting::event::Event;
+use crate::accounting::event::{Event, failure::of_coupling};
 use crate::error::{Error, Result};
-use crate::question::{PointNoise, StronglyConvex, TiltNoise};
+use crate::question::{GAMMA_FAILURE, PointNoise, StronglyConvex, TiltNoise};
 
 /// The law of the noise on an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -64,7 +64,7 @@ impl OutputNoise {
 
 /// The failure of gamma noise is a share of delta, which must hold it.
 fn check_gamma(epsilon: f64, delta: f64) -> Result<()> {
-    if 1e-30 * (1.0 + 1e-12) * (1.0 + epsilon.exp()) <= delta {
+    if of_coupling(GAMMA_FAILURE, epsilon) <= delta {
         return Ok(());
     }
     Err(Error::invalid(

@@ -56,23 +56,20 @@ pub(crate) enum LatticeLaw {
 /// Probability with which spherical noise may be farther off than its error bound.
 pub const GAMMA_FAILURE: f64 = 1e-30;
 
-/// What the failure of spherical noise costs beside the pure events of its release, of epsilon together: but for
-/// [`GAMMA_FAILURE`] the release is a function of an exact one that is epsilon-DP, under either of two neighbours, so
-/// the law of a set S obeys P(S) <= e^epsilon (Q(S) + failure) + failure: a delta of (1 + e^epsilon) failure.
+/// What the failure of spherical noise costs beside the pure events of its release: but for [`GAMMA_FAILURE`] the
+/// release is a function of an exact one that they pay for together ([`Event::broken_coupling`]).
 pub(crate) fn gamma_failure(pure: &[Event]) -> Result<Event> {
-    let epsilon = pure
-        .iter()
+    let epsilon = (pure.iter())
         .try_fold(0.0, |sum, event| Some(add_up(sum, event.pure_epsilon()?)))
         .unwrap_or(f64::INFINITY);
-    // exp is within an ulp or two.
-    let factor = add_up(1.0, epsilon.exp() * (1.0 + 1e-15));
-    Event::failure(mul_up(GAMMA_FAILURE, factor)).map_err(|_| {
+    Event::broken_coupling(GAMMA_FAILURE, epsilon).map_err(|_| {
         Error::invalid(
             "epsilon",
             "is too large for gamma noise, whose floats are off with probability 1e-30; use gaussian or laplace noise",
         )
     })
 }
+
 /// Shares of epsilon for spherical noise and for its error.
 const GAMMA_SHARES: (f64, f64) = (0.99, 0.01);
 
