@@ -47,7 +47,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def loss_values(loss, z, y):
-    """The losses as API.md states them, written independently of the crate."""
+    """The losses written independently of the crate."""
     if loss == "squared":
         return 0.5 * (z - y) ** 2
     if loss in ("huber", "absolute"):

@@ -36,45 +36,21 @@ from dpsparse.estimators import (
     SparseRegressor,
     path,
 )
-from dpsparse.losses import ClippedLogistic, CustomLoss, Hinge, Huber, Logistic, Squared
-from dpsparse.mechanisms import (
-    DualFrankWolfe,
-    FrankWolfe,
-    NoisyGradientFrankWolfe,
-    NoisyNewton,
-    NoisyProximalGradient,
-    ObjectivePerturbation,
-    OutputPerturbation,
-    PenalisedFrankWolfe,
-    SelectRefit,
-    SgdOutput,
-)
+from dpsparse.losses import *
+from dpsparse.mechanisms import *
 from dpsparse.online import PrivateOnlineSimplex
 from dpsparse.polytopes import DisjointGroups, Vertices
 
 __all__ = [
     "BudgetExceededError",
     "Certificate",
-    "ClippedLogistic",
-    "CustomLoss",
     "DefaultBoundsWarning",
     "DisjointGroups",
     "DpsparseError",
-    "DualFrankWolfe",
-    "FrankWolfe",
-    "Hinge",
-    "Huber",
     "InvalidArgumentError",
     "InvalidDataError",
     "InvalidTypeError",
-    "Logistic",
-    "NoisyGradientFrankWolfe",
-    "NoisyNewton",
-    "NoisyProximalGradient",
     "NotSubmodularError",
-    "ObjectivePerturbation",
-    "OutputPerturbation",
-    "PenalisedFrankWolfe",
     "Plan",
     "PrivateOnlineSimplex",
     "PrivateScaler",
@@ -87,11 +63,8 @@ __all__ = [
     "ScalerPlan",
     "SearchPlan",
     "SecretStateError",
-    "SelectRefit",
-    "SgdOutput",
     "SparseClassifier",
     "SparseRegressor",
-    "Squared",
     "TooLargeError",
     "UnsoundMechanismError",
     "UserLossError",
@@ -105,3 +78,5 @@ __all__ = [
     "set_functions",
     "theory",
 ]
+__all__ += losses.__all__
+__all__ += mechanisms.__all__

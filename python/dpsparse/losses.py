@@ -9,7 +9,7 @@ here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -122,14 +122,9 @@ def catalogued(loss: Any) -> tuple[str, float | None]:
     """
     if isinstance(loss, str):
         return loss, None
-    if isinstance(loss, Logistic | Squared):
-        return loss.name, None
-    if isinstance(loss, ClippedLogistic):
-        return loss.name, _parameter("bound", loss.bound)
-    if isinstance(loss, Hinge):
-        return loss.name, _parameter("width", loss.width)
-    if isinstance(loss, Huber):
-        return loss.name, _parameter("threshold", loss.threshold)
+    if isinstance(loss, Loss) and not isinstance(loss, CustomLoss):
+        shape = [_parameter(field.name, getattr(loss, field.name)) for field in fields(loss)]
+        return loss.name, shape[0] if shape else None
     raise InvalidArgumentError(
         f"loss must be a catalogued name or an object of dpsparse.losses, got {type(loss).__name__}"
     )

@@ -452,7 +452,7 @@ class Cardinality(SetFunction):
 
     def __init__(self, p: int) -> None:
         p = count("p", p)
-        self._define(CoreSetFunction.cardinality(p), p=p)
+        self._define(CoreSetFunction("cardinality", p), p=p)
 
 
 class ConcaveCardinality(SetFunction):
@@ -471,7 +471,7 @@ class ConcaveCardinality(SetFunction):
 
     def __init__(self, values: npt.ArrayLike) -> None:
         listed = float_list("values", values)
-        self._define(CoreSetFunction.concave_cardinality(listed), values=listed)
+        self._define(CoreSetFunction("concave_cardinality", listed), values=listed)
 
 
 class Modular(SetFunction):
@@ -490,7 +490,7 @@ class Modular(SetFunction):
 
     def __init__(self, weights: npt.ArrayLike) -> None:
         listed = float_list("weights", weights)
-        self._define(CoreSetFunction.modular(listed), weights=listed)
+        self._define(CoreSetFunction("modular", listed), weights=listed)
 
 
 class GroupCover(SetFunction):
@@ -518,7 +518,7 @@ class GroupCover(SetFunction):
         n_features: int | None = None,
     ) -> None:
         lists, w = index_lists("groups", groups, "group"), _weights(weights)
-        core = CoreSetFunction.group_cover(lists, w, _n_features(n_features, lists))
+        core = CoreSetFunction("group_cover", lists, w, _n_features(n_features, lists))
         self._define(core, groups=lists, weights=w, n_features=None if n_features is None else core.n_features)
 
 
@@ -548,7 +548,7 @@ class Tree(SetFunction):
         n_features: int,
     ) -> None:
         lists, w, p = index_lists("groups", groups, "group"), _weights(weights), count("n_features", n_features)
-        self._define(CoreSetFunction.tree(lists, w, p), groups=lists, weights=w, n_features=p)
+        self._define(CoreSetFunction("tree", lists, w, p), groups=lists, weights=w, n_features=p)
 
 
 class GraphCut(SetFunction):
@@ -580,7 +580,7 @@ class GraphCut(SetFunction):
     ) -> None:
         pairs = index_pairs("edges", edges, "edge", "must join two features", "ends")
         w, p = _weights(weights), count("n_features", n_features)
-        self._define(CoreSetFunction.graph_cut(pairs, w, p), edges=pairs, weights=w, n_features=p)
+        self._define(CoreSetFunction("graph_cut", pairs, w, p), edges=pairs, weights=w, n_features=p)
 
 
 class ContiguousRange(SetFunction):
@@ -599,7 +599,7 @@ class ContiguousRange(SetFunction):
 
     def __init__(self, p: int) -> None:
         p = count("p", p)
-        self._define(CoreSetFunction.contiguous_range(p), p=p)
+        self._define(CoreSetFunction("contiguous_range", p), p=p)
 
 
 class PartitionRank(SetFunction):
@@ -627,7 +627,7 @@ class PartitionRank(SetFunction):
         n_features: int | None = None,
     ) -> None:
         lists, listed = index_lists("groups", groups, "group"), index_list("capacities", capacities)
-        core = CoreSetFunction.partition_rank(lists, listed, _n_features(n_features, lists))
+        core = CoreSetFunction("partition_rank", lists, listed, _n_features(n_features, lists))
         given = None if n_features is None else core.n_features
         self._define(core, groups=lists, capacities=listed, n_features=given)
 
@@ -651,7 +651,7 @@ class LogDet(SetFunction):
 
     def __init__(self, kernel: npt.ArrayLike, noise: float) -> None:
         array, noise = float_array("kernel", kernel, ndim=2).copy(), number("noise", noise)
-        self._define(CoreSetFunction.log_det(array, noise), kernel=array, noise=noise)
+        self._define(CoreSetFunction("log_det", array, noise), kernel=array, noise=noise)
 
 
 class FromOracle(SetFunction):
@@ -688,7 +688,7 @@ class FromOracle(SetFunction):
         if monotone is not None and not isinstance(monotone, bool | np.bool_):
             raise InvalidArgumentError(f"monotone must be a bool or None, got {type(monotone).__name__}")
         p, monotone = count("p", p), None if monotone is None else bool(monotone)
-        core = CoreSetFunction.from_oracle(callable, p, monotone)
+        core = CoreSetFunction("oracle", callable, p, monotone)
         self._define(core, callable=callable, p=p, monotone=monotone)
 
 

@@ -1,14 +1,9 @@
-//! Mechanisms by name. A new mechanism is one file and one line of [`CATALOGUE`].
+//! What every mechanism does, and mechanisms by name.
 
 use serde::de::DeserializeOwned;
 
-use super::frank_wolfe;
-use super::simplex_sampling::SimplexSampling;
+use super::CATALOGUE;
 use crate::error::{Error, Result};
-use crate::mechanism::{
-    DualFrankWolfe, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
-    OutputPerturbation, SelectRefit, SgdOutput,
-};
 use crate::plan::{Domain, Plan, Problem};
 use crate::privacy::{Geometry, Target};
 
@@ -62,27 +57,12 @@ pub struct Entry {
     parse: fn(&str) -> serde_json::Result<Box<dyn Mechanism>>,
 }
 
-const fn entry<M: Mechanism + DeserializeOwned + 'static>(name: &'static str) -> Entry {
+pub(super) const fn entry<M: Mechanism + DeserializeOwned + 'static>(name: &'static str) -> Entry {
     Entry {
         name,
         parse: |options| Ok(Box::new(serde_json::from_str::<M>(options)?)),
     }
 }
-
-/// Every mechanism known by name.
-pub const CATALOGUE: &[Entry] = &[
-    entry::<frank_wolfe::Constrained>("frank-wolfe"),
-    entry::<frank_wolfe::Penalised>("penalised-frank-wolfe"),
-    entry::<NoisyFrankWolfe>("noisy-gradient-frank-wolfe"),
-    entry::<NoisyProximalGradient>("noisy-proximal-gradient"),
-    entry::<NoisyNewton>("noisy-newton"),
-    entry::<OutputPerturbation>("output-perturbation"),
-    entry::<ObjectivePerturbation>("objective-perturbation"),
-    entry::<SgdOutput>("sgd-output"),
-    entry::<SelectRefit>("select-refit"),
-    entry::<SimplexSampling>("simplex-sampling"),
-    entry::<DualFrankWolfe>("dual-frank-wolfe"),
-];
 
 /// The mechanism of a name with its options as a JSON object; absent options keep their defaults.
 ///

@@ -1,5 +1,5 @@
-//! Mechanisms, built from the room's answers: one file each. A mechanism plans before data and cannot read a
-//! record.
+//! Mechanisms, built from the room's answers: one file each, and its lines here. A mechanism plans before data and
+//! cannot read a record.
 
 mod catalogue;
 mod dual_frank_wolfe;
@@ -23,7 +23,8 @@ mod sgd_output;
 mod simplex_sampling;
 mod varying;
 
-pub use catalogue::{CATALOGUE, Entry, Mechanism, by_name};
+use catalogue::entry;
+pub use catalogue::{Entry, Mechanism, by_name};
 pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};
 pub use feature_scaler::{FeatureScaler, FeatureScalerPlan};
 pub(crate) use frank_wolfe::Constrained;
@@ -40,3 +41,18 @@ pub use select_refit::SelectRefit;
 pub use sgd_output::SgdOutput;
 pub use simplex_sampling::SimplexSampling;
 pub use varying::Varying;
+
+/// Every mechanism known by name.
+pub const CATALOGUE: &[Entry] = &[
+    entry::<Constrained>("frank-wolfe"),
+    entry::<frank_wolfe::Penalised>("penalised-frank-wolfe"),
+    entry::<NoisyFrankWolfe>("noisy-gradient-frank-wolfe"),
+    entry::<NoisyProximalGradient>("noisy-proximal-gradient"),
+    entry::<NoisyNewton>("noisy-newton"),
+    entry::<OutputPerturbation>("output-perturbation"),
+    entry::<ObjectivePerturbation>("objective-perturbation"),
+    entry::<SgdOutput>("sgd-output"),
+    entry::<SelectRefit>("select-refit"),
+    entry::<SimplexSampling>("simplex-sampling"),
+    entry::<DualFrankWolfe>("dual-frank-wolfe"),
+];

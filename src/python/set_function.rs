@@ -5,7 +5,7 @@ use std::sync::Arc;
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
 use super::error::InvalidArgumentError;
 use super::records::to_vec;
@@ -29,6 +29,9 @@ impl CoreSetFunction {
         self.0.clone()
     }
 }
+
+/// Features of each group.
+type Groups = Vec<Vec<usize>>;
 
 /// Builds without the interpreter; a Python callable inside attaches itself.
 fn build<F: SetFunction + 'static>(
@@ -55,87 +58,61 @@ fn pairs(edges: ArrayView2<'_, i64>) -> Result<Vec<(usize, usize)>> {
 
 #[pymethods]
 impl CoreSetFunction {
-    #[staticmethod]
-    fn cardinality(py: Python<'_>, p: usize) -> PyResult<Self> {
-        build(py, || Cardinality::new(p))
-    }
-
-    #[staticmethod]
-    fn concave_cardinality(py: Python<'_>, values: Vec<f64>) -> PyResult<Self> {
-        build(py, || ConcaveCardinality::new(values))
-    }
-
-    #[staticmethod]
-    fn modular(py: Python<'_>, weights: Vec<f64>) -> PyResult<Self> {
-        build(py, || Modular::new(weights))
-    }
-
-    #[staticmethod]
-    fn group_cover(
-        py: Python<'_>,
-        groups: Vec<Vec<usize>>,
-        weights: Option<Vec<f64>>,
-        n_features: usize,
-    ) -> PyResult<Self> {
-        build(py, || GroupCover::new(&groups, weights, n_features))
-    }
-
-    #[staticmethod]
-    fn tree(
-        py: Python<'_>,
-        groups: Vec<Vec<usize>>,
-        weights: Option<Vec<f64>>,
-        n_features: usize,
-    ) -> PyResult<Self> {
-        build(py, || Tree::new(&groups, weights, n_features))
-    }
-
-    #[staticmethod]
-    fn graph_cut(
-        py: Python<'_>,
-        edges: PyReadonlyArray2<'_, i64>,
-        weights: Option<Vec<f64>>,
-        n_features: usize,
-    ) -> PyResult<Self> {
-        let edges = pairs(edges.as_array())?;
-        build(py, || GraphCut::new(&edges, weights, n_features))
-    }
-
-    #[staticmethod]
-    fn contiguous_range(py: Python<'_>, p: usize) -> PyResult<Self> {
-        build(py, || ContiguousRange::new(p))
-    }
-
-    #[staticmethod]
-    fn partition_rank(
-        py: Python<'_>,
-        groups: Vec<Vec<usize>>,
-        capacities: Vec<usize>,
-        n_features: usize,
-    ) -> PyResult<Self> {
-        build(py, || PartitionRank::new(&groups, &capacities, n_features))
-    }
-
-    #[staticmethod]
-    fn log_det(py: Python<'_>, kernel: PyReadonlyArray2<'_, f64>, noise: f64) -> PyResult<Self> {
-        let kernel = kernel.as_array();
-        build(py, || LogDet::new(kernel, noise))
-    }
-
-    #[staticmethod]
-    fn from_oracle(
-        py: Python<'_>,
-        callable: Py<PyAny>,
-        p: usize,
-        monotone: Option<bool>,
-    ) -> PyResult<Self> {
-        let call = move |set: &[usize]| {
-            threads::unless_forked(|| {
-                Python::attach(|py| call_user(callable.bind(py), set))
-                    .map_err(|raised| Error::User(UserError::new(raised)))
-            })
-        };
-        build(py, || Oracle::new(p, call, monotone))
+    /// A family by its name, and its arguments in the order of its constructor.
+    #[new]
+    #[pyo3(signature = (family, *arguments))]
+    fn new(py: Python<'_>, family: &str, arguments: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        match family {
+            "cardinality" => {
+                let (p,) = arguments.extract()?;
+                build(py, || Cardinality::new(p))
+            }
+            "concave_cardinality" => {
+                let (values,) = arguments.extract()?;
+                build(py, || ConcaveCardinality::new(values))
+            }
+            "modular" => {
+                let (weights,) = arguments.extract()?;
+                build(py, || Modular::new(weights))
+            }
+            "group_cover" => {
+                let (groups, weights, p): (Groups, _, _) = arguments.extract()?;
+                build(py, || GroupCover::new(&groups, weights, p))
+            }
+            "tree" => {
+                let (groups, weights, p): (Groups, _, _) = arguments.extract()?;
+                build(py, || Tree::new(&groups, weights, p))
+            }
+            "graph_cut" => {
+                let (edges, weights, p): (PyReadonlyArray2<'_, i64>, _, _) = arguments.extract()?;
+                let edges = pairs(edges.as_array())?;
+                build(py, || GraphCut::new(&edges, weights, p))
+            }
+            "contiguous_range" => {
+                let (p,) = arguments.extract()?;
+                build(py, || ContiguousRange::new(p))
+            }
+            "partition_rank" => {
+                let (groups, capacities, p): (Groups, Vec<usize>, _) = arguments.extract()?;
+                build(py, || PartitionRank::new(&groups, &capacities, p))
+            }
+            "log_det" => {
+                let (kernel, noise): (PyReadonlyArray2<'_, f64>, _) = arguments.extract()?;
+                let kernel = kernel.as_array();
+                build(py, || LogDet::new(kernel, noise))
+            }
+            "oracle" => {
+                let (callable, p, monotone): (Py<PyAny>, _, _) = arguments.extract()?;
+                let call = move |set: &[usize]| {
+                    threads::unless_forked(|| {
+                        Python::attach(|py| call_user(callable.bind(py), set))
+                            .map_err(|raised| Error::User(UserError::new(raised)))
+                    })
+                };
+                build(py, || Oracle::new(p, call, monotone))
+            }
+            _ => Err(Error::invalid("family", "is unknown").into()),
+        }
     }
 
     fn plus(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {

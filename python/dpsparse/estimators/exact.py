@@ -186,7 +186,7 @@ def _core_norm(norm: str | SetFunction, n_features: int) -> CoreSetFunction | No
     """Return the core's set function; None means the l1 norm."""
     if isinstance(norm, SetFunction):
         return norm._core
-    return CoreSetFunction.group_cover([list(range(n_features))], None, n_features) if norm == "linf" else None
+    return CoreSetFunction("group_cover", [list(range(n_features))], None, n_features) if norm == "linf" else None
 
 
 class Path(NamedTuple):

@@ -140,7 +140,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     References
     ----------
     Chaudhuri, Monteleoni & Sarwate (2011), section 6, for validation by the exponential mechanism; Liu & Talwar (2019)
-    and Papernot & Steinke (2022) for the leak of unpaid searches. MECHANISMS M2, M12.
+    and Papernot & Steinke (2022) for the leak of unpaid searches.
 
     Examples
     --------
