@@ -61,12 +61,12 @@ pub use crate::accounting::ledger::{Entry, Ledger, MemoryLedger, Receipt};
 pub use crate::accounting::{accountant, calibrate, event};
 pub use crate::exact::{noise, selection};
 pub use crate::question::{
-    Planned, Question, RoomModel, RunningPlan, SlopeBound, SlopeLattice, Statement, events_of,
+    FeatureMap, Planned, Question, RoomModel, RunningPlan, SlopeBound, SlopeLattice, Statement,
+    events_of,
 };
 pub use crate::schema::{Bounds, Geometry, Schema, Target};
 pub use answer::Answer;
 pub use curator::Curator;
-pub use feature_map::FeatureMap;
 pub use release::{Released, Witness, release};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};

@@ -215,6 +215,12 @@ impl Statement {
 impl Softmax {
     fn new(statement: &Arc<Statement>, loss: SmoothLoss, regularisation: f64) -> Result<Self> {
         let factors = factors(statement.schema())?;
+        if !statement.keeps_zero() {
+            return Err(Error::invalid(
+                "scale",
+                "must not move features for softmax sampling, which takes unstored entries for zeros",
+            ));
+        }
         if loss == SmoothLoss::Logistic && statement.schema().target() != Target::Classes {
             return Err(Error::invalid("loss", "logistic is for two classes"));
         }

@@ -10,9 +10,8 @@ use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Huber, Logistic, Squared};
 use crate::privacy::budget::Budget;
-use crate::privacy::feature_map::FeatureMap;
 use crate::privacy::session::{Core, Session};
-use crate::privacy::{Bounds, Curator, Geometry, RoomModel, Schema, Statement, Target};
+use crate::privacy::{Bounds, Curator, FeatureMap, Geometry, RoomModel, Schema, Statement, Target};
 use crate::question::Planned;
 
 /// Features of the records.
@@ -206,7 +205,7 @@ pub fn asked<R>(
     let mut core = Core {
         budget: Budget::new(planned).unwrap(),
         source: Source::seeded(seed),
-        progress: (0, 1),
+        progress: std::cell::Cell::new((0, 1)),
     };
     let mut quiet = |_: usize, _: usize| Ok(());
     let mut session = Session::new(&records, &mut core, &mut quiet, &curator);
