@@ -57,15 +57,16 @@ pub fn release<R>(
     progress: Report<'_>,
 ) -> Result<Released<R>> {
     let statement = &plan.statement;
-    let questions: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
-    let records = curator.whole(statement, &questions)?;
+    let all: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
+    let records = curator.whole(statement, &all)?;
     let most = most_records(&plan.planned);
     // The size of a part is public under replace-one; under add-remove a part may be all of the records.
-    let crowded = |question: &&AnyQuestion| match statement.adjacency() {
+    let mut questions = all.into_iter();
+    let crowded = |question: &AnyQuestion| match statement.adjacency() {
         Adjacency::ReplaceOne => question.statement.n_samples() > question.most_records,
         Adjacency::AddRemove => records.data.n_records() > question.most_records,
     };
-    if questions.iter().any(crowded) {
+    if questions.any(crowded) {
         return Err(Error::InvalidData(statement.too_many(most)));
     }
     let budget = Budget::new(&plan.planned)?;

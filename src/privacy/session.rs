@@ -193,10 +193,10 @@ impl<'a> Session<'a> {
     /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::part`]), a split that was not
     /// asked for, a part of a part, or, where the size of a part is public, a statement about another one.
     pub fn part(&mut self, part: Part<'_>, to: &Arc<Statement>) -> Result<Session<'_>> {
-        self.derives(to, Derivation::Part)?;
         if self.statement().is_part() {
             return Err(Error::invalid("part", "must be one of all the records"));
         }
+        self.derives(to, Derivation::Part)?;
         let sides = |split: &Question<Split>| {
             let state = self.states.get(&split.state_id());
             (state.and_then(|state| state.downcast_ref::<Sides>()))

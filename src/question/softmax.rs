@@ -200,7 +200,7 @@ impl Statement {
     ///
     /// # Errors
     /// [`Error::UnsoundMechanism`] under add-remove, or for another loss; [`Error::InvalidArgument`] for bounds that are
-    /// not symmetric, an intercept, a loss that does not go with the target, or a regularisation for which no range is
+    /// not symmetric, zeros that a map moved, an intercept, a loss that does not go with the target, or a regularisation for which no range is
     /// finite.
     pub fn softmax(self: &Arc<Self>, loss: &Admitted, regularisation: f64) -> Result<Softmax> {
         if self.adjacency() == Adjacency::AddRemove {

@@ -243,8 +243,8 @@ impl Statement {
     /// [`Session::part`]: crate::privacy::Session::part
     ///
     /// # Errors
-    /// As [`Statement::new`]; more records than there are; other features, or targets of another kind, which records
-    /// that were taken could fail to have.
+    /// As [`Statement::new`]; more records than there are; other features than all of them, or targets of another
+    /// kind, which records that were taken could fail to have.
     pub fn part(self: &Arc<Self>, schema: Schema, n_samples: usize) -> Result<Arc<Self>> {
         if n_samples == 0 || n_samples > self.n_samples {
             return Err(Error::invalid(
@@ -253,7 +253,8 @@ impl Statement {
             ));
         }
         let classes = |schema: &Schema| schema.target() == Target::Classes;
-        if schema.n_features() != self.schema.n_features()
+        // It is read anew: with all the features, whatever was made of the records.
+        if schema.n_features() != self.root().schema.n_features()
             || classes(&schema) != classes(&self.schema)
         {
             return Err(Error::invalid(

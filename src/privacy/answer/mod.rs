@@ -76,4 +76,4 @@ pub struct Room<'r, 'w, S> {
 }
 
 /// Steps done of how many.
-pub type Progress = Cell<(usize, usize)>;
+pub(in crate::privacy) type Progress = Cell<(usize, usize)>;

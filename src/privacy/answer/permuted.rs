@@ -36,6 +36,9 @@ impl Permuted {
             }
             for batch_of in order.chunks(batch) {
                 t += 1.0;
+                if t % 256.0 == 0.0 {
+                    watch()?;
+                }
                 let step = self.step_at(t);
                 slope.fill(0.0);
                 for &i in batch_of {

@@ -187,6 +187,9 @@ fn parts_are_readable_where_the_whole_is() {
     };
     let make = |p, target| Schema::new(p, bounds(), Geometry::Uncentred, target, true, None);
     assert!(root.part(make(P, Target::Classes).unwrap(), n).is_ok());
+    // A part of what was made of the records is read anew too.
+    let two = root.restricted(2).unwrap();
+    assert!(two.part(make(P, Target::Classes).unwrap(), n).is_ok());
     for other in [make(P, interval), make(P + 1, Target::Classes)] {
         let error = root.part(other.unwrap(), n).unwrap_err();
         assert!(is_argument(&error, "schema"), "{error}");

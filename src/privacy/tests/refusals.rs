@@ -331,11 +331,7 @@ fn a_part_has_no_parts() {
             training.split(1, 0.25).unwrap(),
         );
         let within = training.part(schema(None), n - 2).unwrap();
-        let planned = [
-            split.once(),
-            inner.once(),
-            within.moments(1.0).unwrap().once(),
-        ];
+        let planned = [split.once(), inner.once()];
         let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
             session.ask(&split, ())?;
             let mut session = session.part(Part::Training(&split), &training)?;
