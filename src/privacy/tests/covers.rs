@@ -74,7 +74,7 @@ fn covers_pay_for_the_solver_for_roundings_and_for_floats() {
                     );
                     // None of them is so small that nobody would miss it, and nothing else is paid for.
                     for part in parts {
-                        assert!(part > 1e-6 * stated, "{noise:?}: {stated} {parts:?}");
+                        assert!(part > 1e-8 * stated, "{noise:?}: {stated} {parts:?}");
                     }
                     assert!(stated <= needed * (1.0 + 1e-9));
                 }
