@@ -265,17 +265,21 @@ fn models_are_checked_before_a_choice_is_spent() {
         lower: vec![1.0; P],
         upper: vec![-1.0; P],
     };
-    for models in [
+    let bad = [
         vec![],
         vec![model(1.0, None), model(1e308, None)],
         vec![model(f64::NAN, None)],
         vec![model(1.0, Some(reversed))],
-    ] {
-        let error = refused(&root, &[choice.once()], &|session| {
-            session.ask(&choice, &models)
-        });
-        assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
-    }
+    ];
+    let planned = [choice.once()];
+    let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
+        for models in &bad {
+            let error = session.ask(&choice, models).unwrap_err();
+            assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
+        }
+        session.ask(&choice, &[model(1.0, None)])
+    });
+    assert_eq!(result, Ok(0), "a question that was refused is still there");
 }
 
 /// The map of a norm is one of the features of the records, no more and no fewer.
