@@ -26,9 +26,11 @@ from dpsparse import (
     InvalidArgumentError,
     NoisyProximalGradient,
     ObjectivePerturbation,
+    OutputPerturbation,
     PenalisedFrankWolfe,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
+    SgdOutput,
     UnsoundMechanismError,
     Vertices,
 )
@@ -343,6 +345,20 @@ def test_progress_goes_to_stderr(classification, capsys):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "5" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "steps"),
+    [
+        (OutputPerturbation(mode="early-stopping", n_iter=7), 7),
+        (SgdOutput(n_passes=4), 4),
+        (OutputPerturbation(), 1),
+    ],
+)
+def test_progress_of_descents_counts_their_public_steps(mechanism, steps, classification, capsys):
+    X, y = classification
+    PrivateSparseClassifier(mechanism=mechanism, verbose=1, random_state=0, bounds=(-1, 1)).fit(X, y)
+    assert f"{steps}/{steps}" in capsys.readouterr().err
 
 
 CTRL_C = """

@@ -62,7 +62,8 @@ impl Program<Fitted> for Release {
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let mut scaled = session.ask(&self.question, ())?;
         self.norm.threshold(&mut scaled, self.threshold)?;
-        session.progress(1, 1)?;
+        let steps = self.question.steps();
+        session.progress(steps, steps)?;
         Ok(scaled.into())
     }
 }

@@ -4,6 +4,7 @@ pub mod allocate;
 pub(crate) mod blocked;
 pub mod directed;
 pub mod enclosure;
+pub(crate) mod grid;
 pub mod kernel;
 pub mod linear;
 pub mod normal;

@@ -8,18 +8,15 @@ use rayon::prelude::*;
 
 use super::dense_records::read_dense;
 use super::lines::Lines;
-use super::private_sizes::room;
 use super::row_norm::RowNorm;
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{add_scaled, gradient_pass};
+use crate::question::check_sparse;
 use crate::schema::{Schema, Target};
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;
-
-/// Bytes per record that a fit takes beside its features, at least: a target, a margin, a norm and a weight (32).
-const BYTES_PER_RECORD: usize = 32;
 
 /// Records as integers in [-16383, 16383] and targets in [-1, 1].
 pub struct BoundedData {
@@ -47,7 +44,7 @@ impl BoundedData {
     /// # Errors
     /// [`Error::InvalidData`] for a wrong shape, entries that are not finite, too many records (2^31) or
     /// labels other than
-    /// -1 and +1; [`Error::TooLarge`].
+    /// -1 and +1.
     pub fn from_dense<T>(x: ArrayView2<T>, y: &[f64], schema: Schema) -> Result<Self>
     where
         T: Copy + Into<f64> + Sync,
@@ -56,7 +53,7 @@ impl BoundedData {
         let targets = check_targets(n, p, y, &schema)?;
         let mut columns = read_dense(x, &schema)?;
         if let Some(norm) = RowNorm::of(&schema) {
-            norm.shorten_dense(&mut columns, n)?;
+            norm.shorten_dense(&mut columns, n);
         }
         Ok(Self {
             schema,
@@ -86,24 +83,19 @@ impl BoundedData {
         let (n, p) = shape;
         let targets = check_targets(n, p, y, &schema)?;
         let base: Vec<i16> = (0..p).map(|j| schema.lattice_value(0.0, j)).collect();
-        if schema.row_norm().is_some() && base.iter().any(|&b| b != 0) {
-            return Err(Error::invalid(
-                "row_norm",
-                "with sparse X needs bounds that contain zero; pass X as a dense array",
-            ));
-        }
+        check_sparse(&schema)?;
         let lines = read_sparse(&x, orientation, shape, &schema, &base)?;
         let (rows, columns) = match (orientation, RowNorm::of(&schema)) {
-            (Orientation::Columns, None) => (lines.transposed(n)?, lines),
+            (Orientation::Columns, None) => (lines.transposed(n), lines),
             (_, norm) => {
                 let mut rows = match orientation {
                     Orientation::Rows => lines,
-                    Orientation::Columns => lines.transposed(n)?,
+                    Orientation::Columns => lines.transposed(n),
                 };
                 if let Some(norm) = norm {
-                    norm.shorten_rows(&mut rows)?;
+                    norm.shorten_rows(&mut rows);
                 }
-                let columns = rows.transposed(p)?;
+                let columns = rows.transposed(p);
                 (rows, columns)
             }
         };
@@ -256,7 +248,6 @@ fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f
             "X must have at least one record and fewer than 2^31".into(),
         ));
     }
-    room(n, BYTES_PER_RECORD)?;
     if y.iter().any(|y| !y.is_finite()) {
         return Err(Error::InvalidData(
             "y contains NaN or infinity; impute or drop such records first".into(),

@@ -1,8 +1,10 @@
 //! What a sealed program may still ask: an answer is drawn only after its question was taken off.
 
+use std::sync::Arc;
+
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::question::{AnyQuestion, Planned, events_of};
+use crate::question::{AnyQuestion, Planned, Statement, events_of};
 
 /// The questions of a sealed program, and how many answers are left of each.
 #[derive(Debug)]
@@ -57,6 +59,14 @@ impl Budget {
         Err(Error::BudgetExceeded(
             "the mechanism asked for an answer that its plan does not hold".into(),
         ))
+    }
+
+    /// Whether it holds a question about the records of a statement, or about what is made of them.
+    pub fn expects(&self, statement: &Arc<Statement>) -> bool {
+        self.planned.iter().any(|left| match left {
+            Left::Ask { question, .. } => question.statement.comes_from(statement),
+            Left::OneOf { options, .. } => options.iter().any(|option| option.expects(statement)),
+        })
     }
 
     fn take(&mut self, id: u64) -> bool {

@@ -6,13 +6,14 @@ use ndarray::ArrayView2;
 
 use super::bounded_data::BoundedData;
 use super::in_memory::InMemory;
+use super::private_sizes::room;
 use super::records::{Move, Pass, Records, States};
 use super::sparse_records::{Compressed, Orientation};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
-use crate::question::Question;
 use crate::question::RoomModel;
 use crate::question::Statement;
+use crate::question::{AnyQuestion, Question, Stored};
 use crate::question::{LinearModel, Point, Softmax};
 use crate::schema::Schema;
 
@@ -39,6 +40,9 @@ pub struct Curator<'x> {
 trait Raw: Sync {
     /// Bounded integers under a schema: each row by itself.
     fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData>;
+
+    /// How much there is.
+    fn stored(&self) -> Stored;
 }
 
 struct Dense<'x, T>(ArrayView2<'x, T>);
@@ -46,6 +50,13 @@ struct Dense<'x, T>(ArrayView2<'x, T>);
 impl<T: Copy + Into<f64> + Sync> Raw for Dense<'_, T> {
     fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
         BoundedData::from_dense(self.0, y, schema.clone())
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
+            records: self.0.nrows(),
+            entries: None,
+        }
     }
 }
 
@@ -68,6 +79,13 @@ where
         } = self;
         let x = Compressed { ..*x };
         BoundedData::from_sparse(x, *orientation, *shape, y, schema.clone())
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
+            records: self.shape.0,
+            entries: Some(self.x.values.len()),
+        }
     }
 }
 
@@ -125,10 +143,39 @@ impl<'x> Curator<'x> {
                         "must be ascending and of records",
                     ));
                 }
-                all.rows(positions)?
+                all.rows(positions)
             }
         };
         InMemory::new(data, statement)
+    }
+
+    /// All records, read under a statement where there is memory for them, and for what `questions` need beside them.
+    ///
+    /// # Errors
+    /// Unusable records; [`Error::TooLarge`]; another number of records than a public one.
+    pub(in crate::privacy) fn whole(
+        &self,
+        statement: &Arc<Statement>,
+        questions: &[&AnyQuestion],
+    ) -> Result<InMemory> {
+        let records = InMemory::new(self.read(statement)?, statement)?;
+        let bytes = questions
+            .iter()
+            .map(|question| question.bytes(statement, self.raw.stored()));
+        room(
+            bytes
+                .collect::<Result<Vec<_>>>()?
+                .into_iter()
+                .max()
+                .unwrap_or(0),
+        )?;
+        Ok(records)
+    }
+
+    /// However many there are.
+    fn read(&self, statement: &Statement) -> Result<BoundedData> {
+        room(statement.bytes(self.raw.stored()))?;
+        self.raw.read(self.targets, statement.schema())
     }
 
     /// Raises what reading records in this storage under a statement would raise, however many there are.
@@ -136,7 +183,7 @@ impl<'x> Curator<'x> {
     /// # Errors
     /// As a release.
     pub fn check_storage(&self, statement: &Arc<Statement>) -> Result<()> {
-        self.raw.read(self.targets, statement.schema()).map(drop)
+        self.read(statement).map(drop)
     }
 
     /// The integer gradient sum_i d_i x_i at the public integer coefficients `theta`, with margins z_i = <theta, x_i>
@@ -153,9 +200,7 @@ impl<'x> Curator<'x> {
         theta: &[i64],
         unit: f64,
     ) -> Result<Vec<i64>> {
-        // However many there are.
-        let data = self.raw.read(self.targets, statement.schema())?;
-        let records = InMemory::of_any_size(data, statement);
+        let records = InMemory::of_any_size(self.read(statement)?, statement);
         if theta.len() != records.n_columns() {
             return Err(Error::invalid(
                 "theta",
@@ -195,7 +240,7 @@ impl<'x> Curator<'x> {
         question: &Question<Point>,
         source: &mut Source,
     ) -> Result<Option<(Vec<f64>, f64)>> {
-        let records = self.part(None, question.statement())?;
+        let records = self.whole(question.statement(), &[])?;
         question.without_noise(&records, source)
     }
 
@@ -213,9 +258,7 @@ impl<'x> Curator<'x> {
         if self.targets.is_empty() {
             return Ok(vec![0; models.len()]);
         }
-        // However many there are.
-        let data = self.raw.read(self.targets, statement.schema())?;
-        let records = InMemory::of_any_size(data, statement);
+        let records = InMemory::of_any_size(self.read(statement)?, statement);
         let pass = Pass::HeldOut { models };
         Ok(records
             .fold(&pass, &mut States::default(), &mut || Ok(()))?
@@ -229,7 +272,7 @@ impl<'x> Curator<'x> {
     /// # Errors
     /// As a release.
     pub fn non_private_softmax_scores(&self, softmax: &Softmax) -> Result<Vec<i64>> {
-        let records = self.part(None, softmax.statement())?;
+        let records = self.whole(softmax.statement(), &[])?;
         softmax.scores(&records.data, &mut || Ok(()))
     }
 }

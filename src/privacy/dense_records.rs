@@ -3,7 +3,6 @@
 use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
-use super::private_sizes::room;
 use crate::error::{Error, Result};
 use crate::numeric::kernel::{LatticeMaps, quantise_column, quantise_row, transpose, zeros};
 use crate::schema::Schema;
@@ -32,7 +31,6 @@ where
     T: Copy + Into<f64> + Sync,
 {
     let maps = schema.maps();
-    room(x.len(), size_of::<i16>())?;
     let mut columns = zeros(x.len());
     let finite = if x.strides()[0] == 1 || x.nrows() == 1 {
         read_columns(x, maps, &mut columns)

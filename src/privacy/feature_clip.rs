@@ -15,13 +15,13 @@ impl BoundedData {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] naming `feature_ranges` for other than one pair per feature, or ends that are not
-    /// finite or not in order; [`Error::TooLarge`].
+    /// finite or not in order.
     pub(in crate::privacy) fn clipped(&self, ranges: &Bounds) -> Result<Self> {
         let ranges = lattice_ranges(ranges, &self.schema)?;
         let clip = |x: i16, j: usize| x.clamp(ranges[j].0, ranges[j].1);
         let features = match &self.features {
             Features::Dense(_) => {
-                let mut columns = self.dense_columns(0)?;
+                let mut columns = self.dense_columns(0);
                 columns
                     .par_chunks_mut(self.n_records().max(1))
                     .enumerate()
@@ -48,8 +48,8 @@ impl BoundedData {
                     })
                     .collect();
                 Features::Sparse {
-                    rows: rows.with_values(by_rows)?,
-                    columns: columns.with_values(by_columns)?,
+                    rows: rows.with_values(by_rows),
+                    columns: columns.with_values(by_columns),
                     base: moved,
                 }
             }

@@ -1,92 +1,19 @@
-//! A public affine map of every feature, onto records of another schema.
+//! Records through a public affine map of every feature, onto another schema.
 
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
-use super::private_sizes::filled;
 use super::row_norm::RowNorm;
-use crate::error::Result;
+use crate::numeric::grid::Grid;
 use crate::numeric::kernel::MAX_FEATURE;
+use crate::question::FeatureMap;
 use crate::schema::Schema;
 
 /// Records per piece of work.
 const CHUNK: usize = 4096;
 
-/// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units.
-///
-/// The map is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
-/// storage: neighbouring records stay neighbouring.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FeatureMap {
-    factor: Vec<f64>,
-    shift: Vec<f64>,
-    limit: f64,
-    norm: f64,
-}
-
 impl FeatureMap {
-    /// The map with these constants and norm 1; one factor and one shift a feature.
-    pub fn new(factor: Vec<f64>, shift: Vec<f64>, limit: f64) -> Self {
-        debug_assert_eq!(factor.len(), shift.len());
-        Self {
-            factor,
-            shift,
-            limit,
-            norm: 1.0,
-        }
-    }
-
-    /// Number of features that it maps.
-    pub fn n_features(&self) -> usize {
-        self.factor.len()
-    }
-
-    /// x_j -> factor_j x_j.
-    pub fn linear(factor: Vec<f64>) -> Self {
-        let shift = vec![0.0; factor.len()];
-        Self::new(factor, shift, f64::INFINITY)
-    }
-
-    /// The same map with its image divided by `norm`.
-    pub fn divided_by(self, norm: f64) -> Self {
-        Self { norm, ..self }
-    }
-
-    /// A bound on the norm of the image of any record of `schema`, positive.
-    pub(in crate::privacy) fn largest_norm(&self, schema: &Schema) -> f64 {
-        let by_entries = self.largest_square().sqrt() * self.norm;
-        let moved = self.shift.iter().any(|&shift| shift != 0.0);
-        let largest = match schema.row_norm() {
-            Some(norm) if !moved => {
-                let factor = self.factor.iter().fold(0.0f64, |m, f| m.max(f.abs()));
-                by_entries.min(norm * factor)
-            }
-            _ => by_entries,
-        };
-        largest.max(f64::MIN_POSITIVE) / self.norm
-    }
-
-    /// A bound on the sum of squares of the image of any record, but for rounding.
-    fn largest_square(&self) -> f64 {
-        let entry = |(factor, shift): (&f64, &f64)| (factor.abs() + shift.abs()).min(self.limit);
-        let entries = self.factor.iter().zip(&self.shift).map(entry);
-        entries.map(|entry| (entry / self.norm).powi(2)).sum()
-    }
-
-    #[inline(always)]
-    fn value(&self, x: f64, j: usize) -> f64 {
-        (x * self.factor[j] + self.shift[j]).clamp(-self.limit, self.limit) / self.norm
-    }
-
-    fn lattice_value(&self, x: i64, j: usize) -> i16 {
-        let unit = f64::from(MAX_FEATURE);
-        // Rounded to the nearest integer in [-16383, 16383].
-        (self.value(x as f64 / unit, j) * unit)
-            .round()
-            .clamp(-unit, unit) as i16
-    }
-
     /// |image of x_i|_2 of every record. Squares are rounded to a grid so coarse that their sums are exact: a record's
     /// norm depends on no order and no storage.
     pub(in crate::privacy) fn norms(&self, data: &BoundedData) -> Vec<f64> {
@@ -133,11 +60,7 @@ impl FeatureMap {
     /// The images of the records, under `schema`, whose row norm they are shortened to. Sparse records stay sparse,
     /// with the image of zero unstored, but where rows are shortened and zeros do not stay zero: shortening moves each
     /// entry of a row.
-    ///
-    /// # Errors
-    /// [`crate::Error::InvalidData`] where rows cannot be shortened, [`crate::Error::TooLarge`] where sparse records
-    /// would have to be stored densely and do not fit.
-    pub fn apply(&self, data: &BoundedData, schema: &Schema) -> Result<BoundedData> {
+    pub(in crate::privacy) fn apply(&self, data: &BoundedData, schema: &Schema) -> BoundedData {
         let n = data.n_records();
         let norm = RowNorm::of(schema);
         let features = match &data.features {
@@ -148,27 +71,22 @@ impl FeatureMap {
                     .collect();
                 match norm {
                     Some(norm) if moved.iter().any(|&base| base != 0) => {
-                        self.dense_image(data.dense_columns(0)?, n, Some(norm))?
+                        self.dense_image(data.dense_columns(0), n, Some(norm))
                     }
-                    norm => self.sparse_image(rows, base, moved, norm)?,
+                    norm => self.sparse_image(rows, base, moved, norm),
                 }
             }
-            Features::Dense(_) => self.dense_image(data.dense_columns(0)?, n, norm)?,
+            Features::Dense(_) => self.dense_image(data.dense_columns(0), n, norm),
         };
-        Ok(BoundedData {
+        BoundedData {
             schema: schema.clone(),
             targets: data.targets.clone(),
             features,
-        })
+        }
     }
 
-    fn dense_image(
-        &self,
-        mut columns: Vec<i16>,
-        n: usize,
-        norm: Option<RowNorm>,
-    ) -> Result<Features> {
-        (columns.par_chunks_mut(n))
+    fn dense_image(&self, mut columns: Vec<i16>, n: usize, norm: Option<RowNorm>) -> Features {
+        (columns.par_chunks_mut(n.max(1)))
             .enumerate()
             .for_each(|(j, column)| {
                 for x in column {
@@ -176,9 +94,9 @@ impl FeatureMap {
                 }
             });
         if let Some(norm) = norm {
-            norm.shorten_dense(&mut columns, n)?;
+            norm.shorten_dense(&mut columns, n);
         }
-        Ok(Features::Dense(columns))
+        Features::Dense(columns)
     }
 
     /// `moved` is the image of `base`; with a norm it is 0.
@@ -188,8 +106,8 @@ impl FeatureMap {
         base: &[i16],
         moved: Vec<i16>,
         norm: Option<RowNorm>,
-    ) -> Result<Features> {
-        let mut values = filled(rows.values.len(), 0i16)?;
+    ) -> Features {
+        let mut values = vec![0; rows.values.len()];
         (values.par_iter_mut())
             .zip(rows.indices.par_iter().zip(&rows.values))
             .for_each(|(out, (&j, &x))| {
@@ -197,88 +115,15 @@ impl FeatureMap {
                 // Both lie in [-16383, 16383]: the difference fits.
                 *out = self.lattice_value(i64::from(base[j]) + i64::from(x), j) - moved[j];
             });
-        let mut rows = rows.with_values(values)?;
+        let mut rows = rows.with_values(values);
         if let Some(norm) = norm {
-            norm.shorten_rows(&mut rows)?;
+            norm.shorten_rows(&mut rows);
         }
-        Ok(Features::Sparse {
-            columns: rows.transposed(base.len())?,
+        Features::Sparse {
+            columns: rows.transposed(base.len()),
             rows,
             base: moved,
-        })
-    }
-
-    /// For each feature the values within its bounds, in scaled units of the records' schema `from`, that the map does
-    /// not clip: what lies outside has the image of the nearer end. There are some. None where the map clips nothing.
-    ///
-    /// With features clipped to these ranges first, coefficients that are [undone](FeatureMap::undo) score a record as
-    /// the ones for its image do.
-    pub fn ranges(&self, from: &Schema) -> Option<Vec<(f64, f64)>> {
-        if self.limit.is_infinite() {
-            return None;
         }
-        // Images end at -1 and 1 too.
-        let limit = self.limit.min(self.norm);
-        let range = |(j, (&factor, &shift)): (usize, (&f64, &f64))| {
-            let (low, high) = from.scaled_bounds(j);
-            if factor == 0.0 || low == high {
-                return (low, high);
-            }
-            let (one, other) = ((-limit - shift) / factor, (limit - shift) / factor);
-            let (least, most) = (one.min(other), one.max(other));
-            debug_assert!(
-                least <= high && low <= most,
-                "ranges are released within the bounds"
-            );
-            (low.clamp(least, most), high.clamp(least, most))
-        };
-        let constants = self.factor.iter().zip(&self.shift);
-        Some(constants.enumerate().map(range).collect())
-    }
-
-    /// Turns coefficients for the images, of schema `from`, into those for the records themselves, of schema `to`.
-    ///
-    /// Clipping aside ([`FeatureMap::ranges`]), sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x;
-    /// the constant part joins the intercept. Without an intercept shifts must be 0.
-    pub fn undo(&self, theta: &mut [f64], from: &Schema, to: &Schema) {
-        let (features, intercept) = theta.split_at_mut(self.factor.len());
-        let mut constant = 0.0;
-        for (j, theta) in features.iter_mut().enumerate() {
-            let shift = match to.scaled_bounds(j) {
-                // No range can clip a constant feature: its coefficient in the user's units is 0.
-                (0.0, 0.0) => self.shift[j].clamp(-self.limit, self.limit),
-                _ => self.shift[j],
-            };
-            constant += *theta * shift / self.norm;
-            *theta *= self.factor[j] / self.norm;
-        }
-        if let [intercept] = intercept {
-            let constant = constant + *intercept * from.intercept_value();
-            *intercept = constant / to.intercept_value();
-        }
-    }
-}
-
-/// Multiples of 2^k, at most 2^51 of which are summed: those sums, and their differences, are exact.
-#[derive(Clone, Copy)]
-struct Grid {
-    /// 1.5 * 2^52 multiples: adding it rounds to one.
-    shift: f64,
-}
-
-impl Grid {
-    /// The finest one whose sums up to 2 `largest`, or so, are exact.
-    fn up_to(largest: f64) -> Self {
-        let exponent = largest.max(1e-200).log2().ceil() as i32 - 50;
-        Self {
-            shift: 1.5 * 2f64.powi(52 + exponent),
-        }
-    }
-
-    /// The nearest multiple to a number in [0, 2^51 multiples].
-    #[inline(always)]
-    fn round(self, x: f64) -> f64 {
-        (x + self.shift) - self.shift
     }
 }
 
@@ -314,7 +159,7 @@ mod tests {
             let x = Array2::from_shape_vec((3, 4), x).unwrap();
             let data = BoundedData::from_dense(x.view(), &[1.0; 3], to.clone()).unwrap();
             let map = FeatureMap::new(factor, shift, f64::INFINITY).divided_by(norm);
-            let image = map.apply(&data, &from).unwrap();
+            let image = map.apply(&data, &from);
             let mut undone = theta.clone();
             map.undo(&mut undone, &from, &to);
             let (mut row, mut mapped) = (vec![0.0; 5], vec![0.0; 5]);
@@ -327,7 +172,7 @@ mod tests {
                 prop_assert!((dot(&mapped[..4], &mapped[..4]).sqrt() - norm).abs() < 1e-3);
                 prop_assert!(*norm <= map.largest_norm(&to) * (1.0 + 1e-12));
             }
-            let short = map.apply(&data, &schema(4, 0.3, Some(0.05))).unwrap();
+            let short = map.apply(&data, &schema(4, 0.3, Some(0.05)));
             for i in 0..3 {
                 short.fill_row(i, &mut mapped);
                 prop_assert!(dot(&mapped[..4], &mapped[..4]).sqrt() <= 0.05);
@@ -351,7 +196,7 @@ mod tests {
             let shift = if still { vec![0.0; 3] } else { shift };
             let map = FeatureMap::new(factor, shift, 1.0).divided_by(1.5);
             let kinds = all_kinds(&x, &from);
-            let images = kinds.each_ref().map(|data| map.apply(data, &to).unwrap());
+            let images = kinds.each_ref().map(|data| map.apply(data, &to));
             let (mut row, mut other) = (vec![0.0; 4], vec![0.0; 4]);
             let norms = map.norms(&kinds[0]);
             for (data, image) in kinds.iter().zip(&images).skip(1) {
@@ -368,7 +213,7 @@ mod tests {
                     }
                 }
                 // Some features alone, and dense columns.
-                let (some, dense) = (image.restricted(&[2, 0]).unwrap(), image.dense_columns(1).unwrap());
+                let (some, dense) = (image.restricted(&[2, 0]), image.dense_columns(1));
                 for i in 0..10 {
                     image.fill_row(i, &mut row);
                     some.fill_row(i, &mut other[..3]);
@@ -410,7 +255,7 @@ mod tests {
                 (low, high) => -factor[j] * (low + (high - low) * middle[j]),
             });
             let map = FeatureMap::new(factor.clone(), shift.collect(), 1.0);
-            let image = map.apply(&data, &from).unwrap();
+            let image = map.apply(&data, &from);
             let mut undone = theta.clone();
             map.undo(&mut undone, &from, &to);
             let (coefficients, intercept) = to.to_user_units(&undone);

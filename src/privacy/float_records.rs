@@ -3,8 +3,6 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
-use super::private_sizes::reserved;
-use crate::error::Result;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::numeric::linear::dot;
 use crate::schema::Schema;
@@ -40,28 +38,22 @@ impl BoundedData {
 
     /// The same records with some of the features alone, without a row norm; sparse records stay sparse. Which ones
     /// must be public, or paid for.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge).
-    pub(in crate::privacy) fn restricted(&self, features: &[u32]) -> Result<Self> {
+    pub(in crate::privacy) fn restricted(&self, features: &[u32]) -> Self {
         self.with_features(features, self.schema.restricted(features))
     }
 
     /// The same records with the features alone that vary, and the same bound on the norm of a row; sparse records stay
     /// sparse. The others are public, and 0.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge).
-    pub(in crate::privacy) fn varying(&self) -> Result<Self> {
+    pub(in crate::privacy) fn varying(&self) -> Self {
         let features = self.schema.varying();
         self.with_features(&features, self.schema.with_features(&features))
     }
 
-    fn with_features(&self, features: &[u32], schema: Schema) -> Result<Self> {
+    fn with_features(&self, features: &[u32], schema: Schema) -> Self {
         let n = self.n_records();
         let stored = match &self.features {
             Features::Dense(all) => {
-                let mut columns = reserved(n.saturating_mul(features.len()))?;
+                let mut columns = Vec::with_capacity(n * features.len());
                 for &j in features {
                     let j = j as usize;
                     columns.extend_from_slice(&all[j * n..(j + 1) * n]);
@@ -69,28 +61,25 @@ impl BoundedData {
                 Features::Dense(columns)
             }
             Features::Sparse { columns, base, .. } => {
-                let columns = columns.picked(features)?;
+                let columns = columns.picked(features);
                 Features::Sparse {
-                    rows: columns.transposed(n)?,
+                    rows: columns.transposed(n),
                     columns,
                     base: features.iter().map(|&j| base[j as usize]).collect(),
                 }
             }
         };
-        Ok(Self {
+        Self {
             schema,
             targets: self.targets.clone(),
             features: stored,
-        })
+        }
     }
 
     /// The columns one after the other, with room for `more` further ones.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge).
-    pub(in crate::privacy) fn dense_columns(&self, more: usize) -> Result<Vec<i16>> {
+    pub(in crate::privacy) fn dense_columns(&self, more: usize) -> Vec<i16> {
         let (n, p) = (self.n_records(), self.schema.n_features());
-        let mut dense = reserved(n.saturating_mul(p.saturating_add(more)))?;
+        let mut dense = Vec::with_capacity(n * (p + more));
         match &self.features {
             Features::Dense(columns) => dense.extend_from_slice(columns),
             Features::Sparse { columns, base, .. } => {
@@ -104,39 +93,36 @@ impl BoundedData {
                 }
             }
         }
-        Ok(dense)
+        dense
     }
 
     /// The records at ascending positions.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge).
-    pub(in crate::privacy) fn rows(&self, positions: &[u32]) -> Result<Self> {
+    pub(in crate::privacy) fn rows(&self, positions: &[u32]) -> Self {
         let n = self.n_records().max(1);
         let features = match &self.features {
             Features::Dense(columns) => {
                 let p = self.schema.n_features();
-                let mut picked = reserved(positions.len().saturating_mul(p))?;
+                let mut picked = Vec::with_capacity(positions.len() * p);
                 for column in columns.chunks_exact(n) {
                     picked.extend(positions.iter().map(|&i| column[i as usize]));
                 }
                 Features::Dense(picked)
             }
             Features::Sparse { rows, base, .. } => {
-                let rows = rows.picked(positions)?;
+                let rows = rows.picked(positions);
                 Features::Sparse {
-                    columns: rows.transposed(base.len())?,
+                    columns: rows.transposed(base.len()),
                     rows,
                     base: base.clone(),
                 }
             }
         };
         let targets = positions.iter().map(|&i| self.targets[i as usize]);
-        Ok(Self {
+        Self {
             schema: self.schema.clone(),
             targets: targets.collect(),
             features,
-        })
+        }
     }
 
     /// The scaled features of record i, the intercept last.

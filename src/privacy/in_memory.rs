@@ -6,7 +6,6 @@ use rayon::prelude::*;
 
 use super::answer::held_out_loss;
 use super::bounded_data::BoundedData;
-use super::feature_map::FeatureMap;
 use super::fine_gradient;
 use super::records::{Move, Pass, Records, States, Sum, Watch};
 use super::row_norm::RowNorm;
@@ -42,40 +41,12 @@ impl InMemory {
         })
     }
 
-    /// Without a look at their number: not for releases.
+    /// Without a look at their number, which is that of other records or not for a release.
     pub(in crate::privacy) fn of_any_size(data: BoundedData, statement: &Arc<Statement>) -> Self {
         Self {
             statement: Arc::clone(statement),
             data,
         }
-    }
-
-    /// The images under a public map.
-    pub(in crate::privacy) fn mapped(&self, map: &FeatureMap, to: &Arc<Statement>) -> Result<Self> {
-        Ok(Self {
-            statement: Arc::clone(to),
-            data: map.apply(&self.data, to.schema())?,
-        })
-    }
-
-    /// Some of the features.
-    pub(in crate::privacy) fn restricted(
-        &self,
-        features: &[u32],
-        to: &Arc<Statement>,
-    ) -> Result<Self> {
-        Ok(Self {
-            statement: Arc::clone(to),
-            data: self.data.restricted(features)?,
-        })
-    }
-
-    /// The features that vary.
-    pub(in crate::privacy) fn varying(&self, to: &Arc<Statement>) -> Result<Self> {
-        Ok(Self {
-            statement: Arc::clone(to),
-            data: self.data.varying()?,
-        })
     }
 
     fn move_margins(&self, moves: &[Move<'_>], fresh: bool, outputs: usize, states: &mut States) {

@@ -2,9 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::private_sizes::{filled, reserved, room};
-use crate::error::Result;
-
 /// Compressed lines, which are rows or columns: line k holds the entries `starts[k]..starts[k + 1]`, indices
 /// ascending.
 pub(in crate::privacy) struct Lines {
@@ -20,28 +17,20 @@ impl Lines {
     }
 
     /// The same pattern with other values, one per stored entry.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge).
-    pub(in crate::privacy) fn with_values(&self, values: Vec<i16>) -> Result<Lines> {
+    pub(in crate::privacy) fn with_values(&self, values: Vec<i16>) -> Lines {
         debug_assert_eq!(values.len(), self.values.len());
-        room(self.starts.len(), size_of::<usize>())?;
-        room(self.indices.len(), size_of::<u32>())?;
-        Ok(Lines {
+        Lines {
             starts: self.starts.clone(),
             indices: self.indices.clone(),
             values,
-        })
+        }
     }
 
     /// These lines alone, in this order.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge).
-    pub(in crate::privacy) fn picked(&self, lines: &[u32]) -> Result<Lines> {
+    pub(in crate::privacy) fn picked(&self, lines: &[u32]) -> Lines {
         let stored = lines.iter().map(|&k| self.stored(k as usize)).sum();
-        let mut starts = reserved(lines.len() + 1)?;
-        let (mut indices, mut values) = (reserved(stored)?, reserved(stored)?);
+        let mut starts = Vec::with_capacity(lines.len() + 1);
+        let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
         starts.push(0);
         for &k in lines {
             let line = self.starts[k as usize]..self.starts[k as usize + 1];
@@ -49,11 +38,11 @@ impl Lines {
             values.extend_from_slice(&self.values[line]);
             starts.push(values.len());
         }
-        Ok(Lines {
+        Lines {
             starts,
             indices,
             values,
-        })
+        }
     }
 
     /// Stored entries of line `k`.
@@ -81,11 +70,8 @@ impl Lines {
 
     /// The same matrix compressed the other way, with `len` lines: one task per thread, each of which fills
     /// a run of whole lines and reads its part of every old line.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge).
-    pub(in crate::privacy) fn transposed(&self, len: usize) -> Result<Lines> {
-        let mut starts = filled(len + 1, 0usize)?;
+    pub(in crate::privacy) fn transposed(&self, len: usize) -> Lines {
+        let mut starts = vec![0usize; len + 1];
         for &index in &self.indices {
             starts[index as usize + 1] += 1;
         }
@@ -93,7 +79,7 @@ impl Lines {
             starts[k + 1] += starts[k];
         }
         let stored = self.indices.len();
-        let (mut indices, mut values) = (filled(stored, 0u32)?, filled(stored, 0i16)?);
+        let (mut indices, mut values) = (vec![0u32; stored], vec![0i16; stored]);
         let tasks = rayon::current_num_threads();
         let (mut rest, mut first) = ((&mut indices[..], &mut values[..]), 0);
         let mut runs = Vec::with_capacity(tasks);
@@ -130,11 +116,11 @@ impl Lines {
                 }
             }
         });
-        Ok(Lines {
+        Lines {
             starts,
             indices,
             values,
-        })
+        }
     }
 }
 
@@ -159,14 +145,14 @@ mod tests {
                 rows.starts.push(rows.values.len());
             }
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let columns = pool.install(|| rows.transposed(width)).unwrap();
+            let columns = pool.install(|| rows.transposed(width));
             prop_assert_eq!(columns.len(), width);
             for j in 0..width {
                 let column = matrix.iter().enumerate().map(|(i, row)| (i, i64::from(row[j])));
                 let expected: Vec<_> = column.filter(|entry| entry.1 != 0).collect();
                 prop_assert_eq!(columns.line(j).collect::<Vec<_>>(), expected);
             }
-            let back = pool.install(|| columns.transposed(matrix.len())).unwrap();
+            let back = pool.install(|| columns.transposed(matrix.len()));
             prop_assert_eq!(back.starts, rows.starts);
             prop_assert_eq!(back.indices, rows.indices);
             prop_assert_eq!(back.values, rows.values);

@@ -33,6 +33,7 @@ pub(in crate::privacy) fn minimise(
     watch: Watch<'_>,
 ) -> Result<()> {
     let columns = tilt.len();
+    start.theta.resize(columns, 0.0);
     let mut search = Search {
         tolerance: 4.0 * objective.float_error(columns),
         objective,
@@ -53,19 +54,11 @@ pub(in crate::privacy) fn minimise(
 }
 
 /// Where a minimisation starts, and where it ends. Neither theta nor the Hessian of an earlier minimisation has to be
-/// near: they save time.
+/// near: they save time. The first one starts at 0.
+#[derive(Default)]
 pub struct Start {
     pub theta: Vec<f64>,
     factor: Option<Cholesky>,
-}
-
-impl Start {
-    pub fn new(columns: usize) -> Self {
-        Self {
-            theta: vec![0.0; columns],
-            factor: None,
-        }
-    }
 }
 
 struct Search<'a, 'b> {
@@ -339,7 +332,7 @@ mod tests {
                     };
                     let exact = reference(&objective, &data.data, loss, &tilt);
                     let mut gradient = FineGradient::new(&data, &model);
-                    let mut start = Start::new(P + 1);
+                    let mut start = Start::default();
                     minimise(&objective, &mut gradient, &tilt, &mut start, &mut || Ok(())).unwrap();
                     let fast = start.theta;
                     let mut proved = vec![f64::NAN; P + 1];

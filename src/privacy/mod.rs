@@ -7,7 +7,7 @@
 //!    costs. It reads no record.
 //! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost together.
 //! 4. `curator`, `bounded_data` with `dense_records`, `sparse_records`, `lines`, `row_norm`: records are clipped, rounded
-//!    and shortened on entry. `counts`, `feature_map`, `feature_clip`: values between public thresholds; public maps.
+//!    and shortened on entry. `private_sizes`: the memory for them, and for what is made of them, is asked for then. `counts`, `feature_map`, `feature_clip`: values between public thresholds; public maps.
 //! 5. `records`: passes over them, for the answers alone. `slopes`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
@@ -20,6 +20,8 @@
 //!   `more_than_was_planned_is_refused`, `less_than_was_planned_is_not_released`;
 //! - the ledger is charged before anything is drawn, and the certificate states what was asked: `the_ledger_comes_first`;
 //! - bad arguments spend nothing: `what_is_said_is_checked_first`;
+//! - no error follows from the records, or from how many there are, once anything is spent: `before_spending.rs`;
+//! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
 //! - draws follow the laws that the events state, at false positives of 1e-6: `laws.rs`;
 //! - no result depends on threads, storage or the order of records.
@@ -61,12 +63,12 @@ pub use crate::accounting::ledger::{Entry, Ledger, MemoryLedger, Receipt};
 pub use crate::accounting::{accountant, calibrate, event};
 pub use crate::exact::{noise, selection};
 pub use crate::question::{
-    Planned, Question, RoomModel, RunningPlan, SlopeBound, SlopeLattice, Statement, events_of,
+    FeatureMap, Planned, Question, RoomModel, RunningPlan, SlopeBound, SlopeLattice, Statement,
+    events_of,
 };
 pub use crate::schema::{Bounds, Geometry, Schema, Target};
 pub use answer::Answer;
 pub use curator::Curator;
-pub use feature_map::FeatureMap;
 pub use release::{Released, Witness, release};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};

@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use super::counts::Thresholds;
-use super::feature_map::FeatureMap;
 use super::in_memory::InMemory;
 use crate::error::Result;
+use crate::question::FeatureMap;
 use crate::question::LinearModel;
 use crate::question::RoomModel;
 use crate::question::Statement;
@@ -32,7 +32,7 @@ pub trait Records: Sync {
     /// One pass. Margins, scores and slopes stay in `states`, beside the records.
     ///
     /// # Errors
-    /// An error of `watch`, memory that the machine does not give.
+    /// An error of `watch`.
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum>;
 
     /// Lower triangle, row by row in a square, of sum_i w_i x_i x_i' in scaled units and plain floats, w_i the

@@ -1,5 +1,7 @@
 //! A release: committed, run, and certified from its log.
 
+use std::cell::Cell;
+
 use super::budget::Budget;
 use super::curator::Curator;
 use super::seal::Sealed;
@@ -9,9 +11,7 @@ use crate::accounting::ledger::{Entry, Ledger};
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
-use crate::question::{AnyQuestion, Planned};
-use crate::question::{MOST_RECORDS, Statement};
-use crate::schema::Geometry;
+use crate::question::{AnyQuestion, Planned, most_records};
 
 /// That what stands in a certificate was asked in the room: nothing else makes one.
 ///
@@ -57,16 +57,17 @@ pub fn release<R>(
     progress: Report<'_>,
 ) -> Result<Released<R>> {
     let statement = &plan.statement;
-    let records = curator.part(None, statement)?;
+    let all: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
+    let records = curator.whole(statement, &all)?;
     let most = most_records(&plan.planned);
-    let mut questions = plan.planned.iter().flat_map(Planned::questions);
     // The size of a part is public under replace-one; under add-remove a part may be all of the records.
+    let mut questions = all.into_iter();
     let crowded = |question: &AnyQuestion| match statement.adjacency() {
         Adjacency::ReplaceOne => question.statement.n_samples() > question.most_records,
         Adjacency::AddRemove => records.data.n_records() > question.most_records,
     };
     if questions.any(crowded) {
-        return Err(Error::InvalidData(too_many(statement, most)));
+        return Err(Error::InvalidData(statement.too_many(most)));
     }
     let budget = Budget::new(&plan.planned)?;
     ledger.commit(&Entry {
@@ -80,17 +81,11 @@ pub fn release<R>(
     let mut core = Core {
         budget,
         source,
-        progress: (0, 1),
+        progress: Cell::new((0, 1)),
     };
     let value = (plan.program).run(&mut Session::new(&records, &mut core, progress, curator))?;
     let events = core.budget.finished()?;
-    let (unit, mut assumptions) = terms(statement);
-    if most < MOST_RECORDS && statement.adjacency() == Adjacency::AddRemove {
-        let times = most / statement.n_samples();
-        assumptions.push(format!(
-            "there are at most {times} times as many records as the public number"
-        ));
-    }
+    let (unit, mut assumptions) = statement.terms(most);
     assumptions.extend(plan.claim.assumptions.iter().cloned());
     let schema = statement.schema();
     let terms = Terms {
@@ -111,52 +106,4 @@ pub fn release<R>(
         value,
         certificate: Certificate::new(terms, events, &Witness::new()),
     })
-}
-
-/// The most records that every question takes.
-fn most_records(planned: &[Planned]) -> usize {
-    let questions = planned.iter().flat_map(Planned::questions);
-    let most = questions.map(|question: &AnyQuestion| question.most_records);
-    most.min().unwrap_or(MOST_RECORDS)
-}
-
-fn too_many(statement: &Statement, most: usize) -> String {
-    match statement.adjacency() {
-        Adjacency::ReplaceOne => "X has too many records for groups of this size".into(),
-        Adjacency::AddRemove => format!(
-            "X has more than {} times n_public records: this mechanism takes a closer n_public",
-            most / statement.n_samples()
-        ),
-    }
-}
-
-/// What is protected as one unit, and what every release about records assumes.
-fn terms(statement: &Statement) -> (String, Vec<String>) {
-    let m = statement.records_per_person();
-    let unit = match m {
-        1 => "one record (a row of X with its entry of y)".to_string(),
-        _ => {
-            format!("one person, who owns at most {m} records (rows of X with their entries of y)")
-        }
-    };
-    let mut assumptions = vec![
-        "the bounds, feature names, hyper-parameters and the domain (finite values, known labels) are public".into(),
-        match statement.adjacency() {
-            Adjacency::ReplaceOne => "the number of records is public".into(),
-            Adjacency::AddRemove => "the public number of records was chosen without looking at the data".into(),
-        },
-        "values outside the bounds are clipped to them".into(),
-        "how X is stored (dense or sparse, its precision) is public".into(),
-        "running time is outside the guarantee".into(),
-    ];
-    if statement.adjacency() == Adjacency::AddRemove {
-        assumptions.push("there is at least one record, and there are fewer than 2^31".into());
-    }
-    if m > 1 {
-        assumptions.push(format!("no person owns more than {m} records"));
-    }
-    if statement.schema().geometry() == Geometry::Uncentred {
-        assumptions.push("features were scaled by the larger of their two absolute bounds".into());
-    }
-    (unit, assumptions)
 }

@@ -4,7 +4,6 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
-use crate::error::{Error, Result};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::schema::Schema;
 
@@ -68,40 +67,38 @@ impl RowNorm {
         }
     }
 
-    /// Truncation moves towards zero: |new| <= |old| factor (1 + 2^-52), so the norm ends below the bound.
-    /// Checked all the same.
-    fn check(self, square: i64) -> Result<()> {
-        if self.exceeded_by(square) {
-            let problem = "rows could not be shortened to row_norm";
-            return Err(Error::InvalidData(problem.into()));
-        }
-        Ok(())
+    /// Truncation moves towards zero: |new| <= |old| factor (1 + 2^-52), so the norm ends below the bound. Checked all
+    /// the same: nothing is left of a row that is longer still. An error would tell of one record.
+    fn check(self, square: i64) -> f64 {
+        if self.exceeded_by(square) { 0.0 } else { 1.0 }
     }
 
     /// Columns of `n` records one after the other.
-    pub(super) fn shorten_dense(self, columns: &mut [i16], n: usize) -> Result<()> {
-        let factors: Vec<f64> = squares(columns, n)
-            .into_iter()
-            .map(|square| self.factor(square))
-            .collect();
-        columns.par_chunks_exact_mut(n).for_each(|column| {
-            for (value, &factor) in column.iter_mut().zip(&factors) {
-                shorten(value, factor);
+    pub(super) fn shorten_dense(self, columns: &mut [i16], n: usize) {
+        for factor in [Self::factor, Self::check] {
+            let squares = squares(columns, n).into_iter();
+            let factors: Vec<f64> = squares.map(|square| factor(self, square)).collect();
+            if factors.iter().all(|&factor| factor == 1.0) {
+                continue;
             }
-        });
-        let mut squares = squares(columns, n).into_iter();
-        squares.try_for_each(|square| self.check(square))
+            columns.par_chunks_exact_mut(n).for_each(|column| {
+                for (value, &factor) in column.iter_mut().zip(&factors) {
+                    shorten(value, factor);
+                }
+            });
+        }
     }
 
     /// Compressed rows; an unstored entry must be 0.
-    pub(super) fn shorten_rows(self, rows: &mut Lines) -> Result<()> {
+    pub(super) fn shorten_rows(self, rows: &mut Lines) {
         let square = |row: &[i16]| row.iter().map(|&value| square(value)).sum::<i64>();
         let rows: Vec<&mut [i16]> = rows.values_mut().collect();
-        rows.into_par_iter().try_for_each(|row| {
-            let factor = self.factor(square(row));
-            row.iter_mut().for_each(|value| shorten(value, factor));
-            self.check(square(row))
-        })
+        rows.into_par_iter().for_each(|row| {
+            for factor in [Self::factor, Self::check] {
+                let factor = factor(self, square(row));
+                row.iter_mut().for_each(|value| shorten(value, factor));
+            }
+        });
     }
 }
 

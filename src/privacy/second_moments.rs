@@ -11,7 +11,7 @@ use crate::numeric::kernel::gradient_pass;
 /// No overflow: an entry is below n 2^28 < 2^59.
 pub(super) fn above(data: &BoundedData, watch: Watch<'_>) -> Result<Vec<i64>> {
     let (n, d) = (data.n_records(), data.n_columns());
-    let columns = bounded_columns(data)?;
+    let columns = bounded_columns(data);
     let mut sums = vec![0i64; d * (d + 1) / 2];
     let mut rest = sums.as_mut_slice();
     for j in 0..d {
@@ -25,9 +25,9 @@ pub(super) fn above(data: &BoundedData, watch: Watch<'_>) -> Result<Vec<i64>> {
 
 /// The columns one after the other, the intercept's last, with rows that count less in gradients shortened: truncation
 /// moves towards zero, so |trunc(w x)| <= w |x| <= r.
-fn bounded_columns(data: &BoundedData) -> Result<Vec<i16>> {
+fn bounded_columns(data: &BoundedData) -> Vec<i16> {
     let n = data.n_records();
-    let mut columns = data.dense_columns(usize::from(data.schema.has_intercept()))?;
+    let mut columns = data.dense_columns(usize::from(data.schema.has_intercept()));
     if data.schema.has_intercept() {
         columns.resize(columns.len() + n, data.schema.lattice_intercept());
     }
@@ -38,5 +38,5 @@ fn bounded_columns(data: &BoundedData) -> Result<Vec<i16>> {
             }
         }
     }
-    Ok(columns)
+    columns
 }

@@ -1,6 +1,7 @@
 //! A release at work: the only way from records to the outside.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -8,14 +9,11 @@ use super::answer::{Answer, Room};
 use super::answer::{Part, Sides};
 use super::budget::Budget;
 use super::curator::Curator;
-use super::feature_map::FeatureMap;
 use super::in_memory::InMemory;
 use super::records::Records;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
-use crate::question::Question;
-use crate::question::Split;
-use crate::question::{Derivation, Statement};
+use crate::question::{Derivation, FeatureMap, Question, Split, Statement};
 
 /// What a running program may do: ask what it announced. It hands out no records, and nothing outside the room makes
 /// one.
@@ -42,8 +40,8 @@ enum Held<'a> {
 pub(in crate::privacy) struct Core {
     pub budget: Budget,
     pub source: Source,
-    /// What was last reported, of how much.
-    pub progress: (usize, usize),
+    /// Steps done of how many, both public: what is reported next.
+    pub progress: Cell<(usize, usize)>,
 }
 
 /// Hears of progress, (done, total), and may stop the release.
@@ -101,26 +99,35 @@ impl<'a> Session<'a> {
                 "is about other records than those of this session",
             ));
         }
-        question.answer.check(&at, records.n_columns())?;
+        let schema = &records.data.schema;
+        let all = schema.n_columns() == records.statement().n_columns();
+        if !(all || question.answer.takes_fewer_features()) {
+            return Err(Error::invalid(
+                "question",
+                "needs all the features that its statement speaks of",
+            ));
+        }
+        question.answer.check(&at, schema)?;
         core.budget.spend(question.id())?;
         core.source.renew_after_fork()?;
-        let state = match states.entry(question.state_id()) {
-            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(Box::new(question.answer.state(records)?))
-            }
-        };
+        let state =
+            (states.entry(question.state_id())).or_insert_with(|| Box::<A::State>::default());
         let state = state.downcast_mut().ok_or_else(|| {
             Error::invalid("question", "shares its state with one of another kind")
         })?;
-        let (done, total) = core.progress;
+        let progress = &core.progress;
+        let mut watch = || {
+            let (done, total) = progress.get();
+            report(done, total)
+        };
         question.answer.draw(
             at,
             Room {
                 records,
                 state,
                 source: &mut core.source,
-                watch: &mut || report(done, total),
+                watch: &mut watch,
+                progress,
             },
         )
     }
@@ -128,10 +135,12 @@ impl<'a> Session<'a> {
     /// The same records after a public map of their features, as `to` states them.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::mapped`]); rows that cannot be
-    /// shortened.
+    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::mapped`],
+    /// [`Statement::scaled`]).
     pub fn mapped(&mut self, map: &FeatureMap, to: &Arc<Statement>) -> Result<Session<'_>> {
-        self.derives(to, Derivation::Mapped)?;
+        let scaled = map.is_linear() && to.derives(self.statement(), Derivation::Scaled);
+        let by = [Derivation::Mapped, Derivation::Scaled][usize::from(scaled)];
+        self.derives(to, by)?;
         let p = self.records.get().data.schema().n_features();
         if map.n_features() != p || to.schema().n_features() != p {
             return Err(Error::invalid(
@@ -139,8 +148,8 @@ impl<'a> Session<'a> {
                 "must have the features of the records",
             ));
         }
-        let made = self.records.get().mapped(map, to)?;
-        Ok(self.with(made))
+        let made = map.apply(&self.records.get().data, to.schema());
+        Ok(self.with(InMemory::of_any_size(made, to)))
     }
 
     /// Some of the features of the records, ascending, as `to` states them.
@@ -150,7 +159,8 @@ impl<'a> Session<'a> {
     /// than it has, or features that are not ascending.
     pub fn restricted(&mut self, features: &[u32], to: &Arc<Statement>) -> Result<Session<'_>> {
         self.derives(to, Derivation::Restricted)?;
-        let p = self.statement().schema().n_features();
+        // There may be fewer than the statement speaks of.
+        let p = self.records.get().data.schema.n_features();
         let ascending = features.windows(2).all(|pair| pair[0] < pair[1])
             && features.last().is_none_or(|&j| (j as usize) < p);
         let columns = features.len() + usize::from(to.schema().has_intercept());
@@ -160,8 +170,8 @@ impl<'a> Session<'a> {
                 "must be ascending, at most as many as the statement is for, and leave a column",
             ));
         }
-        let made = self.records.get().restricted(features, to)?;
-        Ok(self.with(made))
+        let made = self.records.get().data.restricted(features);
+        Ok(self.with(InMemory::of_any_size(made, to)))
     }
 
     /// The features that vary, as `to` states them.
@@ -170,8 +180,8 @@ impl<'a> Session<'a> {
     /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::varying`]).
     pub fn varying(&mut self, to: &Arc<Statement>) -> Result<Session<'_>> {
         self.derives(to, Derivation::Varying)?;
-        let made = self.records.get().varying(to)?;
-        Ok(self.with(made))
+        let made = self.records.get().data.varying();
+        Ok(self.with(InMemory::of_any_size(made, to)))
     }
 
     /// A part of the records, read as `to` states: one side of a split that was asked for, or all of them.
@@ -183,10 +193,10 @@ impl<'a> Session<'a> {
     /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::part`]), a split that was not
     /// asked for, a part of a part, or, where the size of a part is public, a statement about another one.
     pub fn part(&mut self, part: Part<'_>, to: &Arc<Statement>) -> Result<Session<'_>> {
-        self.derives(to, Derivation::Part)?;
         if self.statement().is_part() {
             return Err(Error::invalid("part", "must be one of all the records"));
         }
+        self.derives(to, Derivation::Part)?;
         let sides = |split: &Question<Split>| {
             let state = self.states.get(&split.state_id());
             (state.and_then(|state| state.downcast_ref::<Sides>()))
@@ -201,14 +211,14 @@ impl<'a> Session<'a> {
         Ok(self.with(made))
     }
 
+    /// There is memory for the records that questions of the plan are about, and for no others.
     fn derives(&self, to: &Arc<Statement>, by: Derivation) -> Result<()> {
-        if to.derives(self.statement(), by) {
-            return Ok(());
-        }
-        Err(Error::invalid(
-            "statement",
-            "was not derived from that of this session in this way",
-        ))
+        let problem = match to.derives(self.statement(), by) {
+            true if self.core.budget.expects(to) => return Ok(()),
+            true => "is one that no question of the plan is about",
+            false => "was not derived from that of this session in this way",
+        };
+        Err(Error::invalid("statement", problem))
     }
 
     fn with(&mut self, made: InMemory) -> Session<'_> {
@@ -226,7 +236,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// What stops the release.
     pub fn progress(&mut self, done: usize, total: usize) -> Result<()> {
-        self.core.progress = (done, total);
+        self.core.progress.set((done, total));
         (self.report)(done, total)
     }
 }

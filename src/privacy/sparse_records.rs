@@ -6,7 +6,6 @@ use rayon::prelude::*;
 
 use super::dense_records::not_finite;
 use super::lines::Lines;
-use super::private_sizes::{filled, room};
 use crate::error::{Error, Result};
 use crate::schema::Schema;
 
@@ -62,7 +61,6 @@ fn check_starts<T, I>(x: &Compressed<T, I>, lines: usize) -> Result<Vec<usize>>
 where
     I: Copy + TryInto<usize>,
 {
-    room(x.starts.len(), size_of::<usize>())?;
     let starts = x.starts.iter().map(|&start| start.try_into());
     let starts: Vec<usize> = starts
         .collect::<std::result::Result<_, _>>()
@@ -93,8 +91,8 @@ where
     I: Copy + TryInto<usize> + Sync,
 {
     let old = check_starts(x, lines)?;
-    let mut starts = filled(lines + 1, 0)?;
-    let (mut indices, mut values) = (filled(old[lines], 0u32)?, filled(old[lines], 0i16)?);
+    let mut starts = vec![0; lines + 1];
+    let (mut indices, mut values) = (vec![0u32; old[lines]], vec![0i16; old[lines]]);
     let mut pieces = Vec::with_capacity(lines.div_ceil(LINES));
     let mut rest = (&mut indices[..], &mut values[..]);
     for (piece, lengths) in starts[1..].chunks_mut(LINES).enumerate() {

@@ -8,6 +8,7 @@ use super::certificate::{PyCertificate, events_to_python};
 use super::records::Records;
 use super::selection::source;
 use super::threads;
+use crate::error::Error;
 use crate::mechanism::{FeatureScaler, FeatureScalerPlan};
 use crate::numeric::allocate::filled;
 use crate::plan::PrivacyClaim;
@@ -118,8 +119,8 @@ fn fit_scaler<'py>(
 ) -> PyResult<(Bound<'py, PyArray2<f64>>, PyCertificate)> {
     let plan = &plan.0;
     let x = x.plain()?;
-    // Records come with targets; none is read.
-    let y = filled(x.n_records(), 1.0)?;
+    // Records come with targets; none is read. Their number may be private: no error tells it.
+    let y = filled(x.n_records(), 1.0).map_err(|_| Error::TooLarge { bytes: None })?;
     let x = x.views()?;
     let released = threads::run(py, None, |report| {
         let (curator, mut ledger) = (x.curator(&y), MemoryLedger::default());

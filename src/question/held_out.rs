@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::Question;
+use super::space::WorkingCopy;
 use super::statement::Statement;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::exact::selection::InverseTemperature;
-use crate::schema::Bounds;
+use crate::schema::{Bounds, Schema};
 
 /// Most that one record adds to a score; even, so that half of it is an integer.
 pub(crate) const LEVELS: i64 = 1 << 16;
@@ -67,13 +68,28 @@ impl Statement {
             temperature: InverseTemperature::new(epsilon0, sensitivity)?,
         };
         let events = vec![(Event::exponential(epsilon0)?, 1)];
-        Ok(Question::new(self, choice, events))
+        // Models that clip features score a copy.
+        Ok(Question::new(self, choice, events).on_a_copy(WorkingCopy::Alike))
     }
 }
 
 impl LinearModel {
+    /// Coefficients in scaled units, the intercept last, for records of `schema`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a model of another shape than the records, or too large for floats.
+    pub(crate) fn scaled(&self, schema: &Schema) -> Result<Vec<f64>> {
+        self.check(schema.n_features())?;
+        let theta = schema.to_scaled_units(&self.coefficients, self.intercept)?;
+        let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
+        if !size.is_finite() {
+            return Err(Error::invalid("coefficients", "must be finite"));
+        }
+        Ok(theta)
+    }
+
     /// Refuses models that do not fit records with so many features.
-    pub(crate) fn check(&self, n_features: usize) -> Result<()> {
+    fn check(&self, n_features: usize) -> Result<()> {
         let finite = self.coefficients.iter().all(|c| c.is_finite()) && self.intercept.is_finite();
         if self.coefficients.len() != n_features || !finite {
             return Err(Error::invalid(

@@ -6,7 +6,8 @@
 //! 1. [`Statement`]: the public facts of a release, and how neighbours are counted.
 //! 2. [`RoomModel`]: a reviewed or tabulated loss, and the bounds that its slopes are clamped to.
 //! 3. `sensitivity`: the bounds of gradients and scores, with proofs.
-//! 4. [`Question`], [`Planned`]: a question with its events, and lists of them.
+//! 4. [`Question`], [`Planned`]: a question with its events, and lists of them; `assumptions`, `space`: what a release
+//!    takes for granted, and the memory that it needs.
 //! 5. The kinds of questions, by shape:
 //!
 //! | shape | kinds | proof |
@@ -20,8 +21,10 @@
 #![forbid(unsafe_code)]
 
 mod absolute_sums;
+mod assumptions;
 mod descent;
 mod dual;
+mod feature_map;
 mod gaussian_sum;
 mod gradient;
 mod held_out;
@@ -34,6 +37,7 @@ mod point;
 mod ranges;
 mod sensitivity;
 mod softmax;
+mod space;
 mod split;
 mod statement;
 mod stream;
@@ -44,6 +48,7 @@ mod vertex;
 pub use absolute_sums::AbsoluteSums;
 pub use descent::{Descent, DescentOptions};
 pub use dual::{DualPath, DualPoint, DualVertex};
+pub use feature_map::FeatureMap;
 pub use gradient::Gradient;
 pub use held_out::{HeldOut, LinearModel};
 pub use lattice::{GAMMA_FAILURE, PointNoise};
@@ -60,13 +65,16 @@ pub use strongly_convex::StronglyConvex;
 pub use typical_norm::TypicalNorm;
 pub use vertex::{SelectionNoise, Vertex};
 
+pub(crate) use assumptions::most_records;
 pub(crate) use gaussian_sum::GaussianSum;
+pub(crate) use gradient::lattice_directions;
 pub(crate) use held_out::LEVELS;
 pub(crate) use lattice::{LatticeLaw, LatticeNoise};
 pub(crate) use objective::Objective;
 #[cfg(test)]
 pub(crate) use objective::gradient_error;
 pub(crate) use point::{Algorithm, DrawnTilt, Tilt};
+pub(crate) use space::{Stored, check_sparse};
 pub(crate) use split::SplitLaw;
 pub(crate) use statement::{Derivation, MOST_RECORDS};
 pub(crate) use stream::UNIT;
@@ -74,6 +82,7 @@ pub(crate) use stream::UNIT;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use self::space::WorkingCopy;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 
@@ -91,6 +100,7 @@ pub struct Question<A> {
     events: Vec<(Event, u64)>,
     /// Most records that the proof, or the integers, take.
     most_records: usize,
+    copy: WorkingCopy,
     pub(crate) answer: A,
 }
 
@@ -105,6 +115,7 @@ impl<A> Question<A> {
             statement: Arc::clone(statement),
             events,
             most_records: MOST_RECORDS,
+            copy: WorkingCopy::None,
             answer,
         }
     }
@@ -157,6 +168,7 @@ impl<A> Question<A> {
             statement: Arc::clone(&self.statement),
             events: self.events.clone(),
             most_records: self.most_records,
+            copy: self.copy,
             count,
         })
     }
@@ -174,6 +186,7 @@ pub struct AnyQuestion {
     pub(crate) statement: Arc<Statement>,
     pub(crate) events: Vec<(Event, u64)>,
     pub(crate) most_records: usize,
+    pub(crate) copy: WorkingCopy,
     pub(crate) count: u64,
 }
 

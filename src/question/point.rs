@@ -10,6 +10,7 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::exact::noise::rounded_gaussian::RoundedGaussian;
 use crate::exact::noise::spherical_gamma::SphericalGamma;
+use crate::norm::ReviewedNorm;
 use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
 
 /// The point of a stable algorithm, released with noise (Chaudhuri, Monteleoni & Sarwate 2011).
@@ -28,6 +29,17 @@ pub(crate) enum Algorithm {
     Minimise(StronglyConvex, Option<Tilt>),
     Descend(Descent),
     Permute(Permuted),
+}
+
+impl Algorithm {
+    /// The penalty, where it has one.
+    pub(crate) fn penalty(&self) -> Option<&(ReviewedNorm, f64)> {
+        match self {
+            Self::Minimise(minimiser, _) => minimiser.penalty(),
+            Self::Descend(descent) => descent.options.penalty.as_ref(),
+            Self::Permute(_) => None,
+        }
+    }
 }
 
 /// The random linear term <b, theta>/n of objective perturbation, and the noise that covers the solver's error (Kifer,
@@ -237,6 +249,15 @@ impl Question<Point> {
     /// Standard deviation of the noise on an entry of the released point, in scaled units.
     pub fn output_scale(&self) -> f64 {
         (self.answer.noise).scale(self.statement().n_columns())
+    }
+
+    /// Steps that it reports, a public number: 1 for a minimiser, whose passes depend on the records.
+    pub fn steps(&self) -> usize {
+        match &self.answer.algorithm {
+            Algorithm::Minimise(..) => 1,
+            Algorithm::Descend(descent) => descent.options.n_iter,
+            Algorithm::Permute(permuted) => permuted.options.passes,
+        }
     }
 
     /// Standard deviation of an entry of b/n, the random linear term; 0 without one.

@@ -200,7 +200,7 @@ impl Statement {
     ///
     /// # Errors
     /// [`Error::UnsoundMechanism`] under add-remove, or for another loss; [`Error::InvalidArgument`] for bounds that are
-    /// not symmetric, an intercept, a loss that does not go with the target, or a regularisation for which no range is
+    /// not symmetric, zeros that a map moved, an intercept, a loss that does not go with the target, or a regularisation for which no range is
     /// finite.
     pub fn softmax(self: &Arc<Self>, loss: &Admitted, regularisation: f64) -> Result<Softmax> {
         if self.adjacency() == Adjacency::AddRemove {
@@ -215,6 +215,12 @@ impl Statement {
 impl Softmax {
     fn new(statement: &Arc<Statement>, loss: SmoothLoss, regularisation: f64) -> Result<Self> {
         let factors = factors(statement.schema())?;
+        if !statement.keeps_zero() {
+            return Err(Error::invalid(
+                "scale",
+                "must not move features for softmax sampling, which takes unstored entries for zeros",
+            ));
+        }
         if loss == SmoothLoss::Logistic && statement.schema().target() != Target::Classes {
             return Err(Error::invalid("loss", "logistic is for two classes"));
         }

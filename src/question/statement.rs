@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::numeric::directed::{mul_up, sqrt_up};
-use crate::schema::{Bounds, Schema};
+use crate::schema::{Bounds, Schema, Target};
 
 /// Everything that is public about the records that a release reads: how they become bounded integers, how many there
 /// are, and who counts as a neighbour of whom.
@@ -43,6 +43,8 @@ struct Origin {
 pub(crate) enum Derivation {
     /// Features went through a public map.
     Mapped,
+    /// Features were multiplied by public factors: zero stayed zero.
+    Scaled,
     /// Some of the features, which are public, at most as many as the statement has.
     Restricted,
     /// The features that vary: the others are public, and 0.
@@ -178,6 +180,15 @@ impl Statement {
         Ok(self.derived(Derivation::Mapped, schema, self.n_samples))
     }
 
+    /// The same after a map that is linear, so that sparse records stay sparse.
+    ///
+    /// # Errors
+    /// As [`Statement::mapped`].
+    pub fn scaled(self: &Arc<Self>, schema: Schema) -> Result<Arc<Self>> {
+        let mapped = self.mapped(schema)?;
+        Ok(self.derived(Derivation::Scaled, mapped.schema.clone(), self.n_samples))
+    }
+
     /// The statement about any `n_features` of the features ([`Session::restricted`]): all that it says of them is
     /// that they lie in [-1, 1] in scaled units, so it holds whichever they are and for fewer of them.
     ///
@@ -232,12 +243,23 @@ impl Statement {
     /// [`Session::part`]: crate::privacy::Session::part
     ///
     /// # Errors
-    /// As [`Statement::new`]; more records than there are.
+    /// As [`Statement::new`]; more records than there are; other features than all of them, or targets of another
+    /// kind, which records that were taken could fail to have.
     pub fn part(self: &Arc<Self>, schema: Schema, n_samples: usize) -> Result<Arc<Self>> {
         if n_samples == 0 || n_samples > self.n_samples {
             return Err(Error::invalid(
                 "X",
                 format!("has too few records for a part of {n_samples} of them"),
+            ));
+        }
+        let classes = |schema: &Schema| schema.target() == Target::Classes;
+        // It is read anew: with all the features, whatever was made of the records.
+        if schema.n_features() != self.root().schema.n_features()
+            || classes(&schema) != classes(&self.schema)
+        {
+            return Err(Error::invalid(
+                "schema",
+                "of a part must have the same features and targets of the same kind",
             ));
         }
         Ok(self.derived(Derivation::Part, schema, n_samples))
@@ -265,6 +287,21 @@ impl Statement {
     pub(crate) fn derives(self: &Arc<Self>, parent: &Arc<Self>, by: Derivation) -> bool {
         let derives = |origin: &Origin| origin.by == by && origin.parent.same(parent);
         self.origin.as_ref().is_some_and(derives)
+    }
+
+    /// The statement that it was derived from, and how; None: it was not.
+    pub(crate) fn origin(&self) -> Option<(&Arc<Self>, Derivation)> {
+        let origin = self.origin.as_ref()?;
+        Some((&origin.parent, origin.by))
+    }
+
+    /// Whether it is `other`, or was derived from it.
+    pub(crate) fn comes_from(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        let parent = || {
+            self.origin()
+                .is_some_and(|(parent, _)| parent.comes_from(other))
+        };
+        self.same(other) || parent()
     }
 
     /// Whether it speaks of a part of the records that its root speaks of.

@@ -85,6 +85,10 @@ impl StronglyConvex {
         &self.statement
     }
 
+    pub(crate) fn penalty(&self) -> Option<&(ReviewedNorm, f64)> {
+        self.penalty.as_ref()
+    }
+
     pub(crate) fn ridge(&self) -> f64 {
         self.ridge
     }

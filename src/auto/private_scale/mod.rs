@@ -155,7 +155,11 @@ impl Mechanism for PrivateScale {
         let delta = problem.validate()?;
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
         let releases = Releases::new(self.scales, &problem, rho)?;
-        let mapped = problem.statement.mapped(self.scaled_schema(&problem)?)?;
+        let schema = self.scaled_schema(&problem)?;
+        let mapped = match self.scales.is_linear() {
+            true => problem.statement.scaled(schema)?,
+            false => problem.statement.mapped(schema)?,
+        };
         let unbounded = problem.loss.growth() == Growth::SquaredResidual;
         let clamped = unbounded && self.inner.weighs_records();
         let plan = |epsilon: f64| {

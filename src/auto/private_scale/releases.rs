@@ -31,6 +31,11 @@ pub(super) enum Scales {
 }
 
 impl Scales {
+    /// Whether features are multiplied and not moved: sparse records stay sparse where zeros are zeros.
+    pub(super) fn is_linear(self) -> bool {
+        matches!(self, Scales::Weights | Scales::Norm | Scales::Public)
+    }
+
     /// Whether a typical norm of rows is released.
     pub(super) fn has_norm(self) -> bool {
         matches!(

@@ -1,6 +1,6 @@
 use super::{Answer, Room};
 use crate::error::Result;
-use crate::privacy::records::{Pass, Records, States};
+use crate::privacy::records::{Pass, States};
 use crate::question::AbsoluteSums;
 
 impl Answer for AbsoluteSums {
@@ -8,10 +8,6 @@ impl Answer for AbsoluteSums {
     /// One noisy sum a feature, all in one unit.
     type Released = Vec<i64>;
     type State = States;
-
-    fn state(&self, _: &dyn Records) -> Result<States> {
-        Ok(States::default())
-    }
 
     fn draw(&self, (): (), room: Room<'_, '_, States>) -> Result<Vec<i64>> {
         let sums = room

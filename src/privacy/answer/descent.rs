@@ -1,3 +1,4 @@
+use super::Progress;
 use crate::error::Result;
 use crate::norm::Norm;
 use crate::privacy::fine_gradient::FineGradient;
@@ -6,7 +7,12 @@ use crate::prox::Scratch;
 use crate::question::{Descent, DescentOptions};
 
 impl Descent {
-    pub(super) fn last_iterate(&self, records: &dyn Records, watch: Watch<'_>) -> Result<Vec<f64>> {
+    pub(super) fn last_iterate(
+        &self,
+        records: &dyn Records,
+        watch: Watch<'_>,
+        progress: &Progress,
+    ) -> Result<Vec<f64>> {
         let DescentOptions {
             ridge,
             penalty,
@@ -17,7 +23,8 @@ impl Descent {
         let mut gradient = FineGradient::new(records, &self.model);
         let (mut theta, mut slope) = (vec![0.0; columns], vec![0.0; columns]);
         let mut scratch = Scratch::default();
-        for _ in 0..*n_iter {
+        for t in 0..*n_iter {
+            progress.set((t, *n_iter));
             gradient.evaluate(&theta, &mut slope, watch)?;
             for (theta, slope) in theta.iter_mut().zip(&slope) {
                 *theta -= step * (slope + ridge * *theta);

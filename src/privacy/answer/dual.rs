@@ -3,8 +3,8 @@ use crate::error::{Error, Result};
 use crate::exact::selection::LARGEST_SCORE;
 use crate::numeric::linear::norm2;
 use crate::privacy::minimiser::Start;
-use crate::privacy::records::Records;
 use crate::question::{DualPath, DualPoint, DualVertex};
+use crate::schema::Schema;
 
 impl DualPath {
     fn check(&self, s: &[f64], columns: usize) -> Result<()> {
@@ -38,12 +38,8 @@ impl Answer for DualPoint {
     type Released = Vec<f64>;
     type State = Start;
 
-    fn check(&self, s: &&[f64], columns: usize) -> Result<()> {
-        self.path.check(s, columns)
-    }
-
-    fn state(&self, records: &dyn Records) -> Result<Start> {
-        Ok(Start::new(records.n_columns()))
+    fn check(&self, s: &&[f64], schema: &Schema) -> Result<()> {
+        self.path.check(s, schema.n_columns())
     }
 
     fn draw(&self, s: &[f64], mut room: Room<'_, '_, Start>) -> Result<Vec<f64>> {
@@ -59,12 +55,8 @@ impl Answer for DualVertex {
     type Released = Vec<f64>;
     type State = Start;
 
-    fn check(&self, s: &&[f64], columns: usize) -> Result<()> {
-        self.path.check(s, columns)
-    }
-
-    fn state(&self, records: &dyn Records) -> Result<Start> {
-        Ok(Start::new(records.n_columns()))
+    fn check(&self, s: &&[f64], schema: &Schema) -> Result<()> {
+        self.path.check(s, schema.n_columns())
     }
 
     fn draw(&self, s: &[f64], mut room: Room<'_, '_, Start>) -> Result<Vec<f64>> {

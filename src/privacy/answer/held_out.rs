@@ -3,9 +3,9 @@ use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::records::{Pass, Records, States};
+use crate::privacy::records::{Pass, States};
 use crate::question::{HeldOut, LEVELS, LinearModel};
-use crate::schema::Target;
+use crate::schema::{Schema, Target};
 
 /// Sum of the absolute integer coefficients: margins stay below 2^44 2^15 with what rounding adds.
 const MARGIN_UNITS: f64 = (1u64 << 44) as f64;
@@ -17,15 +17,11 @@ impl Answer for HeldOut {
     type Released = usize;
     type State = States;
 
-    fn check(&self, models: &&[LinearModel], columns: usize) -> Result<()> {
+    fn check(&self, models: &&[LinearModel], schema: &Schema) -> Result<()> {
         if models.is_empty() {
             return Err(Error::invalid("models", "must hold at least one model"));
         }
-        models.iter().try_for_each(|model| model.check(columns - 1))
-    }
-
-    fn state(&self, _: &dyn Records) -> Result<States> {
-        Ok(States::default())
+        (models.iter()).try_for_each(|model| model.scaled(schema).map(drop))
     }
 
     fn draw(&self, models: &[LinearModel], room: Room<'_, '_, States>) -> Result<usize> {
@@ -39,19 +35,15 @@ impl Answer for HeldOut {
 /// The score of one model.
 ///
 /// # Errors
-/// A model of another shape than the records, or too large for floats in scaled units.
+/// As [`LinearModel::scaled`]: public facts alone.
 pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel) -> Result<i64> {
-    let schema = &data.schema;
-    let theta = schema.to_scaled_units(&model.coefficients, model.intercept)?;
+    let theta = model.scaled(&data.schema)?;
     let clipped = match &model.feature_ranges {
         Some(ranges) => Some(data.clipped(ranges)?),
         None => None,
     };
     let data = clipped.as_ref().unwrap_or(data);
     let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
-    if !size.is_finite() {
-        return Err(Error::invalid("coefficients", "must be finite"));
-    }
     // A power of two: dividing by it is exact.
     let unit = 2f64.powi((size / MARGIN_UNITS).max(1e-290).log2().ceil() as i32);
     let integers = theta.iter().map(|theta| (theta / unit).round() as i64);

@@ -20,10 +20,12 @@ mod typical_norm;
 mod vertex;
 
 use std::any::Any;
+use std::cell::Cell;
 
 use super::records::Records;
 use crate::error::Result;
 use crate::exact::noise::source::Source;
+use crate::schema::Schema;
 
 pub use split::Part;
 pub use vertex::VertexAt;
@@ -38,28 +40,27 @@ pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
     /// What leaves.
     type Released;
     /// What stays in the room between two answers; it depends on records.
-    type State: Any + Send;
+    type State: Any + Send + Default;
 
-    /// Refuses what the caller says, before anything is spent; by public facts alone. The records may have fewer
-    /// columns than the statement.
+    /// Whether it may be asked of records with fewer features than the statement speaks of.
+    fn takes_fewer_features(&self) -> bool {
+        false
+    }
+
+    /// Refuses what the caller says, before anything is spent; by public facts alone, `schema` those of the records.
     ///
     /// # Errors
     /// What the question does not take.
-    fn check(&self, at: &Self::At<'_>, columns: usize) -> Result<()> {
-        let _ = (at, columns);
+    fn check(&self, at: &Self::At<'_>, schema: &Schema) -> Result<()> {
+        let _ = (at, schema);
         Ok(())
     }
 
-    /// A state for these records.
+    /// Draws. The question is off the plan already, so no error follows from the records: one would tell of them.
     ///
     /// # Errors
-    /// Memory that the machine does not give.
-    fn state(&self, records: &dyn Records) -> Result<Self::State>;
-
-    /// Draws. The question is off the plan already.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::Randomness`], [`crate::error::Error::Interrupted`].
+    /// [`crate::error::Error::Randomness`], [`crate::error::Error::Interrupted`]; what follows from public facts, or
+    /// from what is noisy already.
     fn draw(&self, at: Self::At<'_>, room: Room<'_, '_, Self::State>) -> Result<Self::Released>;
 }
 
@@ -70,4 +71,9 @@ pub struct Room<'r, 'w, S> {
     pub(in crate::privacy) source: &'r mut Source,
     /// Called from time to time in long work; may stop it (Ctrl-C). It learns nothing but that time passes.
     pub(in crate::privacy) watch: &'r mut (dyn FnMut() -> Result<()> + 'w),
+    /// Steps done of how many, which `watch` reports: public numbers alone.
+    pub(in crate::privacy) progress: &'r Progress,
 }
+
+/// Steps done of how many.
+pub(in crate::privacy) type Progress = Cell<(usize, usize)>;

@@ -1,3 +1,4 @@
+use super::Progress;
 use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::numeric::linear::dot;
@@ -11,6 +12,7 @@ impl Permuted {
         records: &dyn Records,
         source: &mut Source,
         watch: Watch<'_>,
+        progress: &Progress,
     ) -> Result<Vec<f64>> {
         let PermutedOptions {
             ridge,
@@ -25,7 +27,8 @@ impl Permuted {
         let mut theta = vec![0.0; columns];
         let (mut row, mut slope) = (vec![0.0; columns], vec![0.0; columns]);
         let mut t = 0.0;
-        for _ in 0..passes {
+        for pass in 0..passes {
+            progress.set((pass, passes));
             watch()?;
             // Fisher & Yates, on unbiased integers.
             for last in (1..n).rev() {
@@ -33,6 +36,9 @@ impl Permuted {
             }
             for batch_of in order.chunks(batch) {
                 t += 1.0;
+                if t % 256.0 == 0.0 {
+                    watch()?;
+                }
                 let step = self.step_at(t);
                 slope.fill(0.0);
                 for &i in batch_of {

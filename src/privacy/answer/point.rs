@@ -1,4 +1,4 @@
-use super::{Answer, Room};
+use super::{Answer, Progress, Room};
 use crate::error::Result;
 use crate::exact::noise::integer_law::IntegerLaw;
 use crate::exact::noise::rounded_gaussian::RoundedGaussian;
@@ -20,7 +20,9 @@ impl Question<Point> {
         let Some(sensitivity) = self.answer.sensitivity else {
             return Ok(None);
         };
-        let point = self.answer.point(records, source, &mut || Ok(()))?;
+        let point = self
+            .answer
+            .point(records, source, &mut || Ok(()), &Progress::default())?;
         Ok(Some((point, sensitivity)))
     }
 }
@@ -31,6 +33,7 @@ impl Point {
         records: &dyn Records,
         source: &mut Source,
         watch: Watch<'_>,
+        progress: &Progress,
     ) -> Result<Vec<f64>> {
         match &self.algorithm {
             Algorithm::Minimise(minimiser, tilt) => {
@@ -46,12 +49,13 @@ impl Point {
                 if tilt.is_some() {
                     crate::exact::tap::see(|| crate::exact::tap::Seen::Tilt(b.clone()));
                 }
-                let mut start = Start::new(columns);
+                // How many passes it takes depends on the records: it reports none.
+                let mut start = Start::default();
                 minimiser.minimise(records, &b, bound, &mut start, watch)?;
                 Ok(start.theta)
             }
-            Algorithm::Descend(descent) => descent.last_iterate(records, watch),
-            Algorithm::Permute(permuted) => permuted.last_iterate(records, source, watch),
+            Algorithm::Descend(descent) => descent.last_iterate(records, watch, progress),
+            Algorithm::Permute(permuted) => permuted.last_iterate(records, source, watch, progress),
         }
     }
 }
@@ -80,12 +84,13 @@ impl Answer for Point {
     type Released = Vec<f64>;
     type State = ();
 
-    fn state(&self, _: &dyn Records) -> Result<()> {
-        Ok(())
+    /// A penalty is one on all the features.
+    fn takes_fewer_features(&self) -> bool {
+        self.algorithm.penalty().is_none()
     }
 
     fn draw(&self, (): (), room: Room<'_, '_, ()>) -> Result<Vec<f64>> {
-        let point = self.point(room.records, room.source, room.watch)?;
+        let point = self.point(room.records, room.source, room.watch, room.progress)?;
         self.noise.release(&point, room.source)
     }
 }

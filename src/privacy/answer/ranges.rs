@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::counts::Thresholds;
-use crate::privacy::records::{Pass, Records, States};
+use crate::privacy::records::{Pass, States};
 use crate::question::{Ranges, RangesOf};
 
 /// Candidates of all features together: beyond, the grid of thresholds gets coarser.
@@ -28,10 +28,6 @@ impl Answer for Ranges {
     /// (low, high) of each range, low <= high, in scaled units.
     type Released = Vec<(f64, f64)>;
     type State = States;
-
-    fn state(&self, _: &dyn Records) -> Result<States> {
-        Ok(States::default())
-    }
 
     fn draw(&self, (): (), room: Room<'_, '_, States>) -> Result<Vec<(f64, f64)>> {
         let limit = i64::from(MAX_FEATURE);

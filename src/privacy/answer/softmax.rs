@@ -3,7 +3,7 @@ use super::{Answer, Room};
 use crate::error::Result;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::records::{Records, Watch};
+use crate::privacy::records::Watch;
 use crate::question::{Softmax, SoftmaxDraws};
 
 impl Softmax {
@@ -26,10 +26,6 @@ impl Answer for SoftmaxDraws {
     /// How often each vertex was drawn.
     type Released = Vec<u64>;
     type State = ();
-
-    fn state(&self, _: &dyn Records) -> Result<()> {
-        Ok(())
-    }
 
     fn draw(&self, (): (), room: Room<'_, '_, ()>) -> Result<Vec<u64>> {
         let data = &room.records.in_memory().data;

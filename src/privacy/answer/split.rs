@@ -1,6 +1,5 @@
 use super::{Answer, Room};
 use crate::error::Result;
-use crate::privacy::records::Records;
 use crate::question::{Question, Split, SplitLaw};
 
 /// Which records.
@@ -15,6 +14,7 @@ pub enum Part<'q> {
 }
 
 /// Positions of the two sides, ascending.
+#[derive(Default)]
 pub struct Sides {
     pub training: Vec<u32>,
     pub held_out: Vec<u32>,
@@ -24,13 +24,6 @@ impl Answer for Split {
     type At<'a> = ();
     type Released = ();
     type State = Sides;
-
-    fn state(&self, _: &dyn Records) -> Result<Sides> {
-        Ok(Sides {
-            training: Vec::new(),
-            held_out: Vec::new(),
-        })
-    }
 
     fn draw(&self, (): (), room: Room<'_, '_, Sides>) -> Result<()> {
         let n = room.records.n_records();
@@ -48,6 +41,7 @@ impl Answer for Split {
                 .iter_mut()
                 .for_each(|held| *held = room.source.below(1 << 53) < u128::from(threshold)),
         }
+        *room.state = Sides::default();
         for (i, held) in (0u32..).zip(held) {
             let side = match held {
                 true => &mut room.state.held_out,

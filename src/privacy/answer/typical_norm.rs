@@ -2,9 +2,9 @@ use super::quantile::{accumulate, quantile_scores};
 use super::{Answer, Room};
 use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
-use crate::privacy::feature_map::FeatureMap;
-use crate::privacy::records::{Pass, Records, States};
-use crate::question::TypicalNorm;
+use crate::privacy::records::{Pass, States};
+use crate::question::{FeatureMap, TypicalNorm};
+use crate::schema::Schema;
 
 /// Candidates are the largest norm times 2^(-k/PER_OCTAVE) for k from 0 to PER_OCTAVE * OCTAVES.
 const PER_OCTAVE: usize = 4;
@@ -17,18 +17,14 @@ impl Answer for TypicalNorm {
     type Released = f64;
     type State = States;
 
-    fn check(&self, map: &&FeatureMap, columns: usize) -> Result<()> {
-        if map.n_features() > columns {
+    fn check(&self, map: &&FeatureMap, schema: &Schema) -> Result<()> {
+        if map.n_features() != schema.n_features() {
             return Err(Error::invalid(
                 "map",
                 "must have the features of the records",
             ));
         }
         Ok(())
-    }
-
-    fn state(&self, _: &dyn Records) -> Result<States> {
-        Ok(States::default())
     }
 
     fn draw(&self, map: &FeatureMap, room: Room<'_, '_, States>) -> Result<f64> {

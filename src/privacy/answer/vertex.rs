@@ -7,8 +7,9 @@ use crate::exact::selection::cosh_groups::draw_group;
 use crate::exact::selection::sign::draw_sign;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::polytope::Structure;
-use crate::privacy::records::{Move, Pass, Records, States};
+use crate::privacy::records::{Move, Pass, States};
 use crate::question::{SelectionNoise, Vertex};
+use crate::schema::Schema;
 
 /// Where a vertex is chosen.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +25,7 @@ pub struct VertexAt<'a> {
 }
 
 /// Margins, and what is left of the candidates.
+#[derive(Default)]
 pub struct VertexState {
     states: States,
     scores: Vec<i64>,
@@ -161,22 +163,13 @@ impl Answer for Vertex {
     type Released = Vec<(u32, i64)>;
     type State = VertexState;
 
-    fn check(&self, at: &VertexAt<'_>, columns: usize) -> Result<()> {
-        let inside = |&(j, _): &(u32, i64)| (j as usize) < columns * self.model.outputs();
+    fn check(&self, at: &VertexAt<'_>, schema: &Schema) -> Result<()> {
+        let entries = schema.n_columns() * self.model.outputs();
+        let inside = |&(j, _): &(u32, i64)| (j as usize) < entries;
         if !at.unit.is_finite() || !at.moved.0.iter().all(inside) {
             return Err(Error::invalid("vertex", "must have columns of the records"));
         }
         Ok(())
-    }
-
-    fn state(&self, _: &dyn Records) -> Result<VertexState> {
-        Ok(VertexState {
-            states: States::default(),
-            scores: Vec::new(),
-            classes: Vec::new(),
-            remaining: None,
-            moved: 0,
-        })
     }
 
     fn draw(&self, at: VertexAt<'_>, room: Room<'_, '_, VertexState>) -> Result<Vec<(u32, i64)>> {
@@ -185,6 +178,7 @@ impl Answer for Vertex {
             state,
             source,
             watch,
+            ..
         } = room;
         if !at.retired.is_empty() {
             state.remaining = self.left(state, at.retired)?;

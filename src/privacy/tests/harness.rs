@@ -9,11 +9,12 @@ use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Huber, Logistic, Squared};
+use crate::privacy::answer::{Answer, Progress, Room, Sides};
 use crate::privacy::budget::Budget;
-use crate::privacy::feature_map::FeatureMap;
+use crate::privacy::in_memory::InMemory;
 use crate::privacy::session::{Core, Session};
-use crate::privacy::{Bounds, Curator, Geometry, RoomModel, Schema, Statement, Target};
-use crate::question::Planned;
+use crate::privacy::{Bounds, Curator, FeatureMap, Geometry, RoomModel, Schema, Statement, Target};
+use crate::question::{Planned, Question, Split};
 
 /// Features of the records.
 pub const P: usize = 3;
@@ -193,6 +194,20 @@ fn schema_of_weights(target: Target) -> Schema {
     schema(target, Some(0.5)).with_gradient_norm(0.7).unwrap()
 }
 
+/// The sides of a split of these records.
+pub fn sides(split: &Question<Split>, records: &InMemory, seed: u64) -> Sides {
+    let mut state = Sides::default();
+    let room = Room {
+        records,
+        state: &mut state,
+        source: &mut Source::seeded(seed),
+        watch: &mut || Ok(()),
+        progress: &Progress::default(),
+    };
+    split.answer.draw((), room).unwrap();
+    state
+}
+
 /// What happens in a session, and what the samplers were given meanwhile.
 pub fn asked<R>(
     setting: &Setting,
@@ -206,7 +221,7 @@ pub fn asked<R>(
     let mut core = Core {
         budget: Budget::new(planned).unwrap(),
         source: Source::seeded(seed),
-        progress: (0, 1),
+        progress: std::cell::Cell::new((0, 1)),
     };
     let mut quiet = |_: usize, _: usize| Ok(());
     let mut session = Session::new(&records, &mut core, &mut quiet, &curator);

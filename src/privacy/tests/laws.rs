@@ -4,16 +4,17 @@
 
 use std::sync::Arc;
 
-use super::harness::{Data, P, Setting, View, alone, asked, bounds, shared};
+use super::harness::{Data, P, Setting, View, alone, asked, bounds, shared, sides};
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::Result;
-use crate::exact::tap::Seen;
+use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Logistic};
 use crate::numeric::normal;
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use crate::privacy::answer::VertexAt;
 use crate::privacy::{
-    FeatureMap, Geometry, Question, RoomModel, Schema, Session, Statement, Target,
+    FeatureMap, Geometry, MemoryLedger, Question, RoomModel, RunningPlan, RunningSoftmax, Schema,
+    Session, Statement, Target,
 };
 use crate::question::{LinearModel, PointNoise, RangesOf, SelectionNoise, TiltNoise};
 
@@ -593,4 +594,73 @@ fn a_noisy_minimum_costs_twice_its_sensitivity() {
         );
         assert!(loss <= stated * (1.0 + 1e-9), "{loss} {stated}");
     });
+}
+
+/// Both choices of a stream, each by the softmax of all costs so far, clipped to the bound and as integers.
+#[test]
+fn streams_choose_by_their_running_sums() {
+    let costs = [[1.0, -0.5, 0.25], [-9.0, 0.5, 1.0]];
+    for (adjacency, sensitivity) in [(Adjacency::ReplaceOne, 2.0), (Adjacency::AddRemove, 1.0)] {
+        let plan = RunningPlan::new(3, 2, 2.0, adjacency, (20.0, 1e-6), 1.5).unwrap();
+        assert_eq!(plan.event(), &Event::exponential(1.5).unwrap());
+        let (mut first, mut counts) = (vec![0.0; 3], vec![0.0; 9]);
+        let mut laws = Vec::new();
+        for seed in 0..CHOICES {
+            let mut ledger = MemoryLedger::default();
+            let mut stream = RunningSoftmax::new(plan.clone(), Some(seed), &mut ledger).unwrap();
+            first[stream.choice()] += 1.0;
+            let (choices, seen) = watched(|| costs.map(|costs| stream.update(&costs).unwrap()));
+            counts[3 * choices[0] + choices[1]] += 1.0;
+            let unit = (1u64 << 30) as f64;
+            let exact = [[0.5, -0.25, 0.125], [-0.5, 0.0, 0.625]].map(|sums| {
+                let scores = sums.map(|sum: f64| (sum * unit) as i64).to_vec();
+                Seen::Scores(scores, 1.5 / (2.0 * sensitivity * unit))
+            });
+            assert_eq!(seen, exact);
+            laws = (seen.iter())
+                .map(|seen| match seen {
+                    Seen::Scores(scores, eta) => softmax(scores, *eta),
+                    seen => panic!("{seen:?}"),
+                })
+                .collect();
+        }
+        choices_follow("the vertex that costs nothing", &first, &[1.0 / 3.0; 3]);
+        let both: Vec<f64> = (laws[0].iter())
+            .flat_map(|a| laws[1].iter().map(move |b| a * b))
+            .collect();
+        choices_follow("stream", &counts, &both);
+    }
+}
+
+/// A side by its position: a uniform set of a public size where the number of records is public, else a coin a record.
+#[test]
+fn splits_follow_their_law() {
+    let data = Data::new(&shared());
+    let n = shared().len();
+    for (adjacency, share) in [(Adjacency::ReplaceOne, 0.5), (Adjacency::AddRemove, 0.3)] {
+        let statement = Statement::new(root(true).schema().clone(), n, adjacency, 1).unwrap();
+        let split = statement.split(2, share).unwrap();
+        let records = data.curator().part(None, &statement).unwrap();
+        let mut counts = vec![0.0; 1 << n];
+        for seed in 0..CHOICES {
+            let sides = sides(&split, &records, seed);
+            let held: usize = sides.held_out.iter().map(|i| 1 << i).sum();
+            counts[held] += 1.0;
+            // Each record is on one side, in order.
+            let mut all = [sides.training.clone(), sides.held_out.clone()].concat();
+            all.sort_unstable();
+            assert_eq!(all, [0, 1, 2, 3]);
+            assert!(sides.training.is_sorted() && sides.held_out.is_sorted());
+        }
+        let law = |held: u32| match (adjacency, held.count_ones()) {
+            (Adjacency::ReplaceOne, 2) => 1.0 / 6.0,
+            (Adjacency::ReplaceOne, _) => 0.0,
+            (Adjacency::AddRemove, k) => share.powi(k as i32) * (1.0 - share).powi(4 - k as i32),
+        };
+        let law: Vec<f64> = (0..1 << n).map(law).collect();
+        for (count, law) in counts.iter().zip(&law) {
+            assert!(*law > 0.0 || *count == 0.0, "another number is held out");
+        }
+        choices_follow("split", &counts, &law);
+    }
 }

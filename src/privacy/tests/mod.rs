@@ -1,10 +1,15 @@
 //! The promises of the room, each against the whole of it: a session, a budget, the records, the samplers.
 //!
-//! - `refusals`: what is refused, and that nothing is drawn then.
+//! - `refusals`: what is refused, and that nothing is drawn then; `before_spending`: what follows from the records.
+//! - `progress`: what is heard of a release at work.
 //! - `neighbours`: what is drawn from moves by no more than events say, for every kind of question.
+//! - `covers`: the noise on a perturbed minimiser covers all that sets it apart from the exact one.
 //! - `laws`: what is drawn around it follows the stated law.
 
+mod before_spending;
+mod covers;
 mod harness;
 mod laws;
 mod neighbours;
+mod progress;
 mod refusals;

@@ -5,15 +5,16 @@
 
 use std::sync::Arc;
 
-use super::harness::{P, Setting, alone, map, settings};
+use super::harness::{P, Setting, View, alone, map, settings, sides};
 use crate::accounting::event::{Adjacency, Event};
 use crate::exact::selection::{Shape, Summand};
-use crate::exact::tap::Seen;
+use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Logistic, Squared};
 use crate::norm::{ReviewedNorm, SetFunctionNorm};
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
-use crate::privacy::FeatureMap;
 use crate::privacy::answer::VertexAt;
+use crate::privacy::in_memory::InMemory;
+use crate::privacy::{FeatureMap, MemoryLedger, RunningPlan, RunningSoftmax};
 use crate::question::Question;
 use crate::question::{
     DescentOptions, LinearModel, PermutedOptions, Point, PointNoise, RangesOf, SelectionNoise,
@@ -434,13 +435,12 @@ fn points_move_by_no_more_than_their_sensitivity() {
 fn stated(setting: &Setting, question: &Question<Point>) -> (Vec<f64>, f64) {
     let data = &setting.family()[0];
     let records = data.curator().part(None, &setting.root).unwrap();
+    let made = |data| InMemory::of_any_size(data, &setting.about);
     let records = match &setting.view {
-        super::harness::View::Whole => records,
-        super::harness::View::Mapped(map) => records.mapped(map, &setting.about).unwrap(),
-        super::harness::View::Restricted(features) => {
-            records.restricted(features, &setting.about).unwrap()
-        }
-        super::harness::View::Varying => records.varying(&setting.about).unwrap(),
+        View::Whole => records,
+        View::Mapped(map) => made(map.apply(&records.data, setting.about.schema())),
+        View::Restricted(features) => made(records.data.restricted(features)),
+        View::Varying => made(records.data.varying()),
     };
     let mut source = crate::exact::noise::source::Source::seeded(5);
     question
@@ -513,6 +513,115 @@ fn dual_answers_keep_their_bounds() {
         reached[0].at_least(0.7);
         reached[1].at_least(0.1);
     });
+}
+
+/// Streams: the costs of one round replaced by others, or by zeros; before it nothing moves.
+#[test]
+fn streams_move_by_no_more_than_their_sensitivity() {
+    let extremes = [
+        [2.0, 2.0, 2.0],
+        [2.0, -2.0, 2.0],
+        [-2.0, 2.0, -2.0],
+        [1e9, -1e9, 0.3],
+        [0.1, 0.0, -0.1],
+        [0.0, 0.0, 0.0],
+    ];
+    let rounds = 4;
+    for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {
+        let plan = RunningPlan::new(3, rounds, 2.0, adjacency, (20.0, 1e-6), 0.7).unwrap();
+        let Event::Exponential { epsilon0 } = *plan.event() else {
+            panic!("{:?}", plan.event());
+        };
+        let run = |at: u64, costs: &[f64; 3]| {
+            let mut ledger = MemoryLedger::default();
+            let mut stream = RunningSoftmax::new(plan.clone(), Some(3), &mut ledger).unwrap();
+            let seen = watched(|| {
+                for round in 0..rounds {
+                    let own = [0.5 - round as f64, 1.0, 0.25];
+                    let costs = if round == at { costs } else { &own };
+                    stream.update(costs).unwrap();
+                }
+            });
+            seen.1
+        };
+        let mut most = 0.0f64;
+        for at in 0..rounds {
+            for (k, costs) in extremes.iter().enumerate() {
+                let others = match adjacency {
+                    Adjacency::ReplaceOne => &extremes[k + 1..],
+                    Adjacency::AddRemove => &extremes[5..],
+                };
+                for other in others {
+                    let (one, other) = (run(at, costs), run(at, other));
+                    assert_eq!((one.len(), other.len()), (4, 4));
+                    let (before, after) = one.split_at(at as usize);
+                    let (same, moved) = other.split_at(at as usize);
+                    assert_eq!(before, same);
+                    most = most.max(choice(after, moved));
+                }
+            }
+        }
+        assert!(most <= epsilon0 * SLACK, "{most} {epsilon0}");
+        assert!(most >= 0.999 * epsilon0, "{most} {epsilon0}");
+    }
+}
+
+/// The rows of records, with their targets.
+fn rows(records: &InMemory) -> Vec<Vec<f64>> {
+    let row = |i: usize| {
+        let mut row = vec![0.0; records.data.n_columns()];
+        records.data.fill_row(i, &mut row);
+        row.push(records.data.targets[i]);
+        row
+    };
+    (0..records.data.n_records()).map(row).collect()
+}
+
+/// Splits do not look at records: with the same coins the parts of neighbours are the same but for the records of one
+/// person.
+#[test]
+fn parts_of_neighbours_are_neighbours() {
+    let mut checked = 0;
+    for setting in settings() {
+        if !matches!(setting.view, View::Whole) || setting.root.n_samples() < 3 {
+            continue;
+        }
+        let (root, n) = (&setting.root, setting.root.n_samples());
+        let m = root.records_per_person() as usize;
+        let split = root.split(2, 0.4).unwrap();
+        let facts = [n - 2, 2].map(|n| root.part(root.schema().clone(), n).unwrap());
+        let family = setting.family();
+        for seed in 0..4 {
+            let parts: Vec<[Vec<Vec<f64>>; 2]> = (family.iter())
+                .map(|data| {
+                    let curator = data.curator();
+                    let records = curator.part(None, root).unwrap();
+                    let sides = sides(&split, &records, seed);
+                    let part = |positions: &[u32], facts| {
+                        rows(&curator.part(Some(positions), facts).unwrap())
+                    };
+                    [
+                        part(&sides.training, &facts[0]),
+                        part(&sides.held_out, &facts[1]),
+                    ]
+                })
+                .collect();
+            for other in &parts[1..] {
+                let (mut differ, mut more) = (0, 0);
+                for (one, other) in parts[0].iter().zip(other) {
+                    assert!(other.len() >= one.len(), "one of them lacks the person");
+                    more += other.len() - one.len();
+                    differ += one.iter().zip(other).filter(|(a, b)| a != b).count();
+                }
+                match root.adjacency() {
+                    Adjacency::ReplaceOne => assert!(more == 0 && differ <= m),
+                    Adjacency::AddRemove => assert!(more == m && differ == 0),
+                }
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 1000, "{checked}");
 }
 
 /// The settings hold what the tests above are about.

@@ -1,0 +1,214 @@
+//! How much memory the records of a release take at most: by public facts and by how the records are stored.
+//!
+//! The number of records may be private, and so may the number of their stored entries. So memory is asked for once,
+//! before anything is spent, for whatever the questions of a plan can have made of the records: an error in the middle
+//! of a release would tell that the privacy was spent on too many of them.
+
+use std::sync::Arc;
+
+use super::statement::{Derivation, Statement};
+use super::{AnyQuestion, Question};
+use crate::error::{Error, Result};
+use crate::schema::Schema;
+
+/// How records came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stored {
+    /// Number of records.
+    pub records: usize,
+    /// Stored entries of a sparse matrix; None: dense.
+    pub entries: Option<usize>,
+}
+
+/// A copy of the records that an answer works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkingCopy {
+    /// None: they are read as they are.
+    None,
+    /// One that is stored alike.
+    Alike,
+    /// A dense one, with the column of the intercept.
+    Dense,
+}
+
+/// Bytes per record beside its features, at least: a target, a margin, a norm and a weight.
+const BYTES_PER_RECORD: u128 = 32;
+/// Bytes per entry of a dense matrix.
+const ENTRY: u128 = 2;
+/// Bytes per stored entry of a sparse matrix: its value and its index, by rows and by columns.
+const STORED_ENTRY: u128 = 12;
+/// Bytes per row and per column of a sparse matrix: where it starts, and the base of a column.
+const LINE: u128 = 10;
+
+impl Statement {
+    /// Whether unstored zeros of sparse records are zeros of the records that this statement is about.
+    pub(crate) fn keeps_zero(&self) -> bool {
+        let schema = self.schema();
+        match self.origin() {
+            None | Some((_, Derivation::Part)) => {
+                (0..schema.n_features()).all(|j| schema.lattice_value(0.0, j) == 0)
+            }
+            Some((_, Derivation::Mapped)) => false,
+            Some((parent, _)) => parent.keeps_zero(),
+        }
+    }
+
+    /// Whether sparse records are still sparse. Shortening moves each entry of a row whose zeros have moved.
+    fn stays_sparse(&self) -> bool {
+        match self.origin() {
+            None | Some((_, Derivation::Part)) => true,
+            Some((parent, Derivation::Mapped | Derivation::Scaled)) => {
+                let moved = self.schema().row_norm().is_some() && !self.keeps_zero();
+                parent.stays_sparse() && !moved
+            }
+            Some((parent, Derivation::Restricted | Derivation::Varying)) => parent.stays_sparse(),
+        }
+    }
+
+    /// Bytes of its records, of a part as if it were all of them.
+    pub(crate) fn bytes(&self, stored: Stored) -> u128 {
+        let (n, p) = (stored.records as u128, self.schema().n_features() as u128);
+        let features = match stored.entries {
+            Some(entries) if self.stays_sparse() => {
+                STORED_ENTRY * entries as u128 + LINE * (n + p + 2)
+            }
+            _ => ENTRY * n * p,
+        };
+        BYTES_PER_RECORD * n + features
+    }
+}
+
+impl AnyQuestion {
+    /// Bytes of all records that are there while an answer is drawn, beside those of `root`: one set for each
+    /// derivation, one more while a part is read, and a working copy.
+    ///
+    /// # Errors
+    /// As [`check_sparse`], for a part that is read under another schema.
+    pub(crate) fn bytes(&self, root: &Arc<Statement>, stored: Stored) -> Result<u128> {
+        let (mut all, mut largest) = (0, 0);
+        let mut at = &self.statement;
+        while let Some((parent, by)) = at.origin().filter(|_| !at.same(root)) {
+            if by == Derivation::Part && stored.entries.is_some() {
+                check_sparse(at.schema())?;
+            }
+            let bytes = at.bytes(stored);
+            (all, largest) = (all + bytes, bytes.max(largest));
+            at = parent;
+        }
+        let copy = match self.copy {
+            WorkingCopy::None => 0,
+            WorkingCopy::Alike => self.statement.bytes(stored),
+            WorkingCopy::Dense => {
+                let columns = self.statement.n_columns() as u128;
+                (BYTES_PER_RECORD + ENTRY * columns) * stored.records as u128
+            }
+        };
+        Ok(all + largest + copy)
+    }
+}
+
+impl<A> Question<A> {
+    /// The same question, answered from a copy of the records.
+    pub(super) fn on_a_copy(self, copy: WorkingCopy) -> Self {
+        Self { copy, ..self }
+    }
+}
+
+/// Refuses to shorten rows of sparse records whose zeros would move.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] naming `row_norm`.
+pub(crate) fn check_sparse(schema: &Schema) -> Result<()> {
+    let moved = || (0..schema.n_features()).any(|j| schema.lattice_value(0.0, j) != 0);
+    if schema.row_norm().is_some() && moved() {
+        return Err(Error::invalid(
+            "row_norm",
+            "with sparse X needs bounds that contain zero; pass X as a dense array",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::event::Adjacency;
+    use crate::schema::{Bounds, Geometry, Target};
+
+    fn schema(geometry: Geometry, norm: Option<f64>) -> Schema {
+        let bounds = Bounds {
+            lower: vec![0.0],
+            upper: vec![1.0],
+        };
+        Schema::new(50, bounds, geometry, Target::Classes, true, norm).unwrap()
+    }
+
+    fn root(geometry: Geometry) -> Arc<Statement> {
+        Statement::new(schema(geometry, None), 1000, Adjacency::AddRemove, 1).unwrap()
+    }
+
+    const SPARSE: Stored = Stored {
+        records: 2000,
+        entries: Some(3000),
+    };
+    const DENSE: Stored = Stored {
+        records: 2000,
+        entries: None,
+    };
+
+    /// Rows that are shortened after zeros have moved are dense, and what is made of them; nothing else is.
+    #[test]
+    fn sparse_records_stay_sparse_where_zeros_stay() {
+        for (geometry, zero) in [(Geometry::Uncentred, true), (Geometry::Centred, false)] {
+            let root = root(geometry);
+            assert_eq!(root.keeps_zero(), zero);
+            let short = || schema(Geometry::Uncentred, Some(1.0));
+            for (made, sparse) in [
+                (root.mapped(schema(Geometry::Uncentred, None)), true),
+                (root.mapped(short()), false),
+                (root.scaled(short()), zero),
+                (root.restricted(3), true),
+                (root.part(schema(Geometry::Uncentred, Some(1.0)), 9), true),
+            ] {
+                let made = made.unwrap();
+                let few = made.restricted(made.schema().n_features()).unwrap();
+                for statement in [&made, &few] {
+                    assert_eq!(statement.stays_sparse(), sparse);
+                    let dense = 2000 * 32 + 2000 * 2 * statement.schema().n_features() as u128;
+                    let expected = 2000 * 32
+                        + 3000 * 12
+                        + 10 * (2000 + 2)
+                        + 10 * statement.schema().n_features() as u128;
+                    let sized = if sparse { expected } else { dense };
+                    assert_eq!(statement.bytes(SPARSE), sized);
+                    assert_eq!(statement.bytes(DENSE), dense);
+                }
+            }
+        }
+    }
+
+    /// One set for each derivation, one while a part is read, and the working copy.
+    #[test]
+    fn every_set_that_is_there_at_once_counts() {
+        let root = root(Geometry::Centred);
+        let part = root.part(schema(Geometry::Centred, None), 900).unwrap();
+        let mapped = part.mapped(schema(Geometry::Uncentred, None)).unwrap();
+        let set = root.bytes(DENSE);
+        for (about, sets) in [(&root, 0), (&part, 2), (&mapped, 3)] {
+            let moments = about.moments(1.0).unwrap().once();
+            let ranges = about.typical_norm(1.0, 0.5).unwrap().once();
+            let (with, without) = (moments.questions()[0], ranges.questions()[0]);
+            assert_eq!(without.bytes(&root, DENSE), Ok(sets * set));
+            assert_eq!(
+                with.bytes(&root, DENSE),
+                Ok(sets * set + 2000 * (32 + 2 * 51))
+            );
+        }
+        let short = root
+            .part(schema(Geometry::Centred, Some(1.0)), 900)
+            .unwrap();
+        let question = short.typical_norm(1.0, 0.5).unwrap().once();
+        assert!(question.questions()[0].bytes(&root, DENSE).is_ok());
+        assert!(question.questions()[0].bytes(&root, SPARSE).is_err());
+    }
+}
