@@ -1,13 +1,13 @@
 use serde::Deserialize;
 
-use super::minimiser::{Options, Release, clipped, reviewed};
+use super::minimiser::{Options, clipped, plan_minimiser, reviewed};
 use super::noise_law::TiltLaw;
 use crate::accounting::calibrate::gaussian_sigma;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::ReviewedNorm;
-use crate::plan::{Domain, Plan, Problem, Summary};
+use crate::plan::{Domain, Plan, Problem};
 use crate::privacy::{Question, Target};
 use crate::question::Point;
 use crate::theory::least;
@@ -56,21 +56,7 @@ impl Mechanism for ObjectivePerturbation {
         };
         options.check()?;
         let question = tilted(&problem, options.penalty(&norm), ridge, self.noise, &[])?;
-        let (tilt, output) = (question.tilt_scale(), question.output_scale());
-        let summary = Summary {
-            mechanism: options.describe("objective-perturbation", &problem),
-            n_iter: 1,
-            noise_scale: output.max(tilt),
-            predicted_excess_risk: problem.landscape().ridge_excess(ridge, tilt, output),
-            point: Some(question.clone()),
-            ..Summary::default()
-        };
-        let release = Release {
-            question,
-            norm,
-            threshold: options.threshold,
-        };
-        Plan::seal(problem, release, summary)
+        plan_minimiser("objective-perturbation", problem, options, norm, question)
     }
 }
 
