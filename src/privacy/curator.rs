@@ -104,18 +104,26 @@ impl<'x> Curator<'x> {
         }
     }
 
-    /// The records at some ascending positions (all of them without), read under a statement.
+    /// All records, read under a statement.
     ///
     /// # Errors
-    /// Unusable records; positions that are not ascending; another number of records than a public one.
-    pub(in crate::privacy) fn part(
+    /// As [`Curator::read`]; another number of records than a public one.
+    pub(in crate::privacy) fn all(&self, statement: &Arc<Statement>) -> Result<InMemory> {
+        InMemory::new(Arc::new(self.read(None, statement.schema())?), statement)
+    }
+
+    /// The records at some ascending positions (all of them without), read under a schema.
+    ///
+    /// # Errors
+    /// Unusable records; positions that are not ascending.
+    pub(in crate::privacy) fn read(
         &self,
         positions: Option<&[u32]>,
-        statement: &Arc<Statement>,
-    ) -> Result<InMemory> {
-        let all = self.raw.read(self.targets, statement.schema())?;
-        let data = match positions {
-            None => all,
+        schema: &Schema,
+    ) -> Result<BoundedData> {
+        let all = self.raw.read(self.targets, schema)?;
+        match positions {
+            None => Ok(all),
             Some(positions) => {
                 let ascending = positions.windows(2).all(|pair| pair[0] < pair[1]);
                 let inside = (positions.last()).is_none_or(|&i| (i as usize) < all.n_records());
@@ -125,10 +133,9 @@ impl<'x> Curator<'x> {
                         "must be ascending and of records",
                     ));
                 }
-                all.rows(positions)?
+                all.rows(positions)
             }
-        };
-        InMemory::new(data, statement)
+        }
     }
 
     /// Raises what reading records in this storage under a statement would raise, however many there are.
@@ -195,7 +202,7 @@ impl<'x> Curator<'x> {
         question: &Question<Point>,
         source: &mut Source,
     ) -> Result<Option<(Vec<f64>, f64)>> {
-        let records = self.part(None, question.statement())?;
+        let records = self.all(question.statement())?;
         question.without_noise(&records, source)
     }
 
@@ -229,7 +236,7 @@ impl<'x> Curator<'x> {
     /// # Errors
     /// As a release.
     pub fn non_private_softmax_scores(&self, softmax: &Softmax) -> Result<Vec<i64>> {
-        let records = self.part(None, softmax.statement())?;
+        let records = self.all(softmax.statement())?;
         softmax.scores(&records.data, &mut || Ok(()))
     }
 }

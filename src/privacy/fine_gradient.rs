@@ -169,6 +169,7 @@ fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
     use crate::accounting::event::Adjacency;
     use crate::loss::{Admitted, Huber, Logistic, SmoothedHinge, Squared};
     use crate::numeric::linear::norm2;
@@ -217,7 +218,7 @@ mod tests {
         let statement = Statement::new(schema(p), n, Adjacency::ReplaceOne, 1).unwrap();
         let dense = BoundedData::from_dense(x.view(), &y, schema(p)).unwrap();
         let sparse = BoundedData::from_sparse(sparse, Orientation::Rows, (n, p), &y, schema(p));
-        let read = |data| InMemory::new(data, &statement).unwrap();
+        let read = |data| InMemory::new(Arc::new(data), &statement).unwrap();
         (read(dense), read(sparse.unwrap()))
     }
 

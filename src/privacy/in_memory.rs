@@ -22,13 +22,16 @@ const CHUNK: usize = 4096;
 /// Bounded records in one block, with the statement that they were read under.
 pub struct InMemory {
     statement: Arc<Statement>,
-    pub(in crate::privacy) data: BoundedData,
+    pub(in crate::privacy) data: Arc<BoundedData>,
 }
 
 impl InMemory {
     /// # Errors
     /// [`Error::InvalidArgument`] naming `data` where the number of records is public and another one.
-    pub(in crate::privacy) fn new(data: BoundedData, statement: &Arc<Statement>) -> Result<Self> {
+    pub(in crate::privacy) fn new(
+        data: Arc<BoundedData>,
+        statement: &Arc<Statement>,
+    ) -> Result<Self> {
         let public = statement.adjacency() == Adjacency::ReplaceOne;
         if public && data.n_records() != statement.n_samples() {
             return Err(Error::invalid(
@@ -46,7 +49,7 @@ impl InMemory {
     pub(in crate::privacy) fn of_any_size(data: BoundedData, statement: &Arc<Statement>) -> Self {
         Self {
             statement: Arc::clone(statement),
-            data,
+            data: Arc::new(data),
         }
     }
 
@@ -54,7 +57,7 @@ impl InMemory {
     pub(in crate::privacy) fn mapped(&self, map: &FeatureMap, to: &Arc<Statement>) -> Result<Self> {
         Ok(Self {
             statement: Arc::clone(to),
-            data: map.apply(&self.data, to.schema())?,
+            data: Arc::new(map.apply(&self.data, to.schema())?),
         })
     }
 
@@ -66,7 +69,7 @@ impl InMemory {
     ) -> Result<Self> {
         Ok(Self {
             statement: Arc::clone(to),
-            data: self.data.restricted(features)?,
+            data: Arc::new(self.data.restricted(features)?),
         })
     }
 
@@ -74,7 +77,7 @@ impl InMemory {
     pub(in crate::privacy) fn varying(&self, to: &Arc<Statement>) -> Result<Self> {
         Ok(Self {
             statement: Arc::clone(to),
-            data: self.data.varying()?,
+            data: Arc::new(self.data.varying()?),
         })
     }
 

@@ -57,7 +57,7 @@ pub fn release<R>(
     progress: Report<'_>,
 ) -> Result<Released<R>> {
     let statement = &plan.statement;
-    let records = curator.part(None, statement)?;
+    let records = curator.all(statement)?;
     let most = most_records(&plan.planned);
     let mut questions = plan.planned.iter().flat_map(Planned::questions);
     // The size of a part is public under replace-one; under add-remove a part may be all of the records.

@@ -433,7 +433,7 @@ fn points_move_by_no_more_than_their_sensitivity() {
 /// The point of one of the data sets, and D2.
 fn stated(setting: &Setting, question: &Question<Point>) -> (Vec<f64>, f64) {
     let data = &setting.family()[0];
-    let records = data.curator().part(None, &setting.root).unwrap();
+    let records = data.curator().all(&setting.root).unwrap();
     let records = match &setting.view {
         super::harness::View::Whole => records,
         super::harness::View::Mapped(map) => records.mapped(map, &setting.about).unwrap(),
