@@ -1,17 +1,14 @@
-//! From a budget to a noise parameter: bisection on the accountant, always answered from the private side
+//! From a budget to a noise parameter: the accountant is searched, and always answers from the private side
 //! ([`crate::theory_of_privacy::noise_and_accounting`]).
 
 use super::accountant::{
     Accountant, check_delta, check_epsilon, check_positive_delta, epsilon_of_zcdp,
 };
 use super::event::Event;
-use super::guided::bisect_guided;
+use super::guided::{NEAR, edge};
 use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
 use crate::numeric::directed::down;
-
-/// Relative width at which bisection stops.
-const WIDTH: f64 = 1e-13;
 
 /// Whether both answers of the accountant meet the budget; they agree up to rounding, and a budget that was
 /// calibrated must not be reported as exceeded by either.
@@ -19,7 +16,7 @@ fn meets(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<bool> {
     Ok(accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon)
 }
 
-/// How far `events` are from the budget, for the guide of bisection: negative within it. delta falls about as
+/// How far `events` are from the budget, for the guide of a search: negative within it. delta falls about as
 /// exp(-c sigma^2) with the noise, so ln(-ln delta) is about linear in ln sigma; a pure epsilon is a power of it.
 fn distance(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<f64> {
     if delta > 0.0 {
@@ -78,6 +75,20 @@ pub fn calibrate_events<E: From<Error>>(
     delta: f64,
     bracket: (f64, f64),
 ) -> std::result::Result<f64, E> {
+    calibrate_to(make_events, epsilon, delta, bracket, NEAR)
+}
+
+/// As [`calibrate_events`], to a relative width `near` of the parameter: for events that are dear to make.
+///
+/// # Errors
+/// As [`calibrate`].
+pub fn calibrate_to<E: From<Error>>(
+    make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
+    epsilon: f64,
+    delta: f64,
+    bracket: (f64, f64),
+    near: f64,
+) -> std::result::Result<f64, E> {
     check_epsilon(epsilon)?;
     check_delta(delta)?;
     let (low, high) = bracket;
@@ -113,8 +124,8 @@ pub fn calibrate_events<E: From<Error>>(
             let lower_is_noisier = cost(low)? <= cost(high)?;
             Ok(if lower_is_noisier { high } else { low })
         }
-        (true, false) => bisect_guided(private, guide, high, low, WIDTH),
-        (false, true) => bisect_guided(private, guide, low, high, WIDTH),
+        (true, false) => edge(private, guide, high, low, near),
+        (false, true) => edge(private, guide, low, high, near),
         (false, false) => {
             let pure = |x: f64| Ok::<_, E>(accountant(x)?.epsilon(0.0)? < f64::INFINITY);
             if delta == 0.0 && !(pure(low)? || pure(high)?) {
@@ -181,7 +192,7 @@ pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
             low = high;
             high *= 4.0;
         }
-        Ok(down(bisect_guided(private, guide, high, low, WIDTH)?, 0.0))
+        Ok(down(edge(private, guide, high, low, NEAR)?, 0.0))
     })
 }
 
@@ -238,7 +249,7 @@ fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
         low *= 0.25;
     }
     let above_zero = |sigma: f64| Ok(sigma > 0.0 && private(sigma)?);
-    bisect_guided(above_zero, guide, low, high, WIDTH)
+    edge(above_zero, guide, low, high, NEAR)
 }
 
 #[cfg(test)]
