@@ -5,10 +5,19 @@ use super::accountant::{
     Accountant, check_delta, check_epsilon, check_positive_delta, epsilon_of_zcdp,
 };
 use super::event::Event;
-use super::guided::{NEAR, edge};
+use super::guided::{NEAR, crossing, edge};
 use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
 use crate::numeric::directed::down;
+
+/// Share of delta that is left for roundings: an event that a question makes of the parameter may be a rounding away, where
+/// a search over orders ends elsewhere.
+const LEFT: f64 = 1e-10;
+/// The same of rho.
+const LEFT_OF_RHO: f64 = 1e-12;
+
+/// Halvings of a bracket on the way to a guess: from twelve orders of magnitude to a per cent.
+const GUESSING: usize = 11;
 
 /// Whether both answers of the accountant meet the budget; they agree up to rounding, and a budget that was
 /// calibrated must not be reported as exceeded by either.
@@ -75,22 +84,25 @@ pub fn calibrate_events<E: From<Error>>(
     delta: f64,
     bracket: (f64, f64),
 ) -> std::result::Result<f64, E> {
-    calibrate_to(make_events, epsilon, delta, bracket, NEAR)
+    let guess = |(low, high)| usual_parameter(&make_events, epsilon, delta, (low, high));
+    calibrate_near(&make_events, (epsilon, delta), bracket, guess, NEAR)
 }
 
-/// As [`calibrate_events`], to a relative width `near` of the parameter: for events that are dear to make.
+/// As [`calibrate_events`], to a relative width `near` of the parameter, from a guess within the bracket: for events that
+/// are dear to make.
 ///
 /// # Errors
 /// As [`calibrate`].
-pub fn calibrate_to<E: From<Error>>(
+pub(crate) fn calibrate_near<E: From<Error>>(
     make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
-    epsilon: f64,
-    delta: f64,
+    (epsilon, delta): (f64, f64),
     bracket: (f64, f64),
+    guess: impl Fn((f64, f64)) -> std::result::Result<f64, E>,
     near: f64,
 ) -> std::result::Result<f64, E> {
     check_epsilon(epsilon)?;
     check_delta(delta)?;
+    let delta = delta * (1.0 - LEFT);
     let (low, high) = bracket;
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Err(Error::invalid(
@@ -109,10 +121,11 @@ pub fn calibrate_to<E: From<Error>>(
     let private = |parameter: f64| -> std::result::Result<bool, E> {
         Ok(meets(&accountant(parameter)?, epsilon, delta)?)
     };
-    let guide = |parameter: f64| -> std::result::Result<f64, E> {
+    let distance = |parameter: f64| -> std::result::Result<f64, E> {
         Ok(distance(&accountant(parameter)?, epsilon, delta)?)
     };
-    match (private(low)?, private(high)?) {
+    let within = |parameter: f64| Ok::<_, E>(distance(parameter)? <= 0.0);
+    let (bad, good) = match (within(low)?, within(high)?) {
         (true, true) => {
             let cost = |parameter: f64| -> std::result::Result<f64, E> {
                 let events = make_events(parameter)?;
@@ -122,10 +135,18 @@ pub fn calibrate_to<E: From<Error>>(
                 Ok(costs.sum())
             };
             let lower_is_noisier = cost(low)? <= cost(high)?;
-            Ok(if lower_is_noisier { high } else { low })
+            let (noisier, other) = if lower_is_noisier {
+                (low, high)
+            } else {
+                (high, low)
+            };
+            if private(other)? {
+                return Ok(other);
+            }
+            (other, noisier)
         }
-        (true, false) => edge(private, guide, high, low, near),
-        (false, true) => edge(private, guide, low, high, near),
+        (true, false) => (high, low),
+        (false, true) => (low, high),
         (false, false) => {
             let pure = |x: f64| Ok::<_, E>(accountant(x)?.epsilon(0.0)? < f64::INFINITY);
             if delta == 0.0 && !(pure(low)? || pure(high)?) {
@@ -135,13 +156,63 @@ pub fn calibrate_to<E: From<Error>>(
                 )
                 .into());
             }
-            Err(Error::invalid(
-                "bracket",
-                "holds no private parameter at its ends: widen the bracket",
-            )
-            .into())
+            return Err(not_in_bracket().into());
+        }
+    };
+    let answer = edge(private, distance, guess(bracket)?, (bad, good), near)?;
+    if answer == good && !private(good)? {
+        return Err(not_in_bracket().into());
+    }
+    Ok(answer)
+}
+
+fn not_in_bracket() -> Error {
+    Error::invalid(
+        "bracket",
+        "holds no private parameter at its ends: widen the bracket",
+    )
+}
+
+/// About the parameter that a budget buys: where the Renyi divergence is what the conversion allows at the order that is
+/// best for zCDP. An order costs far less than a search over orders, and only time depends on it.
+fn usual_parameter<E: From<Error>>(
+    make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
+    epsilon: f64,
+    delta: f64,
+    (low, high): (f64, f64),
+) -> std::result::Result<f64, E> {
+    let excess = (-delta.ln() / usual_rho(epsilon, delta)).sqrt();
+    let order = 1.0 + excess;
+    let allowed = epsilon - (excess / order).ln() + (delta.ln() + order.ln()) / excess;
+    if !(low > 0.0 && allowed > 0.0 && order.is_finite()) {
+        return Ok(low.max(0.0).sqrt() * high.max(0.0).sqrt());
+    }
+    let log_share = |t: f64| -> std::result::Result<f64, E> {
+        let events = make_events(t.exp())?;
+        let parts = events
+            .iter()
+            .map(|(event, count)| *count as f64 * event.renyi(order));
+        Ok((parts.sum::<f64>() / allowed).ln())
+    };
+    let (mut a, mut b) = (low.ln(), high.ln());
+    let rising = log_share(b)? > log_share(a)?;
+    for _ in 0..GUESSING {
+        let middle = 0.5 * (a + b);
+        if (log_share(middle)? > 0.0) == rising {
+            b = middle;
+        } else {
+            a = middle;
         }
     }
+    Ok((0.5 * (a + b)).exp())
+}
+
+/// The zCDP that the plain conversion rho + 2 sqrt(rho ln(1/delta)) = epsilon allows (Bun & Steinke 2016): a little less
+/// than the tight one does.
+fn usual_rho(epsilon: f64, delta: f64) -> f64 {
+    let log = -delta.ln();
+    let root = epsilon / ((epsilon + log).sqrt() + log.sqrt());
+    root * root
 }
 
 /// The least epsilon at `delta` that rho-zCDP implies by the tight conversion, rounded up.
@@ -183,7 +254,8 @@ pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
     remembered(Question::Rho, &[], &[epsilon, delta], || {
         let private = |rho: f64| Ok::<_, Error>(epsilon_of_zcdp(rho, delta) <= epsilon);
         let guide = |rho: f64| Ok((epsilon_of_zcdp(rho, delta) / epsilon).ln());
-        let mut low = (epsilon + 1.0).min(1.0);
+        let guess = usual_rho(epsilon, delta).max(f64::MIN_POSITIVE);
+        let mut low = guess;
         while low > 0.0 && !private(low)? {
             low *= 0.25;
         }
@@ -192,7 +264,8 @@ pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
             low = high;
             high *= 4.0;
         }
-        Ok(down(edge(private, guide, high, low, NEAR)?, 0.0))
+        let rho = edge(private, guide, 1.1 * low, (high, low), NEAR)?;
+        Ok(down(rho, LEFT_OF_RHO))
     })
 }
 
@@ -218,25 +291,23 @@ pub fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64>
 }
 
 fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
-    let accountant = |sigma: f64| -> Result<Accountant> {
-        let mut accountant = Accountant::new();
-        accountant.add(Event::gaussian(sensitivity, sigma)?, 1)?;
-        Ok(accountant)
-    };
-    // Afresh: the hundreds of answers on the way are of no use to anybody else.
+    // Afresh: the answers on the way are of no use to anybody else.
     let private = |sigma: f64| -> Result<bool> {
-        let accountant = accountant(sigma)?;
+        let accountant = of_gaussian(sensitivity, sigma)?;
         let fits = accountant.delta_afresh(epsilon) <= delta;
         Ok(fits && accountant.epsilon_afresh(delta) <= epsilon)
     };
-    let guide = |sigma: f64| Ok(log_log(delta) - log_log(accountant(sigma)?.delta_afresh(epsilon)));
+    let guide = |sigma: f64| -> Result<f64> {
+        let there = of_gaussian(sensitivity, sigma)?.delta_afresh(epsilon);
+        Ok(log_log(delta) - log_log(there))
+    };
     let too_large = || {
         Error::invalid(
             "sensitivity",
             "needs a noise beyond the range of floating point; rescale the answer",
         )
     };
-    let mut high = sensitivity;
+    let mut high = zcdp_sigma(sensitivity, epsilon, delta);
     while !private(high)? {
         high *= 4.0;
         if !high.is_finite() {
@@ -244,12 +315,42 @@ fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
         }
     }
     let mut low = 0.5 * high;
-    while low > 0.0 && private(low)? {
+    while low > 0.0 && guide(low)? <= 0.0 {
         high = low;
         low *= 0.25;
     }
     let above_zero = |sigma: f64| Ok(sigma > 0.0 && private(sigma)?);
-    edge(above_zero, guide, low, high, NEAR)
+    edge(above_zero, guide, EXACT * high, (low, high), NEAR)
+}
+
+/// About [`gaussian_sigma`], to a millionth: for public rules that compare many budgets. Not a number where there is none.
+pub(crate) fn about_gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
+    let guide = |sigma: f64| -> Result<f64> {
+        let there = of_gaussian(sensitivity, sigma)?.delta_afresh(epsilon);
+        Ok(log_log(delta) - log_log(there))
+    };
+    let high = zcdp_sigma(sensitivity, epsilon, delta);
+    let ends = (1e-3 * high, 1e3 * high);
+    crossing(guide, EXACT * high, ends, 1e-6).map_or(f64::NAN, |(_, sigma)| sigma)
+}
+
+fn of_gaussian(sensitivity: f64, sigma: f64) -> Result<Accountant> {
+    let mut accountant = Accountant::new();
+    accountant.add(Event::gaussian(sensitivity, sigma)?, 1)?;
+    Ok(accountant)
+}
+
+/// What the exact curve wants, usually, of the noise that zCDP wants.
+const EXACT: f64 = 0.9;
+
+/// The noise that zCDP wants, or the sensitivity where that is beyond the floats.
+fn zcdp_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
+    let sigma = sensitivity / (2.0 * usual_rho(epsilon, delta)).sqrt();
+    if sigma > 0.0 && sigma.is_finite() {
+        sigma
+    } else {
+        sensitivity
+    }
 }
 
 #[cfg(test)]

@@ -169,7 +169,6 @@ fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use crate::accounting::event::Adjacency;
     use crate::loss::{Admitted, Huber, Logistic, SmoothedHinge, Squared};
     use crate::numeric::linear::norm2;
@@ -178,6 +177,7 @@ mod tests {
     use crate::question::Statement;
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
+    use std::sync::Arc;
 
     /// Numbers in [0, 1).
     fn uniform(state: &mut u64) -> f64 {

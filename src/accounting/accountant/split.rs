@@ -15,8 +15,8 @@ pub(super) struct Split(Vec<(Objective, f64)>);
 
 /// Most standard deviations considered: P(2 |g| > 80) underflows.
 const MOST: f64 = 80.0;
-/// Deviations at which the search for the split in company stops: about 1e-10 of the value.
-const WIDTH: f64 = 3e-6;
+/// Deviations at which the search for the split in company stops: about 1e-12 of the value.
+const WIDTH: f64 = 3e-7;
 /// Fewest deviations that it starts with: below 2 sqrt 3 replace-one claims nothing, and there is no slope to follow.
 const LEAST: f64 = 4.0;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use self::ranges::RangeChoice;
 use self::releases::{Releases, Scales};
 use crate::accounting::accountant::keeps;
-use crate::accounting::calibrate::{calibrate_to, rho_from_epsilon};
+use crate::accounting::calibrate::{calibrate_near, epsilon_from_rho, rho_from_epsilon};
 use crate::accounting::event::Event;
 use crate::auto::Facts;
 use crate::error::{Error, Result};
@@ -190,8 +190,12 @@ impl Mechanism for PrivateScale {
             ),
             other => other,
         })?;
-        let bracket = (least, problem.epsilon);
-        let epsilon = calibrate_to(events, problem.epsilon, delta, bracket, NEAR)?;
+        // What zCDP leaves: of the events that scales spend, all have one.
+        let spent = |(event, count): (Event, u64)| count as f64 * event.rho().unwrap_or(0.0);
+        let left = rho - releases.events().into_iter().map(spent).sum::<f64>();
+        let guess = |_| epsilon_from_rho(left.max(0.0), delta);
+        let (budget, bracket) = ((problem.epsilon, delta), (least, problem.epsilon));
+        let epsilon = calibrate_near(events, budget, bracket, guess, NEAR)?;
         let plan = plan(epsilon)?;
         let certified = plan.certified();
         let (inner, inner_summary) = plan.into_program();
