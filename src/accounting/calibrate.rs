@@ -5,6 +5,7 @@ use super::accountant::{
     Accountant, check_delta, check_epsilon, check_positive_delta, epsilon_of_zcdp,
 };
 use super::event::Event;
+use super::guess::{EXACT, usual_parameter, usual_rho, zcdp_sigma};
 use super::guided::{NEAR, crossing, edge};
 use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
@@ -16,23 +17,47 @@ const LEFT: f64 = 1e-10;
 /// The same of rho.
 const LEFT_OF_RHO: f64 = 1e-12;
 
-/// Halvings of a bracket on the way to a guess: from twelve orders of magnitude to a per cent.
-const GUESSING: usize = 11;
-
-/// Whether both answers of the accountant meet the budget; they agree up to rounding, and a budget that was
-/// calibrated must not be reported as exceeded by either.
-fn meets(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<bool> {
-    Ok(accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon)
+/// What a calibration may spend: what was asked for, but for a little of delta.
+#[derive(Clone, Copy)]
+struct Budget {
+    epsilon: f64,
+    delta: f64,
 }
 
-/// How far `events` are from the budget, for the guide of a search: negative within it. delta falls about as
-/// exp(-c sigma^2) with the noise, so ln(-ln delta) is about linear in ln sigma; a pure epsilon is a power of it.
-fn distance(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<f64> {
-    if delta > 0.0 {
-        Ok(log_log(delta) - log_log(accountant.delta(epsilon)?))
-    } else {
-        Ok((accountant.epsilon(delta)? / epsilon).ln())
+impl Budget {
+    fn of(epsilon: f64, delta: f64) -> Result<Self> {
+        check_epsilon(epsilon)?;
+        check_delta(delta)?;
+        let delta = delta * (1.0 - LEFT);
+        Ok(Self { epsilon, delta })
     }
+
+    /// Whether both answers of the accountant meet it; they agree up to rounding, and a budget that was calibrated must
+    /// not be reported as exceeded by either.
+    fn holds(self, events: &[(Event, u64)]) -> Result<bool> {
+        let accountant = of_events(events)?;
+        Ok(accountant.delta(self.epsilon)? <= self.delta
+            && accountant.epsilon(self.delta)? <= self.epsilon)
+    }
+
+    /// How far `events` are from it, for the guide of a search: negative within it. delta falls about as exp(-c sigma^2)
+    /// with the noise, so ln(-ln delta) is about linear in ln sigma; a pure epsilon is a power of it.
+    fn distance(self, events: &[(Event, u64)]) -> Result<f64> {
+        let accountant = of_events(events)?;
+        if self.delta > 0.0 {
+            Ok(log_log(self.delta) - log_log(accountant.delta(self.epsilon)?))
+        } else {
+            Ok((accountant.epsilon(self.delta)? / self.epsilon).ln())
+        }
+    }
+}
+
+fn of_events(events: &[(Event, u64)]) -> Result<Accountant> {
+    let mut accountant = Accountant::new();
+    for &(event, count) in events {
+        accountant.add(event, count)?;
+    }
+    Ok(accountant)
 }
 
 fn log_log(delta: f64) -> f64 {
@@ -84,25 +109,7 @@ pub fn calibrate_events<E: From<Error>>(
     delta: f64,
     bracket: (f64, f64),
 ) -> std::result::Result<f64, E> {
-    let guess = |(low, high)| usual_parameter(&make_events, epsilon, delta, (low, high));
-    calibrate_near(&make_events, (epsilon, delta), bracket, guess, NEAR)
-}
-
-/// As [`calibrate_events`], to a relative width `near` of the parameter, from a guess within the bracket: for events that
-/// are dear to make.
-///
-/// # Errors
-/// As [`calibrate`].
-pub(crate) fn calibrate_near<E: From<Error>>(
-    make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
-    (epsilon, delta): (f64, f64),
-    bracket: (f64, f64),
-    guess: impl Fn((f64, f64)) -> std::result::Result<f64, E>,
-    near: f64,
-) -> std::result::Result<f64, E> {
-    check_epsilon(epsilon)?;
-    check_delta(delta)?;
-    let delta = delta * (1.0 - LEFT);
+    let budget = Budget::of(epsilon, delta)?;
     let (low, high) = bracket;
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Err(Error::invalid(
@@ -111,21 +118,9 @@ pub(crate) fn calibrate_near<E: From<Error>>(
         )
         .into());
     }
-    let accountant = |parameter: f64| -> std::result::Result<Accountant, E> {
-        let mut accountant = Accountant::new();
-        for (event, count) in make_events(parameter)? {
-            accountant.add(event, count)?;
-        }
-        Ok(accountant)
-    };
-    let private = |parameter: f64| -> std::result::Result<bool, E> {
-        Ok(meets(&accountant(parameter)?, epsilon, delta)?)
-    };
-    let distance = |parameter: f64| -> std::result::Result<f64, E> {
-        Ok(distance(&accountant(parameter)?, epsilon, delta)?)
-    };
-    let within = |parameter: f64| Ok::<_, E>(distance(parameter)? <= 0.0);
-    let (bad, good) = match (within(low)?, within(high)?) {
+    let holds = |parameter: f64| Ok::<_, E>(budget.holds(&make_events(parameter)?)?);
+    let within = |parameter: f64| Ok::<_, E>(budget.distance(&make_events(parameter)?)? <= 0.0);
+    let ends = match (within(low)?, within(high)?) {
         (true, true) => {
             let cost = |parameter: f64| -> std::result::Result<f64, E> {
                 let events = make_events(parameter)?;
@@ -140,7 +135,7 @@ pub(crate) fn calibrate_near<E: From<Error>>(
             } else {
                 (high, low)
             };
-            if private(other)? {
+            if holds(other)? {
                 return Ok(other);
             }
             (other, noisier)
@@ -148,7 +143,7 @@ pub(crate) fn calibrate_near<E: From<Error>>(
         (true, false) => (high, low),
         (false, true) => (low, high),
         (false, false) => {
-            let pure = |x: f64| Ok::<_, E>(accountant(x)?.epsilon(0.0)? < f64::INFINITY);
+            let pure = |x: f64| Ok::<_, E>(of_events(&make_events(x)?)?.epsilon(0.0)?.is_finite());
             if delta == 0.0 && !(pure(low)? || pure(high)?) {
                 return Err(Error::invalid(
                     "delta",
@@ -159,11 +154,30 @@ pub(crate) fn calibrate_near<E: From<Error>>(
             return Err(not_in_bracket().into());
         }
     };
-    let answer = edge(private, distance, guess(bracket)?, (bad, good), near)?;
-    if answer == good && !private(good)? {
+    let guess = usual_parameter(&make_events, epsilon, delta, bracket)?;
+    let answer = calibrate_between(&make_events, (epsilon, delta), ends, guess, NEAR)?;
+    if answer == ends.1 && !holds(answer)? {
         return Err(not_in_bracket().into());
     }
     Ok(answer)
+}
+
+/// As [`calibrate_events`] between two parameters of which the first costs too much and the second does not, which are not
+/// asked; from a guess, and to a relative width `near`: for events that are dear to make.
+///
+/// # Errors
+/// As [`calibrate`].
+pub(crate) fn calibrate_between<E: From<Error>>(
+    make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
+    (epsilon, delta): (f64, f64),
+    ends: (f64, f64),
+    guess: f64,
+    near: f64,
+) -> std::result::Result<f64, E> {
+    let budget = Budget::of(epsilon, delta)?;
+    let holds = |parameter: f64| Ok::<_, E>(budget.holds(&make_events(parameter)?)?);
+    let distance = |parameter: f64| Ok::<_, E>(budget.distance(&make_events(parameter)?)?);
+    edge(holds, distance, guess, ends, near)
 }
 
 fn not_in_bracket() -> Error {
@@ -171,48 +185,6 @@ fn not_in_bracket() -> Error {
         "bracket",
         "holds no private parameter at its ends: widen the bracket",
     )
-}
-
-/// About the parameter that a budget buys: where the Renyi divergence is what the conversion allows at the order that is
-/// best for zCDP. An order costs far less than a search over orders, and only time depends on it.
-fn usual_parameter<E: From<Error>>(
-    make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
-    epsilon: f64,
-    delta: f64,
-    (low, high): (f64, f64),
-) -> std::result::Result<f64, E> {
-    let excess = (-delta.ln() / usual_rho(epsilon, delta)).sqrt();
-    let order = 1.0 + excess;
-    let allowed = epsilon - (excess / order).ln() + (delta.ln() + order.ln()) / excess;
-    if !(low > 0.0 && allowed > 0.0 && order.is_finite()) {
-        return Ok(low.max(0.0).sqrt() * high.max(0.0).sqrt());
-    }
-    let log_share = |t: f64| -> std::result::Result<f64, E> {
-        let events = make_events(t.exp())?;
-        let parts = events
-            .iter()
-            .map(|(event, count)| *count as f64 * event.renyi(order));
-        Ok((parts.sum::<f64>() / allowed).ln())
-    };
-    let (mut a, mut b) = (low.ln(), high.ln());
-    let rising = log_share(b)? > log_share(a)?;
-    for _ in 0..GUESSING {
-        let middle = 0.5 * (a + b);
-        if (log_share(middle)? > 0.0) == rising {
-            b = middle;
-        } else {
-            a = middle;
-        }
-    }
-    Ok((0.5 * (a + b)).exp())
-}
-
-/// The zCDP that the plain conversion rho + 2 sqrt(rho ln(1/delta)) = epsilon allows (Bun & Steinke 2016): a little less
-/// than the tight one does.
-fn usual_rho(epsilon: f64, delta: f64) -> f64 {
-    let log = -delta.ln();
-    let root = epsilon / ((epsilon + log).sqrt() + log.sqrt());
-    root * root
 }
 
 /// The least epsilon at `delta` that rho-zCDP implies by the tight conversion, rounded up.
@@ -293,12 +265,12 @@ pub fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64>
 fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
     // Afresh: the answers on the way are of no use to anybody else.
     let private = |sigma: f64| -> Result<bool> {
-        let accountant = of_gaussian(sensitivity, sigma)?;
+        let accountant = of_events(&[(Event::gaussian(sensitivity, sigma)?, 1)])?;
         let fits = accountant.delta_afresh(epsilon) <= delta;
         Ok(fits && accountant.epsilon_afresh(delta) <= epsilon)
     };
     let guide = |sigma: f64| -> Result<f64> {
-        let there = of_gaussian(sensitivity, sigma)?.delta_afresh(epsilon);
+        let there = of_events(&[(Event::gaussian(sensitivity, sigma)?, 1)])?.delta_afresh(epsilon);
         Ok(log_log(delta) - log_log(there))
     };
     let too_large = || {
@@ -326,31 +298,16 @@ fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
 /// About [`gaussian_sigma`], to a millionth: for public rules that compare many budgets. Not a number where there is none.
 pub(crate) fn about_gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
     let guide = |sigma: f64| -> Result<f64> {
-        let there = of_gaussian(sensitivity, sigma)?.delta_afresh(epsilon);
+        let there = of_events(&[(Event::gaussian(sensitivity, sigma)?, 1)])?.delta_afresh(epsilon);
         Ok(log_log(delta) - log_log(there))
     };
-    let high = zcdp_sigma(sensitivity, epsilon, delta);
-    let ends = (1e-3 * high, 1e3 * high);
-    crossing(guide, EXACT * high, ends, 1e-6).map_or(f64::NAN, |(_, sigma)| sigma)
-}
-
-fn of_gaussian(sensitivity: f64, sigma: f64) -> Result<Accountant> {
-    let mut accountant = Accountant::new();
-    accountant.add(Event::gaussian(sensitivity, sigma)?, 1)?;
-    Ok(accountant)
-}
-
-/// What the exact curve wants, usually, of the noise that zCDP wants.
-const EXACT: f64 = 0.9;
-
-/// The noise that zCDP wants, or the sensitivity where that is beyond the floats.
-fn zcdp_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
-    let sigma = sensitivity / (2.0 * usual_rho(epsilon, delta)).sqrt();
-    if sigma > 0.0 && sigma.is_finite() {
-        sigma
-    } else {
-        sensitivity
-    }
+    let numbers = [sensitivity, epsilon, delta];
+    let about = remembered(Question::AboutSigma, &[], &numbers, || {
+        let high = zcdp_sigma(sensitivity, epsilon, delta);
+        let ends = (1e-3 * high, 1e3 * high);
+        crossing(guide, EXACT * high, ends, 1e-6).map(|(_, sigma)| sigma)
+    });
+    about.unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //! 4. [`dominating`]: what stands for a choice that depends on the data;
 //! 5. [`crate::certificate`]: what is recomputed when a certificate is verified.
 //!
-//! [`calibrate`] and `guided` may be wrong without harm: a parameter that they return was put to the accountant.
+//! [`calibrate`], `guess` and `guided` may be wrong without harm: a parameter that they return was put to the accountant.
 //!
 //! | invariant | held by |
 //! |---|---|
@@ -41,6 +41,7 @@ pub mod accountant;
 pub mod calibrate;
 pub mod dominating;
 pub mod event;
+mod guess;
 mod guided;
 pub mod ledger;
 mod memory;

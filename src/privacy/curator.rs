@@ -240,3 +240,31 @@ impl<'x> Curator<'x> {
         softmax.scores(&records.data, &mut || Ok(()))
     }
 }
+
+/// X that counts how often it is read.
+#[cfg(test)]
+struct Counted<'x> {
+    raw: Box<dyn Raw + 'x>,
+    reads: &'x std::sync::atomic::AtomicUsize,
+}
+
+#[cfg(test)]
+impl Raw for Counted<'_> {
+    fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
+        self.reads
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.raw.read(y, schema)
+    }
+}
+
+#[cfg(test)]
+impl<'x> Curator<'x> {
+    /// The same records, whose readings are counted.
+    pub(in crate::privacy) fn counted(self, reads: &'x std::sync::atomic::AtomicUsize) -> Self {
+        let raw = Box::new(Counted {
+            raw: self.raw,
+            reads,
+        });
+        Self { raw, ..self }
+    }
+}

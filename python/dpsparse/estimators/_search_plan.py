@@ -18,7 +18,9 @@ _MOST_CHOICE = 64.0
 # Steps of the search for a budget, and the share of it that is used at least where they do.
 _LEAST_STEPS, _MOST_STEPS, _CLOSE = 6, 20, 0.98
 # How far from its share the cost of a candidate may be.
-_ALIKE = 0.03
+_ALIKE = 0.05
+# The scale of the shares that is tried first: what dominates every refit costs more than each of them.
+_FIRST = 0.6
 _TOO_SMALL = "epsilon is too small for so many candidates: search fewer, or spend more"
 
 Planned = TypeVar("Planned")
@@ -75,6 +77,22 @@ class Shares(NamedTuple):
     refit: float
 
 
+class _Point(NamedTuple):
+    """An epsilon, what a plan for it costs, and the power of the one that the other grows with."""
+
+    level: float
+    cost: float
+    power: float = 2.0
+
+    def level_of(self, budget: float) -> float:
+        return self.level * float((budget / self.cost) ** (1.0 / self.power))
+
+    def next(self, level: float, cost: float) -> _Point:
+        far = abs(math.log(level / self.level)) > 1e-3
+        power = math.log(cost / self.cost) / math.log(level / self.level) if far else self.power
+        return _Point(level, cost, min(max(power, 1.0), 3.0))
+
+
 def plan_search(
     settings: list[dict[str, Any]],
     plan_of: Callable[[int, int, float], Plan],
@@ -119,27 +137,29 @@ def plan_search(
     # Candidates get equal shares of the Renyi divergence at the order at which such a zCDP budget is converted; a rule
     # only: what holds is the accountant's word on all events together.
     order = 1.0 + math.sqrt(-math.log(delta) / rho)
-    levels: dict[tuple[int, int], float] = {}  # epsilon per root of zCDP
     each = shares.fits * rho / len(settings)
-    usual = epsilon_from_rho(each, delta) / math.sqrt(each)
+    known: dict[tuple[int, int], _Point] = {}
+    last = _Point(epsilon_from_rho(each, delta), each)
 
     def tuned(k: int, n: int, budget: float) -> Plan:
         """Plan candidate k so that it costs about its budget; the search as a whole is what must keep to its own."""
-        nonlocal usual
-        level = levels.get((k, n), usual)
+        nonlocal last
+        own = known.get((k, n)) or known.get((k, n_train))
+        point = own or last
         for step in range(_MOST_STEPS):
-            plan = plan_of(k, n, level * math.sqrt(budget))
-            spent = sum(count * event.renyi(order) for event, count in plan.events) / order / budget
-            if spent <= 1.0 + _ALIKE and (spent >= 1.0 - _ALIKE or step >= _LEAST_STEPS):
-                levels[k, n] = usual = level  # where the next scale, and the next candidate, start
+            level = point.level_of(budget)
+            plan = plan_of(k, n, level)
+            spent = sum(count * event.renyi(order) for event, count in plan.events) / order
+            last = point = point.next(level, spent) if own or step else _Point(level, spent)
+            if spent <= (1.0 + _ALIKE) * budget and (spent >= (1.0 - _ALIKE) * budget or step >= _LEAST_STEPS):
+                known[k, n] = point
                 return plan
-            level /= math.sqrt(spent)
         raise InvalidArgumentError(_TOO_SMALL)
 
     def plans(scale: float) -> tuple[list[Plan], list[Plan]]:
-        last = scale * shares.refit * rho
+        refit = scale * shares.refit * rho
         fits = [tuned(k, n_train, scale * each) for k in range(len(settings))]
-        return fits, [tuned(k, n_train + n_held_out, last) for k in range(len(settings))] if last > 0.0 else []
+        return fits, [tuned(k, n_train + n_held_out, refit) for k in range(len(settings))] if refit > 0.0 else []
 
     def searched(scale: float) -> tuple[list[Plan], list[Plan], _core.Search]:
         fits, refits = plans(scale)
@@ -165,7 +185,7 @@ def plan_search(
 
 def _tuned(plan_of: Callable[[float], Planned], cost: Callable[[Planned], float], budget: float) -> Planned:
     """Return a plan that costs about the budget, and not above it, where cost**2 is about linear in the level."""
-    level = 1.0
+    level = _FIRST
     best: tuple[float, Planned] | None = None
     over = math.inf  # least level seen to cost too much
     for step in range(_MOST_STEPS):

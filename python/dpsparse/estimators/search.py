@@ -239,8 +239,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         def plan_of(k: int, n: int, level: float) -> _core.Plan:
             if (k, n) not in public:
                 public[k, n] = self._candidate(settings[k], n, level, delta)._facts(n, n_features, names)
-            statement, *others = public[k, n]
-            return planned(({**statement, "epsilon": level}, *others, facts))
+            statement, mechanism, options, scale = public[k, n]
+            return planned(({**statement, "epsilon": level}, mechanism, options, scale), facts)
 
         return plan_search(
             settings,

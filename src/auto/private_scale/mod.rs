@@ -8,7 +8,7 @@ use std::sync::Arc;
 use self::ranges::RangeChoice;
 use self::releases::{Releases, Scales};
 use crate::accounting::accountant::keeps;
-use crate::accounting::calibrate::{calibrate_near, epsilon_from_rho, rho_from_epsilon};
+use crate::accounting::calibrate::{calibrate_between, epsilon_from_rho, rho_from_epsilon};
 use crate::accounting::event::Event;
 use crate::auto::Facts;
 use crate::error::{Error, Result};
@@ -191,11 +191,16 @@ impl Mechanism for PrivateScale {
             other => other,
         })?;
         // What zCDP leaves: of the events that scales spend, all have one.
-        let spent = |(event, count): (Event, u64)| count as f64 * event.rho().unwrap_or(0.0);
-        let left = rho - releases.events().into_iter().map(spent).sum::<f64>();
-        let guess = |_| epsilon_from_rho(left.max(0.0), delta);
-        let (budget, bracket) = ((problem.epsilon, delta), (least, problem.epsilon));
-        let epsilon = calibrate_near(events, budget, bracket, guess, NEAR)?;
+        let spent: f64 = (releases.events().iter())
+            .map(|(event, count)| *count as f64 * event.rho().unwrap_or(0.0))
+            .sum();
+        let epsilon = if spent == 0.0 {
+            problem.epsilon
+        } else {
+            let guess = epsilon_from_rho((rho - spent).max(0.0), delta)?;
+            let budget = (problem.epsilon, delta);
+            calibrate_between(events, budget, (problem.epsilon, least), guess, NEAR)?
+        };
         let plan = plan(epsilon)?;
         let certified = plan.certified();
         let (inner, inner_summary) = plan.into_program();
