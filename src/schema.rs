@@ -164,6 +164,19 @@ impl Maps {
         Ok(())
     }
 
+    /// The one map that was appended, for so many features.
+    fn repeat(&mut self, n_features: usize) {
+        for values in [
+            &mut self.scale,
+            &mut self.offset,
+            &mut self.low,
+            &mut self.high,
+        ] {
+            values.resize(n_features, values[0]);
+        }
+        self.n_varying *= n_features;
+    }
+
     /// Those of some of the features.
     fn restricted(&self, features: &[u32]) -> Self {
         let pick = |values: &[f64]| features.iter().map(|&j| values[j as usize]).collect();
@@ -227,8 +240,12 @@ impl Schema {
         }
         room(n_features, BYTES_PER_FEATURE)?;
         let mut maps = Maps::with_capacity(n_features)?;
-        for j in 0..n_features {
+        let alike = bounds.lower.len() == 1 && bounds.upper.len() == 1;
+        for j in 0..if alike { 1 } else { n_features } {
             maps.push(bounds.of(j), geometry)?;
+        }
+        if alike {
+            maps.repeat(n_features);
         }
         Ok(Self {
             n_features,

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from test_selection import run
+from processes import needs_fork, run, run_forked
 
 SOURCES = pathlib.Path(__file__).parent.parent / "src" / "python"
 
@@ -83,11 +83,10 @@ def test_every_entry_that_is_handed_data_goes_through_the_door():
 # --- forked children ---
 
 CHILD = """
-    import os, signal, warnings
     import numpy as np
-    from dpsparse import DualFrankWolfe, PrivateSparseClassifier, SparseRegressor, set_functions as sf
+    from dpsparse import DualFrankWolfe, PrivateSparseClassifier, PrivateSparseRegressor, SparseRegressor
+    from dpsparse import set_functions as sf
     from dpsparse.privacy.noise import discrete_laplace, exponential_mechanism
-    warnings.simplefilter("ignore")  # newer Pythons warn that a process with threads was forked
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (3000, 500))
     y = X[:, :5].sum(axis=1)
@@ -107,46 +106,32 @@ CHILD = """
             return model.plan(n_samples=3000, n_features=6).epsilon
         return model.fit(Z, labels).coef_.tolist()
 
+    def auto():
+        classifier, regressor = PrivateSparseClassifier(bounds=(-5, 9), classes=(-1, 1)), PrivateSparseRegressor()
+        plans = [model.plan(n, 8) for model in (classifier, regressor) for n in (300, 30_000)]
+        return [(plan.mechanism, plan.noise_scales) for plan in plans]
+
     work = {
         "regressor": lambda: SparseRegressor(alpha=0.01).fit(X, y).coef_.tolist(),
         "width": lambda: tuple(log_det.gaussian_width(500)),
         "dual": dual,
         "fit": lambda: plain("fit"),
         "plan": lambda: plain("plan"),
+        "auto": auto,
         "noise": lambda: discrete_laplace(3.0, 100_000, seed=1)[::5000].tolist(),
         "choice": lambda: exponential_mechanism(np.zeros(10**4, dtype=int), 1, 1.0, size=30, seed=1).tolist(),
     }["{work}"]
-
-    def child(depth):
-        read, write = os.pipe()
-        process = os.fork()
-        if process == 0:
-            signal.alarm(40)
-            with os.fdopen(write, "w") as out:
-                out.write(repr(work()))
-                if depth > 1:
-                    out.write("|" + child(depth - 1))
-            os._exit(0)
-        os.close(write)
-        with os.fdopen(read) as result:
-            text = result.read()
-        assert os.waitpid(process, 0)[1] == 0, "the child failed or hung"
-        return text
-
-    print("|".join([repr(work()), child(2)]))
 """
 
-fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
-
-@fork
+@needs_fork
 @pytest.mark.parametrize(
     "work",
-    ["regressor", "width", "dual", "fit", "plan", "noise", "choice"],
+    ["regressor", "width", "dual", "fit", "plan", "auto", "noise", "choice"],
 )
 def test_a_child_of_a_process_with_threads_works(work):
     """The parent's threads are in use before; the child and its own child find the same values to the last bit."""
-    here, child, grandchild = run(CHILD.replace("{work}", work)).strip().split("|")
+    here, child, grandchild = run_forked(CHILD.replace("{work}", work), ["here(work)", "child(work, 2)"])
     assert here == child == grandchild
     assert len(here) > 2
 
@@ -203,7 +188,7 @@ CALLBACK = """
 """
 
 
-@fork
+@needs_fork
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("where", ["progress", "oracle"])
 def test_a_fork_from_inside_the_work_ends_with_an_error_in_the_child(where, nested):

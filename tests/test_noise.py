@@ -3,7 +3,6 @@
 import ast
 import itertools
 import math
-import os
 import time
 
 import mpmath
@@ -14,8 +13,8 @@ from scipy.stats import binom, chi2
 from dpsparse import DpsparseError, InvalidArgumentError, RandomnessError
 from dpsparse.privacy import noise
 from dpsparse.privacy.noise import bernoulli_exp, discrete_gaussian, discrete_laplace, rounded_gaussian
+from processes import needs_fork, run, run_forked
 from reference.statistics import LEVEL, p_value
-from test_selection import run
 
 N = 400_000
 LAWS = {
@@ -236,32 +235,18 @@ def test_threads_change_no_value():
     assert len(set(outputs.pop().split())) >= 7  # gamma = 1e5 gives zeros alone
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@needs_fork
 @pytest.mark.parametrize("warm", [True, False])
 def test_forked_children_draw_their_own_noise(warm):
     script = f"""
-        import os, signal, warnings
         from dpsparse.privacy.noise import rounded_gaussian
-        warnings.simplefilter("ignore")
         draw = lambda seed=None: rounded_gaussian(1e9, 40_000, seed=seed)[-3:].tolist()
+        work = lambda: (draw(), draw(1))
         if {warm}:
-            draw()
-        results = []
-        for child in range(2):
-            read, write = os.pipe()
-            process = os.fork()
-            if process == 0:
-                signal.alarm(20)
-                with os.fdopen(write, "w") as out:
-                    out.write(repr((draw(), draw(1))))
-                os._exit(0)
-            os.close(write)
-            with os.fdopen(read) as result:
-                results.append(result.read())
-            assert os.waitpid(process, 0)[1] == 0, "the child failed or hung"
-        print("|".join([*results, repr((draw(), draw(1)))]))
+            work()
     """
-    results = [ast.literal_eval(text) for text in run(script).strip().split("|")]
+    found = run_forked(script, ["child(work)", "child(work)", "here(work)"])
+    results = [ast.literal_eval(text) for text in found]
     free, seeded = zip(*results, strict=True)
     assert len({tuple(draw) for draw in free}) == 3
     assert len({tuple(draw) for draw in seeded}) == 1

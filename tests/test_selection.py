@@ -1,10 +1,6 @@
 """The exact exponential mechanism from Python, randomness across forks, and threads that change no bit."""
 
 import ast
-import os
-import subprocess
-import sys
-import textwrap
 import time
 
 import numpy as np
@@ -12,6 +8,7 @@ import pytest
 
 from dpsparse import DpsparseError, InvalidArgumentError
 from dpsparse.privacy.noise import exponential_mechanism
+from processes import needs_fork, run, run_forked
 from reference.statistics import LEVEL, p_value
 
 
@@ -198,21 +195,6 @@ def test_subsets_of_small_gains():
 # --- other processes ---
 
 
-def run(script, **environment):
-    """Output of a script in a process of its own, with this process's import path."""
-    path = os.pathsep.join(path for path in sys.path if path)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=os.environ | {"PYTHONPATH": path} | environment,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 SEEDED_FITS = """
     import numpy as np, scipy.sparse as sp
     from dpsparse import DisjointGroups, PrivateSparseClassifier, PrivateSparseRegressor, Vertices
@@ -241,52 +223,33 @@ def test_threads_change_no_bit():
 
 
 FORK = """
-    import os, signal, sys, warnings
     import numpy as np
     from dpsparse import PrivateSparseClassifier
     from dpsparse.privacy.noise import exponential_mechanism
-    warnings.simplefilter("ignore")  # newer Pythons warn that a process with threads was forked
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (6000, 40))
     y = rng.choice([-1, 1], 6000)
 
-    def fit():
-        model = PrivateSparseClassifier(classes=(-1, 1), n_iter=30, epsilon=0.1)
+    def fit(seed=None):
+        model = PrivateSparseClassifier(classes=(-1, 1), n_iter=30, epsilon=0.1, random_state=seed)
         return model.fit(X, y).coef_.tobytes().hex()
 
     def draw():
         return exponential_mechanism(np.zeros(10**4, dtype=int), 1, 1.0, size=30).tolist()
 
-    def seeded():
-        model = PrivateSparseClassifier(classes=(-1, 1), n_iter=30, random_state=1)
-        return model.fit(X, y).coef_.tobytes().hex()
+    def work():
+        return fit(), draw(), fit(1)
 
     if {warm}:
-        fit(), draw()
-    def child(depth):
-        read, write = os.pipe()
-        process = os.fork()
-        if process == 0:
-            signal.alarm(20)
-            with os.fdopen(write, "w") as out:
-                out.write(repr((fit(), draw(), seeded())))
-                if depth > 1:
-                    out.write("|" + child(depth - 1))
-            os._exit(0)
-        os.close(write)
-        with os.fdopen(read) as result:
-            text = result.read()
-        assert os.waitpid(process, 0)[1] == 0, "the child failed or hung"
-        return text
-
-    print("|".join([child(2), child(1), repr((fit(), draw(), seeded()))]))
+        work()
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@needs_fork
 @pytest.mark.parametrize("warm", [True, False])
 def test_forked_children_work_and_draw_their_own_randomness(warm):
-    results = [ast.literal_eval(text) for text in run(FORK.replace("{warm}", str(warm))).strip().split("|")]
+    found = run_forked(FORK.replace("{warm}", str(warm)), ["child(work, 2)", "child(work)", "here(work)"])
+    results = [ast.literal_eval(text) for text in found]
     assert len(results) == 4  # a child, its own child, a second child, the parent
     models, draws, seeded = zip(*results, strict=True)
     assert len(set(models)) == 4

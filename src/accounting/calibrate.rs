@@ -1,32 +1,63 @@
-//! From a budget to a noise parameter: bisection on the accountant, always answered from the private side
+//! From a budget to a noise parameter: the accountant is searched, and always answers from the private side
 //! ([`crate::theory_of_privacy::noise_and_accounting`]).
 
 use super::accountant::{
     Accountant, check_delta, check_epsilon, check_positive_delta, epsilon_of_zcdp,
 };
 use super::event::Event;
-use super::guided::bisect_guided;
+use super::guess::{EXACT, usual_parameter, usual_rho, zcdp_sigma};
+use super::guided::{NEAR, crossing, edge};
 use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
 use crate::numeric::directed::down;
 
-/// Relative width at which bisection stops.
-const WIDTH: f64 = 1e-13;
+/// Share of delta that is left for roundings: an event that a question makes of the parameter may be a rounding away, where
+/// a search over orders ends elsewhere.
+const LEFT: f64 = 1e-10;
+/// The same of rho.
+const LEFT_OF_RHO: f64 = 1e-12;
 
-/// Whether both answers of the accountant meet the budget; they agree up to rounding, and a budget that was
-/// calibrated must not be reported as exceeded by either.
-fn meets(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<bool> {
-    Ok(accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon)
+/// What a calibration may spend: what was asked for, but for a little of delta.
+#[derive(Clone, Copy)]
+struct Budget {
+    epsilon: f64,
+    delta: f64,
 }
 
-/// How far `events` are from the budget, for the guide of bisection: negative within it. delta falls about as
-/// exp(-c sigma^2) with the noise, so ln(-ln delta) is about linear in ln sigma; a pure epsilon is a power of it.
-fn distance(accountant: &Accountant, epsilon: f64, delta: f64) -> Result<f64> {
-    if delta > 0.0 {
-        Ok(log_log(delta) - log_log(accountant.delta(epsilon)?))
-    } else {
-        Ok((accountant.epsilon(delta)? / epsilon).ln())
+impl Budget {
+    fn of(epsilon: f64, delta: f64) -> Result<Self> {
+        check_epsilon(epsilon)?;
+        check_delta(delta)?;
+        let delta = delta * (1.0 - LEFT);
+        Ok(Self { epsilon, delta })
     }
+
+    /// Whether both answers of the accountant meet it; they agree up to rounding, and a budget that was calibrated must
+    /// not be reported as exceeded by either.
+    fn holds(self, events: &[(Event, u64)]) -> Result<bool> {
+        let accountant = of_events(events)?;
+        Ok(accountant.delta(self.epsilon)? <= self.delta
+            && accountant.epsilon(self.delta)? <= self.epsilon)
+    }
+
+    /// How far `events` are from it, for the guide of a search: negative within it. delta falls about as exp(-c sigma^2)
+    /// with the noise, so ln(-ln delta) is about linear in ln sigma; a pure epsilon is a power of it.
+    fn distance(self, events: &[(Event, u64)]) -> Result<f64> {
+        let accountant = of_events(events)?;
+        if self.delta > 0.0 {
+            Ok(log_log(self.delta) - log_log(accountant.delta(self.epsilon)?))
+        } else {
+            Ok((accountant.epsilon(self.delta)? / self.epsilon).ln())
+        }
+    }
+}
+
+fn of_events(events: &[(Event, u64)]) -> Result<Accountant> {
+    let mut accountant = Accountant::new();
+    for &(event, count) in events {
+        accountant.add(event, count)?;
+    }
+    Ok(accountant)
 }
 
 fn log_log(delta: f64) -> f64 {
@@ -78,8 +109,7 @@ pub fn calibrate_events<E: From<Error>>(
     delta: f64,
     bracket: (f64, f64),
 ) -> std::result::Result<f64, E> {
-    check_epsilon(epsilon)?;
-    check_delta(delta)?;
+    let budget = Budget::of(epsilon, delta)?;
     let (low, high) = bracket;
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Err(Error::invalid(
@@ -88,20 +118,9 @@ pub fn calibrate_events<E: From<Error>>(
         )
         .into());
     }
-    let accountant = |parameter: f64| -> std::result::Result<Accountant, E> {
-        let mut accountant = Accountant::new();
-        for (event, count) in make_events(parameter)? {
-            accountant.add(event, count)?;
-        }
-        Ok(accountant)
-    };
-    let private = |parameter: f64| -> std::result::Result<bool, E> {
-        Ok(meets(&accountant(parameter)?, epsilon, delta)?)
-    };
-    let guide = |parameter: f64| -> std::result::Result<f64, E> {
-        Ok(distance(&accountant(parameter)?, epsilon, delta)?)
-    };
-    match (private(low)?, private(high)?) {
+    let holds = |parameter: f64| Ok::<_, E>(budget.holds(&make_events(parameter)?)?);
+    let within = |parameter: f64| Ok::<_, E>(budget.distance(&make_events(parameter)?)? <= 0.0);
+    let ends = match (within(low)?, within(high)?) {
         (true, true) => {
             let cost = |parameter: f64| -> std::result::Result<f64, E> {
                 let events = make_events(parameter)?;
@@ -111,12 +130,20 @@ pub fn calibrate_events<E: From<Error>>(
                 Ok(costs.sum())
             };
             let lower_is_noisier = cost(low)? <= cost(high)?;
-            Ok(if lower_is_noisier { high } else { low })
+            let (noisier, other) = if lower_is_noisier {
+                (low, high)
+            } else {
+                (high, low)
+            };
+            if holds(other)? {
+                return Ok(other);
+            }
+            (other, noisier)
         }
-        (true, false) => bisect_guided(private, guide, high, low, WIDTH),
-        (false, true) => bisect_guided(private, guide, low, high, WIDTH),
+        (true, false) => (high, low),
+        (false, true) => (low, high),
         (false, false) => {
-            let pure = |x: f64| Ok::<_, E>(accountant(x)?.epsilon(0.0)? < f64::INFINITY);
+            let pure = |x: f64| Ok::<_, E>(of_events(&make_events(x)?)?.epsilon(0.0)?.is_finite());
             if delta == 0.0 && !(pure(low)? || pure(high)?) {
                 return Err(Error::invalid(
                     "delta",
@@ -124,13 +151,40 @@ pub fn calibrate_events<E: From<Error>>(
                 )
                 .into());
             }
-            Err(Error::invalid(
-                "bracket",
-                "holds no private parameter at its ends: widen the bracket",
-            )
-            .into())
+            return Err(not_in_bracket().into());
         }
+    };
+    let guess = usual_parameter(&make_events, epsilon, delta, bracket)?;
+    let answer = calibrate_between(&make_events, (epsilon, delta), ends, guess, NEAR)?;
+    if answer == ends.1 && !holds(answer)? {
+        return Err(not_in_bracket().into());
     }
+    Ok(answer)
+}
+
+/// As [`calibrate_events`] between two parameters of which the first costs too much and the second does not, which are not
+/// asked; from a guess, and to a relative width `near`: for events that are dear to make.
+///
+/// # Errors
+/// As [`calibrate`].
+pub(crate) fn calibrate_between<E: From<Error>>(
+    make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
+    (epsilon, delta): (f64, f64),
+    ends: (f64, f64),
+    guess: f64,
+    near: f64,
+) -> std::result::Result<f64, E> {
+    let budget = Budget::of(epsilon, delta)?;
+    let holds = |parameter: f64| Ok::<_, E>(budget.holds(&make_events(parameter)?)?);
+    let distance = |parameter: f64| Ok::<_, E>(budget.distance(&make_events(parameter)?)?);
+    edge(holds, distance, guess, ends, near)
+}
+
+fn not_in_bracket() -> Error {
+    Error::invalid(
+        "bracket",
+        "holds no private parameter at its ends: widen the bracket",
+    )
 }
 
 /// The least epsilon at `delta` that rho-zCDP implies by the tight conversion, rounded up.
@@ -172,7 +226,8 @@ pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
     remembered(Question::Rho, &[], &[epsilon, delta], || {
         let private = |rho: f64| Ok::<_, Error>(epsilon_of_zcdp(rho, delta) <= epsilon);
         let guide = |rho: f64| Ok((epsilon_of_zcdp(rho, delta) / epsilon).ln());
-        let mut low = (epsilon + 1.0).min(1.0);
+        let guess = usual_rho(epsilon, delta).max(f64::MIN_POSITIVE);
+        let mut low = guess;
         while low > 0.0 && !private(low)? {
             low *= 0.25;
         }
@@ -181,7 +236,8 @@ pub fn rho_from_epsilon(epsilon: f64, delta: f64) -> Result<f64> {
             low = high;
             high *= 4.0;
         }
-        Ok(down(bisect_guided(private, guide, high, low, WIDTH)?, 0.0))
+        let rho = edge(private, guide, 1.1 * low, (high, low), NEAR)?;
+        Ok(down(rho, LEFT_OF_RHO))
     })
 }
 
@@ -207,25 +263,23 @@ pub fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64>
 }
 
 fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
-    let accountant = |sigma: f64| -> Result<Accountant> {
-        let mut accountant = Accountant::new();
-        accountant.add(Event::gaussian(sensitivity, sigma)?, 1)?;
-        Ok(accountant)
-    };
-    // Afresh: the hundreds of answers on the way are of no use to anybody else.
+    // Afresh: the answers on the way are of no use to anybody else.
     let private = |sigma: f64| -> Result<bool> {
-        let accountant = accountant(sigma)?;
+        let accountant = of_events(&[(Event::gaussian(sensitivity, sigma)?, 1)])?;
         let fits = accountant.delta_afresh(epsilon) <= delta;
         Ok(fits && accountant.epsilon_afresh(delta) <= epsilon)
     };
-    let guide = |sigma: f64| Ok(log_log(delta) - log_log(accountant(sigma)?.delta_afresh(epsilon)));
+    let guide = |sigma: f64| -> Result<f64> {
+        let there = of_events(&[(Event::gaussian(sensitivity, sigma)?, 1)])?.delta_afresh(epsilon);
+        Ok(log_log(delta) - log_log(there))
+    };
     let too_large = || {
         Error::invalid(
             "sensitivity",
             "needs a noise beyond the range of floating point; rescale the answer",
         )
     };
-    let mut high = sensitivity;
+    let mut high = zcdp_sigma(sensitivity, epsilon, delta);
     while !private(high)? {
         high *= 4.0;
         if !high.is_finite() {
@@ -233,12 +287,27 @@ fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
         }
     }
     let mut low = 0.5 * high;
-    while low > 0.0 && private(low)? {
+    while low > 0.0 && guide(low)? <= 0.0 {
         high = low;
         low *= 0.25;
     }
     let above_zero = |sigma: f64| Ok(sigma > 0.0 && private(sigma)?);
-    bisect_guided(above_zero, guide, low, high, WIDTH)
+    edge(above_zero, guide, EXACT * high, (low, high), NEAR)
+}
+
+/// About [`gaussian_sigma`], to a millionth: for public rules that compare many budgets. Not a number where there is none.
+pub(crate) fn about_gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
+    let guide = |sigma: f64| -> Result<f64> {
+        let there = of_events(&[(Event::gaussian(sensitivity, sigma)?, 1)])?.delta_afresh(epsilon);
+        Ok(log_log(delta) - log_log(there))
+    };
+    let numbers = [sensitivity, epsilon, delta];
+    let about = remembered(Question::AboutSigma, &[], &numbers, || {
+        let high = zcdp_sigma(sensitivity, epsilon, delta);
+        let ends = (1e-3 * high, 1e3 * high);
+        crossing(guide, EXACT * high, ends, 1e-6).map(|(_, sigma)| sigma)
+    });
+    about.unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub(super) enum Question {
     Rho,
     /// Standard deviation of Gaussian noise for a sensitivity, an epsilon and a delta.
     Sigma,
+    /// About that.
+    AboutSigma,
 }
 
 /// The answer that is remembered, or that of `compute`; an error is not remembered.

@@ -13,7 +13,7 @@
 //! 4. [`dominating`]: what stands for a choice that depends on the data;
 //! 5. [`crate::certificate`]: what is recomputed when a certificate is verified.
 //!
-//! [`calibrate`] and `guided` may be wrong without harm: a parameter that they return was put to the accountant.
+//! [`calibrate`], `guess` and `guided` may be wrong without harm: a parameter that they return was put to the accountant.
 //!
 //! | invariant | held by |
 //! |---|---|
@@ -26,7 +26,7 @@
 //! | delta 0 is stated for pure events alone | `test_delta_zero_is_pure_privacy` |
 //! | a remembered answer belongs to its question | `memory::tests::an_answer_is_computed_once_and_belongs_to_its_question` |
 //! | a calibrated budget is kept by both answers | `calibrate::tests::a_calibrated_budget_is_kept_by_both_answers`, `test_a_calibrated_budget_is_kept_by_both_answers` |
-//! | guided bisection answers what plain bisection does | `guided::tests::the_answer_is_that_of_bisection_in_few_evaluations` |
+//! | a guide only leads to the edge of what is asked | `guided::tests::the_edge_is_found_from_its_satisfied_side_in_few_evaluations`, `a_guide_that_is_wrong_costs_time_alone` |
 //! | dominating events lie above every option | `dominating::tests::curves_of_the_result_dominate_those_of_each_option` |
 //! | a certificate that was edited, or contradicts itself, does not verify | `certificate::tests::no_single_edit_leaves_a_certificate_that_verifies`, `contradictions_are_refused_even_under_a_matching_checksum` |
 //! | a seeded run never verifies | `certificate::tests::a_seeded_run_has_no_guarantee_and_says_so_first` |
@@ -41,6 +41,7 @@ pub mod accountant;
 pub mod calibrate;
 pub mod dominating;
 pub mod event;
+mod guess;
 mod guided;
 pub mod ledger;
 mod memory;

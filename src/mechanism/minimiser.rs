@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::loss::{ClippedLogistic, Growth};
 use crate::norm::{Norm, ReviewedNorm};
-use crate::plan::{Domain, Fitted, Problem};
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Question, Session};
 use crate::question::{Point, StronglyConvex};
 
@@ -44,6 +44,32 @@ impl Options {
         }
         text
     }
+}
+
+/// The plan of one point, the minimiser with the options' ridge.
+pub(super) fn plan_minimiser(
+    name: &str,
+    problem: Problem,
+    options: Options,
+    norm: ReviewedNorm,
+    question: Question<Point>,
+) -> Result<Plan> {
+    let (tilt, output) = (question.tilt_scale(), question.output_scale());
+    let excess = (problem.landscape()).ridge_excess(options.ridge, tilt, output);
+    let summary = Summary {
+        mechanism: options.describe(name, &problem),
+        n_iter: 1,
+        noise_scale: output.max(tilt),
+        predicted_excess_risk: excess,
+        point: Some(question.clone()),
+        ..Summary::default()
+    };
+    let release = Release {
+        question,
+        norm,
+        threshold: options.threshold,
+    };
+    Plan::seal(problem, release, summary)
 }
 
 /// One point, then a prox with a public threshold.

@@ -1,13 +1,13 @@
 use serde::Deserialize;
 
-use super::minimiser::{Options, Release, clipped, reviewed};
+use super::minimiser::{Options, clipped, plan_minimiser, reviewed};
 use super::noise_law::TiltLaw;
-use crate::accounting::calibrate::gaussian_sigma;
+use crate::accounting::calibrate::about_gaussian_sigma;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::ReviewedNorm;
-use crate::plan::{Domain, Plan, Problem, Summary};
+use crate::plan::{Domain, Plan, Problem};
 use crate::privacy::{Question, Target};
 use crate::question::Point;
 use crate::theory::least;
@@ -56,21 +56,7 @@ impl Mechanism for ObjectivePerturbation {
         };
         options.check()?;
         let question = tilted(&problem, options.penalty(&norm), ridge, self.noise, &[])?;
-        let (tilt, output) = (question.tilt_scale(), question.output_scale());
-        let summary = Summary {
-            mechanism: options.describe("objective-perturbation", &problem),
-            n_iter: 1,
-            noise_scale: output.max(tilt),
-            predicted_excess_risk: problem.landscape().ridge_excess(ridge, tilt, output),
-            point: Some(question.clone()),
-            ..Summary::default()
-        };
-        let release = Release {
-            question,
-            norm,
-            threshold: options.threshold,
-        };
-        Plan::seal(problem, release, summary)
+        plan_minimiser("objective-perturbation", problem, options, norm, question)
     }
 }
 
@@ -98,16 +84,16 @@ fn default_ridge(problem: &Problem, noise: TiltLaw) -> Result<f64> {
     let moved = problem.statement.changed_contributions() as f64 * problem.lipschitz() * rows;
     let ridge =
         |share: f64| problem.smoothness() * rows * rows / (n * (share * problem.epsilon).exp_m1());
-    let excess = |share: f64| -> Result<f64> {
+    let excess = |share: f64| {
         let left = (1.0 - share) * problem.epsilon;
         let tilt = match noise {
-            TiltLaw::Gaussian => gaussian_sigma(moved, left, delta)?,
+            TiltLaw::Gaussian => about_gaussian_sigma(moved, left, delta),
             TiltLaw::Gamma => moved / left * (landscape.columns + 1.0).sqrt(),
         };
-        Ok(landscape.ridge_excess(ridge(share), tilt / n, 0.0))
+        landscape.ridge_excess(ridge(share), tilt / n, 0.0)
     };
     let shares = (1..=36).map(|k| 0.5 * 2f64.powf(-0.25 * f64::from(36 - k)));
-    let share = least(shares, |share| excess(share).unwrap_or(f64::NAN));
+    let share = least(shares, excess);
     let ridge = ridge(share).max(problem.least_ridge(rows));
     if ridge.is_finite() {
         Ok(ridge)

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::minimiser::{Options, Release, minimiser, reviewed};
+use super::minimiser::{Options, Release, minimiser, plan_minimiser, reviewed};
 use super::noise_law::OutputNoise;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
@@ -90,21 +90,7 @@ impl OutputPerturbation {
         let minimiser = minimiser(&problem, options.penalty(&norm), ridge)?;
         let noise = self.noise.within(problem.epsilon, delta)?;
         let question = minimiser.with_output_noise(noise)?;
-        let scale = question.output_scale();
-        let summary = Summary {
-            mechanism: options.describe("output-perturbation", &problem),
-            n_iter: 1,
-            noise_scale: scale,
-            predicted_excess_risk: problem.landscape().ridge_excess(ridge, 0.0, scale),
-            point: Some(question.clone()),
-            ..Summary::default()
-        };
-        let release = Release {
-            question,
-            norm,
-            threshold: options.threshold,
-        };
-        Plan::seal(problem, release, summary)
+        plan_minimiser("output-perturbation", problem, options, norm, question)
     }
 
     /// T steps of the longest length that does not expand; T minimises the predicted excess, where what is left to go

@@ -5,7 +5,7 @@
 //! positive terms, so no relative accuracy is lost. Stated errors are multiples of u = 2^-53 and were checked
 //! against mpmath in tests/test_accounting.py through the curves that use them.
 
-use super::quadrature::gauss_legendre;
+use super::quadrature::gauss_legendre_at_once;
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// sqrt(pi / 2) = m(0).
@@ -52,9 +52,17 @@ pub fn log_twice_cdf(x: f64) -> f64 {
 /// t(x) with m(x) = 1/(x + t(x)) for x >= 4: Laplace's continued fraction 1/(x + 2/(x + 3/(x + ...)))
 /// (DLMF 7.9). All terms are positive: successive convergents enclose the value and rounding stays below 4 u.
 fn tail(x: f64) -> f64 {
-    let mut t = 0.0;
+    let [t] = tails([x]);
+    t
+}
+
+/// [`tail`] of several numbers; their chains of quotients keep the divider busy together.
+fn tails<const N: usize>(x: [f64; N]) -> [f64; N] {
+    let mut t = [0.0; N];
     for k in (1..=DEPTH).rev() {
-        t = f64::from(k) / (x + t);
+        for (t, x) in t.iter_mut().zip(x) {
+            *t = f64::from(k) / (x + *t);
+        }
     }
     t
 }
@@ -89,12 +97,22 @@ pub fn mills_ratio(x: f64) -> f64 {
 /// assert!((mills_fall(1e4) * 1e8 - 1.0).abs() < 1e-7);
 /// ```
 pub fn mills_fall(x: f64) -> f64 {
-    if x >= FRACTION_FROM {
-        let t = tail(x);
-        t / (x + t)
-    } else {
-        1.0 - x * mills_ratio(x)
-    }
+    let [fall] = mills_falls([x]);
+    fall
+}
+
+/// [`mills_fall`] of several numbers.
+fn mills_falls<const N: usize>(x: [f64; N]) -> [f64; N] {
+    let far = |&x: &f64| x >= FRACTION_FROM;
+    let t = if x.iter().any(far) { tails(x) } else { x };
+    std::array::from_fn(|i| {
+        let (x, t) = (x[i], t[i]);
+        if far(&x) {
+            t / (x + t)
+        } else {
+            1.0 - x * mills_ratio(x)
+        }
+    })
 }
 
 /// m(a) - m(a + length) for a >= -length/2, length > 0, to a relative error of 2^-40.
@@ -111,7 +129,7 @@ pub fn mills_fall(x: f64) -> f64 {
 /// ```
 pub fn mills_difference(a: f64, length: f64) -> f64 {
     if length <= 1.0 {
-        gauss_legendre(mills_fall, a, length)
+        gauss_legendre_at_once(mills_falls, a, length)
     } else {
         mills_ratio(a) - mills_ratio(a + length)
     }

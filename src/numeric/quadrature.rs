@@ -28,14 +28,30 @@ const WEIGHTS: [f64; 5] = [
 /// assert!((gauss_legendre(|x| x.exp(), 0.0, 1.0) - 1f64.exp_m1()).abs() < 1e-15);
 /// ```
 pub fn gauss_legendre(f: impl Fn(f64) -> f64, start: f64, length: f64) -> f64 {
+    gauss_legendre_at_once(|nodes| nodes.map(&f), start, length)
+}
+
+/// Nodes of the rule.
+pub const POINTS: usize = 10;
+
+/// As [`gauss_legendre`], for an integrand that is evaluated at all nodes at once.
+pub fn gauss_legendre_at_once(
+    f: impl Fn([f64; POINTS]) -> [f64; POINTS],
+    start: f64,
+    length: f64,
+) -> f64 {
     let half = 0.5 * length;
     let middle = start + half;
-    let mut sum = 0.0;
-    for (node, weight) in NODES.iter().zip(WEIGHTS) {
+    let mut nodes = [0.0; POINTS];
+    for (pair, node) in nodes.chunks_exact_mut(2).zip(NODES) {
         let offset = half * node;
-        sum += weight * (f(middle - offset) + f(middle + offset));
+        pair.copy_from_slice(&[middle - offset, middle + offset]);
     }
-    half * sum
+    let values = f(nodes);
+    let pairs = values.chunks_exact(2).zip(WEIGHTS);
+    half * pairs.fold(0.0, |sum, (pair, weight)| {
+        sum + weight * (pair[0] + pair[1])
+    })
 }
 
 #[cfg(test)]

@@ -122,18 +122,18 @@ impl<'x> Curator<'x> {
         }
     }
 
-    /// The records at some ascending positions (all of them without), read under a statement.
+    /// The records at some ascending positions (all of them without), read under a schema.
     ///
     /// # Errors
-    /// Unusable records; positions that are not ascending; another number of records than a public one.
-    pub(in crate::privacy) fn part(
+    /// Unusable records; positions that are not ascending.
+    pub(in crate::privacy) fn read(
         &self,
         positions: Option<&[u32]>,
-        statement: &Arc<Statement>,
-    ) -> Result<InMemory> {
-        let all = self.raw.read(self.targets, statement.schema())?;
-        let data = match positions {
-            None => all,
+        schema: &Schema,
+    ) -> Result<BoundedData> {
+        let all = self.raw.read(self.targets, schema)?;
+        match positions {
+            None => Ok(all),
             Some(positions) => {
                 let ascending = positions.windows(2).all(|pair| pair[0] < pair[1]);
                 let inside = (positions.last()).is_none_or(|&i| (i as usize) < all.n_records());
@@ -143,37 +143,31 @@ impl<'x> Curator<'x> {
                         "must be ascending and of records",
                     ));
                 }
-                all.rows(positions)
+                Ok(all.rows(positions))
             }
-        };
-        InMemory::new(data, statement)
+        }
     }
 
     /// All records, read under a statement where there is memory for them, and for what `questions` need beside them.
     ///
     /// # Errors
     /// Unusable records; [`Error::TooLarge`]; another number of records than a public one.
-    pub(in crate::privacy) fn whole(
+    pub(in crate::privacy) fn all(
         &self,
         statement: &Arc<Statement>,
         questions: &[&AnyQuestion],
     ) -> Result<InMemory> {
-        let records = InMemory::new(self.read(statement)?, statement)?;
-        let bytes = questions
-            .iter()
-            .map(|question| question.bytes(statement, self.raw.stored()));
-        room(
-            bytes
-                .collect::<Result<Vec<_>>>()?
-                .into_iter()
-                .max()
-                .unwrap_or(0),
-        )?;
+        let records = InMemory::new(Arc::new(self.whole(statement)?), statement)?;
+        let mut most = 0;
+        for question in questions {
+            most = most.max(question.bytes(statement, self.raw.stored())?);
+        }
+        room(most)?;
         Ok(records)
     }
 
     /// However many there are.
-    fn read(&self, statement: &Statement) -> Result<BoundedData> {
+    fn whole(&self, statement: &Statement) -> Result<BoundedData> {
         room(statement.bytes(self.raw.stored()))?;
         self.raw.read(self.targets, statement.schema())
     }
@@ -183,7 +177,7 @@ impl<'x> Curator<'x> {
     /// # Errors
     /// As a release.
     pub fn check_storage(&self, statement: &Arc<Statement>) -> Result<()> {
-        self.read(statement).map(drop)
+        self.whole(statement).map(drop)
     }
 
     /// The integer gradient sum_i d_i x_i at the public integer coefficients `theta`, with margins z_i = <theta, x_i>
@@ -200,7 +194,7 @@ impl<'x> Curator<'x> {
         theta: &[i64],
         unit: f64,
     ) -> Result<Vec<i64>> {
-        let records = InMemory::of_any_size(self.read(statement)?, statement);
+        let records = InMemory::of_any_size(self.whole(statement)?, statement);
         if theta.len() != records.n_columns() {
             return Err(Error::invalid(
                 "theta",
@@ -240,7 +234,7 @@ impl<'x> Curator<'x> {
         question: &Question<Point>,
         source: &mut Source,
     ) -> Result<Option<(Vec<f64>, f64)>> {
-        let records = self.whole(question.statement(), &[])?;
+        let records = self.all(question.statement(), &[])?;
         question.without_noise(&records, source)
     }
 
@@ -258,7 +252,7 @@ impl<'x> Curator<'x> {
         if self.targets.is_empty() {
             return Ok(vec![0; models.len()]);
         }
-        let records = InMemory::of_any_size(self.read(statement)?, statement);
+        let records = InMemory::of_any_size(self.whole(statement)?, statement);
         let pass = Pass::HeldOut { models };
         Ok(records
             .fold(&pass, &mut States::default(), &mut || Ok(()))?
@@ -272,7 +266,39 @@ impl<'x> Curator<'x> {
     /// # Errors
     /// As a release.
     pub fn non_private_softmax_scores(&self, softmax: &Softmax) -> Result<Vec<i64>> {
-        let records = self.whole(softmax.statement(), &[])?;
+        let records = self.all(softmax.statement(), &[])?;
         softmax.scores(&records.data, &mut || Ok(()))
+    }
+}
+
+/// X that counts how often it is read.
+#[cfg(test)]
+struct Counted<'x> {
+    raw: Box<dyn Raw + 'x>,
+    reads: &'x std::sync::atomic::AtomicUsize,
+}
+
+#[cfg(test)]
+impl Raw for Counted<'_> {
+    fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
+        self.reads
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.raw.read(y, schema)
+    }
+
+    fn stored(&self) -> Stored {
+        self.raw.stored()
+    }
+}
+
+#[cfg(test)]
+impl<'x> Curator<'x> {
+    /// The same records, whose readings are counted.
+    pub(in crate::privacy) fn counted(self, reads: &'x std::sync::atomic::AtomicUsize) -> Self {
+        let raw = Box::new(Counted {
+            raw: self.raw,
+            reads,
+        });
+        Self { raw, ..self }
     }
 }

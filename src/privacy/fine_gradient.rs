@@ -177,6 +177,7 @@ mod tests {
     use crate::question::Statement;
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
+    use std::sync::Arc;
 
     /// Numbers in [0, 1).
     fn uniform(state: &mut u64) -> f64 {
@@ -217,7 +218,7 @@ mod tests {
         let statement = Statement::new(schema(p), n, Adjacency::ReplaceOne, 1).unwrap();
         let dense = BoundedData::from_dense(x.view(), &y, schema(p)).unwrap();
         let sparse = BoundedData::from_sparse(sparse, Orientation::Rows, (n, p), &y, schema(p));
-        let read = |data| InMemory::new(data, &statement).unwrap();
+        let read = |data| InMemory::new(Arc::new(data), &statement).unwrap();
         (read(dense), read(sparse.unwrap()))
     }
 

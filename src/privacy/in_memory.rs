@@ -21,13 +21,16 @@ const CHUNK: usize = 4096;
 /// Bounded records in one block, with the statement that they were read under.
 pub struct InMemory {
     statement: Arc<Statement>,
-    pub(in crate::privacy) data: BoundedData,
+    pub(in crate::privacy) data: Arc<BoundedData>,
 }
 
 impl InMemory {
     /// # Errors
     /// [`Error::InvalidArgument`] naming `data` where the number of records is public and another one.
-    pub(in crate::privacy) fn new(data: BoundedData, statement: &Arc<Statement>) -> Result<Self> {
+    pub(in crate::privacy) fn new(
+        data: Arc<BoundedData>,
+        statement: &Arc<Statement>,
+    ) -> Result<Self> {
         let public = statement.adjacency() == Adjacency::ReplaceOne;
         if public && data.n_records() != statement.n_samples() {
             return Err(Error::invalid(
@@ -45,7 +48,7 @@ impl InMemory {
     pub(in crate::privacy) fn of_any_size(data: BoundedData, statement: &Arc<Statement>) -> Self {
         Self {
             statement: Arc::clone(statement),
-            data,
+            data: Arc::new(data),
         }
     }
 

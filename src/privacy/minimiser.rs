@@ -249,7 +249,7 @@ mod tests {
             .collect();
         let data = BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap();
         let statement = Statement::new(schema, N, Adjacency::ReplaceOne, 1).unwrap();
-        InMemory::new(data, &statement).unwrap()
+        InMemory::new(Arc::new(data), &statement).unwrap()
     }
 
     /// The minimiser by plain proximal gradient steps in floats, far beyond the accuracy claimed.

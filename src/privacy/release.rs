@@ -58,7 +58,7 @@ pub fn release<R>(
 ) -> Result<Released<R>> {
     let statement = &plan.statement;
     let all: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
-    let records = curator.whole(statement, &all)?;
+    let records = curator.all(statement, &all)?;
     let most = most_records(&plan.planned);
     // The size of a part is public under replace-one; under add-remove a part may be all of the records.
     let mut questions = all.into_iter();

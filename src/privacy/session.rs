@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::answer::{Answer, Room};
 use super::answer::{Part, Sides};
+use super::bounded_data::BoundedData;
 use super::budget::Budget;
 use super::curator::Curator;
 use super::in_memory::InMemory;
@@ -14,6 +15,7 @@ use super::records::Records;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::question::{Derivation, FeatureMap, Question, Split, Statement};
+use crate::schema::Schema;
 
 /// What a running program may do: ask what it announced. It hands out no records, and nothing outside the room makes
 /// one.
@@ -28,6 +30,15 @@ pub struct Session<'a> {
     core: &'a mut Core,
     report: Report<'a>,
     curator: &'a Curator<'a>,
+    last_read: Option<Read>,
+}
+
+/// A part as it was last read: the fits of a search often share it, and only the public facts decide how it is read.
+struct Read {
+    /// None: all records.
+    positions: Option<Vec<u32>>,
+    schema: Schema,
+    data: Arc<BoundedData>,
 }
 
 /// Records of a session: all that the curator gave, or what was made of them.
@@ -69,6 +80,7 @@ impl<'a> Session<'a> {
             core,
             report,
             curator,
+            last_read: None,
         }
     }
 
@@ -207,7 +219,21 @@ impl<'a> Session<'a> {
             Part::Training(split) => Some(sides(split)?.training.as_slice()),
             Part::HeldOut(split) => Some(sides(split)?.held_out.as_slice()),
         };
-        let made = self.curator.part(positions, to)?;
+        let schema = to.schema();
+        let same = |read: &Read| read.positions.as_deref() == positions && read.schema == *schema;
+        let data = match self.last_read.take_if(|read| same(read)) {
+            Some(read) => read.data,
+            None => {
+                self.last_read = None; // before the next is read: never two in memory
+                Arc::new(self.curator.read(positions, schema)?)
+            }
+        };
+        self.last_read = Some(Read {
+            positions: positions.map(<[u32]>::to_vec),
+            schema: schema.clone(),
+            data: Arc::clone(&data),
+        });
+        let made = InMemory::new(data, to)?;
         Ok(self.with(made))
     }
 
@@ -228,6 +254,7 @@ impl<'a> Session<'a> {
             core: &mut *self.core,
             report: &mut *self.report,
             curator: self.curator,
+            last_read: None,
         }
     }
 

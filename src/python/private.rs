@@ -113,7 +113,7 @@ fn plan_private(
     scale: Option<bool>,
     within: Option<PyRef<'_, PySearchFacts>>,
 ) -> PyResult<PyPlan> {
-    let choice = statement.mechanism(mechanism, options, scale)?;
+    let choice = statement.mechanism(py, mechanism, options, scale)?;
     let within = within.as_ref().map(|within| &within.0);
     let (problem, domain) = statement.build(py, &choice, within)?;
     let plan = threads::free(py, || choice.mechanism.plan(problem, &domain))??;
@@ -216,7 +216,7 @@ fn non_private_gradient<'py>(
     theta: Vec<i64>,
     unit: f64,
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64, f64)> {
-    let choice = statement.mechanism(mechanism, options, Some(false))?;
+    let choice = statement.mechanism(py, mechanism, options, Some(false))?;
     let (problem, _) = statement.build(py, &choice, None)?;
     let model = problem.model()?;
     let (x, y) = (x.plain()?, to_vec(&y)?);
@@ -251,7 +251,7 @@ fn non_private_simplex_scores<'py>(
         reason: None,
     };
     let (problem, _) = statement.build(py, &choice, None)?;
-    let (_, softmax) = mechanism.plan_with_softmax(problem)?;
+    let (_, softmax) = threads::free(py, || mechanism.plan_with_softmax(problem))??;
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;
     let scores = threads::run(py, None, |_| {

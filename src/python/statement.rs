@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use super::error::UserLossError;
 use super::set_function::CoreSetFunction;
+use super::threads;
 
 use crate::auto::{Choice, Facts, PrivateScale, auto};
 use crate::error::{Error, Result};
@@ -152,10 +153,15 @@ impl Statement {
     /// no for every other mechanism. Constant features are left out of everything.
     pub(super) fn mechanism(
         &self,
+        py: Python<'_>,
         name: &str,
         options: &str,
         scale: Option<bool>,
-    ) -> Result<Choice> {
+    ) -> PyResult<Choice> {
+        Ok(threads::free(py, || self.choice(name, options, scale))??)
+    }
+
+    fn choice(&self, name: &str, options: &str, scale: Option<bool>) -> Result<Choice> {
         let (domain, bounds) = (self.norm.domain()?, self.bounds());
         let loss = self.loss.catalogued()?;
         let (varying, mut row_norm) = (
@@ -213,15 +219,13 @@ impl Statement {
         let (mechanism, row_norm) = (choice.mechanism.as_ref(), choice.row_norm);
         let (target, p) = (self.target(), self.n_features);
         let domain = self.norm.domain()?;
-        let schema = Schema::new(
-            p,
-            self.bounds(),
-            mechanism.geometry(&domain, self.fit_intercept, row_norm)?,
-            target,
-            self.fit_intercept,
-            row_norm,
-        )?;
-        let reach = mechanism.margin_bound(&domain, p, self.fit_intercept, target)?;
+        let (schema, reach) = threads::free(py, || -> Result<_> {
+            let geometry = mechanism.geometry(&domain, self.fit_intercept, row_norm)?;
+            let (bounds, intercept) = (self.bounds(), self.fit_intercept);
+            let schema = Schema::new(p, bounds, geometry, target, intercept, row_norm)?;
+            let reach = mechanism.margin_bound(&domain, p, intercept, target)?;
+            Ok((schema, reach))
+        })??;
         let (n, person) = (self.n_samples, self.records_per_person);
         self.claim()?.validate()?;
         let problem = Problem {

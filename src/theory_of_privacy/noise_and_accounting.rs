@@ -72,7 +72,7 @@
 //! # Rounding
 //!
 //! Every bound is rounded against ourselves ([`numeric::directed`](crate::numeric::directed)): sensitivities, curves
-//! and deltas up, noise up, budgets down. Noise is found by bisection on the accountant
+//! and deltas up, noise up, budgets down. Noise is found by a search of the accountant
 //! ([`calibrate`](crate::accounting::calibrate)) and answered from the private side.
 //!
 //! # Code

@@ -17,6 +17,11 @@ __all__ = ["SearchPlan", "Shares", "plan_search"]
 _MOST_CHOICE = 64.0
 # Steps of the search for a budget, and the share of it that is used at least where they do.
 _LEAST_STEPS, _MOST_STEPS, _CLOSE = 6, 20, 0.98
+# How far from its share the cost of a candidate may be.
+_ALIKE = 0.05
+# The scale of the shares that is tried first: what dominates every refit costs more than each of them.
+_FIRST = 0.6
+_TOO_SMALL = "epsilon is too small for so many candidates: search fewer, or spend more"
 
 Planned = TypeVar("Planned")
 
@@ -72,9 +77,25 @@ class Shares(NamedTuple):
     refit: float
 
 
+class _Point(NamedTuple):
+    """An epsilon, what a plan for it costs, and the power of the one that the other grows with."""
+
+    level: float
+    cost: float
+    power: float = 2.0
+
+    def level_of(self, budget: float) -> float:
+        return self.level * float((budget / self.cost) ** (1.0 / self.power))
+
+    def next(self, level: float, cost: float) -> _Point:
+        far = abs(math.log(level / self.level)) > 1e-3
+        power = math.log(cost / self.cost) / math.log(level / self.level) if far else self.power
+        return _Point(level, cost, min(max(power, 1.0), 3.0))
+
+
 def plan_search(
     settings: list[dict[str, Any]],
-    plan_of: Callable[[dict[str, Any], int, float], Plan],
+    plan_of: Callable[[int, int, float], Plan],
     facts: _core.SearchFacts,
     *,
     n_train: int,
@@ -90,7 +111,7 @@ def plan_search(
     settings : list of dict
         The candidates.
     plan_of : callable
-        Plans a setting for a number of records and an epsilon.
+        Plans the setting of an index for a number of records and an epsilon.
     facts : SearchFacts
         Public facts of the search.
     n_train, n_held_out : int
@@ -116,25 +137,29 @@ def plan_search(
     # Candidates get equal shares of the Renyi divergence at the order at which such a zCDP budget is converted; a rule
     # only: what holds is the accountant's word on all events together.
     order = 1.0 + math.sqrt(-math.log(delta) / rho)
-    levels: dict[tuple[int, int], float] = {}
+    each = shares.fits * rho / len(settings)
+    known: dict[tuple[int, int], _Point] = {}
+    last = _Point(epsilon_from_rho(each, delta), each)
 
     def tuned(k: int, n: int, budget: float) -> Plan:
-        """Plan candidate k so that it costs its budget."""
-        start = levels.get((k, n), epsilon_from_rho(budget, delta) / math.sqrt(budget)) * math.sqrt(budget)
-        plan = _tuned(
-            lambda level: plan_of(settings[k], n, level),
-            lambda plan: sum(count * event.renyi(order) for event, count in plan.events) / order,
-            start,
-            budget,
-            power=0.5,
-        )
-        levels[k, n] = plan.epsilon / math.sqrt(budget)  # where the next scale starts
-        return plan
+        """Plan candidate k so that it costs about its budget; the search as a whole is what must keep to its own."""
+        nonlocal last
+        own = known.get((k, n)) or known.get((k, n_train))
+        point = own or last
+        for step in range(_MOST_STEPS):
+            level = point.level_of(budget)
+            plan = plan_of(k, n, level)
+            spent = sum(count * event.renyi(order) for event, count in plan.events) / order
+            last = point = point.next(level, spent) if own or step else _Point(level, spent)
+            if spent <= (1.0 + _ALIKE) * budget and (spent >= (1.0 - _ALIKE) * budget or step >= _LEAST_STEPS):
+                known[k, n] = point
+                return plan
+        raise InvalidArgumentError(_TOO_SMALL)
 
     def plans(scale: float) -> tuple[list[Plan], list[Plan]]:
-        each, last = scale * shares.fits * rho / len(settings), scale * shares.refit * rho
-        fits = [tuned(k, n_train, each) for k in range(len(settings))]
-        return fits, [tuned(k, n_train + n_held_out, last) for k in range(len(settings))] if last > 0.0 else []
+        refit = scale * shares.refit * rho
+        fits = [tuned(k, n_train, scale * each) for k in range(len(settings))]
+        return fits, [tuned(k, n_train + n_held_out, refit) for k in range(len(settings))] if refit > 0.0 else []
 
     def searched(scale: float) -> tuple[list[Plan], list[Plan], _core.Search]:
         fits, refits = plans(scale)
@@ -144,7 +169,7 @@ def plan_search(
         spent, failing = planned[2].cost(epsilon, delta)
         return spent if failing <= delta else max(spent, 1.02 * epsilon)
 
-    fits, refits, search = _tuned(searched, cost, 1.0, epsilon, power=2.0)
+    fits, refits, search = _tuned(searched, cost, epsilon)
     return SearchPlan(
         candidates=tuple(settings),
         fits=tuple(fits),
@@ -158,10 +183,9 @@ def plan_search(
     )
 
 
-def _tuned(
-    plan_of: Callable[[float], Planned], cost: Callable[[Planned], float], level: float, budget: float, power: float
-) -> Planned:
-    """Return a plan that costs about the budget, and not above it, where cost**power is about linear in the level."""
+def _tuned(plan_of: Callable[[float], Planned], cost: Callable[[Planned], float], budget: float) -> Planned:
+    """Return a plan that costs about the budget, and not above it, where cost**2 is about linear in the level."""
+    level = _FIRST
     best: tuple[float, Planned] | None = None
     over = math.inf  # least level seen to cost too much
     for step in range(_MOST_STEPS):
@@ -173,7 +197,7 @@ def _tuned(
             best = level, planned
         if best is not None and (step >= _LEAST_STEPS or _CLOSE * budget <= spent <= budget):
             return best[1]
-        level *= ((1.0 + _CLOSE) / 2.0 * budget / spent) ** power
+        level *= ((1.0 + _CLOSE) / 2.0 * budget / spent) ** 2.0
         if best is not None and not best[0] < level < over:
             level = math.sqrt(best[0] * over)
-    raise InvalidArgumentError("epsilon is too small for so many candidates: search fewer, or spend more")
+    raise InvalidArgumentError(_TOO_SMALL)

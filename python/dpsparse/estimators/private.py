@@ -31,10 +31,10 @@ _TOO_SMALL_FOR_GAMMA = "delta must be at least 1e-30"
 _TOO_SMALL_FOR_BOTH = "epsilon is too small for a private scale"
 
 
-def planned(facts: Facts) -> Plan:
+def planned(facts: Facts, within: _core.SearchFacts | None = None) -> Plan:
     """Plan from public facts; errors name an argument of the user's, where the core names what follows from it."""
     try:
-        return _core.plan_private(*facts)
+        return _core.plan_private(*facts, within)
     except InvalidArgumentError as error:
         text = str(error)
         statement = facts[0]

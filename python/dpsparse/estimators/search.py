@@ -22,7 +22,7 @@ from dpsparse.estimators._bounds import bound_arrays, names_for, warn_of_default
 from dpsparse.estimators._linear import encode_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
-from dpsparse.estimators.intervals import keep_facts
+from dpsparse.estimators.intervals import Facts, keep_facts
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor, planned
 
 __all__ = ["PrivateSearchCV", "SearchPlan"]
@@ -234,9 +234,13 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             records_per_person=positive_integer("records_per_person", self.estimator.records_per_person),
         )
 
-        def plan_of(params: dict[str, Any], n: int, level: float) -> _core.Plan:
-            candidate = self._candidate(params, n, level, delta)
-            return planned((*candidate._facts(n, n_features, names), facts))
+        public: dict[tuple[int, int], Facts] = {}
+
+        def plan_of(k: int, n: int, level: float) -> _core.Plan:
+            if (k, n) not in public:
+                public[k, n] = self._candidate(settings[k], n, level, delta)._facts(n, n_features, names)
+            statement, mechanism, options, scale = public[k, n]
+            return planned(({**statement, "epsilon": level}, mechanism, options, scale), facts)
 
         return plan_search(
             settings,

@@ -5,6 +5,10 @@
 //! 12; [`crate::theory_of_privacy::noise_and_accounting`]). Proof: with Y = P/Q under P, delta = E (1 - e^epsilon/Y)+,
 //! and (1 - 1/x)+ <= x^(a-1) (a-1)^(a-1)/a^a for x > 0 (its greatest ratio stands at x = a/(a-1)); now E Y^(a-1) =
 //! exp((a-1) R(a)). Any order is valid, so the search over orders can only lose tightness.
+//!
+//! It goes downhill, because there is one valley: (a-1) R(a) is convex, and so is a ln(1 - 1/a) - ln(a-1), whose
+//! second derivative is 1/(a(a-1)). So ln delta is convex in a, and epsilon, which is a convex function over a-1, falls and
+//! then rises.
 
 use crate::numeric::search::minimum;
 
@@ -12,8 +16,8 @@ use crate::numeric::search::minimum;
 const UNIT: f64 = f64::EPSILON / 2.0;
 /// Range of ln(a-1) that is searched: from almost the divergence of order 1 to almost pure DP.
 const LOG_ORDERS: (f64, f64) = (-14.0, 30.0);
-/// Grid points of the coarse search, and golden steps of the fine one (to 1e-6 of a-1, so 1e-12 of the value).
-const SEARCH: (u32, u32) = (23, 32);
+/// Relative width of a-1 at which the search stops: about 1e-13 of the value.
+const WIDTH: f64 = 3e-7;
 
 /// ln(1 - 1/a), within 2 u (1 + its size): below order 2 from the quotient (a-1)/a, whose numerator is exact and keeps its
 /// digits where 1 - 1/a would lose them.
@@ -39,7 +43,10 @@ pub(super) fn delta(renyi: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
                 * UNIT
                 * (excess * (divergence + epsilon) + 4.0 - correction + log.abs() + value.abs())
     };
-    let log = minimum(log_delta, LOG_ORDERS.0, LOG_ORDERS.1, SEARCH.0, SEARCH.1);
+    // Of R(a) = rho a, but for logarithms: (a-1)(rho a - epsilon) is least there.
+    let rho = 0.5 * renyi(2.0);
+    let guess = (0.5 * (epsilon / rho - 1.0)).ln();
+    let log = minimum(log_delta, guess.max(LOG_ORDERS.0), LOG_ORDERS, WIDTH);
     if log >= 0.0 {
         return 1.0;
     }
@@ -59,7 +66,9 @@ pub(super) fn epsilon(renyi: impl Fn(f64) -> f64, delta: f64) -> f64 {
         let value = divergence + correction - tail;
         value + 8.0 * UNIT * (divergence - correction + (log_delta.abs() + order.ln()) / excess)
     };
-    minimum(at, LOG_ORDERS.0, LOG_ORDERS.1, SEARCH.0, SEARCH.1).max(0.0)
+    // Of R(a) = rho a, but for logarithms: rho a - ln(delta)/(a-1) is least there.
+    let guess = 0.5 * (log_delta / (-0.5 * renyi(2.0))).ln();
+    minimum(at, guess.max(LOG_ORDERS.0), LOG_ORDERS, WIDTH).max(0.0)
 }
 
 #[cfg(test)]

@@ -15,8 +15,10 @@ pub(super) struct Split(Vec<(Objective, f64)>);
 
 /// Most standard deviations considered: P(2 |g| > 80) underflows.
 const MOST: f64 = 80.0;
-/// Grid points and golden steps of the split in company; each costs one conversion of the rest.
-const SEARCH: (u32, u32) = (17, 20);
+/// Deviations at which the search for the split in company stops: about 1e-12 of the value.
+const WIDTH: f64 = 3e-7;
+/// Fewest deviations that it starts with: below 2 sqrt 3 replace-one claims nothing, and there is no slope to follow.
+const LEAST: f64 = 4.0;
 
 impl Split {
     pub(super) fn new(parts: Vec<(Objective, f64)>) -> Self {
@@ -97,7 +99,8 @@ impl Split {
     /// delta in company: the least delta_split(tau) + rest(epsilon - epsilon_split(tau)), or `known` if that
     /// is less.
     ///
-    /// The search is left out where `known` is below what any tau >= 0 leaves to the rest.
+    /// The sum is convex in tau, as privacy curves are in epsilon and epsilon_split is linear. The search is left out
+    /// where `known` is below what any tau >= 0 leaves to the rest.
     pub(super) fn delta_with(&self, epsilon: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {
         let Some(highest) = self.deviations(epsilon) else {
             return known;
@@ -113,7 +116,7 @@ impl Split {
             }
             add_up(self.delta_at(tau), rest(left)).ln()
         };
-        let log = minimum(at, highest.min(0.0), highest, SEARCH.0, SEARCH.1);
+        let log = minimum(at, usual(known), (highest.min(0.0), highest), WIDTH);
         if log >= 0.0 {
             known
         } else {
@@ -124,7 +127,8 @@ impl Split {
     /// epsilon in company: the least epsilon_split(tau) + rest(target - delta_split(tau)), or `known` if that
     /// is less.
     ///
-    /// The search is left out where `known` is below the sum of both parts with the whole delta each.
+    /// The sum is convex in tau: the rest's epsilon is convex and falls in delta, what is left of delta is concave. The
+    /// search is left out where `known` is below the sum of both parts with the whole delta each.
     pub(super) fn epsilon_with(&self, target: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {
         let single = self.epsilon(target);
         if known <= single || known <= single + rest(target) {
@@ -138,8 +142,13 @@ impl Split {
             add_up(self.epsilon_at(tau), rest(left))
         };
         let highest = MOST.min(1.0 + 2.0 * (-2.0 * target.ln()).sqrt());
-        known.min(minimum(at, 0.0, highest, SEARCH.0, SEARCH.1))
+        known.min(minimum(at, usual(target), (0.0, highest), WIDTH))
     }
+}
+
+/// About the deviations that leave a Gaussian tail of `delta`.
+fn usual(delta: f64) -> f64 {
+    (-2.0 * delta.ln()).max(0.0).sqrt().max(LEAST)
 }
 
 #[cfg(test)]

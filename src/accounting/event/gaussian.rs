@@ -63,8 +63,43 @@ pub fn epsilon(target: f64, ratio: f64) -> f64 {
     if !high.is_finite() {
         return f64::INFINITY;
     }
-    boundary(|x| log_excess(delta(x, ratio), target), 0.0, high, 1e-15)
+    let (near, value) = newton(target, ratio, high);
+    if value > target * (1.0 - 2.0 * AIM) {
+        return near;
+    }
+    boundary(|x| log_excess(delta(x, ratio), target), 0.0, near, 1e-15)
 }
+
+/// Share of delta by which Newton's method keeps off the edge, above what rounding adds to delta.
+const AIM: f64 = 4e-12;
+
+/// The last private point on Newton's way to delta(epsilon) = target (1 - AIM) from `high`, which is private, and delta
+/// there.
+///
+/// ln delta is concave in epsilon, as delta is the correlation of the normal density of the loss with (1 - e^-u)+, both
+/// log-concave; so a tangent lies above it, and every step from the private side ends there. The slope of delta is
+/// -e^epsilon Phi(-b) = -phi(a) m(b).
+fn newton(target: f64, ratio: f64, high: f64) -> (f64, f64) {
+    let aim = (target * (1.0 - AIM)).ln();
+    let (mut epsilon, mut value) = (high, delta(high, ratio));
+    for _ in 0..NEWTON_STEPS {
+        let (a, b) = (epsilon / ratio - 0.5 * ratio, epsilon / ratio + 0.5 * ratio);
+        let step = (aim - value.ln()) * value / (density(a) * mills_ratio(b));
+        let next = epsilon - step;
+        if !(step > f64::EPSILON * epsilon && next > 0.0) {
+            break;
+        }
+        let there = delta(next, ratio);
+        if there > target {
+            break;
+        }
+        (epsilon, value) = (next, there);
+    }
+    (epsilon, value)
+}
+
+/// Most steps of Newton's method; its error squares, so that a few suffice.
+const NEWTON_STEPS: usize = 20;
 
 /// ln(value/target) with its sign decided by the exact comparison: <= 0 if and only if value <= target.
 pub(crate) fn log_excess(value: f64, target: f64) -> f64 {

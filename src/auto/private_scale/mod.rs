@@ -7,16 +7,21 @@ use std::sync::Arc;
 
 use self::ranges::RangeChoice;
 use self::releases::{Releases, Scales};
-use crate::accounting::accountant::Accountant;
-use crate::accounting::calibrate::rho_from_epsilon;
+use crate::accounting::accountant::keeps;
+use crate::accounting::calibrate::{calibrate_between, epsilon_from_rho, rho_from_epsilon};
+use crate::accounting::event::Event;
 use crate::auto::Facts;
 use crate::error::{Error, Result};
 use crate::loss::Growth;
 use crate::mechanism::Mechanism;
-use crate::numeric::search::bisect;
 use crate::plan::defaults::{SCALED_INTERCEPT, SCALED_RESIDUAL, SCALED_ROW};
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Bounds, Geometry, Planned, Program, Schema, Session, Statement, Target};
+
+/// Least share of epsilon that scales must leave to the mechanism.
+const LEAST_SHARE: f64 = 0.25;
+/// Relative width to which the epsilon that is left is found: every step plans the mechanism.
+const NEAR: f64 = 3e-5;
 
 /// Any mechanism after a private choice of scales: wide public bounds ruin accuracy, and a small share of the budget
 /// finds scales that fit ([`crate::theory_of_privacy::conventions`]: bounds need only be public once they are used).
@@ -176,23 +181,30 @@ impl Mechanism for PrivateScale {
             };
             self.inner.plan(problem, domain)
         };
-        let fits = |epsilon: f64| -> Result<bool> {
-            let mut accountant = Accountant::new();
-            let inner = plan(epsilon)?.events().to_vec();
-            for (event, count) in releases.events().into_iter().chain(inner) {
-                accountant.add(event, count)?;
-            }
-            Ok(accountant.delta(problem.epsilon)? <= delta
-                && accountant.epsilon(delta)? <= problem.epsilon)
+        let events = |epsilon: f64| -> Result<Vec<(Event, u64)>> {
+            let mut events = releases.events();
+            events.extend_from_slice(plan(epsilon)?.events());
+            Ok(events)
         };
-        let least = 0.25 * problem.epsilon;
-        if !fits(least)? {
-            return Err(Error::invalid(
+        let least = LEAST_SHARE * problem.epsilon;
+        keeps(&events(least)?, (problem.epsilon, delta)).map_err(|error| match error {
+            Error::UnsoundMechanism(_) => Error::invalid(
                 "epsilon",
                 "is too small for a private scale and this mechanism together; use scale=None",
-            ));
-        }
-        let epsilon = bisect(fits, problem.epsilon, least, 1e-4)?;
+            ),
+            other => other,
+        })?;
+        // What zCDP leaves: of the events that scales spend, all have one.
+        let spent: f64 = (releases.events().iter())
+            .map(|(event, count)| *count as f64 * event.rho().unwrap_or(0.0))
+            .sum();
+        let epsilon = if spent == 0.0 {
+            problem.epsilon
+        } else {
+            let guess = epsilon_from_rho((rho - spent).max(0.0), delta)?;
+            let budget = (problem.epsilon, delta);
+            calibrate_between(events, budget, (problem.epsilon, least), guess, NEAR)?
+        };
         let plan = plan(epsilon)?;
         let certified = plan.certified();
         let (inner, inner_summary) = plan.into_program();

@@ -217,7 +217,7 @@ pub fn asked<R>(
     ask: &dyn Fn(&mut Session<'_>) -> Result<R>,
 ) -> (Result<R>, Vec<Seen>) {
     let curator = data.curator();
-    let records = curator.part(None, &setting.root).unwrap();
+    let records = curator.all(&setting.root, &[]).unwrap();
     let mut core = Core {
         budget: Budget::new(planned).unwrap(),
         source: Source::seeded(seed),

@@ -640,7 +640,7 @@ fn splits_follow_their_law() {
     for (adjacency, share) in [(Adjacency::ReplaceOne, 0.5), (Adjacency::AddRemove, 0.3)] {
         let statement = Statement::new(root(true).schema().clone(), n, adjacency, 1).unwrap();
         let split = statement.split(2, share).unwrap();
-        let records = data.curator().part(None, &statement).unwrap();
+        let records = data.curator().all(&statement, &[]).unwrap();
         let mut counts = vec![0.0; 1 << n];
         for seed in 0..CHOICES {
             let sides = sides(&split, &records, seed);

@@ -4,6 +4,7 @@
 //! - `progress`: what is heard of a release at work.
 //! - `neighbours`: what is drawn from moves by no more than events say, for every kind of question.
 //! - `covers`: the noise on a perturbed minimiser covers all that sets it apart from the exact one.
+//! - `parts`: when a part of the records is read anew.
 //! - `laws`: what is drawn around it follows the stated law.
 
 mod before_spending;
@@ -11,5 +12,6 @@ mod covers;
 mod harness;
 mod laws;
 mod neighbours;
+mod parts;
 mod progress;
 mod refusals;

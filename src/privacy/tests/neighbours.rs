@@ -13,12 +13,13 @@ use crate::loss::{Admitted, Logistic, Squared};
 use crate::norm::{ReviewedNorm, SetFunctionNorm};
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use crate::privacy::answer::VertexAt;
+use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::in_memory::InMemory;
 use crate::privacy::{FeatureMap, MemoryLedger, RunningPlan, RunningSoftmax};
-use crate::question::Question;
 use crate::question::{
     DescentOptions, LinearModel, PermutedOptions, Point, PointNoise, RangesOf, SelectionNoise,
 };
+use crate::question::{Question, Statement};
 use crate::schema::Target;
 use crate::set_function::{Cardinality, GroupCover};
 
@@ -434,7 +435,7 @@ fn points_move_by_no_more_than_their_sensitivity() {
 /// The point of one of the data sets, and D2.
 fn stated(setting: &Setting, question: &Question<Point>) -> (Vec<f64>, f64) {
     let data = &setting.family()[0];
-    let records = data.curator().part(None, &setting.root).unwrap();
+    let records = data.curator().all(&setting.root, &[]).unwrap();
     let made = |data| InMemory::of_any_size(data, &setting.about);
     let records = match &setting.view {
         View::Whole => records,
@@ -567,14 +568,14 @@ fn streams_move_by_no_more_than_their_sensitivity() {
 }
 
 /// The rows of records, with their targets.
-fn rows(records: &InMemory) -> Vec<Vec<f64>> {
+fn rows(data: &BoundedData) -> Vec<Vec<f64>> {
     let row = |i: usize| {
-        let mut row = vec![0.0; records.data.n_columns()];
-        records.data.fill_row(i, &mut row);
-        row.push(records.data.targets[i]);
+        let mut row = vec![0.0; data.n_columns()];
+        data.fill_row(i, &mut row);
+        row.push(data.targets[i]);
         row
     };
-    (0..records.data.n_records()).map(row).collect()
+    (0..data.n_records()).map(row).collect()
 }
 
 /// Splits do not look at records: with the same coins the parts of neighbours are the same but for the records of one
@@ -595,10 +596,10 @@ fn parts_of_neighbours_are_neighbours() {
             let parts: Vec<[Vec<Vec<f64>>; 2]> = (family.iter())
                 .map(|data| {
                     let curator = data.curator();
-                    let records = curator.part(None, root).unwrap();
+                    let records = curator.all(root, &[]).unwrap();
                     let sides = sides(&split, &records, seed);
-                    let part = |positions: &[u32], facts| {
-                        rows(&curator.part(Some(positions), facts).unwrap())
+                    let part = |positions: &[u32], facts: &Arc<Statement>| {
+                        rows(&curator.read(Some(positions), facts.schema()).unwrap())
                     };
                     [
                         part(&sides.training, &facts[0]),
