@@ -511,9 +511,7 @@ fn seeded_releases_guarantee_nothing() {
             source,
             &mut |_, _| Ok(()),
         );
-        let certificate = released.unwrap().certificate;
-        assert_eq!(certificate.verify(), holds);
-        assert_eq!(certificate.epsilon(1e-3).unwrap().is_finite(), holds);
+        assert_eq!(released.unwrap().certificate.verify(), holds);
     }
 }
 
