@@ -235,6 +235,27 @@ mod tests {
 
     const N: usize = 40;
 
+    /// Whoever is a neighbour of whom in a search is so in its fits and in its choice.
+    #[test]
+    fn parts_of_a_search_keep_its_neighbours() {
+        let bounds = || Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let target = Target::Classes;
+        for (adjacency, changed) in [(Adjacency::ReplaceOne, 6), (Adjacency::AddRemove, 3)] {
+            let sizes = (N, 10, 0.25);
+            let facts = SearchFacts::new(2, bounds(), target, sizes, adjacency, 3).unwrap();
+            let schema = Schema::new(2, bounds(), Geometry::Uncentred, target, true, None);
+            let fit = facts.part(schema.unwrap(), 30).unwrap();
+            for (part, n_samples) in [(&facts.root, N), (&facts.held_out, 10), (&fit, 30)] {
+                assert_eq!(part.n_samples(), n_samples);
+                assert_eq!(part.adjacency(), adjacency);
+                assert_eq!(part.changed_contributions(), changed);
+            }
+        }
+    }
+
     /// Record i alone has feature i, so a gradient at 0 tells who was read; the model is compared on all the others. Under
     /// add-remove no number of records would betray a mistake.
     #[test]
