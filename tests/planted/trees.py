@@ -121,6 +121,8 @@ class Tree:
             environment[VARIABLE] = str(number)
         if suite == "python":
             environment["PYTHONPATH"] = str(self.folder / "python")
+            # Compiled files are known by second and size: a patch of the same second would be mistaken for another.
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"
             options = ["-q", "-p", "no:cacheprovider", "--override-ini", "addopts=-m 'not slow'"]
             command = [str(self.python), "-m", "pytest", *options, name]
         else:
