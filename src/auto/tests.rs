@@ -4,6 +4,7 @@ use ndarray::Array2;
 
 use crate::accounting::event::{Adjacency, Event};
 use crate::auto::{Facts, PrivateScale};
+use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Logistic, Squared};
@@ -58,8 +59,20 @@ fn options(name: &str) -> &'static str {
         "frank-wolfe" | "noisy-gradient-frank-wolfe" | "noisy-proximal-gradient" => {
             r#"{"n_iter": 3}"#
         }
+        "select-refit" => r#"{"n_selected": 2}"#,
         _ => "{}",
     }
+}
+
+/// A plan, unless the mechanism does not take the problem; none that costs more than it was asked to.
+fn planned(name: &str, plan: Result<Plan>) -> Option<Plan> {
+    if let Err(error) = &plan {
+        assert!(
+            !error.to_string().contains("cost more than"),
+            "{name}: {error}"
+        );
+    }
+    plan.ok()
 }
 
 fn problem(
@@ -174,9 +187,9 @@ fn every_draw_has_its_event() {
                     let mechanism = || by_name(name, options(name)).unwrap();
                     let facts = (intercept, adjacency, persons);
                     let own = mechanism();
-                    let planned = problem(own.as_ref(), domain, unit.clone(), facts, loss.clone())
-                        .and_then(|problem| own.plan(problem, domain).ok());
-                    if let Some(plan) = planned {
+                    let own_plan = problem(own.as_ref(), domain, unit.clone(), facts, loss.clone())
+                        .and_then(|problem| planned(name, own.plan(problem, domain)));
+                    if let Some(plan) = own_plan {
                         check(name, &plan, &x, &y);
                         plain += 1;
                     }
@@ -198,9 +211,9 @@ fn every_draw_has_its_event() {
                     let Ok(private) = PrivateScale::new(mechanism(), &public) else {
                         continue;
                     };
-                    let planned = problem(&private, domain, wide.clone(), facts, loss.clone())
-                        .and_then(|problem| private.plan(problem, domain).ok());
-                    if let Some(plan) = planned {
+                    let private_plan = problem(&private, domain, wide.clone(), facts, loss.clone())
+                        .and_then(|problem| planned(name, private.plan(problem, domain)));
+                    if let Some(plan) = private_plan {
                         check(name, &plan, &x, &y);
                         let own = plan.events()[0].0;
                         assert!(
@@ -218,4 +231,55 @@ fn every_draw_has_its_event() {
         plain >= 40 && scaled >= 30,
         "{plain} plain, {scaled} with private scales"
     );
+}
+
+/// Where a small row norm says that records are sparse counts, weights of columns come first: drawn, announced, and paid
+/// for by the mechanism behind them.
+#[test]
+fn weights_of_columns_have_their_event() {
+    let bounds = Bounds {
+        lower: vec![0.0],
+        upper: vec![9.0],
+    };
+    let (row_norm, loss) = (Some(0.25), Admitted::from(Logistic));
+    let x = Array2::from_shape_fn((N, P), |(i, j)| ((i + j) % 5 / 4) as f64);
+    let y: Vec<f64> = (0..N)
+        .map(|i| if i % 17 < 9 { 1.0 } else { -1.0 })
+        .collect();
+    let mut checked = 0;
+    for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {
+        for name in ["noisy-proximal-gradient", "objective-perturbation"] {
+            let inner = by_name(name, options(name)).unwrap();
+            let geometry = (inner.geometry(&Domain::L1, true, row_norm)).unwrap();
+            let target = Target::Classes;
+            let schema = Schema::new(P, bounds.clone(), geometry, target, true, row_norm).unwrap();
+            let problem = Problem {
+                statement: Statement::new(schema, N, adjacency, 1).unwrap(),
+                loss: loss.clone(),
+                residual_bound: None,
+                epsilon: 3.0,
+                delta: Some(1e-5),
+                reason: None,
+                assumptions: Vec::new(),
+            };
+            let facts = Facts {
+                claim: problem.claim(),
+                n_features: P,
+                bounds: &bounds,
+                row_norm,
+                intercept: true,
+                target,
+                domain: &Domain::L1,
+                loss: loss.catalogued().map(|loss| &**loss),
+            };
+            let private = PrivateScale::new(inner, &facts).unwrap();
+            let plan = private.plan(problem, &Domain::L1).unwrap();
+            assert!(plan.mechanism().contains("weights of the columns"));
+            let first = plan.events()[0];
+            assert!(matches!(first, (Event::Gaussian { .. }, 1)), "{first:?}");
+            check(name, &plan, &x, &y);
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 4);
 }

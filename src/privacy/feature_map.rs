@@ -179,37 +179,41 @@ mod tests {
             }
         }
 
-        /// Images and norms are the same in every storage, sparse records stay sparse, and what is left of shortened
-        /// rows is within the norm.
+        /// Images and norms are the same in every storage and within [-1, 1], sparse records stay sparse, and what is left
+        /// of shortened rows is within the norm: also of those that are shortened sparsely, where zeros stay zero.
         #[test]
         fn every_storage_has_the_same_image(
             x in prop::collection::vec(prop_oneof![Just(0.0), -2.0..2.0f64], 30),
             factor in prop::collection::vec(-3.0..3.0f64, 3),
             shift in prop::collection::vec(-1.0..1.0f64, 3),
             still: bool,
+            divisor in 0.3..2.0f64,
             norm in prop::option::of(0.05..2.0f64),
         ) {
-            let from = Bounds { lower: vec![-1.0, 0.5, -2.0], upper: vec![1.0, 2.0, 2.0] };
+            let from = Bounds { lower: vec![-1.0, if still { -2.0 } else { 0.5 }, -2.0], upper: vec![1.0, 2.0, 2.0] };
             let from = Schema::new(3, from, Geometry::Centred, Target::Classes, true, None).unwrap();
             let to = schema(3, 0.3, norm);
             let x = Array2::from_shape_vec((10, 3), x).unwrap();
             let shift = if still { vec![0.0; 3] } else { shift };
-            let map = FeatureMap::new(factor, shift, 1.0).divided_by(1.5);
+            let map = FeatureMap::new(factor, shift, 1.0).divided_by(divisor);
             let kinds = all_kinds(&x, &from);
             let images = kinds.each_ref().map(|data| map.apply(data, &to));
             let (mut row, mut other) = (vec![0.0; 4], vec![0.0; 4]);
             let norms = map.norms(&kinds[0]);
             for (data, image) in kinds.iter().zip(&images).skip(1) {
                 let sparse = matches!(image.features, Features::Sparse { .. });
-                prop_assert!(sparse || norm.is_some());
+                prop_assert!(sparse || (norm.is_some() && !still));
                 prop_assert_eq!(&norms, &map.norms(data));
                 for (i, norm) in norms.iter().enumerate() {
                     images[0].fill_row(i, &mut row);
                     image.fill_row(i, &mut other);
                     prop_assert_eq!(&row, &other);
-                    if to.row_norm().is_none() {
-                        let length = row[..3].iter().map(|x| x * x).sum::<f64>().sqrt();
-                        prop_assert!((length - norm).abs() < 1e-3);
+                    prop_assert!(row[..3].iter().all(|x| x.abs() <= 1.0 + 1e-12));
+                    let length = row[..3].iter().map(|x| x * x).sum::<f64>().sqrt();
+                    match to.row_norm() {
+                        Some(most) => prop_assert!(length <= most),
+                        // Entries beyond 1 are clipped where the divisor is smaller.
+                        None => prop_assert!(length < norm + 1e-3 && (divisor < 1.0 || length > norm - 1e-3)),
                     }
                 }
                 // Some features alone, and dense columns.

@@ -299,4 +299,44 @@ mod tests {
             );
         }
     }
+    /// Every round draws by itself: without costs its vertices are uniform. Chi-square as above.
+    #[test]
+    fn rounds_draw_afresh() {
+        for seed in [Some(1), None] {
+            let plan = plan(Adjacency::ReplaceOne, 0.5);
+            let mut stream = RunningSoftmax::new(plan, seed, &mut MemoryLedger::default()).unwrap();
+            let mut counts = [0.0; 3];
+            for _ in 0..2000 {
+                counts[stream.update(&[0.0; 3]).unwrap()] += 1.0;
+            }
+            let expected = 2000.0 / 3.0;
+            let statistic: f64 = (counts.iter())
+                .map(|count: &f64| (count - expected).powi(2) / expected)
+                .sum();
+            assert!(statistic < 27.6, "{statistic}");
+        }
+    }
+
+    /// All rounds keep the claim, are committed before the first, and are certified as they are seen.
+    #[test]
+    fn rounds_are_paid_for() {
+        let (adjacency, epsilon0) = (Adjacency::AddRemove, 0.5);
+        let claim = (0.6, 1e-6);
+        let plan = |horizon| RunningPlan::new(3, horizon, 2.0, adjacency, claim, epsilon0);
+        assert!(plan(1).is_ok() && plan(2).is_err());
+        let mut ledger = MemoryLedger::default();
+        let plan = RunningPlan::new(3, 100, 2.0, adjacency, (51.0, 1e-6), epsilon0).unwrap();
+        let event = *plan.event();
+        let mut stream = RunningSoftmax::new(plan, None, &mut ledger).unwrap();
+        assert_eq!(ledger.entries()[0].events, [(event, 100)]);
+        assert!(stream.certificate().events().is_empty());
+        for round in 1..=3 {
+            stream.update(&[1.0, 0.0, 0.5]).unwrap();
+            let certificate = stream.certificate();
+            let [spent] = certificate.events() else {
+                panic!("{:?}", certificate.events());
+            };
+            assert_eq!((spent.event, spent.count), (event, round));
+        }
+    }
 }

@@ -272,3 +272,161 @@ impl Question<Point> {
         entry / minimiser.n_samples()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::event::{Adjacency, failure::of_coupling};
+    use crate::loss::Logistic;
+    use crate::question::RoomModel;
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+
+    const P: usize = 3;
+    const COLUMNS: f64 = 4.0;
+    const N: usize = 50;
+    /// Rows of three features in [-1, 1] and an intercept of 1; slopes of at most 1.
+    const SLOPE: f64 = 2.0;
+
+    fn minimiser(adjacency: Adjacency, ridge: f64) -> StronglyConvex {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema = Schema::new(P, bounds, Geometry::Uncentred, Target::Classes, true, None);
+        let statement = Statement::new(schema.unwrap(), N, adjacency, 1).unwrap();
+        let model = RoomModel::new(&Logistic.into(), None).unwrap();
+        statement.strongly_convex(&model, None, ridge).unwrap()
+    }
+
+    fn minimisers() -> Vec<(StronglyConvex, f64, f64)> {
+        let mut all = Vec::new();
+        for (adjacency, changed) in [(Adjacency::ReplaceOne, 2.0), (Adjacency::AddRemove, 1.0)] {
+            for ridge in [0.01, 1.0] {
+                all.push((minimiser(adjacency, ridge), ridge, changed));
+            }
+        }
+        all
+    }
+
+    fn at_least(what: &str, stated: f64, exact: f64) {
+        // Rounded up, by no more than a few units of the last digits.
+        let range = exact * (1.0 - 1e-15)..exact * (1.0 + 1e-9);
+        assert!(range.contains(&stated), "{what}: {stated} for {exact}");
+    }
+
+    /// ln(1 + beta R2^2/(n ridge)), beta = 1/4.
+    fn curvature(ridge: f64) -> f64 {
+        (0.25 * SLOPE * SLOPE / (N as f64 * ridge)).ln_1p()
+    }
+
+    fn tilt(question: &Question<Point>) -> Tilt {
+        match &question.answer.algorithm {
+            Algorithm::Minimise(_, Some(tilt)) => *tilt,
+            algorithm => panic!("{algorithm:?}"),
+        }
+    }
+
+    /// What is within e of a minimiser moves by 2 e more, also along a path of linear terms.
+    #[test]
+    fn points_pay_for_what_the_solver_leaves() {
+        for (minimiser, ridge, changed) in minimisers() {
+            let exact = changed * SLOPE / (N as f64 * ridge);
+            let error = minimiser.solver_error(0.0).unwrap();
+            assert!(error > 1e-13 * exact, "too small to be seen: {error}");
+            let stated = minimiser.sensitivity().unwrap();
+            assert!(stated >= exact + 2.0 * error && stated <= exact + 2.001 * error);
+            let reach = 0.5;
+            let error = minimiser.solver_error(reach).unwrap();
+            let stated = minimiser.tilted_sensitivity(reach);
+            assert!(stated >= exact + 2.0 * error && stated <= exact + 2.001 * error);
+        }
+    }
+
+    #[test]
+    fn objectives_state_slopes_curvature_and_covers() {
+        for (minimiser, ridge, changed) in minimisers() {
+            let distance = |moved: f64| moved / (N as f64 * ridge);
+            let noise = TiltNoise::Gaussian {
+                sigma: 7.0,
+                cover: 20.0,
+            };
+            let question = minimiser.with_random_tilt(noise).unwrap();
+            let [(objective, 1), (Event::Gaussian { sensitivity, .. }, 1)] = question.events()
+            else {
+                panic!("{:?}", question.events());
+            };
+            let Event::ObjectivePerturbation {
+                lipschitz_norm,
+                sigma,
+                curvature_log,
+                adjacency,
+            } = *objective
+            else {
+                panic!("{objective:?}");
+            };
+            assert_eq!((sigma, adjacency), (7.0, minimiser.statement().adjacency()));
+            at_least("slopes", lipschitz_norm, SLOPE);
+            at_least("curvature", curvature_log, curvature(ridge));
+            // The cover: the solver's error and half a lattice unit of b an entry, on both sides; then its own lattice.
+            let Tilt { law, bound } = tilt(&question);
+            let DrawnTilt::Gaussian { lattice, .. } = law else {
+                panic!("{law:?}");
+            };
+            let moved =
+                2.0 * minimiser.solver_error(bound).unwrap() + distance(lattice * COLUMNS.sqrt());
+            let unit = question.answer.noise.lattice;
+            at_least("cover", *sensitivity, moved / unit + COLUMNS.sqrt());
+
+            let noise = TiltNoise::Gamma {
+                epsilon: 0.8,
+                cover: 0.1,
+            };
+            let question = minimiser.with_random_tilt(noise).unwrap();
+            let [
+                (Event::Pure { epsilon }, 1),
+                (Event::Laplace { sensitivity, scale }, 1),
+                (Event::Failure { .. }, 1),
+            ] = *question.events()
+            else {
+                panic!("{:?}", question.events());
+            };
+            let Tilt { law, bound } = tilt(&question);
+            let DrawnTilt::Gamma { size } = law else {
+                panic!("{law:?}");
+            };
+            at_least("gamma size", size, changed * SLOPE / 0.8);
+            at_least("gamma epsilon", epsilon, 0.8 + curvature(ridge));
+            let floats = SphericalGamma::new(P + 1, size).unwrap();
+            let error = minimiser.solver_error(bound).unwrap()
+                + distance(floats.error(GAMMA_FAILURE).unwrap());
+            let unit = question.answer.noise.lattice;
+            let moved = COLUMNS.sqrt() * 2.0 * error / unit + COLUMNS;
+            at_least("gamma cover", sensitivity, moved);
+            at_least("gamma cover's cost", sensitivity / scale, 0.1);
+        }
+    }
+
+    /// Spherical noise costs its own epsilon, that of the cover of its floats, and the failure of both together.
+    #[test]
+    fn gamma_noise_states_its_failure() {
+        let minimiser = minimiser(Adjacency::ReplaceOne, 0.5);
+        let output = (minimiser.with_output_noise(PointNoise::Gamma { epsilon: 0.7 })).unwrap();
+        let tilt = TiltNoise::Gamma {
+            epsilon: 0.8,
+            cover: 0.1,
+        };
+        let tilted = minimiser.with_random_tilt(tilt).unwrap();
+        for (question, total) in [(output, 0.7), (tilted, 0.9 + curvature(0.5))] {
+            let [
+                (Event::Pure { epsilon }, 1),
+                (cover @ Event::Laplace { .. }, 1),
+                (Event::Failure { delta }, 1),
+            ] = *question.events()
+            else {
+                panic!("{:?}", question.events());
+            };
+            at_least("epsilon", epsilon + cover.pure_epsilon().unwrap(), total);
+            at_least("failure", delta, of_coupling(GAMMA_FAILURE, total));
+        }
+    }
+}

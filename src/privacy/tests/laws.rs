@@ -11,7 +11,7 @@ use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Logistic};
 use crate::numeric::normal;
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
-use crate::privacy::answer::VertexAt;
+use crate::privacy::answer::{Part, VertexAt};
 use crate::privacy::{
     FeatureMap, Geometry, MemoryLedger, Question, RoomModel, RunningPlan, RunningSoftmax, Schema,
     Session, Statement, Target,
@@ -547,6 +547,7 @@ fn other_choices_follow_their_scores() {
             Statement::new(schema.unwrap(), shared().len(), Adjacency::ReplaceOne, 1).unwrap();
         let loss: Admitted = Logistic.into();
         let question = plain.softmax(&loss, 2.0).unwrap().draws(CHOICES).unwrap();
+        assert_eq!(question.events()[0].1, CHOICES);
         let drawn = answers(&plain, question.once(), 1, &|session| {
             session.ask(&question, ())
         });
@@ -556,6 +557,172 @@ fn other_choices_follow_their_scores() {
         };
         let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
         choices_follow("softmax", &counts, &softmax(scores, *eta));
+    });
+}
+
+/// Report-noisy-minimum over the l1 ball, against the probability that each noisy score is the least: an integral, by
+/// the trapezoidal rule, over continuous noise, of which the integer law at scales of 10^8 is a rounding.
+#[test]
+fn noisy_minima_follow_their_law() {
+    alone(|| {
+        let root = root(true);
+        let ball = SignedCoordinates::l1_ball(P + 1, 1.0).into();
+        let scale = 0.3 * root.score_sensitivity(&model(), &ball).unwrap() as f64;
+        let at = || VertexAt {
+            moved: (&[(0, 1)], 2),
+            retired: &[],
+            unit: 0.5 / 16_383.0,
+        };
+        let choices = |noise: SelectionNoise, draws: u64| {
+            let question = root.vertex(&model(), &ball, noise, None).unwrap();
+            answers(&root, question.once(), draws, &|session| {
+                session.ask(&question, at())
+            })
+        };
+        let exponential = choices(SelectionNoise::Exponential { epsilon0: 1.0 }, 1);
+        let Some(Seen::Scores(scores, _)) = exponential[0].1.first() else {
+            panic!("{exponential:?}");
+        };
+        let mut counts = vec![0.0; scores.len()];
+        for (vertex, _) in choices(SelectionNoise::Laplace { scale }, CHOICES) {
+            let [(j, sign)] = vertex[..] else {
+                panic!("{vertex:?}")
+            };
+            counts[2 * j as usize + usize::from(sign < 0)] += 1.0;
+        }
+        let wins = |k: usize| -> f64 {
+            let at = |x: f64| {
+                let above = (scores.iter().enumerate()).filter(|&(other, _)| other != k);
+                let above = above.map(|(_, q)| 1.0 - laplace(x - (q - scores[k]) as f64 / scale));
+                0.5 * (-x.abs()).exp() * above.product::<f64>()
+            };
+            (-8000..=8000)
+                .map(|x| at(f64::from(x) / 200.0) / 200.0)
+                .sum()
+        };
+        let law: Vec<f64> = (0..scores.len()).map(wins).collect();
+        assert!((law.iter().sum::<f64>() - 1.0).abs() < 1e-4, "{law:?}");
+        choices_follow("noisy minimum", &counts, &law);
+    });
+}
+
+/// The point of a perturbed objective is the minimiser with the linear term that was drawn.
+#[test]
+fn points_of_perturbed_objectives_follow_the_linear_term() {
+    alone(|| {
+        let root = root(true);
+        let ridge = 0.5;
+        let minimiser = root.strongly_convex(&model(), None, ridge).unwrap();
+        for noise in [
+            TiltNoise::Gaussian {
+                sigma: 7.0,
+                cover: 20.0,
+            },
+            TiltNoise::Gamma {
+                epsilon: 0.8,
+                cover: 0.1,
+            },
+        ] {
+            let question = minimiser.with_random_tilt(noise).unwrap();
+            for (_, seen) in answers(&root, question.once(), 5, &|session| {
+                session.ask(&question, ())
+            }) {
+                let [Seen::Tilt(tilt), Seen::Point(theta), ..] = seen.as_slice() else {
+                    panic!("a tilt, then a point: {seen:?}");
+                };
+                let mut slope: Vec<f64> = (tilt.iter().zip(theta))
+                    .map(|(tilt, theta)| tilt + ridge * theta)
+                    .collect();
+                assert!(tilt.iter().any(|tilt| tilt.abs() > 0.1), "{tilt:?}");
+                for (x, y) in shared() {
+                    let row: Vec<f64> = x.into_iter().chain([1.0]).collect();
+                    let z: f64 = row.iter().zip(theta).map(|(x, theta)| x * theta).sum();
+                    let derivative = -y / (1.0 + (y * z).exp()) / shared().len() as f64;
+                    (slope.iter_mut().zip(&row)).for_each(|(slope, x)| *slope += derivative * x);
+                }
+                // Features are rounded to multiples of 1/16383.
+                assert!(slope.iter().all(|slope| slope.abs() < 1e-3), "{slope:?}");
+            }
+        }
+    });
+}
+
+/// Each set of so many positions is as likely as another one; under add-remove each record has its own coin, whatever
+/// stands before it.
+#[test]
+fn splits_are_drawn_without_a_look() {
+    alone(|| {
+        let (rows, share) = (shared(), 0.3);
+        let n = rows.len();
+        let schema = |root: &Arc<Statement>| root.schema().clone();
+        let about = |root: &Arc<Statement>| Setting {
+            name: "splits".into(),
+            root: Arc::clone(root),
+            view: View::Whole,
+            about: Arc::clone(root),
+            model: model(),
+        };
+        for (adjacency, count) in [(Adjacency::ReplaceOne, 2), (Adjacency::AddRemove, 1)] {
+            let root = Statement::new(schema(&root(true)), n, adjacency, 1).unwrap();
+            let part = root.part(schema(&root), count).unwrap();
+            let (split, question) = (
+                root.split(count, share).unwrap(),
+                part.moments(1.0).unwrap(),
+            );
+            let planned = [split.once(), question.once()];
+            let data = Data::new(&rows);
+            let held_out = |seed: u64| {
+                let (answer, seen) = asked(&about(&root), &data, &planned, seed, &|session| {
+                    session.ask(&split, ())?;
+                    let mut held_out = session.part(Part::HeldOut(&split), &part)?;
+                    held_out.ask(&question, ())
+                });
+                answer.unwrap();
+                integers(&seen)
+            };
+            // Second moments tell sets of records apart: those of each, and nothing of none.
+            let plain = Statement::new(schema(&root), n, Adjacency::AddRemove, 1).unwrap();
+            let question = plain.moments(1.0).unwrap();
+            let sets: Vec<Vec<i64>> = (0..1usize << n)
+                .map(|set| {
+                    let own: Vec<_> = (0..n)
+                        .filter(|i| set >> i & 1 == 1)
+                        .map(|i| rows[i])
+                        .collect();
+                    if own.is_empty() {
+                        return vec![0; (P + 1) * (P + 2) / 2];
+                    }
+                    let setting = about(&plain);
+                    let (answer, seen) = asked(
+                        &setting,
+                        &Data::new(&own),
+                        &[question.once()],
+                        1,
+                        &|session| session.ask(&question, ()),
+                    );
+                    answer.unwrap();
+                    integers(&seen)
+                })
+                .collect();
+            let mut counts = vec![0.0; sets.len()];
+            for seed in 0..CHOICES {
+                let own = held_out(seed);
+                counts[sets.iter().position(|set| *set == own).unwrap()] += 1.0;
+            }
+            let law: Vec<f64> = (0..sets.len())
+                .map(|set| {
+                    let size = set.count_ones() as usize;
+                    match adjacency {
+                        Adjacency::ReplaceOne if size == count => 1.0 / 6.0,
+                        Adjacency::ReplaceOne => 0.0,
+                        Adjacency::AddRemove => {
+                            share.powi(size as i32) * (1.0f64 - share).powi((n - size) as i32)
+                        }
+                    }
+                })
+                .collect();
+            choices_follow("split", &counts, &law);
+        }
     });
 }
 

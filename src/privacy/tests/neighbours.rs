@@ -18,6 +18,7 @@ use crate::privacy::in_memory::InMemory;
 use crate::privacy::{FeatureMap, MemoryLedger, RunningPlan, RunningSoftmax};
 use crate::question::{
     DescentOptions, LinearModel, PermutedOptions, Point, PointNoise, RangesOf, SelectionNoise,
+    stability,
 };
 use crate::question::{Question, Statement};
 use crate::schema::Target;
@@ -329,6 +330,13 @@ fn softmax_draws_keep_their_range() {
             let Ok(mut softmax) = softmax else { continue };
             for regularisation in [0.3, 3.0, 100.0] {
                 softmax.set_regularisation(regularisation).unwrap();
+                // Few neighbours come near it: the formula, with the contributions of all records of a person.
+                let changed = 2.0 * setting.root.records_per_person() as f64;
+                let slope = softmax.loss().lipschitz(softmax.reach()) * softmax.reach();
+                let change = changed * slope + 2.0 * softmax.residual();
+                let factor = 1.0 + stability(softmax.condition());
+                let range = 2.0 * change / regularisation * factor;
+                assert!(softmax.range() >= range * (1.0 - 1e-15), "{}", setting.name);
                 let question = softmax.draws(1).unwrap();
                 let moved = setting.worst(
                     &[question.once()],

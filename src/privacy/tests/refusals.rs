@@ -12,8 +12,9 @@ use crate::loss::Logistic;
 use crate::polytope::{GroupBall, SignedCoordinates};
 use crate::privacy::answer::{Part, VertexAt};
 use crate::privacy::{
-    Claim, Entry, FeatureMap, Geometry, Ledger, MemoryLedger, Planned, Program, Question, Receipt,
-    RoomModel, Schema, Sealed, Session, Statement, Target, for_reproduction, release, seal,
+    Claim, Compressed, Curator, Entry, FeatureMap, Geometry, Ledger, MemoryLedger, Orientation,
+    Planned, Program, Question, Receipt, RoomModel, Schema, Sealed, Session, Statement, Target,
+    for_reproduction, release, seal,
 };
 use crate::question::{AbsoluteSums, Moments, SelectionNoise};
 
@@ -188,6 +189,31 @@ fn more_than_was_planned_is_refused() {
     assert_eq!(integers(&seen), 4);
 }
 
+/// Answers are left, but of another question.
+#[test]
+fn questions_that_were_not_announced_are_refused() {
+    let root = statement(Adjacency::ReplaceOne);
+    let (announced, twin) = (root.moments(1.0).unwrap(), root.moments(1.0).unwrap());
+    let error = refused(&root, &[announced.times(3)], &|session| {
+        session.ask(&twin, ())
+    });
+    assert!(matches!(error, Error::BudgetExceeded(_)), "{error}");
+}
+
+/// Events that are equal and follow each other stand together in a list, with the sum of their counts.
+#[test]
+fn equal_events_add_up() {
+    let root = statement(Adjacency::ReplaceOne);
+    let (one, twin) = (root.moments(9.0).unwrap(), root.moments(9.0).unwrap());
+    let other = root.moments(8.0).unwrap();
+    let event = |question: &Question<Moments>| question.events()[0].0;
+    let planned = [one.times(2), twin.times(3), other.once(), one.times(4)];
+    assert_eq!(
+        crate::privacy::events_of(&planned).unwrap(),
+        [(event(&one), 5), (event(&other), 1), (event(&one), 4)]
+    );
+}
+
 fn integers(seen: &[crate::exact::tap::Seen]) -> usize {
     let integers =
         |seen: &&crate::exact::tap::Seen| matches!(seen, crate::exact::tap::Seen::Integers(_));
@@ -339,6 +365,16 @@ fn a_part_has_no_parts() {
             session.part(Part::Training(&inner), &within).map(drop)
         });
         assert!(is_argument(&result.unwrap_err(), "part"));
+        // Nor has what was made of a part.
+        let fewer = training.restricted(2).unwrap();
+        let again = fewer.part(schema(None), n - 1).unwrap();
+        let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
+            session.ask(&split, ())?;
+            let mut session = session.part(Part::Training(&split), &training)?;
+            let mut session = session.restricted(&[0, 1], &fewer)?;
+            session.part(Part::All, &again).map(drop)
+        });
+        assert!(is_argument(&result.unwrap_err(), "part"));
         // And a split must have been asked for.
         let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
             session.part(Part::Training(&split), &training).map(drop)
@@ -407,6 +443,162 @@ fn another_number_of_records_is_refused_where_it_is_public() {
             watched(|| run(&plan(Adjacency::ReplaceOne), &Data::new(&rows), &mut ledger));
         assert!(result.is_err() && seen.is_empty() && ledger.entries().is_empty());
         assert!(run(&plan(Adjacency::AddRemove), &Data::new(&rows), &mut ledger).is_ok());
+    }
+}
+
+/// What cannot be used is refused before anything is committed, by an error that shows none of it.
+#[test]
+fn unusable_records_are_refused_without_being_told() {
+    let root = statement(Adjacency::AddRemove);
+    let interval = Target::Interval {
+        low: -1.0,
+        high: 1.0,
+    };
+    let numbers = Schema::new(P, bounds(), Geometry::Uncentred, interval, true, Some(1.0));
+    let numbers = Statement::new(numbers.unwrap(), 4, Adjacency::AddRemove, 1).unwrap();
+    let plan = |root: &Arc<Statement>| {
+        let question = root.moments(1.0).unwrap();
+        let own = question.clone();
+        sealed(root, vec![question.once()], move |session| {
+            session.ask(&own, ()).map(drop)
+        })
+    };
+    let changed = |x: Option<f64>, y: Option<f64>| {
+        let mut data = data();
+        data.x[(1, 2)] = x.unwrap_or(0.1);
+        data.y[2] = y.unwrap_or(1.0);
+        data
+    };
+    let (mut refusals, mut ledger) = (0, MemoryLedger::default());
+    let mut refuse = |result: Result<crate::privacy::Released<()>>| {
+        let error = result.unwrap_err();
+        assert!(matches!(error, Error::InvalidData(_)), "{error}");
+        assert!(!error.to_string().contains("62517"), "{error}");
+        refusals += 1;
+    };
+    for root in [&root, &numbers] {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for data in [changed(Some(bad), None), changed(None, Some(bad))] {
+                refuse(run(&plan(root), &data, &mut ledger));
+            }
+            // Three rows or three columns, which is as well: P is 3.
+            let x = Compressed {
+                values: &[0.62517, bad, 0.3],
+                indices: &[0usize, 0, 2],
+                starts: &[0, 1, 3, 3],
+            };
+            for orientation in [Orientation::Rows, Orientation::Columns] {
+                let curator = Curator::from_sparse(x, orientation, (3, P), &[1.0; 3]);
+                let (plan, source) = (plan(root), Source::seeded(3));
+                let quiet = &mut |_: usize, _: usize| Ok(());
+                refuse(release(&plan, &curator, &mut ledger, source, quiet));
+            }
+        }
+    }
+    for label in [0.62517, 0.0, 2.0] {
+        refuse(run(&plan(&root), &changed(None, Some(label)), &mut ledger));
+    }
+    assert_eq!(refusals, 2 * 3 * 4 + 3);
+    assert!(ledger.entries().is_empty());
+    assert!(run(&plan(&root), &changed(None, None), &mut ledger).is_ok());
+}
+
+/// A seed makes a release reproducible, and so not private: its certificate says so.
+#[test]
+fn seeded_releases_guarantee_nothing() {
+    let root = statement(Adjacency::ReplaceOne);
+    let question = root.moments(1.0).unwrap();
+    let own = question.clone();
+    let plan = sealed(&root, vec![question.once()], move |session| {
+        session.ask(&own, ()).map(drop)
+    });
+    for (source, holds) in [
+        (Source::seeded(3), false),
+        (Source::secure().unwrap(), true),
+    ] {
+        let mut ledger = MemoryLedger::default();
+        let released = release(
+            &plan,
+            &data().curator(),
+            &mut ledger,
+            source,
+            &mut |_, _| Ok(()),
+        );
+        assert_eq!(released.unwrap().certificate.verify(), holds);
+    }
+}
+
+/// Where no proof covers what is asked there is no question: steps that may expand, several records a person or slopes
+/// without a bound under a random linear term, a private number of records.
+#[test]
+fn what_no_proof_covers_is_refused() {
+    use crate::question::{DescentOptions, PermutedOptions, TiltNoise};
+    let model = RoomModel::new(&Logistic.into(), None).unwrap();
+    let of = |adjacency, persons| Statement::new(schema(None), 4, adjacency, persons).unwrap();
+    let root = of(Adjacency::ReplaceOne, 1);
+    let descend = |root: &Arc<Statement>, ridge: f64, step: f64| {
+        let options = DescentOptions {
+            ridge,
+            penalty: None,
+            n_iter: 3,
+            step,
+        };
+        root.descent(&model, options).map(drop)
+    };
+    let permute = |root: &Arc<Statement>, ridge: f64, step: f64| {
+        let options = PermutedOptions {
+            ridge,
+            passes: 1,
+            batch: 1,
+            step,
+        };
+        root.permuted(&model, options).map(drop)
+    };
+    // beta R2^2 = 1: three features in [-1, 1] and an intercept of 1.
+    for (ridge, longest) in [(0.0, 2.0), (0.5, 1.0)] {
+        assert!(descend(&root, ridge, longest * 0.999_999).is_ok());
+        for step in [longest * 1.000_001, 0.0, -1.0, f64::NAN] {
+            assert!(is_argument(
+                &descend(&root, ridge, step).unwrap_err(),
+                "step"
+            ));
+        }
+    }
+    assert!(permute(&root, 0.0, 1.999_999).is_ok());
+    for step in [2.000_001, 0.0, -1.0, f64::NAN] {
+        assert!(is_argument(&permute(&root, 0.0, step).unwrap_err(), "step"));
+    }
+    for ridge in [-0.1, f64::NAN, f64::INFINITY] {
+        for made in [descend(&root, ridge, 0.1), permute(&root, ridge, 0.1)] {
+            assert!(is_argument(&made.unwrap_err(), "ridge"));
+        }
+        assert!(root.strongly_convex(&model, None, ridge).is_err());
+    }
+    assert!(root.strongly_convex(&model, None, 0.0).is_err());
+    let unsound = |made: Result<()>| matches!(made.unwrap_err(), Error::UnsoundMechanism(_));
+    let private = of(Adjacency::AddRemove, 1);
+    assert!(unsound(descend(&private, 0.0, 0.1)) && unsound(permute(&private, 0.0, 0.1)));
+
+    let squared = RoomModel::new(&crate::loss::Squared.into(), Some(2.0)).unwrap();
+    let tilt = |root: &Arc<Statement>, model: &RoomModel, noise| {
+        let minimiser = root.strongly_convex(model, None, 0.5).unwrap();
+        minimiser.with_random_tilt(noise).map(drop)
+    };
+    for noise in [
+        TiltNoise::Gaussian {
+            sigma: 7.0,
+            cover: 20.0,
+        },
+        TiltNoise::Gamma {
+            epsilon: 0.8,
+            cover: 0.1,
+        },
+    ] {
+        for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {
+            assert!(tilt(&of(adjacency, 1), &model, noise).is_ok());
+            assert!(unsound(tilt(&of(adjacency, 2), &model, noise)));
+            assert!(unsound(tilt(&of(adjacency, 1), &squared, noise)));
+        }
     }
 }
 
@@ -538,6 +730,8 @@ fn questions_say_how_many_records_they_take() {
     assert!(run(&plan, &rows(16), &mut ledger).is_ok());
     let error = run(&plan, &rows(17), &mut ledger).unwrap_err();
     assert!(matches!(error, Error::InvalidData(_)), "{error}");
+    // How many there are is private.
+    assert!(!error.to_string().contains("17"), "{error}");
     assert_eq!(ledger.entries().len(), 1);
 
     // Groups of 2^31 columns would be needed to see this at sizes that fit: the public number decides.
@@ -580,6 +774,16 @@ fn what_is_said_is_checked_first() {
             };
             session.ask(&vertex, at)
         });
+    }
+    let minimiser = root.strongly_convex(&model, None, 0.5).unwrap();
+    let points = minimiser.path(1.0).unwrap().points(3.0).unwrap();
+    for s in [
+        vec![0.51; P + 1],
+        vec![f64::NAN; P + 1],
+        vec![f64::NEG_INFINITY; P + 1],
+        vec![0.0; P],
+    ] {
+        refused(&root, &[points.once()], &|session| session.ask(&points, &s));
     }
     let (result, _) = asked(&whole(&root), &data(), &[gradient.once()], 1, &|session| {
         assert!(session.ask(&gradient, &[0.0]).is_err());
