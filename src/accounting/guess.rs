@@ -22,7 +22,7 @@ pub(super) fn usual_parameter<E: From<Error>>(
         return Ok(low.max(0.0).sqrt() * high.max(0.0).sqrt());
     }
     let log_share = |t: f64| -> std::result::Result<f64, E> {
-        let events = make_events(t.exp())?;
+        let events = make_events(t.exp().clamp(low, high))?;
         let parts = events
             .iter()
             .map(|(event, count)| *count as f64 * event.renyi(order));

@@ -75,9 +75,10 @@ fn enclosed<E>(
     (bad, good): (f64, f64),
     near: f64,
 ) -> Result<(Point, Point), E> {
+    let (least, most) = (bad.min(good), bad.max(good));
+    let at = |t: f64| Ok((t, guide(t.exp().clamp(least, most))?));
     let (bad, good) = (bad.ln(), good.ln());
     let (low, high) = (bad.min(good), bad.max(good));
-    let at = |t: f64| Ok((t, guide(t.exp())?));
     let mut step = STEP.max(near);
     let mut known = at(guess.ln().max(low).min(high))?;
     let satisfied = known.1 <= 0.0;
