@@ -415,6 +415,31 @@ impl Event {
         }
     }
 
+    /// A number for the kind, and the parameters: no two events share them.
+    pub(super) fn words(&self) -> (u64, [f64; 3]) {
+        match *self {
+            Event::Gaussian { sensitivity, sigma } => (0, [sensitivity, sigma, 0.0]),
+            Event::DiscreteGaussian { sensitivity, sigma } => (1, [sensitivity, sigma, 0.0]),
+            Event::Exponential { epsilon0 } => (2, [epsilon0, 0.0, 0.0]),
+            Event::Pure { epsilon } => (3, [epsilon, 0.0, 0.0]),
+            Event::Laplace { sensitivity, scale } => (4, [sensitivity, scale, 0.0]),
+            Event::ZeroConcentrated { rho } => (5, [rho, 0.0, 0.0]),
+            Event::Failure { delta } => (6, [delta, 0.0, 0.0]),
+            Event::ObjectivePerturbation {
+                lipschitz_norm,
+                sigma,
+                curvature_log,
+                adjacency,
+            } => {
+                let kind = match adjacency {
+                    Adjacency::ReplaceOne => 7,
+                    Adjacency::AddRemove => 8,
+                };
+                (kind, [lipschitz_norm, sigma, curvature_log])
+            }
+        }
+    }
+
     /// The curves of an objective perturbation; None for the other kinds.
     pub(crate) fn objective(&self) -> Option<Objective> {
         match *self {

@@ -4,7 +4,7 @@
 //! that is made again, or a calibration that meets the same events, costs look-ups. The key holds every bit of the
 //! question, so a remembered answer is the computed one.
 
-use super::event::{Adjacency, Event};
+use super::event::Event;
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -66,27 +66,7 @@ fn key(question: Question, events: &[(Event, u64)], numbers: &[f64]) -> Box<[u64
     let mut key = vec![question as u64];
     key.extend(numbers.iter().map(|number| number.to_bits()));
     for &(event, count) in events {
-        let (kind, parameters) = match event {
-            Event::Gaussian { sensitivity, sigma } => (0, [sensitivity, sigma, 0.0]),
-            Event::DiscreteGaussian { sensitivity, sigma } => (1, [sensitivity, sigma, 0.0]),
-            Event::Exponential { epsilon0 } => (2, [epsilon0, 0.0, 0.0]),
-            Event::Pure { epsilon } => (3, [epsilon, 0.0, 0.0]),
-            Event::Laplace { sensitivity, scale } => (4, [sensitivity, scale, 0.0]),
-            Event::ZeroConcentrated { rho } => (5, [rho, 0.0, 0.0]),
-            Event::Failure { delta } => (6, [delta, 0.0, 0.0]),
-            Event::ObjectivePerturbation {
-                lipschitz_norm,
-                sigma,
-                curvature_log,
-                adjacency,
-            } => {
-                let kind = match adjacency {
-                    Adjacency::ReplaceOne => 7,
-                    Adjacency::AddRemove => 8,
-                };
-                (kind, [lipschitz_norm, sigma, curvature_log])
-            }
-        };
+        let (kind, parameters) = event.words();
         key.extend([kind, count]);
         key.extend(parameters.map(f64::to_bits));
     }
