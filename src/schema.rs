@@ -547,6 +547,51 @@ mod tests {
         assert_eq!(refused.unwrap_err(), Error::TooLarge { bytes });
     }
 
+    /// Values of any size become what the bounds allow, in either geometry; so do targets.
+    #[test]
+    fn features_and_targets_are_clipped() {
+        let bounds = Bounds {
+            lower: vec![-4.0, 0.0, 1.0],
+            upper: vec![2.0, 8.0, 3.0],
+        };
+        let target = Target::Interval {
+            low: -1.0,
+            high: 5.0,
+        };
+        let ends = [
+            (Geometry::Centred, [(-1.0, 1.0); 3]),
+            (
+                Geometry::Uncentred,
+                [(-1.0, 0.5), (0.0, 1.0), (1.0 / 3.0, 1.0)],
+            ),
+        ];
+        for (geometry, ends) in ends {
+            for intercept in [true, false] {
+                let schema = Schema::new(3, bounds.clone(), geometry, target, intercept, None);
+                let schema = schema.unwrap();
+                for (j, (low, high)) in ends.into_iter().enumerate() {
+                    let unit = f64::from(MAX_FEATURE);
+                    let value = |x: f64| f64::from(schema.lattice_value(x, j));
+                    for far in [1.0, 1e4, 1e300, f64::INFINITY] {
+                        assert!(
+                            (value(9.0 * far) - high * unit).abs() <= 0.5,
+                            "{geometry:?} {j}"
+                        );
+                        assert!(
+                            (value(-9.0 * far) - low * unit).abs() <= 0.5,
+                            "{geometry:?} {j}"
+                        );
+                    }
+                }
+                let least = if intercept { -1.0 } else { -0.2 };
+                for far in [5.0, 6.0, 1e300, f64::INFINITY] {
+                    assert_eq!(schema.scale_target(far), 1.0);
+                    assert_eq!(schema.scale_target(-far), least);
+                }
+            }
+        }
+    }
+
     #[test]
     fn constant_features_are_known() {
         let bounds = Bounds {

@@ -255,6 +255,22 @@ def test_an_unbounded_curve_of_objective_perturbation_rises_with_its_parameters(
                 assert (np.diff(deltas, axis=1) >= -1e-15).all()
 
 
+def test_a_person_with_many_rows_costs_more():
+    """Fits and refits have three times the noise at the same events, and the certificate says whom it protects."""
+    one, three = (
+        PrivateSearchCV(classifier(records_per_person=m, n_iter=5), {"radius": [2.0, 4.0]}, epsilon=2.0).plan(600, 5)
+        for m in (1, 3)
+    )
+    assert three.events == one.events
+    for mine, theirs in zip(three.fits + three.refits, one.fits + one.refits, strict=True):
+        assert mine.noise_scales[0] == pytest.approx(3 * theirs.noise_scales[0])
+    X, y = data()
+    model = classifier(records_per_person=3, n_iter=5)
+    certificate = PrivateSearchCV(model, {"radius": [2.0]}, epsilon=2.0, random_state=0).fit(X, y).certificate_
+    assert "at most 3 records" in certificate.unit
+    assert any("more than 3 records" in text for text in certificate.assumptions)
+
+
 def test_more_candidates_leave_less_for_each():
     budgets = []
     for k in (1, 2, 4, 8):

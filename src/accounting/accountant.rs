@@ -392,6 +392,75 @@ mod tests {
         assert!(discrete.epsilon(1e-6).unwrap() > e1);
     }
 
+    /// What has a closed form together: squares of ratios, zCDP parameters and pure epsilons add up.
+    #[test]
+    fn every_event_of_a_composition_counts() {
+        let same = |events: &[(Event, u64)], whole: Event| {
+            let (parts, whole) = (of(events), of(&[(whole, 1)]));
+            for delta in [1e-9, 1e-5, 0.1] {
+                let (ours, truth) = (parts.epsilon(delta).unwrap(), whole.epsilon(delta).unwrap());
+                assert!(
+                    (ours / truth - 1.0).abs() < 1e-9,
+                    "{events:?}: {ours} {truth}"
+                );
+            }
+            let (ours, truth) = (parts.delta(0.7).unwrap(), whole.delta(0.7).unwrap());
+            assert!(
+                (ours / truth - 1.0).abs() < 1e-9,
+                "{events:?}: {ours} {truth}"
+            );
+            assert!(parts.rho().unwrap() >= whole.rho().unwrap() * (1.0 - 1e-15));
+        };
+        let gaussian = |ratio: f64| Event::gaussian(ratio, 1.0).unwrap();
+        let zcdp = |rho| Event::zero_concentrated(rho).unwrap();
+        same(&[(gaussian(0.3), 1), (gaussian(0.4), 1)], gaussian(0.5));
+        same(&[(gaussian(0.1), 9), (gaussian(0.2), 4)], gaussian(0.5));
+        same(&[(zcdp(0.05), 2), (zcdp(0.1), 3)], zcdp(0.4));
+        same(&[(gaussian(0.5), 2), (zcdp(0.1), 1)], zcdp(0.35));
+        let discrete = Event::discrete_gaussian(1.0, 2.0).unwrap();
+        same(&[(discrete, 2), (zcdp(0.05), 1)], zcdp(0.3));
+        let pure = [
+            (Event::pure(0.2).unwrap(), 2),
+            (Event::laplace(1.0, 5.0).unwrap(), 3),
+        ];
+        assert!((of(&pure).epsilon(0.0).unwrap() - 1.0).abs() < 1e-12);
+        let failing = [
+            (Event::failure(1e-3).unwrap(), 3),
+            (Event::failure(1e-2).unwrap(), 1),
+        ];
+        assert!((of(&failing).delta(1.0).unwrap() - 0.013).abs() < 1e-15);
+        assert_eq!(of(&failing).epsilon(0.0129).unwrap(), f64::INFINITY);
+        assert_eq!(of(&failing).epsilon(0.0131).unwrap(), 0.0);
+    }
+
+    /// Randomised response beside Gaussian noise: its loss is e0 with probability p = e^e0/(1 + e^e0), else -e0, so
+    /// that delta(epsilon) = p H(epsilon - e0) + (1 - p) H(epsilon + e0), H the Gaussian curve.
+    #[test]
+    fn mixtures_are_never_below_their_exact_curve() {
+        for ratio in [0.2, 1.0, 3.0] {
+            for e0 in [0.1, 0.5, 2.0] {
+                let gaussian_event = Event::gaussian(ratio, 1.0).unwrap();
+                let both = of(&[(gaussian_event, 1), (Event::pure(e0).unwrap(), 1)]);
+                let p = 1.0 / (1.0 + (-e0).exp());
+                let exact = |epsilon: f64| {
+                    let near = gaussian::delta(epsilon - e0, ratio);
+                    p * near + (1.0 - p) * gaussian::delta(epsilon + e0, ratio)
+                };
+                for epsilon in [1.001, 1.5, 3.0, 6.0].map(|times| times * e0) {
+                    let stated = both.delta(epsilon).unwrap();
+                    assert!(
+                        stated >= exact(epsilon) * (1.0 - 1e-9),
+                        "{ratio} {e0} {epsilon}"
+                    );
+                }
+                for delta in [1e-9, 1e-4, 1e-2] {
+                    let epsilon = both.epsilon(delta).unwrap();
+                    assert!(epsilon < e0 || exact(epsilon) <= delta * (1.0 + 1e-9));
+                }
+            }
+        }
+    }
+
     #[test]
     fn merged_and_mixed() {
         let mut accountant = Accountant::new();
@@ -488,6 +557,9 @@ mod tests {
             prop_assert!(epsilon.is_finite());
             let back = accountant.delta(epsilon * (1.0 + 1e-9) + 1e-12).unwrap();
             prop_assert!(back <= delta * 1.01, "{} {}", back, delta);
+            // Nor is less stated at a smaller epsilon, but for what the two searches leave.
+            let before = accountant.delta(0.98 * epsilon).unwrap();
+            prop_assert!(before >= delta * 0.99 || epsilon < 1e-9, "{} {}", before, delta);
         }
 
         #[test]

@@ -423,6 +423,16 @@ mod tests {
         }
 
         #[test]
+        fn a_calibrated_sigma_keeps_both_answers(epsilon in 1e-3f64..30.0, log_delta in -30.0f64..-1.0) {
+            let delta = log_delta.exp();
+            let sigma = gaussian_sigma(3.0, epsilon, delta).unwrap();
+            let mut accountant = Accountant::new();
+            accountant.add(Event::gaussian(3.0, sigma).unwrap(), 1).unwrap();
+            prop_assert!(accountant.delta(epsilon).unwrap() <= delta);
+            prop_assert!(accountant.epsilon(delta).unwrap() <= epsilon);
+        }
+
+        #[test]
         fn rho_and_sigma_are_on_the_private_side(epsilon in 1e-3f64..30.0, log_delta in -30.0f64..-1.0) {
             let delta = log_delta.exp();
             let rho = rho_from_epsilon(epsilon, delta).unwrap();

@@ -478,6 +478,7 @@ impl<'de> Deserialize<'de> for Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn all() -> Vec<Event> {
         vec![
@@ -539,6 +540,33 @@ mod tests {
             }
         }
         assert!("add".parse::<Adjacency>().is_err());
+    }
+
+    /// A positive double as numerator 2^-1074.
+    fn exact(x: f64) -> num_bigint::BigUint {
+        let (bits, one) = (x.to_bits(), num_bigint::BigUint::from(1u8));
+        ((one << 52u32) + (bits & ((1 << 52) - 1))) << ((bits >> 52) - 1)
+    }
+
+    proptest! {
+        /// rho of noise, and the pure epsilon of Laplace noise, in exact arithmetic: never below the truth.
+        #[test]
+        fn costs_of_noise_are_rounded_up(sensitivity in 1e-3f64..1e3, noise in 1e-3f64..1e3, epsilon0 in 1e-3f64..10.0) {
+            let (d, s) = (exact(sensitivity), exact(noise));
+            for event in [Event::gaussian(sensitivity, noise), Event::discrete_gaussian(sensitivity, noise)] {
+                // rho 2 sigma^2 >= D^2
+                let rho = exact(event.unwrap().rho().unwrap());
+                prop_assert!((rho * &s * &s) << 1u32 >= (&d * &d) << 1074u32);
+            }
+            let epsilon = exact(Event::laplace(sensitivity, noise).unwrap().pure_epsilon().unwrap());
+            prop_assert!(epsilon * &s >= &d << 1074u32);
+            let (rho, e) = (Event::exponential(epsilon0).unwrap().rho().unwrap(), exact(epsilon0));
+            prop_assert!(exact(rho) << (3 + 1074) >= &e * &e);
+            // No more than two units above it.
+            prop_assert!(rho <= epsilon0 * epsilon0 / 8.0 * (1.0 + 1e-15));
+            let gaussian = Event::gaussian(sensitivity, noise).unwrap().rho().unwrap();
+            prop_assert!(gaussian <= (sensitivity / noise).powi(2) / 2.0 * (1.0 + 2e-15));
+        }
     }
 
     #[test]

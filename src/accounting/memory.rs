@@ -98,6 +98,59 @@ mod tests {
     }
 
     #[test]
+    fn every_part_of_a_question_is_in_its_key() {
+        let events = |a: f64, b: f64, c: f64| {
+            let objective = |adjacency| Event::objective_perturbation(a, b, c, adjacency);
+            [
+                Event::gaussian(a, b),
+                Event::discrete_gaussian(a, b),
+                Event::exponential(a),
+                Event::pure(a),
+                Event::laplace(a, b),
+                Event::zero_concentrated(a),
+                Event::failure(a),
+                objective(Adjacency::ReplaceOne),
+                objective(Adjacency::AddRemove),
+            ]
+            .map(Result::unwrap)
+        };
+        let parameters = [
+            (0.5, 0.5, 0.5),
+            (0.25, 0.5, 0.5),
+            (0.5, 0.25, 0.5),
+            (0.5, 0.5, 0.25),
+        ];
+        let mut different: Vec<Event> = Vec::new();
+        for (a, b, c) in parameters {
+            let new = events(a, b, c).into_iter();
+            let new: Vec<Event> = new.filter(|event| !different.contains(event)).collect();
+            different.extend(new);
+        }
+        let mut keys = Vec::new();
+        let questions = [
+            Question::Delta,
+            Question::Epsilon,
+            Question::Rho,
+            Question::Sigma,
+        ];
+        for question in questions {
+            for number in [0.5, 0.25] {
+                keys.push(key(question, &[], &[number]));
+                for &event in &different {
+                    for count in [1, 2] {
+                        keys.push(key(question, &[(event, count)], &[number]));
+                    }
+                    keys.push(key(question, &[(event, 1), (different[0], 1)], &[number]));
+                }
+            }
+        }
+        let n = keys.len();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), n);
+    }
+
+    #[test]
     fn it_is_bounded() {
         let memory = Memory::default();
         for i in 0..=2 * MOST as u64 {

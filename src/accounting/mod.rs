@@ -21,14 +21,17 @@
 //! | nor are conversions, near delta 1 too | `test_delta_is_rounded_up_everywhere`, `test_zcdp_conversion`, `test_composed_renyi_curves` |
 //! | curves rise with the order and stay below rho times it | `event::tests::renyi_is_monotone_in_the_order_and_below_rho` |
 //! | parameters are in their domain, read back or made | `event::tests::json_round_trips_and_is_checked`, `bad_parameters_are_named` |
-//! | one more event never lowers an answer | `accountant::tests::one_more_event_costs_no_less` |
+//! | one more event never lowers an answer, and every event counts | `accountant::tests::one_more_event_costs_no_less`, `every_event_of_a_composition_counts` |
+//! | mixtures are never below their exact curve | `accountant::tests::mixtures_are_never_below_their_exact_curve` |
+//! | zCDP parameters of noise are rounded up | `event::tests::costs_of_noise_are_rounded_up` |
 //! | failures add to every delta | `test_failures_add_to_every_delta`, `event::failure::tests::it_is_the_privacy_of_a_broken_release` |
 //! | delta 0 is stated for pure events alone | `test_delta_zero_is_pure_privacy` |
-//! | a remembered answer belongs to its question | `memory::tests::an_answer_is_computed_once_and_belongs_to_its_question` |
+//! | a remembered answer belongs to its question | `memory::tests::an_answer_is_computed_once_and_belongs_to_its_question`, `every_part_of_a_question_is_in_its_key` |
 //! | a calibrated budget is kept by both answers | `calibrate::tests::a_calibrated_budget_is_kept_by_both_answers`, `test_a_calibrated_budget_is_kept_by_both_answers` |
 //! | a guide only leads to the edge of what is asked | `guided::tests::the_edge_is_found_from_its_satisfied_side_in_few_evaluations`, `a_guide_that_is_wrong_costs_time_alone` |
 //! | dominating events lie above every option | `dominating::tests::curves_of_the_result_dominate_those_of_each_option` |
 //! | a certificate that was edited, or contradicts itself, does not verify | `certificate::tests::no_single_edit_leaves_a_certificate_that_verifies`, `contradictions_are_refused_even_under_a_matching_checksum` |
+//! | a claim below what was spent does not verify | `certificate::tests::a_claim_below_what_was_spent_does_not_verify` |
 //! | a seeded run never verifies | `certificate::tests::a_seeded_run_has_no_guarantee_and_says_so_first` |
 //!
 //! Trusted beyond: [`crate::numeric::directed`] (rounding), [`crate::numeric::normal`] and [`crate::numeric::quadrature`]

@@ -175,6 +175,77 @@ fn contradictions_are_refused_even_under_a_matching_checksum() {
     assert!(Certificate::from_json(&nan).is_err());
 }
 
+/// Facts that agree with each other, under a checksum of their own: what was spent is compared with the claim.
+#[test]
+fn a_claim_below_what_was_spent_does_not_verify() {
+    let edits: [(&str, Value); 8] = [
+        ("/claimed_epsilon", json!(0.5)),
+        ("/claimed_delta", json!(1e-13)),
+        ("/claimed_delta", json!(0.0)),
+        ("/events/0/count", json!(3000)),
+        ("/events/0/event/sigma", json!(2.0)),
+        ("/events/1/event/delta", json!(1e-3)),
+        ("/events/2/count", json!(9)),
+        ("/events/2/event/sigma", json!(1.0)),
+    ];
+    for (path, value) in edits {
+        let mut tree = tree();
+        *tree.pointer_mut(path).unwrap() = value.clone();
+        let read = Certificate::from_json(&resealed(tree)).unwrap();
+        assert!(!read.verify(), "{path} {value}");
+        let text = read.to_string();
+        assert!(
+            text.starts_with("NO GUARANTEE: what was spent costs more"),
+            "{text}"
+        );
+    }
+}
+
+/// Neither numbers nor words for a mechanism that is not proved.
+#[test]
+fn what_is_not_proved_has_no_guarantee() {
+    let mut tree = tree();
+    tree["certified"] = json!(false);
+    let read = Certificate::from_json(&resealed(tree)).unwrap();
+    assert!(!read.verify());
+    assert_eq!(
+        (read.epsilon(1e-6).unwrap(), read.delta(3.0).unwrap()),
+        (f64::INFINITY, 1.0)
+    );
+    assert!(
+        read.to_string()
+            .starts_with("NO GUARANTEE: this calibration is not proved")
+    );
+}
+
+/// All that was spent is written, in its order and as often as it was.
+#[test]
+fn every_event_is_written_with_its_count() {
+    let certificate = certificate(Adjacency::ReplaceOne, true);
+    let spent: Vec<(Event, u64)> = (certificate.events().iter())
+        .map(|spent| (spent.event, spent.count))
+        .collect();
+    let objective = Event::objective_perturbation(1.0, 10.0, 0.01, Adjacency::ReplaceOne);
+    let expected = [
+        (Event::gaussian(1.0, 20.0).unwrap(), 3),
+        (Event::failure(1e-12).unwrap(), 1),
+        (objective.unwrap(), 1),
+    ];
+    assert_eq!(spent, expected);
+    let mut accountant = Accountant::new();
+    for (event, count) in expected {
+        accountant.add(event, count).unwrap();
+    }
+    assert_eq!(
+        certificate.epsilon(1e-6).unwrap(),
+        accountant.epsilon(1e-6).unwrap()
+    );
+    assert_eq!(
+        certificate.delta(1.0).unwrap(),
+        accountant.delta(1.0).unwrap()
+    );
+}
+
 #[test]
 fn unknown_and_missing_fields_are_refused_everywhere() {
     let mut found = vec![String::new()];

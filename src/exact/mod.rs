@@ -19,7 +19,9 @@
 //! - Enclosures hold the truth, and nest: `fast_enclosure_contains_the_truth`, `narrow_enclosures_nest`,
 //!   `bounds_enclose_the_exponent`, `wide_exponents_enclose`.
 //! - A coin is exact whatever the first enclosure is: `bernoulli::tests::refinement_is_exact`,
-//!   `histogram::tests::refinement_is_exact`.
+//!   `digits_beyond_the_first_word_are_drawn`, `histogram::tests::refinement_is_exact`.
+//! - Integers are uniform below bounds of any width: `below_is_uniform_up_to_the_widest_bounds`.
+//! - A sign is independent of its magnitude: `signs_say_nothing_of_magnitudes`.
 //! - One word stands for one unit of a histogram: `every_unit_belongs_to_one_word`, `all_words_enumerated`.
 //! - A tail that is not covered is refused: `a_tail_that_falls_too_slowly_is_refused`.
 //! - Rounding is that of the full real: `rounding_is_exact`, `undecided_rounding_is_drawn_on`.
@@ -29,7 +31,8 @@
 //!   `tests/test_selection.py`.
 //! - A choice of many summands costs what it says: `neighbours_stay_within_rho`, `a_cut_is_no_cover`,
 //!   `subsets_are_no_cross`.
-//! - A forked child draws its own noise: `a_forked_source_gets_a_new_key`, `tests/test_fork.py`.
+//! - A forked child draws its own noise: `a_forked_source_gets_a_new_key`, `a_forked_child_draws_its_own_vectors`,
+//!   `tests/test_fork.py`.
 //! - No thread and no look for Ctrl-C changes a value: `threads_change_no_value_and_parts_are_not_repeated`,
 //!   `looks_come_in_time_and_stop_the_work`.
 //! - Nothing wraps: `nothing_wraps`, `scales_of_the_whole_domain`, `wide_gaps_and_ties`.

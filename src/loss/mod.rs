@@ -167,6 +167,38 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// What sensitivities rest on: slopes stay within their growth, rise with z, and no faster than the smoothness.
+        #[test]
+        fn slopes_keep_their_bounds(
+            which in 0..CATALOGUE.len(),
+            parameter in 0.05f64..0.95,
+            z in prop_oneof![-3.0..3.0f64, -1e3..1e3f64, -1e9..1e9f64],
+            step in prop_oneof![1e-3..1.0f64, 1.0..1e3f64],
+            y in prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0f64],
+        ) {
+            let entry = &CATALOGUE[which];
+            let loss = by_name(entry.name, entry.parameter.map(|_| parameter)).unwrap();
+            let y = if loss.task() == Task::Classification { 1f64.copysign(y) } else { y };
+            let (here, there) = (loss.derivative(z, y), loss.derivative(z + step, y));
+            if let Growth::Bounded { linf, l1, l2 } = loss.growth() {
+                prop_assert!(here.abs() <= linf * (1.0 + 1e-13), "{} {} {}", entry.name, here, linf);
+                prop_assert!(linf == l1 && linf == l2);
+            }
+            let slack = 1e-13 * (1.0 + z.abs());
+            prop_assert!(there >= here - slack);
+            prop_assert!(there - here <= loss.smoothness() * step * (1.0 + 1e-9) + slack, "{}", entry.name);
+        }
+
+        /// The bounds of the catalogue are attained: no smaller ones hold.
+        #[test]
+        fn bounds_of_slopes_are_attained(which in 0..CATALOGUE.len(), parameter in 0.05f64..0.95) {
+            let entry = &CATALOGUE[which];
+            let loss = by_name(entry.name, entry.parameter.map(|_| parameter)).unwrap();
+            if let Growth::Bounded { linf, .. } = loss.growth() {
+                prop_assert!(loss.derivative(-1e6, 1.0).abs() > linf * (1.0 - 1e-9), "{}", entry.name);
+            }
+        }
+
         /// Wide vectors and single records give the same bits: a derivative must not depend on where in memory its
         /// record lies ([`crate::theory_of_privacy::records`]; add-remove needs it).
         #[test]

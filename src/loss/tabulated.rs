@@ -164,3 +164,30 @@ impl Loss for Tabulated {
         f64::NAN
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the function returns, and wherever it is asked: slopes are numbers within the bound.
+        #[test]
+        fn slopes_are_bounded_whatever_the_function_does(
+            returned in prop_oneof![
+                Just(f64::NAN), Just(f64::INFINITY), Just(f64::NEG_INFINITY), Just(1e300), -3.0..3.0f64
+            ],
+            steep in prop_oneof![-0.5..0.5f64, -1e6..1e6f64],
+            z in prop_oneof![-2.0..2.0f64, -1e300..1e300f64],
+            y in prop_oneof![-1.0..1.0f64, -1e300..1e300f64],
+            interval: bool,
+        ) {
+            let grid = if interval { TargetGrid::Interval } else { TargetGrid::Classes };
+            // Flat nowhere but by the clamp: a line would go on beyond the grid.
+            let wild = |z: f64, y: f64| Ok(if z.abs() < 0.2 { returned } else { steep * (z + 0.3 * y) });
+            let loss = Tabulated::new(wild, grid, 1.0, 0.7).unwrap();
+            prop_assert!(loss.derivative(z, y).abs() <= 0.7 * (1.0 + 1e-12), "{}", loss.derivative(z, y));
+            prop_assert_eq!(loss.growth(), Growth::scalar(0.7));
+        }
+    }
+}

@@ -167,7 +167,8 @@ mod tests {
                 assert!(alone > 1e-60 && times * alone < 0.1, "{alone}");
                 let counted = Split::new(vec![(one, times)]).delta(times * epsilon);
                 let listed = Split::new(vec![(one, 1.0); usize::from(k)]).delta(times * epsilon);
-                for together in [counted, listed] {
+                let both = Split::new(vec![(one, times - 1.0), (one, 1.0)]).delta(times * epsilon);
+                for together in [counted, listed, both] {
                     let ratio = together / (times * alone);
                     assert!((1.0 - 1e-12..1.0 + 1e-6).contains(&ratio), "{k} {ratio}");
                 }

@@ -117,8 +117,8 @@ mod tests {
         }
 
         #[test]
-        fn rho_dominates(epsilon in 1e-6f64..20.0, excess in 1e-6f64..1e5) {
-            let order = 1.0 + excess;
+        fn rho_dominates(log_epsilon in -14.0f64..3.0, log_excess in -14.0f64..12.0) {
+            let (epsilon, order) = (log_epsilon.exp(), 1.0 + log_excess.exp());
             prop_assert!(renyi(epsilon, order) <= rho(epsilon) * order * (1.0 + 1e-11));
         }
 

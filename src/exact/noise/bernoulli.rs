@@ -70,4 +70,24 @@ mod tests {
         let z = (hits - f64::from(n) * p) / (f64::from(n) * p * (1.0 - p)).sqrt();
         assert!(z.abs() < 4.9, "{z}"); // two-sided 1e-6
     }
+
+    /// A probability a quarter of a unit above the first digits, whatever they are: later digits decide, and show
+    /// one in four.
+    #[test]
+    fn digits_beyond_the_first_word_are_drawn() {
+        let n = 20_000u32;
+        let hits = (0..n)
+            .filter(|&seed| {
+                let mut source = Source::seeded(seed.into());
+                let first = Source::seeded(seed.into()).bits() >> 1;
+                let nothing_known = Interval { lo: 0, hi: 1 << 63 };
+                bernoulli(&mut source, nothing_known, |bits| {
+                    let p = (BigUint::from(first) * 4u8 + 1u8) << (bits - 65);
+                    (p.clone(), p + 1u8)
+                })
+            })
+            .count() as f64;
+        let z = (hits - f64::from(n) / 4.0) / (f64::from(n) * 3.0 / 16.0).sqrt();
+        assert!(z.abs() < 4.9, "{z}"); // two-sided 1e-6
+    }
 }

@@ -231,16 +231,20 @@ mod tests {
             .collect();
         let histogram = Histogram {
             columns: deal(areas),
-            inside: vec![0; 4],
+            inside: [400u64, 0, 1, 2395].map(|height| height << 52).to_vec(),
             shift: 62,
             scale: 1,
             tail_height: 1,
         };
-        let mut counts = [0; 4];
+        let (mut counts, mut inside) = ([0; 4], [0; 4]);
         for word in 0..1u64 << 12 {
-            counts[histogram.unit(word << 52).cell] += 1;
+            let unit = histogram.unit(word << 52);
+            counts[unit.cell] += 1;
+            inside[unit.cell] += u32::from(unit.inside);
         }
         assert_eq!(counts, [1000, 700, 1, 2395]);
+        // The unit that the density cuts through is not inside.
+        assert_eq!(inside, [400, 0, 1, 2395]);
     }
 
     #[test]

@@ -182,6 +182,52 @@ mod tests {
         let (begun, looks, stopped) = filled(step);
         assert!(matches!(stopped, Err(Error::Interrupted)) && looks == [step]);
         assert!(begun[..step] == plain[..step] && begun[step..].iter().all(|&entry| entry == 0));
+        assert_ne!(
+            plain[..17],
+            out[step..step + 17],
+            "noise is not repeated after a look"
+        );
+    }
+
+    /// A forked child that inherited a key draws its own noise, whatever it draws first.
+    #[test]
+    fn a_forked_child_draws_its_own_vectors() {
+        let law = DiscreteLaplace::new(1e9).unwrap();
+        let here = std::process::id();
+        let filled = |process| {
+            let mut out = [0; 8];
+            fill(&law, &mut Source::inherited(process), &mut out).unwrap();
+            out
+        };
+        let added = |process| add(&law, &mut Source::inherited(process), &[0; 8]).unwrap();
+        assert_eq!(filled(here), filled(here));
+        assert_ne!(filled(here), filled(here ^ 1));
+        assert_eq!(added(here), added(here));
+        assert_ne!(added(here), added(here ^ 1));
+    }
+
+    /// Chi-square of the share of negative values among magnitudes of one residue modulo 8: strips are 4 and 8 wide,
+    /// so the place in a strip shows in it. 8 degrees of freedom, 1 - 1e-6 quantile 42.8.
+    #[test]
+    fn signs_say_nothing_of_magnitudes() {
+        let check = |law: &dyn Fn(&mut Source) -> i64| {
+            let (mut source, mut counts) = (Source::seeded(12), [[0f64; 2]; 8]);
+            for _ in 0..80_000 {
+                let k = law(&mut source);
+                if k != 0 {
+                    counts[(k.unsigned_abs() % 8) as usize][usize::from(k < 0)] += 1.0;
+                }
+            }
+            let term = |[plus, minus]: [f64; 2]| (plus - minus).powi(2) / (plus + minus);
+            let statistic: f64 = counts.into_iter().map(term).sum();
+            assert!(statistic < 42.8, "{statistic}");
+        };
+        let rounded = RoundedGaussian::new(128.0).unwrap();
+        check(&|source| rounded.draw(source));
+        let gaussian = DiscreteGaussian::new(128.0).unwrap();
+        check(&|source| gaussian.draw(source));
+        let laplace = DiscreteLaplace::new(128.0).unwrap();
+        check(&|source| laplace.draw(source));
     }
 
     #[test]

@@ -160,6 +160,36 @@ mod tests {
         assert!(z.abs() < 4.9, "{z}"); // two-sided 1e-6
     }
 
+    /// P(k) = Phi((k + 1/2)/sigma) - Phi((k - 1/2)/sigma), by the probability of |k| <= 4 and of what is beyond.
+    #[test]
+    fn frequencies_follow_the_law() {
+        let below = |x: f64| libm::erfc(-x / std::f64::consts::SQRT_2) / 2.0;
+        for (sigma, seed) in [(0.4, 1), (1.0, 2), (3.7, 3)] {
+            let law = RoundedGaussian::new(sigma).unwrap();
+            let mut source = Source::seeded(seed);
+            let n = 100_000;
+            // 11 cells: -4..=4 and the two tails; 10 degrees of freedom, 1 - 1e-6 quantile 46.9.
+            let mut counts = [0f64; 11];
+            (0..n).for_each(|_| counts[(law.draw(&mut source).clamp(-5, 5) + 5) as usize] += 1.0);
+            let end = |k: i32| below((f64::from(k) - 0.5) / sigma);
+            let (mut statistic, mut rare) = (0.0, 0.0);
+            for (&count, k) in counts.iter().zip(-5i32..=5) {
+                let low = if k == -5 { 0.0 } else { end(k) };
+                let high = if k == 5 { 1.0 } else { end(k + 1) };
+                let expected = f64::from(n) * (high - low);
+                if expected < 1e-3 {
+                    rare += count;
+                } else {
+                    statistic += (count - expected).powi(2) / expected;
+                }
+            }
+            assert!(
+                statistic < 46.9 && rare == 0.0,
+                "{sigma}: {statistic} {rare}"
+            );
+        }
+    }
+
     #[test]
     fn values_are_stable() {
         let values = |sigma| {

@@ -179,6 +179,8 @@ mod tests {
         let error = |p, scale, delta| SphericalGamma::new(p, scale).unwrap().error(delta).unwrap();
         assert!(error(1, 1.0, 1e-9) < 1e-12);
         assert!(error(1000, 1.0, 1e-12) < 1000.0 * 1e-12);
+        // Not below the errors of the mean radius, (2p + 32) 2^-53 of it.
+        assert!(error(1000, 1.0, 1e-12) > 1000.0 * 2032.0 * 2f64.powi(-53));
         assert!(error(1000, 1.0, 1e-30) < 1000.0 * 1e-12);
         assert!(error(1 << 16, 1.0, 1e-30) < 65536.0 * 1e-10);
         assert_eq!(error(10, 4.0, 1e-9), 4.0 * error(10, 1.0, 1e-9));
@@ -186,6 +188,15 @@ mod tests {
         for bad in [0.0, 1.0, -1.0, f64::NAN, 1e-31] {
             assert!(SphericalGamma::new(1, 1.0).unwrap().error(bad).is_err());
         }
+    }
+
+    #[test]
+    fn a_forked_child_draws_its_own_noise() {
+        let noise = SphericalGamma::new(2, 1.0).unwrap();
+        let here = std::process::id();
+        let drawn = |process| noise.draw(&mut Source::inherited(process)).unwrap();
+        assert_eq!(drawn(here), drawn(here));
+        assert_ne!(drawn(here), drawn(here ^ 1));
     }
 
     #[test]

@@ -154,6 +154,18 @@ mod tests {
         }
     }
 
+    /// Up to nine candidates: they are counted by fours, and what is left over one by one.
+    #[test]
+    fn frequencies_follow_the_law_for_every_number_of_candidates() {
+        // 1 - 1e-6 quantiles at 1 to 8 degrees of freedom.
+        let quantiles = [24.0, 27.7, 30.7, 33.4, 35.9, 38.3, 40.6, 42.8];
+        for (extra, quantile) in quantiles.into_iter().enumerate() {
+            let scores: Vec<i64> = (0..extra as i64 + 2).collect();
+            let statistic = chi_square(&scores, 0.4, 1, 20_000, extra as u64);
+            assert!(statistic < quantile, "{extra}: {statistic}");
+        }
+    }
+
     #[test]
     fn wide_gaps_and_ties() {
         let eta = InverseTemperature::new(0.1, 1).unwrap();

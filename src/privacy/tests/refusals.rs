@@ -443,6 +443,11 @@ fn another_number_of_records_is_refused_where_it_is_public() {
             watched(|| run(&plan(Adjacency::ReplaceOne), &Data::new(&rows), &mut ledger));
         assert!(result.is_err() && seen.is_empty() && ledger.entries().is_empty());
         assert!(run(&plan(Adjacency::AddRemove), &Data::new(&rows), &mut ledger).is_ok());
+        let [entry] = ledger.entries() else {
+            panic!("the release is not written down");
+        };
+        assert_eq!(entry.adjacency, Adjacency::AddRemove);
+        assert_eq!(entry.events, plan(Adjacency::AddRemove).events());
     }
 }
 
