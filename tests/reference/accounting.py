@@ -96,7 +96,7 @@ def objective_renyi(order, lipschitz_norm, sigma, curvature_log, adjacency):
 
 
 def objective_renyi_delta(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
-    """What the Renyi curve of M8 proves, by its closed form."""
+    """What the Renyi curve of an objective perturbation proves, by its closed form."""
     m, _ = shift_and_constant(lipschitz_norm, sigma, adjacency)
     r = 2 * m if adjacency == "replace-one" else m
     curve = lambda a: mpf(curvature_log) + a * r**2 / 2 + log(2 * ncdf((a - 1) * r)) / (a - 1)  # noqa: E731

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_of_section_m12() {
+    fn figures_of_zcdp() {
         for (target, rho) in [
             (0.1, 3.21e-4),
             (0.5, 6.64e-3),
