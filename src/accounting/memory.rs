@@ -76,6 +76,7 @@ fn key(question: Question, events: &[(Event, u64)], numbers: &[f64]) -> Box<[u64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounting::event::Adjacency;
 
     #[test]
     fn an_answer_is_computed_once_and_belongs_to_its_question() {
