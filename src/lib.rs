@@ -76,6 +76,8 @@ pub mod question;
 pub mod release;
 pub mod schema;
 pub mod search;
+#[cfg(test)]
+mod search_tests;
 pub mod set_function;
 pub mod solver;
 pub mod theory;

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,9 +82,21 @@ class Tree:
         for suite in sorted(set(suites)):
             if suite == "python":
                 self._build_module()
+            elif suite == "architecture":
+                self._programs[suite] = self._build_test_of_the_tree(suite)
             else:
                 target = ["--lib"] if suite == "rust" else ["--test", suite]
                 self._programs[suite] = self._cargo(["test", "--no-run", *target], "executable")
+
+    def _build_test_of_the_tree(self, suite: str) -> Path:
+        """A test that reads sources and needs no crate: the compiler alone, in seconds."""
+        program = self.folder / "target" / suite
+        program.parent.mkdir(exist_ok=True)
+        known = {"CARGO_MANIFEST_DIR": str(self.folder), "CARGO": shutil.which("cargo") or "cargo"}
+        command = ["rustc", "--test", "--edition", "2024", f"tests/{suite}.rs", "-o", str(program)]
+        if subprocess.run(command, cwd=self.folder, env={**os.environ, **known}, check=False).returncode != 0:
+            raise BuildError(f"{' '.join(command)} failed")
+        return program
 
     def _build_module(self) -> None:
         """The extension module beside the package's sources, so that PYTHONPATH alone finds both."""
