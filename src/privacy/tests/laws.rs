@@ -798,36 +798,3 @@ fn streams_choose_by_their_running_sums() {
         choices_follow("stream", &counts, &both);
     }
 }
-
-/// A side by its position: a uniform set of a public size where the number of records is public, else a coin a record.
-#[test]
-fn splits_follow_their_law() {
-    let data = Data::new(&shared());
-    let n = shared().len();
-    for (adjacency, share) in [(Adjacency::ReplaceOne, 0.5), (Adjacency::AddRemove, 0.3)] {
-        let statement = Statement::new(root(true).schema().clone(), n, adjacency, 1).unwrap();
-        let split = statement.split(2, share).unwrap();
-        let records = data.curator().all(&statement, &[]).unwrap();
-        let mut counts = vec![0.0; 1 << n];
-        for seed in 0..CHOICES {
-            let sides = sides(&split, &records, seed);
-            let held: usize = sides.held_out.iter().map(|i| 1 << i).sum();
-            counts[held] += 1.0;
-            // Each record is on one side, in order.
-            let mut all = [sides.training.clone(), sides.held_out.clone()].concat();
-            all.sort_unstable();
-            assert_eq!(all, [0, 1, 2, 3]);
-            assert!(sides.training.is_sorted() && sides.held_out.is_sorted());
-        }
-        let law = |held: u32| match (adjacency, held.count_ones()) {
-            (Adjacency::ReplaceOne, 2) => 1.0 / 6.0,
-            (Adjacency::ReplaceOne, _) => 0.0,
-            (Adjacency::AddRemove, k) => share.powi(k as i32) * (1.0 - share).powi(4 - k as i32),
-        };
-        let law: Vec<f64> = (0..1 << n).map(law).collect();
-        for (count, law) in counts.iter().zip(&law) {
-            assert!(*law > 0.0 || *count == 0.0, "another number is held out");
-        }
-        choices_follow("split", &counts, &law);
-    }
-}

@@ -357,7 +357,10 @@ fn a_part_has_no_parts() {
             training.split(1, 0.25).unwrap(),
         );
         let within = training.part(schema(None), n - 2).unwrap();
-        let planned = [split.once(), inner.once()];
+        let fewer = training.restricted(2).unwrap();
+        let again = fewer.part(schema(None), n - 1).unwrap();
+        let moments = [&within, &again].map(|about| about.moments(1.0).unwrap().once());
+        let planned = [vec![split.once(), inner.once()], moments.into()].concat();
         let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
             session.ask(&split, ())?;
             let mut session = session.part(Part::Training(&split), &training)?;
@@ -366,8 +369,6 @@ fn a_part_has_no_parts() {
         });
         assert!(is_argument(&result.unwrap_err(), "part"));
         // Nor has what was made of a part.
-        let fewer = training.restricted(2).unwrap();
-        let again = fewer.part(schema(None), n - 1).unwrap();
         let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
             session.ask(&split, ())?;
             let mut session = session.part(Part::Training(&split), &training)?;
