@@ -31,11 +31,14 @@ impl Draws {
         for (k, seen_now) in seen.iter().enumerate() {
             match seen_now {
                 Seen::Integers(values) => {
-                    let before = k.checked_sub(1).map(|k| &seen[k]);
-                    // Of more than 3 columns there are more entries above the diagonal than on it.
+                    // The entries above a diagonal come first, or after a choice; gradients of 3 columns are as many.
+                    let at = |back: usize| k.checked_sub(back).map(|k| &seen[k]);
                     let triangle = values.len() * values.len().saturating_sub(1) / 2;
-                    let diagonal = values.len() > 3
-                        && matches!(before, Some(Seen::Integers(above)) if above.len() == triangle);
+                    let sums = |back: usize| match at(back) {
+                        Some(Seen::Integers(values)) => Some(values.len()),
+                        _ => None,
+                    };
+                    let diagonal = sums(1) == Some(triangle) && sums(2).is_none();
                     draws.sums += u64::from(!diagonal);
                 }
                 Seen::Scores(..) | Seen::Groups(..) => draws.choices += 1,
@@ -60,7 +63,7 @@ fn options(name: &str, domain: &Domain) -> &'static str {
         "frank-wolfe" | "noisy-gradient-frank-wolfe" | "noisy-proximal-gradient" => {
             r#"{"n_iter": 3}"#
         }
-        // Several selections, and a refit of 4 columns.
+        // Several selections, some of which may go to the intercept.
         "select-refit" if matches!(domain, Domain::L1) => r#"{"n_selected": 3}"#,
         _ => "{}",
     }
