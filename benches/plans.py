@@ -66,7 +66,7 @@ def situations() -> Situations:
         yield f"{name}, 20000 x 100", lambda m=name: classifier(mechanism=m, alpha=0.01), (20_000, 100)
     yield "scaler, 20000 x 100", lambda: PrivateScaler(bounds=(-5, 9)), (20_000, 100)
     yield "search, mechanisms", lambda: PrivateSearchCV(classifier(), GRID), (20_000, 100)
-    ridges = {"ridge": [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1]}
+    ridges = {"ridge": [0.3, 0.4, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0]}
     alone = {"mechanism": "objective-perturbation"}
     yield "search, 8 ridges", lambda: PrivateSearchCV(classifier(**alone), ridges), (20_000, 100)
     scales = {"mechanism": ["frank-wolfe", "objective-perturbation"], "scale": [None, "private"]}
