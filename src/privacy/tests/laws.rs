@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::harness::{Data, P, Setting, View, alone, asked, bounds, shared, sides};
+use super::harness::{Data, P, Setting, View, alone, asked, bounds, shared};
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::Result;
 use crate::exact::tap::{Seen, watched};
