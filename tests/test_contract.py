@@ -226,8 +226,8 @@ def test_seeds_and_copies(kind, loss, domain):
     assert model(generated[0]) == model(generated[1])
     others = {model(make(kind, loss, domain, random_state=seed).fit(X, y)) for seed in range(12)}
     assert len(others) > 1
-    # The commonest model of the most concentrated law (absolute loss on the simplex) has a share of about 0.7. Up to 0.86,
-    # a hundred equal ones in a row are less likely than 1e-6.
+    # The commonest model of the most concentrated law (absolute loss, simplex) has a probability of about 0.7. Up to
+    # 0.86, a hundred equal ones in a row are less likely than 1e-6.
     secure = (model(make(kind, loss, domain, random_state=None).fit(X, y)) for _ in range(100))
     first = next(secure)
     assert any(other != first for other in secure)
