@@ -75,6 +75,7 @@ PRIVATE = [
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::dpsparse.DefaultBoundsWarning")  # the checks know of no bounds
 @parametrize_with_checks(PRIVATE, expected_failed_checks=expected_failures)
 def test_private_estimators(estimator, check):
     check(estimator)
