@@ -16,6 +16,8 @@ use crate::numeric::directed::down;
 const LEFT: f64 = 1e-10;
 /// The same of rho.
 const LEFT_OF_RHO: f64 = 1e-12;
+/// Relative width for pure epsilons, which add up without a search.
+const NEAR_PURE: f64 = 1e-13;
 
 /// What a calibration may spend: what was asked for, but for a little of delta.
 #[derive(Clone, Copy)]
@@ -155,7 +157,8 @@ pub fn calibrate_events<E: From<Error>>(
         }
     };
     let guess = usual_parameter(&make_events, epsilon, delta, bracket)?;
-    let answer = calibrate_between(&make_events, (epsilon, delta), ends, guess, NEAR)?;
+    let near = if delta == 0.0 { NEAR_PURE } else { NEAR };
+    let answer = calibrate_between(&make_events, (epsilon, delta), ends, guess, near)?;
     if answer == ends.1 && !holds(answer)? {
         return Err(not_in_bracket().into());
     }
