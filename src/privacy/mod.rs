@@ -7,7 +7,8 @@
 //!    costs. It reads no record.
 //! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost together.
 //! 4. `curator`, `bounded_data` with `dense_records`, `sparse_records`, `lines`, `row_norm`: records are clipped, rounded
-//!    and shortened on entry. `private_sizes`: the memory for them, and for what is made of them, is asked for then. `counts`, `feature_map`, `feature_clip`: values between public thresholds; public maps.
+//!    and shortened on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
+//!    `counts`, `feature_map`, `feature_clip`: values between public thresholds; public maps.
 //! 5. `records`: passes over them, for the answers alone. `slopes`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
@@ -24,7 +25,10 @@
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
 //! - draws follow the laws that the events state, at false positives of 1e-6: `laws.rs`;
-//! - no result depends on threads, storage or the order of records.
+//! - no result depends on threads, storage or the order of records: `every_storage_has_the_same_image`,
+//!   `the_error_is_within_its_bound_and_storages_agree`, and `tests/frank_wolfe.rs`.
+//!
+//! `tests/planted` breaks each of these in turn, and wants the test that is named there to fail.
 //!
 //! Trusted beyond these rooms: catalogued losses (`loss::Catalogued`), the proxes of reviewed norms and the `minimise` beneath
 //! them, `numeric` (whose file `kernel` has the crate's only `unsafe`), the ChaCha20 generator and the operating system's

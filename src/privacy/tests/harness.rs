@@ -14,7 +14,7 @@ use crate::privacy::budget::Budget;
 use crate::privacy::in_memory::InMemory;
 use crate::privacy::session::{Core, Session};
 use crate::privacy::{Bounds, Curator, FeatureMap, Geometry, RoomModel, Schema, Statement, Target};
-use crate::question::{Planned, Question, Split};
+use crate::question::{Planned, Question, Split, TiltNoise};
 
 /// Features of the records.
 pub const P: usize = 3;
@@ -115,6 +115,20 @@ fn with_norm(target: Target, intercept: f64, norm: f64) -> Schema {
 /// A map that moves, stretches, clips and shortens.
 pub fn map() -> FeatureMap {
     FeatureMap::new(vec![3.0, -1.5, 0.5], vec![0.4, 0.0, -0.3], 1.0).divided_by(1.2)
+}
+
+/// Linear terms of either law.
+pub fn both_tilts() -> [TiltNoise; 2] {
+    [
+        TiltNoise::Gaussian {
+            sigma: 7.0,
+            cover: 20.0,
+        },
+        TiltNoise::Gamma {
+            epsilon: 0.8,
+            cover: 0.1,
+        },
+    ]
 }
 
 /// A test on one thread: its many small passes over records would mostly wait for each other.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::harness::{Data, P, Setting, View, alone, asked, bounds, shared};
+use super::harness::{Data, P, Setting, View, alone, asked, both_tilts, bounds, shared};
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::Result;
 use crate::exact::tap::{Seen, watched};
@@ -613,16 +613,7 @@ fn points_of_perturbed_objectives_follow_the_linear_term() {
         let root = root(true);
         let ridge = 0.5;
         let minimiser = root.strongly_convex(&model(), None, ridge).unwrap();
-        for noise in [
-            TiltNoise::Gaussian {
-                sigma: 7.0,
-                cover: 20.0,
-            },
-            TiltNoise::Gamma {
-                epsilon: 0.8,
-                cover: 0.1,
-            },
-        ] {
+        for noise in both_tilts() {
             let question = minimiser.with_random_tilt(noise).unwrap();
             for (_, seen) in answers(&root, question.once(), 5, &|session| {
                 session.ask(&question, ())

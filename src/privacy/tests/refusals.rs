@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::harness::{Data, P, Setting, View, asked, bounds, shared};
+use super::harness::{Data, P, Setting, View, asked, both_tilts, bounds, shared};
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
@@ -590,16 +590,7 @@ fn what_no_proof_covers_is_refused() {
         let minimiser = root.strongly_convex(model, None, 0.5).unwrap();
         minimiser.with_random_tilt(noise).map(drop)
     };
-    for noise in [
-        TiltNoise::Gaussian {
-            sigma: 7.0,
-            cover: 20.0,
-        },
-        TiltNoise::Gamma {
-            epsilon: 0.8,
-            cover: 0.1,
-        },
-    ] {
+    for noise in both_tilts() {
         for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {
             assert!(tilt(&of(adjacency, 1), &model, noise).is_ok());
             assert!(unsound(tilt(&of(adjacency, 2), &model, noise)));
