@@ -538,7 +538,7 @@ fn seeded_releases_guarantee_nothing() {
 /// without a bound under a random linear term, a private number of records.
 #[test]
 fn what_no_proof_covers_is_refused() {
-    use crate::question::{DescentOptions, PermutedOptions, TiltNoise};
+    use crate::question::{DescentOptions, PermutedOptions};
     let model = RoomModel::new(&Logistic.into(), None).unwrap();
     let of = |adjacency, persons| Statement::new(schema(None), 4, adjacency, persons).unwrap();
     let root = of(Adjacency::ReplaceOne, 1);
