@@ -175,4 +175,43 @@ mod tests {
             }
         }
     }
+
+    /// In company the split is the best of a fine grid, where the others have only what the perturbations leave.
+    #[test]
+    fn company_has_what_is_left() {
+        let split = Split::new(vec![(
+            Objective::new(1.0, 5.0, 0.1, Adjacency::ReplaceOne),
+            2.0,
+        )]);
+        // The others: a Laplace-like curve, delta = exp(1 - epsilon).
+        let taus = || (0..40_000).map(|i| f64::from(i) * 5e-4);
+        for target in [1e-2, 1e-6, 1e-10] {
+            let rest = |delta: f64| 1.0 - delta.ln();
+            let best = taus()
+                .map(|tau| (tau, target - split.delta_at(tau)))
+                .filter(|(_, left)| *left > 0.0)
+                .map(|(tau, left)| split.epsilon_at(tau) + rest(left))
+                .fold(f64::INFINITY, f64::min);
+            let found = split.epsilon_with(target, f64::INFINITY, rest);
+            let ratio = found / best;
+            assert!(
+                (1.0 - 1e-5..1.0 + 1e-9).contains(&ratio),
+                "{target} {ratio}"
+            );
+        }
+        for epsilon in [4.0, 12.0, 25.0] {
+            let rest = |epsilon: f64| (1.0 - epsilon).exp().min(1.0);
+            let best = taus()
+                .map(|tau| (tau, epsilon - split.epsilon_at(tau)))
+                .filter(|(_, left)| *left >= 0.0)
+                .map(|(tau, left)| split.delta_at(tau) + rest(left))
+                .fold(1.0, f64::min);
+            let found = split.delta_with(epsilon, 1.0, rest);
+            let ratio = found / best;
+            assert!(
+                (1.0 - 1e-5..1.0 + 1e-9).contains(&ratio),
+                "{epsilon} {ratio}"
+            );
+        }
+    }
 }
