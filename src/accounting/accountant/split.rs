@@ -199,7 +199,7 @@ mod tests {
                 "{target} {ratio}"
             );
         }
-        for epsilon in [4.0, 12.0, 25.0] {
+        for epsilon in [8.0, 12.0, 25.0] {
             let rest = |epsilon: f64| (1.0 - epsilon).exp().min(1.0);
             let best = taus()
                 .map(|tau| (tau, epsilon - split.epsilon_at(tau)))
