@@ -353,6 +353,11 @@ impl Schema {
         self.target
     }
 
+    /// Whether both have classes, or both reals.
+    pub(crate) fn same_kind_of_target(&self, other: &Self) -> bool {
+        (self.target == Target::Classes) == (other.target == Target::Classes)
+    }
+
     /// The public bound on the Euclidean norm of a scaled row without the intercept, where one was given.
     pub fn row_norm(&self) -> Option<f64> {
         self.row_norm

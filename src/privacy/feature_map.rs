@@ -80,7 +80,9 @@ impl FeatureMap {
         };
         BoundedData {
             schema: schema.clone(),
-            targets: data.targets.clone(),
+            targets: (data.targets.iter())
+                .map(|&y| self.target_value(y))
+                .collect(),
             features,
         }
     }

@@ -137,6 +137,15 @@ impl Records for InMemory {
                 counts.pop();
                 Sum(counts)
             }
+            Pass::Targets { value, thresholds } => {
+                let mut counts = vec![0i64; thresholds.len()];
+                for &target in &self.data.targets {
+                    // Values beyond the last threshold by rounding belong to it.
+                    let place = thresholds.partition_point(|&t| t < value.of(target));
+                    counts[place.min(thresholds.len() - 1)] += 1;
+                }
+                Sum(counts)
+            }
             Pass::HeldOut { models } => {
                 let losses = models.iter().map(|model| held_out_loss(&self.data, model));
                 Sum(losses.collect::<Result<_>>()?)

@@ -8,7 +8,8 @@
 //! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost together.
 //! 4. `curator`, `bounded_data` with `dense_records`, `sparse_records`, `lines`, `row_norm`: records are clipped, rounded
 //!    and shortened on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
-//!    `counts`, `feature_map`, `feature_clip`: values between public thresholds; public maps.
+//!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features,
+//!    targets and scores.
 //! 5. `records`: passes over them, for the answers alone. `slopes`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
@@ -21,6 +22,8 @@
 //!   `more_than_was_planned_is_refused`, `less_than_was_planned_is_not_released`;
 //! - the ledger is charged before anything is drawn, and the certificate states what was asked: `the_ledger_comes_first`;
 //! - bad arguments spend nothing: `what_is_said_is_checked_first`;
+//! - every kind of record that may be derived stands in a statement of its own: `sessions_are_derived_as_their_statements_say`,
+//!   `derived.rs`;
 //! - no error follows from the records, or from how many there are, once anything is spent: `before_spending.rs`;
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
@@ -51,6 +54,7 @@ mod in_memory;
 mod lines;
 mod minimiser;
 mod private_sizes;
+mod projection;
 mod records;
 mod release;
 mod row_norm;

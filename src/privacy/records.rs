@@ -13,6 +13,7 @@ use crate::question::FeatureMap;
 use crate::question::LinearModel;
 use crate::question::RoomModel;
 use crate::question::Statement;
+use crate::question::TargetValue;
 
 /// Called before every pass over the records, and in long ones; may stop the work (Ctrl-C). It learns nothing but that
 /// time passes.
@@ -83,6 +84,13 @@ pub enum Pass<'a> {
         /// The norms.
         candidates: &'a [f64],
     },
+    /// How many targets have a value between every threshold and the one before.
+    Targets {
+        /// Which value.
+        value: TargetValue,
+        /// Ascending.
+        thresholds: &'a [f64],
+    },
     /// The bounded loss of each of some released models.
     HeldOut {
         /// The models, which fit the schema.
@@ -101,6 +109,7 @@ impl Pass<'_> {
             Pass::Absolute => records.statement().schema().n_features(),
             Pass::Ranges { features, at } => features.map_or(1, <[u32]>::len) * at.len(),
             Pass::Norms { candidates, .. } => candidates.len(),
+            Pass::Targets { thresholds, .. } => thresholds.len(),
             Pass::HeldOut { models } => models.len(),
         }
     }

@@ -14,7 +14,7 @@ use super::in_memory::InMemory;
 use super::records::Records;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
-use crate::question::{Derivation, FeatureMap, Question, Split, Statement};
+use crate::question::{Derivation, FeatureMap, Projection, Question, Split, Statement};
 use crate::schema::Schema;
 
 /// What a running program may do: ask what it announced. It hands out no records, and nothing outside the room makes
@@ -160,6 +160,12 @@ impl<'a> Session<'a> {
                 "must have the features of the records",
             ));
         }
+        if !map.moves_targets() && to.schema().target() != self.statement().schema().target() {
+            return Err(Error::invalid(
+                "map",
+                "must move the targets where the statement says so",
+            ));
+        }
         let made = map.apply(&self.records.get().data, to.schema());
         Ok(self.with(InMemory::of_any_size(made, to)))
     }
@@ -193,6 +199,28 @@ impl<'a> Session<'a> {
     pub fn varying(&mut self, to: &Arc<Statement>) -> Result<Session<'_>> {
         self.derives(to, Derivation::Varying)?;
         let made = self.records.get().data.varying();
+        Ok(self.with(InMemory::of_any_size(made, to)))
+    }
+
+    /// The same records with a public score as their only feature, as `to` states them.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::projected`]), or coefficients
+    /// that are not one a column.
+    pub fn projected(
+        &mut self,
+        projection: &Projection,
+        to: &Arc<Statement>,
+    ) -> Result<Session<'_>> {
+        self.derives(to, Derivation::Projected)?;
+        let data = &self.records.get().data;
+        if projection.theta().len() != data.n_columns() {
+            return Err(Error::invalid(
+                "projection",
+                "must have one coefficient a column of the records",
+            ));
+        }
+        let made = projection.apply(data, to.schema());
         Ok(self.with(InMemory::of_any_size(made, to)))
     }
 

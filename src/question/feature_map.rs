@@ -1,9 +1,10 @@
-//! A public affine map of every feature.
+//! A public affine map of every feature, and of the target.
 
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::schema::Schema;
 
-/// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units.
+/// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units; and y -> clamp((y - middle)/half, -1, 1) where
+/// targets are mapped.
 ///
 /// The map is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
 /// storage: neighbouring records stay neighbouring.
@@ -13,6 +14,8 @@ pub struct FeatureMap {
     shift: Vec<f64>,
     limit: f64,
     norm: f64,
+    /// (middle, half).
+    target: Option<(f64, f64)>,
 }
 
 impl FeatureMap {
@@ -28,6 +31,7 @@ impl FeatureMap {
             shift,
             limit,
             norm: 1.0,
+            target: None,
         }
     }
 
@@ -50,6 +54,31 @@ impl FeatureMap {
     /// The same map with its image divided by `norm`.
     pub fn divided_by(self, norm: f64) -> Self {
         Self { norm, ..self }
+    }
+
+    /// The same map, which moves the targets `middle` to 0 and `middle` + `half` to 1, and clips beyond.
+    ///
+    /// # Panics
+    /// If either is not finite, or `half` not positive.
+    pub fn with_target(self, middle: f64, half: f64) -> Self {
+        assert!(middle.is_finite() && half.is_finite() && half > 0.0);
+        Self {
+            target: Some((middle, half)),
+            ..self
+        }
+    }
+
+    /// Whether targets are mapped.
+    pub(crate) fn moves_targets(&self) -> bool {
+        self.target.is_some()
+    }
+
+    /// The image of a scaled target.
+    pub(crate) fn target_value(&self, y: f64) -> f64 {
+        match self.target {
+            Some((middle, half)) => ((y - middle) / half).clamp(-1.0, 1.0),
+            None => y,
+        }
     }
 
     /// A bound on the norm of the image of any record of `schema`, positive.
@@ -118,10 +147,12 @@ impl FeatureMap {
     /// Turns coefficients for the images, of schema `from`, into those for the records themselves, of schema `to`.
     ///
     /// Clipping aside ([`FeatureMap::ranges`]), sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x;
-    /// the constant part joins the intercept. Without an intercept shifts must be 0.
+    /// the constant part joins the intercept. Without an intercept shifts must be 0, and targets may not move.
     pub fn undo(&self, theta: &mut [f64], from: &Schema, to: &Schema) {
+        let (middle, half) = self.target.unwrap_or((0.0, 1.0));
+        theta.iter_mut().for_each(|theta| *theta *= half);
         let (features, intercept) = theta.split_at_mut(self.factor.len());
-        let mut constant = 0.0;
+        let mut constant = middle;
         for (j, theta) in features.iter_mut().enumerate() {
             let shift = match to.scaled_bounds(j) {
                 // No range can clip a constant feature: its coefficient in the user's units is 0.
@@ -134,6 +165,37 @@ impl FeatureMap {
         if let [intercept] = intercept {
             let constant = constant + *intercept * from.intercept_value();
             *intercept = constant / to.intercept_value();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Bounds, Geometry, Target};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Images of targets are within [-1, 1], and coefficients that are undone predict what those for the images do.
+        #[test]
+        fn targets_move_and_come_back(
+            middle in -1.0..1.0f64,
+            half in 0.01..5.0f64,
+            y in -1.0..=1.0f64,
+            theta in prop::collection::vec(-2.0..2.0f64, 2),
+            x in -1.0..1.0f64,
+        ) {
+            let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
+            let target = Target::Interval { low: -1.0, high: 1.0 };
+            let schema = Schema::new(1, bounds, Geometry::Uncentred, target, true, None).unwrap();
+            let map = FeatureMap::linear(vec![0.5]).with_target(middle, half);
+            let image = map.target_value(y);
+            prop_assert!((-1.0..=1.0).contains(&image));
+            prop_assert!(image.abs() == 1.0 || (middle + half * image - y).abs() < 1e-12);
+            let mut undone = theta.clone();
+            map.undo(&mut undone, &schema, &schema);
+            let predicted = middle + half * (theta[0] * 0.5 * x + theta[1]);
+            prop_assert!((undone[0] * x + undone[1] - predicted).abs() < 1e-12);
         }
     }
 }

@@ -13,7 +13,7 @@
 //! | shape | kinds | proof |
 //! |---|---|---|
 //! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`] | a bound on one contribution |
-//! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`HeldOut`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
+//! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`HeldOut`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
 //! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
 //!
 //! An event is computed from the statement and from the noise that [`crate::privacy`] will draw; nothing else makes a
@@ -34,6 +34,7 @@ mod moments;
 mod objective;
 mod permuted;
 mod point;
+mod projection;
 mod ranges;
 mod sensitivity;
 mod softmax;
@@ -42,6 +43,7 @@ mod split;
 mod statement;
 mod stream;
 mod strongly_convex;
+mod target_quantile;
 mod typical_norm;
 mod vertex;
 
@@ -56,12 +58,14 @@ pub use model::{RoomModel, SlopeBound, SlopeLattice};
 pub use moments::{MOST_MOMENT_COLUMNS, Moments};
 pub use permuted::{Permuted, PermutedOptions};
 pub use point::{Point, TiltNoise};
+pub use projection::Projection;
 pub use ranges::{Ranges, RangesOf};
 pub use softmax::{SmoothLoss, Softmax, SoftmaxDraws, stability};
 pub use split::Split;
 pub use statement::Statement;
 pub use stream::RunningPlan;
 pub use strongly_convex::StronglyConvex;
+pub use target_quantile::{TargetQuantile, TargetValue};
 pub use typical_norm::TypicalNorm;
 pub use vertex::{SelectionNoise, Vertex};
 

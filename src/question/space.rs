@@ -48,7 +48,7 @@ impl Statement {
             None | Some((_, Derivation::Part)) => {
                 (0..schema.n_features()).all(|j| schema.lattice_value(0.0, j) == 0)
             }
-            Some((_, Derivation::Mapped)) => false,
+            Some((_, Derivation::Mapped | Derivation::Projected)) => false,
             Some((parent, _)) => parent.keeps_zero(),
         }
     }
@@ -62,6 +62,7 @@ impl Statement {
                 parent.stays_sparse() && !moved
             }
             Some((parent, Derivation::Restricted | Derivation::Varying)) => parent.stays_sparse(),
+            Some((_, Derivation::Projected)) => false,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::numeric::directed::{mul_up, sqrt_up};
-use crate::schema::{Bounds, Schema, Target};
+use crate::schema::{Bounds, Geometry, Schema};
 
 /// Everything that is public about the records that a release reads: how they become bounded integers, how many there
 /// are, and who counts as a neighbour of whom.
@@ -41,7 +41,7 @@ struct Origin {
 /// How records of one statement become those of another: each record by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Derivation {
-    /// Features went through a public map.
+    /// Features, and targets, went through a public map.
     Mapped,
     /// Features were multiplied by public factors: zero stayed zero.
     Scaled,
@@ -49,6 +49,8 @@ pub(crate) enum Derivation {
     Restricted,
     /// The features that vary: the others are public, and 0.
     Varying,
+    /// A public score is the only feature.
+    Projected,
     /// Records at positions that were drawn without looking at them, read under other public facts.
     Part,
 }
@@ -164,11 +166,11 @@ impl Statement {
     /// [`Session::mapped`]: crate::privacy::Session::mapped
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where the map would change the number of features, the targets or whether there is
-    /// an intercept, or for a schema in which a feature does not vary: images may all the same.
+    /// [`Error::InvalidArgument`] where the map would change the number of features, the kind of targets or whether there
+    /// is an intercept, or for a schema in which a feature does not vary: images may all the same.
     pub fn mapped(self: &Arc<Self>, schema: Schema) -> Result<Arc<Self>> {
         let same = schema.n_features() == self.schema.n_features()
-            && schema.target() == self.schema.target()
+            && schema.same_kind_of_target(&self.schema)
             && schema.has_intercept() == self.schema.has_intercept();
         // Bounds on rows count the features that vary, and nothing makes the image of another one 0.
         if !same || schema.n_varying() != schema.n_features() {
@@ -252,10 +254,9 @@ impl Statement {
                 format!("has too few records for a part of {n_samples} of them"),
             ));
         }
-        let classes = |schema: &Schema| schema.target() == Target::Classes;
         // It is read anew: with all the features, whatever was made of the records.
         if schema.n_features() != self.root().schema.n_features()
-            || classes(&schema) != classes(&self.schema)
+            || !schema.same_kind_of_target(&self.schema)
         {
             return Err(Error::invalid(
                 "schema",
@@ -263,6 +264,29 @@ impl Statement {
             ));
         }
         Ok(self.derived(Derivation::Part, schema, n_samples))
+    }
+
+    /// The statement about these records with a public score as their only feature ([`Session::projected`]), and an
+    /// intercept.
+    ///
+    /// [`Session::projected`]: crate::privacy::Session::projected
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for records without an intercept, to which a score is not a constant nearer.
+    pub fn projected(self: &Arc<Self>) -> Result<Arc<Self>> {
+        if !self.schema.has_intercept() {
+            return Err(Error::invalid(
+                "fit_intercept",
+                "must be true for a line through scores",
+            ));
+        }
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let target = self.schema.target();
+        let schema = Schema::new(1, bounds, Geometry::Uncentred, target, true, None)?;
+        Ok(self.derived(Derivation::Projected, schema, self.n_samples))
     }
 
     fn derived(self: &Arc<Self>, by: Derivation, schema: Schema, n_samples: usize) -> Arc<Self> {

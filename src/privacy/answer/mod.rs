@@ -16,6 +16,7 @@ mod ranges;
 mod softmax;
 mod split;
 mod strongly_convex;
+mod target_quantile;
 mod typical_norm;
 mod vertex;
 

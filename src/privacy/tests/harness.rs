@@ -14,7 +14,7 @@ use crate::privacy::budget::Budget;
 use crate::privacy::in_memory::InMemory;
 use crate::privacy::session::{Core, Session};
 use crate::privacy::{Bounds, Curator, FeatureMap, Geometry, RoomModel, Schema, Statement, Target};
-use crate::question::{Planned, Question, Split, TiltNoise};
+use crate::question::{Planned, Projection, Question, Split, TiltNoise};
 
 /// Features of the records.
 pub const P: usize = 3;
@@ -78,6 +78,7 @@ pub enum View {
     Mapped(FeatureMap),
     Restricted(Vec<u32>),
     Varying,
+    Projected(Projection),
 }
 
 /// Public facts under which questions are asked.
@@ -192,6 +193,14 @@ pub fn settings() -> Vec<Setting> {
                     let weighed = schema_of_weights(*target);
                     let weighed = root.mapped(weighed).unwrap();
                     push(View::Mapped(map()), weighed, "mapped to weights");
+                    if *target == interval {
+                        let moved = root.mapped(schema_of_weights(interval)).unwrap();
+                        let targets = View::Mapped(map().with_target(0.3, 0.2));
+                        push(targets, moved, "mapped, targets too");
+                    }
+                    let projection = Projection::new(vec![2.0, -0.7, 0.0, 0.4], 1.3).unwrap();
+                    let projected = root.projected().unwrap();
+                    push(View::Projected(projection), projected, "projected");
                     let two = root.restricted(2).unwrap();
                     push(View::Restricted(vec![0, 2]), two, "restricted");
                     if root.schema().n_varying() < P {
@@ -244,6 +253,7 @@ pub fn asked<R>(
         View::Mapped(map) => ask(&mut session.mapped(map, &setting.about)?),
         View::Restricted(features) => ask(&mut session.restricted(features, &setting.about)?),
         View::Varying => ask(&mut session.varying(&setting.about)?),
+        View::Projected(projection) => ask(&mut session.projected(projection, &setting.about)?),
     })
 }
 

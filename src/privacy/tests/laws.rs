@@ -16,7 +16,7 @@ use crate::privacy::{
     FeatureMap, Geometry, MemoryLedger, Question, RoomModel, RunningPlan, RunningSoftmax, Schema,
     Session, Statement, Target,
 };
-use crate::question::{LinearModel, PointNoise, RangesOf, SelectionNoise, TiltNoise};
+use crate::question::{LinearModel, PointNoise, RangesOf, SelectionNoise, TargetValue, TiltNoise};
 
 /// Cells of a chi-square.
 const CELLS: usize = 20;
@@ -68,11 +68,15 @@ fn erlang(p: usize, x: f64) -> f64 {
 }
 
 fn root(intercept: bool) -> Arc<Statement> {
+    root_of(intercept, Target::Classes)
+}
+
+fn root_of(intercept: bool, target: Target) -> Arc<Statement> {
     let schema = Schema::new(
         P,
         bounds(),
         Geometry::Uncentred,
-        Target::Classes,
+        target,
         intercept,
         Some(1.5),
     );
@@ -486,6 +490,28 @@ fn other_choices_follow_their_scores() {
         // 28 quarters of an octave below the largest norm, ascending.
         listed("typical norm", &drawn, &|norm| {
             28 - (4.0 * (largest / norm).log2()).round() as usize
+        });
+
+        // Distances: 40 halves of an octave below 2, ascending.
+        let interval = Target::Interval {
+            low: -1.0,
+            high: 1.5,
+        };
+        let reals = root_of(true, interval);
+        let question = reals.target_quantile(1.5, 0.6).unwrap();
+        let value = TargetValue::DistanceFrom(0.25);
+        let drawn = answers(&reals, question.once(), CHOICES, &|session| {
+            session.ask(&question, value)
+        });
+        listed("distance of targets", &drawn, &|distance| {
+            40 - (2.0 * (2.0 / distance).log2()).round() as usize
+        });
+        // 17 thresholds for so few records.
+        let drawn = answers(&reals, question.once(), CHOICES, &|session| {
+            session.ask(&question, TargetValue::Itself)
+        });
+        listed("quantile of targets", &drawn, &|target| {
+            ((target + 1.0) * 8.0).round() as usize
         });
 
         let question = root.held_out(2.0).unwrap();

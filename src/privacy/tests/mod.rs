@@ -1,6 +1,7 @@
 //! The promises of the room, each against the whole of it: a session, a budget, the records, the samplers.
 //!
 //! - `refusals`: what is refused, and that nothing is drawn then; `before_spending`: what follows from the records.
+//! - `derived`: which records a map, of features, targets or scores, makes of others.
 //! - `progress`: what is heard of a release at work.
 //! - `neighbours`: what is drawn from moves by no more than events say, for every kind of question.
 //! - `covers`: the noise on a perturbed minimiser covers all that sets it apart from the exact one.
@@ -9,6 +10,7 @@
 
 mod before_spending;
 mod covers;
+mod derived;
 mod harness;
 mod laws;
 mod neighbours;

@@ -18,7 +18,7 @@ use crate::privacy::in_memory::InMemory;
 use crate::privacy::{FeatureMap, MemoryLedger, RunningPlan, RunningSoftmax};
 use crate::question::{
     DescentOptions, LinearModel, PermutedOptions, Point, PointNoise, RangesOf, SelectionNoise,
-    stability,
+    TargetValue, stability,
 };
 use crate::question::{Question, Statement};
 use crate::schema::Target;
@@ -261,7 +261,7 @@ fn vertices_are_chosen_within_their_range() {
 #[test]
 fn other_choices_keep_their_range() {
     alone(|| {
-        let mut reached: Vec<Reached> = (0..4).map(|_| Reached::default()).collect();
+        let mut reached: Vec<Reached> = (0..5).map(|_| Reached::default()).collect();
         for setting in settings().into_iter().step_by(3) {
             let p = n_features(&setting);
             let each = RangesOf::Each((0..p as u32).collect());
@@ -272,6 +272,18 @@ fn other_choices_keep_their_range() {
                 };
                 let moved = setting.worst(&[question.once()], &ask, &choice);
                 reached[k].add(&setting, moved, exponential(&question));
+            }
+            match setting.about.target_quantile(0.7, 0.6) {
+                Ok(question) => {
+                    for value in [TargetValue::Itself, TargetValue::DistanceFrom(-0.3)] {
+                        let ask = |session: &mut crate::privacy::Session<'_>| {
+                            session.ask(&question, value).map(drop)
+                        };
+                        let moved = setting.worst(&[question.once()], &ask, &choice);
+                        reached[4].add(&setting, moved, exponential(&question));
+                    }
+                }
+                Err(_) => assert_eq!(setting.about.schema().target(), Target::Classes),
             }
             let question = setting.about.typical_norm(0.7, 0.6).unwrap();
             for map in [FeatureMap::linear(vec![1.0; p]), map()] {
@@ -450,6 +462,9 @@ fn stated(setting: &Setting, question: &Question<Point>) -> (Vec<f64>, f64) {
         View::Mapped(map) => made(map.apply(&records.data, setting.about.schema())),
         View::Restricted(features) => made(records.data.restricted(features)),
         View::Varying => made(records.data.varying()),
+        View::Projected(projection) => {
+            made(projection.apply(&records.data, setting.about.schema()))
+        }
     };
     let mut source = crate::exact::noise::source::Source::seeded(5);
     question
@@ -645,6 +660,8 @@ fn settings_are_of_every_kind() {
             "to a row norm",
             "restricted",
             "varying",
+            "targets too",
+            "projected",
             ", 2, whole",
             "add-remove",
         ] {

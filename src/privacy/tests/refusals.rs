@@ -16,7 +16,7 @@ use crate::privacy::{
     Planned, Program, Question, Receipt, RoomModel, Schema, Sealed, Session, Statement, Target,
     for_reproduction, release, seal,
 };
-use crate::question::{AbsoluteSums, Moments, SelectionNoise};
+use crate::question::{AbsoluteSums, Moments, Projection, SelectionNoise};
 
 /// A program of a closure.
 struct Does<F> {
@@ -254,6 +254,7 @@ fn sessions_are_derived_as_their_statements_say() {
             ("mapped", of.mapped(schema(Some(0.3))).unwrap()),
             ("restricted", of.restricted(2).unwrap()),
             ("varying", of.varying().unwrap()),
+            ("projected", of.projected().unwrap()),
             ("part", of.part(schema(None), n).unwrap()),
             ("itself", Arc::clone(of)),
         ]
@@ -267,11 +268,15 @@ fn sessions_are_derived_as_their_statements_say() {
                         .map(drop),
                     "restricted" => session.restricted(&[0, 1], to).map(drop),
                     "varying" => session.varying(to).map(drop),
+                    "projected" => {
+                        let projection = Projection::new(vec![1.0; P + 1], 1.0)?;
+                        session.projected(&projection, to).map(drop)
+                    }
                     _ => session.part(Part::All, to).map(drop),
                 }
             };
             let planned = [to.moments(1.0).unwrap().once()];
-            for way in ["mapped", "restricted", "varying", "part"] {
+            for way in ["mapped", "restricted", "varying", "projected", "part"] {
                 let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
                     derive(way, session)
                 });

@@ -1,0 +1,119 @@
+//! What records of derived statements may be.
+
+use super::harness::{P, asked, bounds, shared};
+use super::refusals::{data, is_argument, refused, statement, whole};
+use crate::accounting::event::Adjacency;
+use crate::exact::tap::Seen;
+use crate::privacy::{FeatureMap, Geometry, Schema, Statement, Target};
+use crate::question::{Projection, TargetValue};
+
+/// A score has one coefficient a column, an intercept beside it, and a scale.
+#[test]
+fn projections_are_by_finite_coefficients_of_all_columns() {
+    for (theta, reach) in [
+        (vec![f64::NAN], 1.0),
+        (vec![f64::INFINITY], 1.0),
+        (vec![1.0], 0.0),
+        (vec![1.0], f64::INFINITY),
+    ] {
+        let error = Projection::new(theta, reach).unwrap_err();
+        assert!(is_argument(&error, "projection"), "{error}");
+    }
+    let root = statement(Adjacency::ReplaceOne);
+    let to = root.projected().unwrap();
+    let planned = [to.moments(1.0).unwrap().once()];
+    for (columns, fits) in [(P, false), (P + 1, true), (P + 2, false)] {
+        let projection = Projection::new(vec![1.0; columns], 1.0).unwrap();
+        let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
+            session.projected(&projection, &to).map(drop)
+        });
+        assert_eq!(result.is_ok(), fits, "{columns}");
+    }
+    let schema = Schema::new(
+        P,
+        bounds(),
+        Geometry::Uncentred,
+        Target::Classes,
+        false,
+        None,
+    );
+    let bare = Statement::new(schema.unwrap(), 9, Adjacency::ReplaceOne, 1).unwrap();
+    assert!(is_argument(&bare.projected().unwrap_err(), "fit_intercept"));
+}
+
+/// Targets move where map and statement both say so; classes never.
+#[test]
+fn targets_move_as_the_statement_says() {
+    let interval = |low: f64, high: f64| Target::Interval { low, high };
+    let of = |target: Target| {
+        let schema = Schema::new(P, bounds(), Geometry::Uncentred, target, true, None);
+        schema.unwrap()
+    };
+    let root = Statement::new(
+        of(interval(0.0, 9.0)),
+        shared().len(),
+        Adjacency::ReplaceOne,
+        1,
+    );
+    let root = root.unwrap();
+    assert!(is_argument(
+        &root.mapped(of(Target::Classes)).unwrap_err(),
+        "schema"
+    ));
+    let to = root.mapped(of(interval(-1.0, 1.0))).unwrap();
+    let planned = [to.moments(1.0).unwrap().once()];
+    let map = FeatureMap::linear(vec![1.0; P]);
+    for (map, fits) in [(map.clone(), false), (map.with_target(0.1, 0.2), true)] {
+        let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
+            session.mapped(&map, &to).map(drop)
+        });
+        assert_eq!(result.is_ok(), fits);
+    }
+    let classes = Statement::new(of(Target::Classes), 9, Adjacency::ReplaceOne, 1).unwrap();
+    assert!(classes.target_quantile(1.0, 0.5).is_err());
+    for level in [0.0, 1.0, f64::NAN] {
+        assert!(is_argument(
+            &root.target_quantile(1.0, level).unwrap_err(),
+            "level"
+        ));
+    }
+    let median = root.target_quantile(1.0, 0.5).unwrap();
+    for point in [f64::NAN, 1.1, -1.1] {
+        refused(&root, &[median.once()], &|session| {
+            session.ask(&median, TargetValue::DistanceFrom(point))
+        });
+    }
+}
+
+/// Scores of quantiles are those of the targets, each of which counts once: 1, -1, 1 and -1, moved to 1 and -1/3.
+#[test]
+fn quantiles_of_targets_count_each_once() {
+    let target = Target::Interval {
+        low: -2.0,
+        high: 1.0,
+    };
+    let schema = Schema::new(P, bounds(), Geometry::Uncentred, target, true, None).unwrap();
+    let root = Statement::new(schema, shared().len(), Adjacency::ReplaceOne, 1).unwrap();
+    let question = root.target_quantile(1.0, 0.75).unwrap();
+    for (value, values) in [
+        (TargetValue::Itself, [1.0, -1.0 / 3.0]),
+        (TargetValue::DistanceFrom(0.5), [0.5, 0.5 + 1.0 / 3.0]),
+    ] {
+        let (_, seen) = asked(&whole(&root), &data(), &[question.once()], 1, &|session| {
+            session.ask(&question, value)
+        });
+        let Some(Seen::Scores(scores, _)) = seen.first() else {
+            panic!("{seen:?}");
+        };
+        let last = scores.len() - 1;
+        let threshold = |k: usize| match value {
+            TargetValue::Itself => 2.0 * k as f64 / last as f64 - 1.0,
+            TargetValue::DistanceFrom(_) => 2.0 * 0.5f64.powf((last - k) as f64 / 2.0),
+        };
+        let up_to = |k: usize| 2 * values.iter().filter(|&&x| x <= threshold(k)).count() as i64;
+        for (k, &score) in scores.iter().enumerate() {
+            let below = if k == 0 { 0 } else { up_to(k - 1) };
+            assert_eq!(score, (below - 3).max(3 - up_to(k)).max(0), "{value:?} {k}");
+        }
+    }
+}

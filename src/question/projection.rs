@@ -1,0 +1,35 @@
+//! The public score of a record as its only feature.
+
+use crate::error::{Error, Result};
+
+/// x -> clamp(<theta, x>/reach, -1, 1), in scaled units, the intercept included in theta.
+///
+/// theta is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
+/// storage: neighbouring records stay neighbouring.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projection {
+    theta: Vec<f64>,
+    reach: f64,
+}
+
+impl Projection {
+    /// # Errors
+    /// [`Error::InvalidArgument`] for coefficients that are not finite, or a reach that is not positive and finite.
+    pub fn new(theta: Vec<f64>, reach: f64) -> Result<Self> {
+        if !(reach.is_finite() && reach > 0.0 && theta.iter().all(|theta| theta.is_finite())) {
+            let problem = "needs finite coefficients, and a positive and finite reach";
+            return Err(Error::invalid("projection", problem));
+        }
+        Ok(Self { theta, reach })
+    }
+
+    /// One coefficient a column of the records, the intercept last.
+    pub fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// The score whose image is 1.
+    pub fn reach(&self) -> f64 {
+        self.reach
+    }
+}
