@@ -34,6 +34,7 @@
 //!     statement: Statement::new(schema, 4000, Adjacency::ReplaceOne, 1)?,
 //!     loss: Logistic.into(),
 //!     residual_bound: None,
+//!     spread: None,
 //!     epsilon: 1.0,
 //!     delta: Some(1e-6),
 //!     reason: None,

@@ -43,6 +43,7 @@ fn models_are_compared_on_what_none_was_fitted_on() {
         statement: facts.part(schema, 30).unwrap(),
         loss: Logistic.into(),
         residual_bound: None,
+        spread: None,
         epsilon: 5.0,
         delta: Some(1e-6),
         reason: None,

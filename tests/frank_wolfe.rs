@@ -30,6 +30,7 @@ fn about(p: usize, n: usize, geometry: Geometry, adjacency: Adjacency) -> Proble
         statement: Statement::new(schema(p, geometry), n, adjacency, 1).unwrap(),
         loss: Logistic.into(),
         residual_bound: None,
+        spread: None,
         epsilon: 1.0,
         delta: None,
         reason: None,
@@ -320,6 +321,7 @@ fn public_parameters_are_checked_before_any_data() {
         (
             Problem {
                 residual_bound: Some(1.0),
+                spread: None,
                 ..base.clone()
             },
             "residual_bound",
@@ -328,6 +330,7 @@ fn public_parameters_are_checked_before_any_data() {
             Problem {
                 loss: Squared.into(),
                 residual_bound: Some(-1.0),
+                spread: None,
                 ..base.clone()
             },
             "residual_bound",

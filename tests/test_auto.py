@@ -32,8 +32,13 @@ CLASSIFIERS = {
         {"bounds": wide(8)},
         "private ranges of 8 features and a typical row norm, then noisy-newton",
     ),
-    "few features, unit bounds": (8, {"bounds": (0, 1)}, "private a typical row norm, then objective-perturbation"),
-    "a row norm": (8, {"bounds": (0, 1), "row_norm": 1.5}, "objective-perturbation"),
+    "few features, unit bounds": (8, {"bounds": (0, 1)}, "private a typical row norm, then noisy-newton"),
+    "a row norm": (8, {"bounds": (0, 1), "row_norm": 1.5}, "private a typical row norm, then noisy-newton"),
+    "a row norm and wide bounds": (
+        8,
+        {"bounds": wide(8), "row_norm": 1.5},
+        "private ranges of 8 features and a typical row norm, then noisy-newton",
+    ),
     "sparse counts": (
         900,
         {"bounds": (0, 1), "row_norm": 1.0},
@@ -47,7 +52,8 @@ CLASSIFIERS = {
         "private one range for all features and a typical row norm",
     ),
     "one wide range, small epsilon": (60, {"bounds": (0, 30), "epsilon": 0.1}, "rows shortened to a public norm"),
-    "no scale": (8, {"bounds": wide(8), "scale": None}, "objective-perturbation"),
+    "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
+    "more than 512 columns, wide bounds": (600, {"bounds": wide(600)}, "select-refit"),
     "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, "select-refit"),
     "vertices": (2, {"norm": Vertices(np.eye(2))}, "frank-wolfe over the convex hull"),
     "simplex": (4, {"norm": "simplex"}, "frank-wolfe"),
@@ -55,15 +61,18 @@ CLASSIFIERS = {
     "a radius": (8, {"radius": 3.0}, "frank-wolfe over the l1 ball"),
     "a penalty": (8, {"alpha": 0.01}, "frank-wolfe over the l1 ball with penalty"),
 }
+TARGET = "private middle and spread of the target"
 REGRESSORS = {
     "few features, wide bounds": (
         8,
         {"bounds": wide(8)},
-        "private ranges of 8 features and a typical row norm, then noisy",
+        f"{TARGET} and ranges of 8 features and a typical row norm, then noisy-newton",
     ),
-    "many features": (60, {}, "select-refit"),
-    "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, "select-refit"),
-    "two records a person": (60, {"records_per_person": 2}, "select-refit"),
+    "many features": (60, {}, f"{TARGET}, then select-refit"),
+    "many features, wide bounds": (60, {"bounds": wide(60)}, f"{TARGET} and ranges of 60 features"),
+    "no intercept": (60, {"fit_intercept": False}, "select-refit"),
+    "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, f"{TARGET}, then select-refit"),
+    "two records a person": (60, {"records_per_person": 2}, f"{TARGET}, then select-refit"),
     "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
 }
 CASES = [(PrivateSparseClassifier, *case) for case in CLASSIFIERS.values()] + [
@@ -163,7 +172,7 @@ def test_regressions_clip_the_tails_in_fits_and_predictions():
     assert models["auto"].target_bounds_ == (-1, 1)
     models["auto"].intercept_ += 1.5  # beyond what any target can be
     np.testing.assert_allclose(models["auto"].predict(X_test), np.clip(linear + 1.5, -1, 1))
-    assert models[None].target_bounds_ is None
+    assert models[None].target_bounds_ == (-1, 1)
     # Features that are declared to be scaled are never clipped.
     unit = PrivateSparseRegressor(random_state=0, bounds=(-1, 1), y_bounds=(-1, 1)).fit(np.clip(X / 20, -1, 1), y)
     assert unit.feature_ranges_ is None

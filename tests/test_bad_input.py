@@ -458,7 +458,7 @@ EXTREMES = [
     ],
     *[
         ({"delta": 5e-324, "mechanism": mechanism}, "delta is too small")
-        for mechanism in ("auto", "output-perturbation", "objective-perturbation", "select-refit", "sgd-output")
+        for mechanism in ("output-perturbation", "objective-perturbation", "select-refit", "sgd-output")
     ],
     ({"norm": Vertices(np.ones((2, 4)))}, "vertices"),
 ]

@@ -122,11 +122,12 @@ class NoisyNewton:
     Parameters
     ----------
     n_iter : int, optional
-        Number of steps T. None: 30.
+        Number of steps T. None: 40.
     share : float, optional
         Share of the zCDP budget for the moments, in (0, 1). None: 0.15.
     damping : float, optional
-        Added to all eigenvalues, in units of the largest that the noise of the moments has. None: 0.3.
+        Added to all eigenvalues, in units of the largest that the noise of the moments has. None: 1, or more where
+        steps would follow the noise on the gradients.
     ridge : float, optional
         In scaled units. None: the estimator's, or 0. The intercept is not under it.
     threshold : float, optional
@@ -134,6 +135,10 @@ class NoisyNewton:
     clip : float, optional
         Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
         linearly. None: no clamp.
+    line : float, optional
+        Share of the zCDP budget, in (0, 1), for a last line: one factor for all coefficients and a constant, by a loss
+        that is clamped less. It undoes what the clamp and the shrinkage of a noisy fit do to all coefficients at once.
+        Needs an intercept. None: no line.
     """
 
     n_iter: int | None = None
@@ -142,6 +147,7 @@ class NoisyNewton:
     ridge: float | None = None
     threshold: float | None = None
     clip: float | None = None
+    line: float | None = None
     name: ClassVar[str] = "noisy-newton"
 
 

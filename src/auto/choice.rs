@@ -9,8 +9,8 @@ use crate::mechanism::{
     SelectRefit,
 };
 use crate::plan::defaults::{
-    AUTO_CLIP, CLASSIFIER_NEWTON_LIMIT, NEWTON_CLIP, REGRESSOR_NEWTON_LIMIT, SURE_CLIP,
-    SURE_STRENGTH, WEIGHTED_ROW,
+    AUTO_CLIP, LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, SURE_CLIP, SURE_STRENGTH,
+    WEIGHTED_ROW, noise_allows,
 };
 use crate::plan::{Domain, PrivacyClaim};
 use crate::privacy::{Bounds, Target};
@@ -63,17 +63,6 @@ impl Facts<'_> {
         self.wide() && self.intercept && self.row_norm.is_none()
     }
 
-    /// Whether noisy second moments say more of most directions than their noise hides, under a zCDP budget.
-    fn moments_are_clear(&self, rho: f64) -> bool {
-        let columns = self.n_features + usize::from(self.intercept);
-        let limit = match self.target {
-            Target::Classes => CLASSIFIER_NEWTON_LIMIT,
-            Target::Interval { .. } => REGRESSOR_NEWTON_LIMIT,
-        };
-        columns <= NoisyNewton::MOST_COLUMNS
-            && NoisyNewton::relative_damping(&self.claim, columns, rho) <= limit
-    }
-
     /// Whether objective perturbation is proved for these facts: one record per person
     /// ([`crate::theory_of_privacy::objective_perturbation`]).
     fn objective(&self) -> bool {
@@ -81,9 +70,8 @@ impl Facts<'_> {
         self.claim.records_per_person == 1 && self.loss.is_some_and(lipschitz)
     }
 
-    /// The clamp of the derivatives of the logistic loss; other losses have none.
+    /// The clamp of the derivatives of the logistic loss in objective perturbation; other losses have none.
     fn clip(&self) -> Option<f64> {
-        let logistic = self.loss.is_some_and(|loss| loss.name() == "logistic");
         let strength =
             self.claim.n_samples as f64 * self.claim.epsilon / self.n_features.max(1) as f64;
         let clip = if strength < SURE_STRENGTH {
@@ -91,7 +79,24 @@ impl Facts<'_> {
         } else {
             SURE_CLIP
         };
-        logistic.then_some(clip)
+        self.logistic().then_some(clip)
+    }
+
+    fn logistic(&self) -> bool {
+        self.loss.is_some_and(|loss| loss.name() == "logistic")
+    }
+
+    /// Noisy Newton steps and a line through their scores. The clamp of the logistic loss opens as noise falls: none is
+    /// left where the fit without it is what noise allows.
+    fn newton(&self, rho: f64) -> NoisyNewton {
+        let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
+        let columns = (self.n_features + usize::from(self.intercept)) as f64;
+        let open = noise_allows(n, person, rho) / (OPEN_STRENGTH * columns);
+        NoisyNewton {
+            clip: (self.logistic() && open < 1.0).then_some(open.max(AUTO_CLIP)),
+            line: self.intercept.then_some(LINE_DEFAULT_SHARE),
+            ..NoisyNewton::default()
+        }
     }
 
     fn choose(&self, mechanism: Box<dyn Mechanism>, reason: &'static str) -> Choice {
@@ -104,14 +109,19 @@ impl Facts<'_> {
 
     /// It centres features, which a bound on uncentred rows says nothing about: with one, uncentred, it loses 7 points
     /// on dna_splice at epsilon 0.5.
-    fn select_refit(&self, reason: &'static str) -> Choice {
+    fn select_refit(&self, reason: &'static str, scale: bool) -> Choice {
         let mechanism = SelectRefit {
             clip: self.clip(),
             ..SelectRefit::default()
         };
+        let regression = self.target != Target::Classes;
+        let mechanism: Box<dyn Mechanism> = match self.intercept && regression && scale {
+            true => Box::new(PrivateScale::target(Box::new(mechanism))),
+            false => Box::new(mechanism),
+        };
         Choice {
             row_norm: None,
-            ..self.choose(Box::new(mechanism), reason)
+            ..self.choose(mechanism, reason)
         }
     }
 
@@ -138,16 +148,14 @@ pub struct Choice {
 /// |---|---|
 /// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
-/// | several records a person, or the squared loss for classes | as for a regression |
-/// | classes, private ranges | noisy Newton |
-/// | classes, n >= p^2, or rows far shorter than sqrt(p), or one wide range for all features | objective perturbation |
-/// | classes otherwise | select-refit |
-/// | a regression, n >= p^2 or private ranges | noisy Newton, or proximal gradient where noise hides the moments |
-/// | a regression with a row norm | noisy proximal gradient |
-/// | a regression otherwise | select-refit |
+/// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
+/// | bounds [0, 1] or [-1, 1] alone, n < p^2 | select-refit |
+/// | at most 512 columns | noisy Newton, and a line through its scores |
+/// | more, n >= p^2 | objective perturbation for classes and a Lipschitz loss, else noisy proximal gradient |
+/// | more | select-refit |
 ///
-/// Objective perturbation, noisy Newton and noisy proximal gradient come after private scales ([`PrivateScale`]),
-/// unless a row norm says that features are scaled as they should be.
+/// Private scales ([`PrivateScale`]) come before all of these but Frank-Wolfe, and the middle and spread of the target
+/// alone before select-refit.
 ///
 /// ```
 /// use dpsparse::loss::Logistic;
@@ -185,7 +193,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     match facts.domain {
         Domain::L1 => {}
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
-            return Ok(facts.select_refit("groups"));
+            return Ok(facts.select_refit("groups", scale));
         }
         domain => {
             let ball = domain.polytope(facts.n_features, facts.intercept, None, 1.0);
@@ -202,50 +210,43 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         return Ok(facts.frank_wolfe("a user's own loss"));
     }
     let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
-    let (many, sparse, alike) = (facts.many(), facts.sparse(), facts.alike());
-    let centred = scale && facts.movable();
-    // A regression on wide bounds is lost without ranges: on california at epsilon 0.05 R^2 -.8, and .6 with poor ones.
-    let ranged = centred && (!classes || PrivateScale::can_range(facts, rho));
-    let clear = facts.moments_are_clear(rho);
-    let newton = || NoisyNewton {
-        clip: facts.clip().map(|_| NEWTON_CLIP),
-        ..NoisyNewton::default()
-    };
+    let (many, sparse) = (facts.many(), facts.sparse());
+    let lipschitz = classes && facts.objective();
     let objective = || ObjectivePerturbation {
         clip: facts.clip(),
         ..ObjectivePerturbation::default()
     };
-    let (chosen, reason): (Box<dyn Mechanism>, _) = if ranged && clear {
-        (
-            Box::new(newton()),
-            "bounds that say little, second moments above their noise",
-        )
-    } else if classes && facts.objective() {
-        let reason = match (many, sparse) {
-            (true, _) => "n >= p^2",
-            (_, true) => "rows far shorter than sqrt(p)",
-            _ if alike && centred => "one wide range for all features",
-            _ => return Ok(facts.select_refit("n < p^2")),
-        };
-        (Box::new(objective()), reason)
-    } else if !classes && many && clear {
-        (
-            Box::new(newton()),
-            "n >= p^2, second moments above their noise",
-        )
-    } else if many || facts.row_norm.is_some() {
-        let reason = if many { "n >= p^2" } else { "a row norm" };
-        (Box::new(NoisyProximalGradient::default()), reason)
+    let columns = facts.n_features + usize::from(facts.intercept);
+    let (chosen, reason): (Box<dyn Mechanism>, _) = if lipschitz && sparse {
+        (Box::new(objective()), "rows far shorter than sqrt(p)")
+    } else if !many && !facts.wide() {
+        return Ok(facts.select_refit("unit bounds, n < p^2", scale));
+    } else if columns <= NEWTON_COLUMNS {
+        (Box::new(facts.newton(rho)), "at most 512 columns")
+    } else if lipschitz && many {
+        (Box::new(objective()), "n >= p^2")
+    } else if many {
+        (Box::new(NoisyProximalGradient::default()), "n >= p^2")
     } else {
-        return Ok(facts.select_refit("n < p^2"));
+        return Ok(facts.select_refit("n < p^2", scale));
     };
-    let scaled = sparse || ranged || (facts.row_norm.is_none() && !facts.wide());
-    let mechanism: Box<dyn Mechanism> = if centred && !ranged && alike && classes {
-        Box::new(PrivateScale::public(chosen))
-    } else if scale && scaled {
-        Box::new(PrivateScale::new(chosen, facts)?)
-    } else {
+    // A norm says nothing about features that ranges move.
+    let facts = match sparse || !facts.wide() {
+        true => *facts,
+        false => Facts {
+            row_norm: None,
+            ..*facts
+        },
+    };
+    let ranged = facts.movable() && (!classes || PrivateScale::can_range(&facts, rho));
+    let mechanism: Box<dyn Mechanism> = if !scale {
         chosen
+    } else if facts.alike() && facts.movable() && !ranged {
+        Box::new(PrivateScale::public(chosen))
+    } else if facts.movable() && !ranged {
+        chosen
+    } else {
+        Box::new(PrivateScale::new(chosen, &facts)?)
     };
     Ok(facts.choose(mechanism, reason))
 }

@@ -38,7 +38,9 @@ impl Draws {
                         Some(Seen::Integers(values)) => Some(values.len()),
                         _ => None,
                     };
-                    let diagonal = sums(1) == Some(triangle) && sums(2).is_none();
+                    // One entry above a diagonal of two is no gradient: those have two columns or more.
+                    let diagonal =
+                        sums(1) == Some(triangle) && (sums(2).is_none() || triangle == 1);
                     draws.sums += u64::from(!diagonal);
                 }
                 Seen::Scores(..) | Seen::Groups(..) => draws.choices += 1,
@@ -65,6 +67,7 @@ fn options(name: &str, domain: &Domain) -> &'static str {
         }
         // Several selections, some of which may go to the intercept.
         "select-refit" if matches!(domain, Domain::L1) => r#"{"n_selected": 3}"#,
+        "noisy-newton" => r#"{"line": 0.1}"#,
         _ => "{}",
     }
 }
@@ -93,6 +96,7 @@ fn problem(
         statement: Statement::new(schema, N, adjacency, persons).unwrap(),
         loss,
         residual_bound: None,
+        spread: None,
         epsilon: 3.0,
         delta: Some(1e-5),
         reason: None,
@@ -262,6 +266,7 @@ fn weights_of_columns_have_their_event() {
                 statement: Statement::new(schema, N, adjacency, 1).unwrap(),
                 loss: loss.clone(),
                 residual_bound: None,
+                spread: None,
                 epsilon: 3.0,
                 delta: Some(1e-5),
                 reason: None,

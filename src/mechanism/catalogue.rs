@@ -37,9 +37,10 @@ pub trait Mechanism: std::fmt::Debug + Send + Sync {
         target: Target,
     ) -> Result<f64>;
 
-    /// Whether it uses records through noisy gradients alone, where a record can count less than once
-    /// ([`crate::privacy::Schema::with_gradient_norm`]).
-    fn weighs_records(&self) -> bool {
+    /// Whether it uses records through noisy gradients alone, where a long one can count less than once
+    /// ([`crate::privacy::Schema::with_gradient_norm`]) instead of being shortened, and does so for this target.
+    fn weighs_records(&self, target: Target) -> bool {
+        let _ = target;
         false
     }
 

@@ -5,6 +5,7 @@ mod catalogue;
 mod dual_frank_wolfe;
 mod feature_scaler;
 mod frank_wolfe;
+mod line;
 mod minimiser;
 mod minkowski;
 mod newton_steps;

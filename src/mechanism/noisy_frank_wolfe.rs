@@ -81,8 +81,8 @@ impl NoisyFrankWolfe {
 }
 
 impl Mechanism for NoisyFrankWolfe {
-    fn weighs_records(&self) -> bool {
-        true
+    fn weighs_records(&self, target: Target) -> bool {
+        matches!(target, Target::Interval { .. })
     }
 
     fn margin_bound(

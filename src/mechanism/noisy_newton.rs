@@ -2,14 +2,14 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
-use super::newton_steps::{NewtonOptions, NewtonSteps, largest_eigenvalue};
-use crate::accounting::event::Adjacency;
+use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::{Norm, SetFunctionNorm};
-use crate::plan::defaults::{NEWTON_DAMPING, NEWTON_SHARE, USER_LOSS_MARGIN};
-use crate::plan::{Domain, Fitted, Plan, PrivacyClaim, Problem, Summary};
+use crate::plan::defaults::USER_LOSS_MARGIN;
+use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
 use crate::question::MOST_MOMENT_COLUMNS;
 
@@ -35,9 +35,11 @@ use crate::question::MOST_MOMENT_COLUMNS;
 pub struct NoisyNewton {
     /// T; None: [`NEWTON_STEPS`](crate::plan::defaults::NEWTON_STEPS).
     pub n_iter: Option<usize>,
-    /// Share of the zCDP budget that the moments take, in (0, 1); None: [`NEWTON_SHARE`].
+    /// Share of the zCDP budget that the moments take, in (0, 1); None:
+    /// [`NEWTON_SHARE`](crate::plan::defaults::NEWTON_SHARE).
     pub share: Option<f64>,
-    /// lambda in units of the largest eigenvalue that the noise of the moments has, positive; None: [`NEWTON_DAMPING`].
+    /// lambda in units of the largest eigenvalue that the noise of the moments has, positive; None: 1, or more where T
+    /// steps would follow the noise on the gradients.
     pub damping: Option<f64>,
     /// Ridge in scaled units; None: 0.
     pub ridge: Option<f64>,
@@ -45,36 +47,26 @@ pub struct NoisyNewton {
     pub threshold: Option<f64>,
     /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
     pub clip: Option<f64>,
+    /// Share of the zCDP budget, in (0, 1), for a last line: a factor for all coefficients and a constant, with a loss
+    /// that is clamped less; None: no line.
+    pub line: Option<f64>,
 }
 
 #[derive(Debug)]
-struct Steps {
+struct Release {
     norm: Arc<SetFunctionNorm>,
     steps: NewtonSteps,
+    line: Option<Line>,
     threshold: f64,
 }
 
 impl NoisyNewton {
     /// Most columns, the intercept included.
     pub const MOST_COLUMNS: usize = MOST_MOMENT_COLUMNS;
-
-    /// lambda in units of the mean eigenvalue of the moments of rows that are as long as they may be: far above 1, the
-    /// moments of most directions are below their noise, and gradient descent is better. By public facts alone; `rho`
-    /// is the zCDP budget.
-    pub(crate) fn relative_damping(claim: &PrivacyClaim, n_columns: usize, rho: f64) -> f64 {
-        let multiplier = claim.records_per_person as f64 / (2.0 * NEWTON_SHARE * rho).sqrt();
-        // The noise off the diagonal, for rows of norm 1.
-        let sigma = match claim.adjacency {
-            Adjacency::ReplaceOne => multiplier,
-            Adjacency::AddRemove => multiplier * 0.5f64.sqrt(),
-        };
-        let columns = n_columns as f64;
-        NEWTON_DAMPING * largest_eigenvalue(sigma, columns) * columns / claim.n_samples as f64
-    }
 }
 
 impl Mechanism for NoisyNewton {
-    fn weighs_records(&self) -> bool {
+    fn weighs_records(&self, _: Target) -> bool {
         true
     }
 
@@ -101,15 +93,20 @@ impl Mechanism for NoisyNewton {
             damping: self.damping,
             ridge: self.ridge,
         };
-        let steps = NewtonSteps::plan(&problem, options, &[])?;
+        let line = (self.line.map(|share| Line::plan(&problem, share))).transpose()?;
+        let companions = line.as_ref().map_or_else(Vec::new, Line::events);
+        let steps = NewtonSteps::plan(&problem, options, &companions)?;
         // The mean of T noisy gradients; and as early stopping after T steps of 1/lambda acts.
         let n_iter = steps.gradients.n_iter as f64;
         let noise = steps.gradients.noise_scale / n_iter.sqrt();
         let ridge = steps.ridge + (steps.damping + steps.ridge) / n_iter;
-        let after = match threshold {
-            0.0 => String::new(),
-            threshold => format!(", then a prox of {threshold}"),
-        };
+        let mut after = String::new();
+        if line.is_some() {
+            after += ", then a line through the scores";
+        }
+        if threshold > 0.0 {
+            after += &format!(", then a prox of {threshold}");
+        }
         let summary = Summary {
             mechanism: steps.describe() + &describe_clip(&problem) + &after,
             n_iter: steps.gradients.n_iter,
@@ -118,26 +115,32 @@ impl Mechanism for NoisyNewton {
             parameters: vec![("damping", steps.damping)],
             ..Summary::default()
         };
-        let program = Steps {
+        let program = Release {
             norm,
             steps,
+            line,
             threshold,
         };
         Plan::seal(problem, program, summary)
     }
 }
 
-impl Program<Fitted> for Steps {
+impl Program<Fitted> for Release {
     fn questions(&self) -> Vec<Planned> {
-        self.steps.planned()
+        let line = self.line.iter().flat_map(Line::planned);
+        self.steps.planned().into_iter().chain(line).collect()
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let n_iter = self.steps.gradients.n_iter;
         let statement = session.statement();
-        let shape = (statement.schema().n_features(), statement.n_columns());
+        let start = Start::zero(statement.schema().n_features(), statement.n_columns());
         let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
-        let mut scaled = self.steps.run(session, shape, &progress)?;
+        let steps = self.steps.run(session, &start, &progress)?;
+        let mut scaled = match &self.line {
+            Some(line) => line.run(session, steps)?,
+            None => steps.theta,
+        };
         self.norm.threshold(&mut scaled, self.threshold)?;
         Ok(scaled.into())
     }

@@ -61,8 +61,8 @@ fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
 }
 
 impl Mechanism for NoisyProximalGradient {
-    fn weighs_records(&self) -> bool {
-        true
+    fn weighs_records(&self, target: Target) -> bool {
+        matches!(target, Target::Interval { .. })
     }
 
     fn margin_bound(&self, domain: &Domain, n_features: usize, _: bool, _: Target) -> Result<f64> {

@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use super::minimiser::describe_clip;
-use super::newton_steps::{NewtonOptions, NewtonSteps};
+use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use super::noise_law::TiltLaw;
 use super::objective_perturbation::tilted;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
-use crate::plan::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
+use crate::plan::defaults::{NEWTON_DAMPING, SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
 use crate::privacy::{Planned, Question, Session};
 use crate::question::Point;
 
@@ -58,6 +58,7 @@ impl Refit {
             RefitBy::NoisyNewton => {
                 let options = NewtonOptions {
                     ridge,
+                    damping: Some(NEWTON_DAMPING),
                     ..NewtonOptions::default()
                 };
                 let steps = NewtonSteps::plan(problem, options, companions)?;
@@ -105,12 +106,14 @@ impl Refit {
     pub fn release(
         &self,
         session: &mut Session<'_>,
-        shape: (usize, usize),
+        (p, columns): (usize, usize),
         progress: &dyn Fn(&mut Session<'_>, usize) -> Result<()>,
     ) -> Result<Vec<f64>> {
         match self {
             Self::Objective { question, .. } => session.ask(question, ()),
-            Self::Newton(steps) => steps.run(session, shape, progress),
+            Self::Newton(steps) => {
+                Ok((steps.run(session, &Start::zero(p, columns), progress)?).theta)
+            }
         }
     }
 }

@@ -62,6 +62,7 @@ impl SimplexSampling {
     ///     statement: Statement::new(schema, 100_000, Adjacency::ReplaceOne, 1)?,
     ///     loss: Squared.into(),
     ///     residual_bound: None,
+    ///     spread: None,
     ///     epsilon: 1.0,
     ///     delta: Some(1e-6),
     ///     reason: None,

@@ -119,8 +119,8 @@ impl Mechanism for OnVarying {
         (self.inner).margin_bound(&facts.domain, facts.n_features(), intercept, target)
     }
 
-    fn weighs_records(&self) -> bool {
-        self.inner.weighs_records()
+    fn weighs_records(&self, target: Target) -> bool {
+        self.inner.weighs_records(target)
     }
 
     fn plan(&self, problem: Problem, _: &Domain) -> Result<Plan> {
@@ -215,6 +215,7 @@ mod tests {
             statement: Statement::new(schema, N, Adjacency::ReplaceOne, 1).unwrap(),
             loss: Logistic.into(),
             residual_bound: None,
+            spread: None,
             epsilon: 1.0,
             delta: Some(1e-6),
             reason: None,

@@ -81,32 +81,85 @@ pub const LEAST_RIDGE: f64 = 1e-5;
 
 /// Share of the zCDP budget that noisy Newton steps spend on second moments: 0.1 and 0.2 are within .003 on diamonds,
 /// california and garbage at epsilon 0.1 to 4.
-pub const NEWTON_SHARE: f64 = 0.15;
+pub const NEWTON_SHARE: f64 = 0.1;
 
 /// Noisy Newton steps: 20, 30 and 60 are within .003 on the same sets, but for garbage at epsilon 0.1 (.61, .71, .72).
-pub const NEWTON_STEPS: usize = 30;
-
-/// Clamp of the derivative of the logistic loss in noisy Newton steps: 0.25 is better than 0.35 and 0.5 on a9a, adult,
-/// cod_rna and phoneme at epsilon 0.1 and 0.5, and within .002 of the best at 1 and 4 but on a9a.
-pub const NEWTON_CLIP: f64 = 0.25;
+pub const NEWTON_STEPS: usize = 40;
 
 /// Momentum m of noisy Newton steps, which are shortened to 1 - m: the scores of 0.5 are those of 0 within .003, and
 /// steps converge where the true curvature is up to 2 (1 + m)/(1 - m) = 6 times the released one, as it may be where
 /// long rows count less than they are long.
 pub const NEWTON_MOMENTUM: f64 = 0.5;
 
-/// Damping of noisy Newton steps in units of the largest eigenvalue of the noise on the moments. Of 0.15, 0.25, 0.4 and
+/// Shrinkage of noisy Newton steps ([`SHRINKAGE_DIRECTIONS`]): lambda in units of beta R N/L for classes, where N is the
+/// standard deviation of the noise on the mean gradient and L the bound on slopes.
+pub const CLASSIFIER_SHRINKAGE: f64 = 1.25;
+
+/// The same for regressions, whose predictions are smaller in units of the clamp.
+pub const REGRESSOR_SHRINKAGE: f64 = 1.8;
+
+/// Below so many times p N/(L R) shrinkage is less: there are fewer directions than noise could hide.
+pub const SHRINKAGE_DIRECTIONS: f64 = 10.0;
+
+/// Curvature of the squared loss per unit of its clamp, in units of the spread of the targets: the share of residuals
+/// that are within it.
+pub const CLAMPED_CURVATURE: f64 = 0.75;
+
+/// Share of the zCDP budget that a line through the scores spends under "auto".
+pub const LINE_DEFAULT_SHARE: f64 = 0.06;
+
+/// Most columns that "auto" takes second moments of.
+pub const NEWTON_COLUMNS: usize = 512;
+
+/// n mu/p at which the clamp of the logistic loss is open.
+pub const OPEN_STRENGTH: f64 = 1_000.0;
+
+/// Steps of such a line.
+pub const LINE_STEPS: usize = 5;
+
+/// Share of it for second moments.
+pub const LINE_SHARE: f64 = 0.1;
+
+/// Scores of a classifier that a line clips at.
+pub const CLASSIFIER_REACH: f64 = 4.0;
+
+/// The same of a regressor, in standard deviations of the targets.
+pub const REGRESSOR_REACH: f64 = 2.5;
+
+/// Variance of the scores of a classifier that the public rules expect.
+pub const CLASSIFIER_SIGNAL: f64 = 1.0;
+
+/// The same of a regressor, in squared standard deviations of the targets.
+pub const REGRESSOR_SIGNAL: f64 = 0.3;
+
+/// Slope of the line through scores of a logistic fit that was clamped at a half, without noise: .7 to .8 on the open
+/// sets.
+pub const CLAMPED_SLOPE: f64 = 0.75;
+
+/// How far the two parameters of a line are from where they start, times the root of the curvature.
+pub const LINE_CLASSIFIER_PRIOR: f64 = 0.07;
+
+/// The same of a regressor, in standard deviations of the targets.
+pub const LINE_REGRESSOR_PRIOR: f64 = 0.13;
+
+/// Largest share of the zCDP budget that the middle and the spread of the targets spend.
+pub const TARGET_SHARE: f64 = 0.1;
+
+/// Share of the distances from the middle beyond the spread that is released, least and most.
+pub const TARGET_LEVELS: (f64, f64) = (0.1, 0.5);
+
+/// As [`RANGE_NATS`], for the targets.
+pub const TARGET_NATS: f64 = 14.0;
+
+/// Least clamp of the residuals of a fit, in standard deviations of the targets.
+pub const TARGET_CLAMP: f64 = 0.33;
+
+/// How far predictions may lie from the middle, in standard deviations of the targets.
+pub const TARGET_REACH: f64 = 3.0;
+
+/// Damping of the refit of a selection in units of the largest eigenvalue of the noise on the moments. Of 0.15, 0.25, 0.4 and
 /// 0.7, larger values are better on california at epsilon 0.1 and smaller ones on diamonds and garbage, by up to .02.
 pub const NEWTON_DAMPING: f64 = 0.3;
-
-/// Damping of a regression, in units of the mean eigenvalue, up to which noisy Newton steps are preferred to gradient
-/// descent. On garbage it is 2 at epsilon 0.1, where they have the R^2 .71 (.63 without), and 6 and 14 at 0.05 and
-/// 0.02, where they have .44 and -.10 (.52 and .35 without).
-pub const REGRESSOR_NEWTON_LIMIT: f64 = 4.0;
-
-/// The same of a classifier after private ranges, beside objective perturbation. On phoneme it is 43, 22 and 6 at
-/// epsilon 0.5, 1 and 4: .712, .763 and .797 (.712, .741 and .785 without).
-pub const CLASSIFIER_NEWTON_LIMIT: f64 = 50.0;
 
 /// Passes of stochastic gradient descent.
 pub const SGD_PASSES: usize = 5;
@@ -146,7 +199,7 @@ pub const CLIPPED_LEVEL: f64 = 0.01;
 pub const CLIPPED_MARGIN: f64 = 10.0;
 
 /// Largest share of the zCDP budget that private ranges of the features spend.
-pub const RANGE_SHARE: f64 = 0.2;
+pub const RANGE_SHARE: f64 = 0.1;
 
 /// Lowest and highest quantile at the lower end of a private range. On cod_rna, without noise, 0.05 gives .950, 0.1
 /// .948, 0.15 .939 and 0.25 .923.
@@ -173,10 +226,10 @@ pub const RANGE_LIMIT: f64 = 10.0;
 pub const RANGE_MARGIN: f64 = 0.25;
 
 /// Largest share of the zCDP budget that a typical row norm spends.
-pub const NORM_SHARE: f64 = 0.1;
+pub const NORM_SHARE: f64 = 0.06;
 
-/// As [`RANGE_NATS`], for a typical row norm, which has some 30 candidates.
-pub const NORM_NATS: f64 = 7.0;
+/// As [`RANGE_NATS`], for a typical row norm, which has some 30 candidates: below the first it is not released.
+pub const NORM_NATS: [f64; 2] = [3.5, 7.0];
 
 /// Quantile of the row norms to which longer rows are shortened. On cod_rna at epsilon 0.1, 0.1, 0.25, 0.5 and 0.75
 /// give .951, .948, .943 and .933; at epsilon 1 all are within .002. On imdb and news20groups 0.5 is better than 0.8 at
@@ -192,9 +245,9 @@ pub const PUBLIC_NORM: f64 = 0.25;
 pub const SCALED_ROW: f64 = 0.15;
 
 /// Value of the intercept's column where rows have the norm 1. 0.25 and 0.5 are alike on cod_rna and phoneme.
-pub const SCALED_INTERCEPT: f64 = 0.4;
+pub const SCALED_INTERCEPT: f64 = 0.2;
 
-/// Clamp of the residual of the squared loss after private scales: 0.2 is better on garbage, where it brings .003 at
+/// Clamp of the residual of the squared loss after private scales without an intercept: 0.2 is better on garbage, where it brings .003 at
 /// epsilon 1, 0.3 on diamonds and california, where it brings .002; 1 loses .02 to .1 at epsilon 0.1.
 pub const SCALED_RESIDUAL: f64 = 0.25;
 
@@ -244,4 +297,15 @@ pub const SURE_STRENGTH: f64 = 800.0;
 /// thresholds in the empty tail is not small.
 pub(crate) fn level_times_epsilon0(nats: f64, n: usize, person: usize) -> f64 {
     2.0 * nats * person as f64 / n as f64
+}
+
+/// n mu: records per unit of noise on a sum of bounded contributions, under a zCDP budget.
+pub(crate) fn noise_allows(n: usize, person: usize, rho: f64) -> f64 {
+    n as f64 / person as f64 * (2.0 * rho).sqrt()
+}
+
+/// Clamp of the residuals of a line through scores, in standard deviations of the targets: as wide as leaves noise of a
+/// few thousandths of one on its coefficients.
+pub(crate) fn line_clamp(n: usize, person: usize, rho: f64) -> f64 {
+    (0.004 * noise_allows(n, person, rho) / 2f64.sqrt()).clamp(0.6, 30.0)
 }

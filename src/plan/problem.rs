@@ -22,6 +22,9 @@ pub struct Problem {
     pub loss: Admitted,
     /// Clamp of the slope of a loss that nothing else bounds (squared), in scaled units; None: 2.
     pub residual_bound: Option<f64>,
+    /// About how far targets of a regression lie from their middle, one standard deviation if they were normal, in
+    /// scaled units, where that was released; None: nothing is known.
+    pub spread: Option<f64>,
     /// Privacy parameter epsilon.
     pub epsilon: f64,
     /// Privacy parameter delta; None: min(1/n^2, 1e-6), for replace-one only.

@@ -235,6 +235,7 @@ impl Statement {
             },
             loss: self.loss.build(py, target, reach)?,
             residual_bound: self.residual_bound,
+            spread: None,
             epsilon: self.epsilon,
             delta: self.delta,
             reason: choice.reason,

@@ -24,6 +24,21 @@
 //! for a public R. w_i is a function of record i, so the bound stands with R in place of the largest norm, and a
 //! regression keeps its slope, which shortening x alone would bias.
 //!
+//! # How far noisy Newton steps go
+//!
+//! T damped steps act as a ridge lambda = damping/T on coefficients from which T noisy gradients, together of standard
+//! deviation N an entry, are subtracted. Along an eigenvector of the Hessian of eigenvalue h that is a variance of
+//! h N^2/(h + lambda)^2 in scores. If eigenvalues fall as R^2/j, R^2/lambda directions are above lambda; if the signal V is
+//! spread evenly over them, each has V lambda/R^2 of it. Noise and signal are alike where lambda = N R/sqrt(V); with fewer
+//! directions than that, p of them, where lambda = N^2 p/V. Only accuracy depends on it.
+//!
+//! # A line through released scores
+//!
+//! theta, once released, is public. The map x -> clamp(<theta, x>/r, -1, 1) takes one record to one number: records that
+//! differ in one row have images that differ in one row, so a second mechanism may work on the images under the same
+//! neighbours, with sensitivities for one feature and an intercept. Its noise does not grow with p, and its clamp may be
+//! wide. The slope b and the constant a that it releases make b theta and theta_p + a of theta: post-processing.
+//!
 //! # The vertex that Frank-Wolfe needs
 //!
 //! Over {Omega <= radius} the step is argmin <g, x> over *that* ball, a dual-norm problem: a set A that attains max

@@ -231,13 +231,13 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
     Frank-Wolfe; a user's own loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with
-    n records and p features: noisy Newton steps after private ranges, where bounds other than [0, 1] and [-1, 1] say
-    little; else objective perturbation where ``n >= p**2``, for sparse counts (``row_norm`` far below ``sqrt(p)``) and
-    for features that share one wide range; "select-refit" elsewhere. Derivatives of the logistic loss are clamped at
-    1/2 (1/4 in Newton steps and where ``n epsilon >= 800 p``), which lessens the noise and changes only what records on
-    the wrong side say. Labels are the better for it, but scores are larger than log odds and ``predict_proba`` is too
-    sure: for probabilities take a mechanism with ``clip=None``, such as ``ObjectivePerturbation()``. Every constant
-    stands in ``src/mechanism/defaults.rs``, with where it comes from.
+    n records and p features: objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``);
+    "select-refit" where all bounds are [0, 1] or [-1, 1] and ``n < p**2``; else, up to 512 columns, noisy Newton steps
+    after private scales and a line through their scores, which makes ``coef_`` log odds and ``predict_proba``
+    calibrated; beyond, objective perturbation where ``n >= p**2`` and "select-refit" where not. Derivatives of the
+    logistic loss are clamped at 1/2, and less as noise gets small, which lessens the noise and changes only what
+    records on the wrong side say; in "select-refit" and objective perturbation no line follows, and probabilities are
+    too sure. Every constant stands in ``src/plan/defaults.rs``, with where it comes from.
 
     References
     ----------
@@ -401,8 +401,10 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups).
     scale : {"auto", "private", None}, default "auto"
-        Private scales of the features; see :class:`PrivateSparseClassifier`. Long rows then count less instead of being
-        shortened, and ``residual_bound`` is 0.25 unless set.
+        Private scales of the features, see :class:`PrivateSparseClassifier`, and of the target: its median and a
+        quantile of the distances from it, two choices by the exponential mechanism, for ``loss="squared"`` and an
+        intercept. Long rows then count less instead of being shortened. ``residual_bound``, where given, is in units of
+        the scaled target; None: about a third of the released spread, and more as noise gets small.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.
     n_iter : int, optional
@@ -431,8 +433,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         predictions alike; None where the model is linear everywhere.
     support_ : ndarray of int
         Indices of the non-zero coefficients.
-    target_bounds_ : tuple of float or None
-        Where there are ``feature_ranges_``: ``y_bounds``, which predictions are clipped to, as targets were in the fit.
+    target_bounds_ : tuple of float
+        ``y_bounds``, which predictions are clipped to, as targets were in the fit.
     certificate_ : Certificate
         What the fit cost and assumed.
     n_iter_ : int
@@ -446,12 +448,13 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
     Frank-Wolfe; a user's own loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with
-    n records and p features, where ``n >= p**2``: after private scales, noisy Newton steps, or noisy proximal gradient
-    descent where the noise would hide most second moments; the latter too where ``row_norm`` is given, and
-    "select-refit" with Newton steps elsewhere. Where bounds other than [0, 1] and [-1, 1] say little, features are
-    clipped to private ranges, in the fit and in predictions (``feature_ranges_``): the tails of few records, which
-    would decide the errors of a linear model, count no more than the ends of these ranges. Predictions are then clipped
-    to ``y_bounds`` too (``target_bounds_``). ``scale=None`` forgoes both.
+    n records and p features: "select-refit" with Newton steps where all bounds are [0, 1] or [-1, 1] and ``n < p**2``;
+    else, up to 512 columns, noisy Newton steps and a line through their scores; beyond, noisy proximal gradient descent
+    where ``n >= p**2`` and "select-refit" where not. All of these come after private scales, the middle and the spread
+    of the target first: its unit, and bounds that are wider than need be, change little. Where bounds other than [0, 1]
+    and [-1, 1] say little, features are clipped to private ranges, in the fit and in predictions (``feature_ranges_``):
+    the tails of few records, which would decide the errors of a linear model, count no more than the ends of these
+    ranges. Without an intercept the target stays as it is. ``scale=None`` forgoes all scales.
 
     References
     ----------
@@ -528,7 +531,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
 
     def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
         super()._keep_ranges(ranges)
-        self.target_bounds_ = None if ranges is None else target_bounds(self.y_bounds)
+        self.target_bounds_ = target_bounds(self.y_bounds)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately.

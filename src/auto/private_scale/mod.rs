@@ -2,11 +2,13 @@
 
 mod ranges;
 mod releases;
+mod target;
 
 use std::sync::Arc;
 
 use self::ranges::RangeChoice;
 use self::releases::{Releases, Scales};
+use self::target::TargetScale;
 use crate::accounting::accountant::keeps;
 use crate::accounting::calibrate::{calibrate_between, epsilon_from_rho, rho_from_epsilon};
 use crate::accounting::event::Event;
@@ -34,12 +36,17 @@ const NEAR: f64 = 3e-5;
 /// - or weights of columns ([`AbsoluteSums`]), where a row norm far below sqrt(p) says that records are sparse
 ///   counts;
 /// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows ([`TypicalNorm`]), to which
-///   longer rows are shortened; in regressions they count less instead ([`Schema::with_gradient_norm`]).
+///   longer rows are shortened; in regressions, and in noisy Newton steps, they count less instead
+///   ([`Schema::with_gradient_norm`]), which leaves log odds as they are; where n is too small for it, a public norm.
+///
+/// First of all, for regressions with squared residuals, the middle and the spread of the target ([`TargetQuantile`]),
+/// which is mapped to units of its spread: clamps are in these units, whatever the public bounds.
 ///
 /// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
 /// the epsilon that is left: the largest with which all events together meet (epsilon, delta).
 ///
 /// [`Ranges`]: crate::question::Ranges
+/// [`TargetQuantile`]: crate::question::TargetQuantile
 /// [`AbsoluteSums`]: crate::question::AbsoluteSums
 /// [`TypicalNorm`]: crate::question::TypicalNorm
 #[derive(Debug)]
@@ -71,6 +78,12 @@ impl PrivateScale {
         Ok(Self { inner, scales })
     }
 
+    /// The middle and the spread of the target alone, before `inner`.
+    pub(super) fn target(inner: Box<dyn Mechanism>) -> Self {
+        let scales = Scales::Target;
+        Self { inner, scales }
+    }
+
     /// The public scales that stand in for private ones where no release is worth its noise: centred features, and rows
     /// shortened to [`crate::plan::defaults::PUBLIC_NORM`] sqrt(p), before `inner`, which must be one with Euclidean noise.
     pub(super) fn public(inner: Box<dyn Mechanism>) -> Self {
@@ -94,14 +107,14 @@ impl PrivateScale {
     }
 
     /// The public facts of the scaled records.
-    fn scaled_schema(&self, problem: &Problem) -> Result<Schema> {
+    fn scaled_schema(&self, problem: &Problem, target: Target) -> Result<Schema> {
         let outer = problem.schema();
         let bounds = Bounds {
             lower: vec![-1.0],
             upper: vec![1.0],
         };
-        let (p, target, intercept) = (outer.n_features(), outer.target(), outer.has_intercept());
-        if self.scales == Scales::Boxes {
+        let (p, intercept) = (outer.n_features(), outer.has_intercept());
+        if matches!(self.scales, Scales::Boxes | Scales::Target) {
             return Schema::new(p, bounds, Geometry::Centred, target, intercept, None);
         }
         let mut schema = Schema::new(
@@ -115,8 +128,7 @@ impl PrivateScale {
         if intercept {
             schema = schema.with_intercept_value(SCALED_INTERCEPT * SCALED_ROW)?;
         }
-        let regression = matches!(target, Target::Interval { .. });
-        if regression && self.inner.weighs_records() {
+        if self.inner.weighs_records(target) {
             schema = schema.with_gradient_norm(SCALED_ROW)?;
         }
         Ok(schema)
@@ -140,7 +152,9 @@ impl Mechanism for PrivateScale {
     ) -> Result<Geometry> {
         self.inner.geometry(domain, intercept, row_norm)?;
         Ok(match self.scales {
-            Scales::Boxes | Scales::Ranges | Scales::Clipped | Scales::Public => Geometry::Centred,
+            Scales::Boxes | Scales::Ranges | Scales::Clipped | Scales::Target | Scales::Public => {
+                Geometry::Centred
+            }
             Scales::Weights | Scales::Norm => Geometry::Uncentred,
         })
     }
@@ -160,22 +174,29 @@ impl Mechanism for PrivateScale {
         let delta = problem.validate()?;
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
         let releases = Releases::new(self.scales, &problem, rho)?;
-        let schema = self.scaled_schema(&problem)?;
+        let target = releases.target();
+        let images = target.map_or(problem.schema().target(), |_| Target::Interval {
+            low: -1.0,
+            high: 1.0,
+        });
+        let schema = self.scaled_schema(&problem, images)?;
         let mapped = match self.scales.is_linear() {
             true => problem.statement.scaled(schema)?,
             false => problem.statement.mapped(schema)?,
         };
         let unbounded = problem.loss.growth() == Growth::SquaredResidual;
-        let clamped = unbounded && self.inner.weighs_records();
+        let clamped = unbounded && self.inner.weighs_records(images);
         let plan = |epsilon: f64| {
             let problem = Problem {
                 statement: Arc::clone(&mapped),
                 epsilon,
                 delta: Some(delta),
-                residual_bound: match problem.residual_bound {
-                    None if clamped && self.scales.has_norm() => Some(SCALED_RESIDUAL),
-                    given => given,
+                residual_bound: match (problem.residual_bound, target) {
+                    (None, Some(target)) if clamped => Some(target.clamp()),
+                    (None, None) if clamped && self.scales.has_norm() => Some(SCALED_RESIDUAL),
+                    (given, _) => given,
                 },
+                spread: target.map(TargetScale::spread),
                 reason: None,
                 ..problem.clone()
             };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ranges::{RangeChoice, every, map_of_ranges, not_unit};
+use super::target::TargetScale;
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
@@ -26,6 +27,8 @@ pub(super) enum Scales {
     Weights,
     /// A typical norm of rows alone.
     Norm,
+    /// Nothing of the features: they are taken as they are.
+    Target,
     /// Nothing: public bounds to [-1, 1], and rows shortened to a public norm. Where n is too small for any release.
     Public,
 }
@@ -52,6 +55,7 @@ pub(super) struct Releases {
     ranges: Option<Question<Ranges>>,
     weights: Option<Question<AbsoluteSums>>,
     norm: Option<Question<TypicalNorm>>,
+    target: Option<TargetScale>,
 }
 
 impl Releases {
@@ -71,34 +75,48 @@ impl Releases {
                 let best = RangeChoice::best(scales, outer.bounds(), n, p, person, rho);
                 Some(best.unwrap_or_else(|| sure(not_unit(outer.bounds(), p))))
             }
-            Scales::Weights | Scales::Norm | Scales::Public => None,
+            Scales::Weights | Scales::Norm | Scales::Target | Scales::Public => None,
         };
         let weights = || statement.absolute_sums(1.0 / (2.0 * WEIGHT_SHARE * rho).sqrt());
-        let norm = || {
-            let wanted = 4.0 * NORM_NATS * person as f64 / (NORM_LEVEL * n as f64);
-            let epsilon0 = (8.0 * NORM_SHARE * rho).sqrt().min(wanted);
-            statement.typical_norm(epsilon0, NORM_LEVEL)
-        };
+        let wanted = 4.0 * NORM_NATS[1] * person as f64 / (NORM_LEVEL * n as f64);
+        let epsilon0 = (8.0 * NORM_SHARE * rho).sqrt().min(wanted);
+        let found = scales.has_norm() && epsilon0 * NORM_NATS[1] >= wanted * NORM_NATS[0];
+        let norm = || statement.typical_norm(epsilon0, NORM_LEVEL);
         Ok(Self {
             scales,
             ranges: (choice.map(|choice| choice.question(statement))).transpose()?,
             weights: (scales == Scales::Weights).then(weights).transpose()?,
-            norm: scales.has_norm().then(norm).transpose()?,
+            norm: found.then(norm).transpose()?,
+            target: match scales {
+                Scales::Public => None,
+                _ => TargetScale::new(problem, rho)?,
+            },
         })
+    }
+
+    /// What is released of the target.
+    pub(super) fn target(&self) -> Option<&TargetScale> {
+        self.target.as_ref()
     }
 
     pub(super) fn planned(&self) -> Vec<Planned> {
         let ranges = self.ranges.iter().map(Question::once);
         let weights = self.weights.iter().map(Question::once);
         let norm = self.norm.iter().map(Question::once);
-        ranges.chain(weights).chain(norm).collect()
+        let target = self.target.iter().flat_map(TargetScale::planned);
+        target.chain(ranges).chain(weights).chain(norm).collect()
     }
 
     pub(super) fn events(&self) -> Vec<(Event, u64)> {
         let ranges = self.ranges.iter().flat_map(Question::events);
         let weights = self.weights.iter().flat_map(Question::events);
         let norm = self.norm.iter().flat_map(Question::events);
-        ranges.chain(weights).chain(norm).copied().collect()
+        let target = (self.target.iter())
+            .flat_map(TargetScale::questions)
+            .flat_map(Question::events);
+        (target.chain(ranges).chain(weights).chain(norm))
+            .copied()
+            .collect()
     }
 
     pub(super) fn describe(&self) -> String {
@@ -106,6 +124,9 @@ impl Releases {
             return "rows shortened to a public norm".into();
         }
         let mut parts = Vec::new();
+        if self.target.is_some() {
+            parts.push("middle and spread of the target".into());
+        }
         if let Some(ranges) = &self.ranges {
             parts.push(match ranges.of() {
                 RangesOf::Each(features) => format!("ranges of {} features", features.len()),
@@ -137,9 +158,15 @@ impl Releases {
             }
             (None, None) => FeatureMap::linear(vec![1.0; p]),
         };
+        let map = match &self.target {
+            Some(target) => target.release(session, map)?,
+            None => map,
+        };
         let norm = match &self.norm {
             Some(norm) => session.ask(norm, &map)?,
-            None if self.scales == Scales::Public => PUBLIC_NORM * (p as f64).sqrt(),
+            None if self.scales.has_norm() || self.scales == Scales::Public => {
+                PUBLIC_NORM * (p as f64).sqrt()
+            }
             None => return Ok(map),
         };
         Ok(map.divided_by(norm / SCALED_ROW))

@@ -1,0 +1,88 @@
+//! Where the targets of a regression lie, and how far apart: bounds say little, and every clamp is in these units.
+
+use crate::error::Result;
+use crate::loss::Growth;
+use crate::numeric::normal::cdf;
+use crate::numeric::search::bisect;
+use crate::plan::Problem;
+use crate::plan::defaults::{
+    LINE_DEFAULT_SHARE, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH, TARGET_SHARE,
+    level_times_epsilon0, line_clamp, noise_allows,
+};
+use crate::privacy::{FeatureMap, Planned, Question, Session, Target};
+use crate::question::{TargetQuantile, TargetValue};
+
+/// A median, and a quantile of the distances from it; targets are mapped so that [`TargetScale::spread`] is about one
+/// standard deviation of them, if they are normal.
+#[derive(Debug)]
+pub(super) struct TargetScale {
+    median: Question<TargetQuantile>,
+    distance: Question<TargetQuantile>,
+    /// Distance of the second quantile in standard deviations of a normal law.
+    deviations: f64,
+    /// Clamp of the residuals of a fit, in standard deviations.
+    clamp: f64,
+    /// What is mapped to 1, in standard deviations.
+    reach: f64,
+}
+
+impl TargetScale {
+    /// For a regression with squared residuals and an intercept, under a zCDP budget; None for others.
+    pub fn new(problem: &Problem, rho: f64) -> Result<Option<Self>> {
+        let schema = problem.schema();
+        let squared = problem.loss.growth() == Growth::SquaredResidual;
+        if !squared || !schema.has_intercept() || schema.target() == Target::Classes {
+            return Ok(None);
+        }
+        let (n, person) = (problem.n_samples(), problem.records_per_person());
+        // Two choices of epsilon0^2/8 each.
+        let most = (8.0 * TARGET_SHARE * rho / 2.0).sqrt();
+        let wanted = level_times_epsilon0(TARGET_NATS, n, person);
+        // No more than the lowest level wants.
+        let epsilon0 = most.min(wanted / TARGET_LEVELS.0);
+        let tail = (wanted / epsilon0).clamp(TARGET_LEVELS.0, TARGET_LEVELS.1);
+        let statement = &problem.statement;
+        let strength = noise_allows(n, person, rho) / schema.n_columns() as f64;
+        let clamp = TARGET_CLAMP * (strength / 100.0).clamp(1.0, 30.0);
+        let line = line_clamp(n, person, LINE_DEFAULT_SHARE * rho);
+        Ok(Some(Self {
+            median: statement.target_quantile(epsilon0, 0.5)?,
+            distance: statement.target_quantile(epsilon0, 1.0 - tail)?,
+            deviations: upper_quantile(tail / 2.0),
+            clamp,
+            reach: TARGET_REACH + line.max(clamp),
+        }))
+    }
+
+    /// One standard deviation, in scaled units of the mapped records.
+    pub fn spread(&self) -> f64 {
+        1.0 / self.reach
+    }
+
+    /// Clamp of the residuals of a fit, in scaled units of the mapped records.
+    pub fn clamp(&self) -> f64 {
+        self.clamp * self.spread()
+    }
+
+    pub fn planned(&self) -> [Planned; 2] {
+        [self.median.once(), self.distance.once()]
+    }
+
+    pub fn questions(&self) -> [&Question<TargetQuantile>; 2] {
+        [&self.median, &self.distance]
+    }
+
+    /// Asks, and adds what it learns to `map`.
+    pub fn release(&self, session: &mut Session<'_>, map: FeatureMap) -> Result<FeatureMap> {
+        let median = session.ask(&self.median, TargetValue::Itself)?;
+        let distance = session.ask(&self.distance, TargetValue::DistanceFrom(median))?;
+        Ok(map.with_target(median, distance / self.deviations * self.reach))
+    }
+}
+
+/// The x that a normal value exceeds with probability `tail`, in [0.01, 0.5]: about, which proves nothing.
+fn upper_quantile(tail: f64) -> f64 {
+    let below = |x: f64| Ok::<_, std::convert::Infallible>(cdf(-x) >= tail);
+    let Ok(x) = bisect(below, 3.0, 0.0, 1e-9);
+    x
+}

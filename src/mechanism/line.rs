@@ -1,0 +1,130 @@
+//! A private line through released scores: what makes the coefficients of a shrunk or clamped fit honest.
+
+use std::sync::Arc;
+
+use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
+use crate::accounting::calibrate::rho_from_epsilon;
+use crate::accounting::event::Event;
+use crate::error::{Error, Result};
+use crate::loss::Logistic;
+use crate::plan::Problem;
+use crate::plan::defaults::{
+    CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, LINE_CLASSIFIER_PRIOR,
+    LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_STEPS, REGRESSOR_REACH, REGRESSOR_SIGNAL, line_clamp,
+};
+use crate::privacy::{Planned, Session, Statement, Target};
+use crate::question::Projection;
+
+/// After a release of theta, two more parameters: theta <- slope theta, and a constant, by noisy Newton steps on the
+/// loss without its clamp (Platt 1999 for classes), from one record's score each.
+///
+/// Noise on two coefficients is small, so the clamp may be wide: what a tight clamp and shrinkage did to all
+/// coefficients at once, and to the intercept, is undone. The ridge draws to the slope that fits without noise have.
+#[derive(Debug)]
+pub(super) struct Line {
+    statement: Arc<Statement>,
+    steps: NewtonSteps,
+    /// Score whose image is 1.
+    reach: f64,
+    /// Slope of the line through scores without noise.
+    slope: f64,
+    /// About the variance of scores without noise.
+    signal: f64,
+}
+
+impl Line {
+    /// For `share` of the zCDP budget of `problem`, whose loss may be clamped more than the line's.
+    pub fn plan(problem: &Problem, share: f64) -> Result<Self> {
+        if !(share > 0.0 && share < 1.0) {
+            return Err(Error::invalid("line", "must lie strictly between 0 and 1"));
+        }
+        let rho = share * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
+        let statement = problem.statement.projected()?;
+        let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
+            Target::Classes => {
+                let clamped = problem.loss.name() == "clipped-logistic";
+                let loss = match clamped {
+                    true => Logistic.into(),
+                    false => problem.loss.clone(),
+                };
+                // Scores of a clamped fit are too large; by how much was measured at a half.
+                let bound = problem.loss.parameter().map_or(1.0, |(_, bound)| bound);
+                let slope = if clamped {
+                    1.0 - 2.0 * (1.0 - CLAMPED_SLOPE) * (1.0 - bound)
+                } else {
+                    1.0
+                };
+                let line = Problem {
+                    loss,
+                    ..problem.clone()
+                };
+                let prior = LINE_CLASSIFIER_PRIOR;
+                (line, CLASSIFIER_REACH, slope, prior, CLASSIFIER_SIGNAL)
+            }
+            Target::Interval { .. } => {
+                let spread = problem.spread.unwrap_or(0.5);
+                let clamp = line_clamp(problem.n_samples(), problem.records_per_person(), rho);
+                let line = Problem {
+                    residual_bound: problem.residual_bound.map(|_| clamp * spread),
+                    ..problem.clone()
+                };
+                let (reach, prior) = (REGRESSOR_REACH * spread, LINE_REGRESSOR_PRIOR * spread);
+                (line, reach, 1.0, prior, REGRESSOR_SIGNAL * spread.powi(2))
+            }
+        };
+        line.statement = Arc::clone(&statement);
+        line.spread = None;
+        let multiplier = 1.0 / (2.0 * rho).sqrt();
+        let options = NewtonOptions {
+            n_iter: Some(LINE_STEPS),
+            damping: Some(1.0),
+            share: Some(LINE_SHARE),
+            ridge: None,
+        };
+        let plain = NewtonSteps::with_multiplier(&line, options, multiplier)?;
+        // Noise of variance N^2 on the mean gradient against coefficients that are off by about `prior`.
+        let noise = plain.gradients.noise_scale / (LINE_STEPS as f64).sqrt();
+        let options = NewtonOptions {
+            ridge: Some((noise / prior).powi(2)),
+            ..options
+        };
+        Ok(Self {
+            statement,
+            steps: NewtonSteps::with_multiplier(&line, options, multiplier)?,
+            reach,
+            slope,
+            signal,
+        })
+    }
+
+    pub fn planned(&self) -> Vec<Planned> {
+        self.steps.planned()
+    }
+
+    pub fn events(&self) -> Vec<(Event, u64)> {
+        self.steps.events()
+    }
+
+    /// The coefficients after the line, for records of `session`.
+    pub fn run(&self, session: &mut Session<'_>, fit: Steps) -> Result<Vec<f64>> {
+        let mut theta = fit.theta;
+        let intercept = session.statement().schema().intercept_value();
+        let projection = Projection::new(theta.clone(), self.reach)?;
+        let mut projected = session.projected(&projection, &self.statement)?;
+        // Of scores with so much noise the best multiple is less.
+        let slope = self.slope * self.signal / (self.signal + fit.noise);
+        let start = Start {
+            theta: vec![slope * self.reach, 0.0],
+            drawn: 2,
+        };
+        let line = (self.steps)
+            .run(&mut projected, &start, &|_, _| Ok(()))?
+            .theta;
+        let slope = line[0] / self.reach;
+        theta.iter_mut().for_each(|theta| *theta *= slope);
+        if let Some(last) = theta.last_mut() {
+            *last += line[1] / intercept;
+        }
+        Ok(theta)
+    }
+}

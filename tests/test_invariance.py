@@ -1,0 +1,139 @@
+"""What "auto" reaches does not depend on units, on bounds wider than need be, or on where data lie; it is calibrated.
+
+Every test has fixed seeds, so it is deterministic.
+"""
+
+import numpy as np
+import pytest
+
+from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
+
+THETA = np.array([1.0, -1.0, 0.5, 0.0, 1.0, 0.0, -0.5, 0.3])
+
+
+def regression(n, seed):
+    """Targets in about (-4, 4), R^2 .93 without privacy."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 8))
+    z = X @ THETA
+    return X, z + 0.28 * z.std() * rng.normal(size=n)
+
+
+def log_odds(n, seed):
+    """A well-specified logistic model."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 8))
+    z = 2.0 * X @ THETA + 0.4
+    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-z)), 1, -1), z
+
+
+def mean_score(X, y, X_test, y_test, **arguments):
+    models = (
+        PrivateSparseRegressor(delta=1e-9, random_state=seed, **{"bounds": (-1, 1), **arguments}).fit(X, y)
+        for seed in range(4)
+    )
+    return np.mean([model.score(X_test, y_test) for model in models])
+
+
+TARGETS = {
+    # Factor, shift, public bounds.
+    "as they are": (1, 0, (-4, 4)),
+    "moved": (1, 4, (0, 8)),
+    "mirrored": (-1, 0, (-4, 4)),
+    "in wide bounds": (1, 0, (-40, 40)),
+    "at an end of wide bounds": (1, 4, (0, 400)),
+    "in a far unit and wide bounds": (100, 4000, (0, 1e6)),
+}
+
+
+@pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.88), (1.0, 0.9), (1000.0, 0.92)])
+def test_targets_may_lie_anywhere(epsilon, least):
+    X, y = regression(20_000, 0)
+    X_test, y_test = regression(5000, 1)
+    scores = {
+        name: mean_score(X, a * y + b, X_test, a * y_test + b, epsilon=epsilon, y_bounds=bounds)
+        for name, (a, b, bounds) in TARGETS.items()
+    }
+    assert min(scores.values()) > least, scores
+    assert max(scores.values()) - min(scores.values()) < 0.03, scores
+
+
+FEATURES = {
+    "as they are": (1.0, 0.0, (-1, 1)),
+    "moved": (1.0, 50.0, (np.full(8, 49.0), np.full(8, 51.0))),
+    "in wide bounds": (1.0, 0.0, (np.full(8, -10.0), np.full(8, 10.0))),
+    "in far units": (np.geomspace(1e-3, 1e3, 8), 0.0, (-np.geomspace(1e-2, 1e4, 8), np.geomspace(1e-2, 1e4, 8))),
+}
+
+
+def test_features_may_lie_anywhere():
+    X, y = regression(20_000, 2)
+    X_test, y_test = regression(5000, 3)
+    scores = {
+        name: mean_score(a * X + b, y, a * X_test + b, y_test, epsilon=1.0, y_bounds=(-4, 4), bounds=bounds)
+        for name, (a, b, bounds) in FEATURES.items()
+    }
+    assert max(scores.values()) - min(scores.values()) < 0.03, scores
+    X, labels, _ = log_odds(20_000, 4)
+    X_test, labels_test, _ = log_odds(5000, 5)
+    accuracies = {
+        name: PrivateSparseClassifier(epsilon=1.0, delta=1e-9, bounds=bounds, classes=(-1, 1), random_state=0)
+        .fit(a * X + b, labels)
+        .score(a * X_test + b, labels_test)
+        for name, (a, b, bounds) in FEATURES.items()
+    }
+    assert max(accuracies.values()) - min(accuracies.values()) < 0.01, accuracies
+
+
+def test_a_row_norm_does_not_hurt():
+    """Of wide features it says little, and is not taken for more than that."""
+    X, y = regression(20_000, 6)
+    bounds = (np.full(8, -10.0), np.full(8, 10.0))
+    facts = {"epsilon": 0.5, "y_bounds": (-4, 4), "bounds": bounds}
+    without, with_norm = (mean_score(X, y, X, y, **facts, row_norm=norm) for norm in (None, 0.3))
+    assert with_norm > without - 0.01
+
+
+@pytest.mark.parametrize("bounds", [(-1, 1), (np.full(8, -5.0), np.full(8, 8.0))], ids=["unit", "wide"])
+@pytest.mark.parametrize(("epsilon", "tolerance"), [(1.0, 0.1), (1000.0, 0.04)])
+def test_coefficients_are_log_odds(epsilon, tolerance, bounds):
+    X, y, z = log_odds(40_000, 7)
+    model = PrivateSparseClassifier(epsilon=epsilon, delta=1e-9, bounds=bounds, classes=(-1, 1), random_state=1)
+    model.fit(X, y)
+    slope = model.coef_.ravel() @ (2.0 * THETA) / (4.0 * THETA @ THETA)
+    assert abs(slope - 1.0) < tolerance, slope
+    truth, said = 1 / (1 + np.exp(-z)), model.predict_proba(X)[:, 1]
+    tenth = np.digitize(said, np.linspace(0.1, 0.9, 9))
+    gaps = [abs(np.mean(said[tenth == k] - truth[tenth == k])) * np.mean(tenth == k) for k in np.unique(tenth)]
+    assert sum(gaps) < 0.02
+    assert np.mean(truth * np.log(truth / said) + (1 - truth) * np.log((1 - truth) / (1 - said))) < 0.01
+
+
+def test_a_large_budget_is_no_privacy_and_no_loss():
+    X, y = regression(5000, 8)
+    exact = SparseRegressor(alpha=0.0, ridge=1e-6).fit(X, y).score(X, y)
+    assert mean_score(X, y, X, y, epsilon=1000.0, y_bounds=(-40, 40)) > exact - 0.01
+    X, labels, _ = log_odds(5000, 9)
+    exact = SparseClassifier(alpha=0.0, ridge=1e-6).fit(X, labels).score(X, labels)
+    model = PrivateSparseClassifier(epsilon=1000.0, delta=1e-9, bounds=(-1, 1), classes=(-1, 1), random_state=0)
+    assert model.fit(X, labels).score(X, labels) > exact - 0.01
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_heavy_tails_in_wide_bounds_are_never_much_worse_than_a_constant(epsilon):
+    rng = np.random.default_rng(10)
+    X = np.exp(rng.normal(0, 1.5, (7000, 8)))
+    y = np.log1p(X) @ THETA + rng.standard_t(2.5, 7000)
+    bounds, y_bounds = (np.zeros(8), np.geomspace(100, 10_000, 8)), (-1000.0, 1000.0)
+    model = PrivateSparseRegressor(epsilon=epsilon, delta=1e-8, bounds=bounds, y_bounds=y_bounds)
+    worst = min(model.set_params(random_state=seed).fit(X, y).score(X, y) for seed in range(100))
+    assert worst > -0.1
+
+
+def test_predictions_stay_within_the_bounds_of_targets():
+    X, y = regression(300, 11)
+    for scale in ("auto", None):
+        model = PrivateSparseRegressor(epsilon=0.01, bounds=(-1, 1), y_bounds=(-4, 4), scale=scale, random_state=0)
+        predicted = model.fit(X, y).predict(100 * X)
+        assert predicted.min() >= -4
+        assert predicted.max() <= 4
