@@ -19,9 +19,10 @@ use crate::question::MOST_MOMENT_COLUMNS;
 /// the last half of the iterates is released.
 ///
 /// theta <- theta + m (theta - theta of before) - (1 - m) (H + lambda I)^-1 (g_t + ridge theta) (Polyak 1964), where H
-/// is beta M/n without its negative eigenvalues, plus the ridge. lambda is a public share of the largest eigenvalue
-/// that the noise of M has (2 sigma sqrt(p) for a symmetric normal matrix): where the noise hides the curvature, steps
-/// are those of gradient descent. For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp on |y| <= 1 the
+/// is beta M/n without its negative eigenvalues, plus the ridge. lambda is at least a public share of the largest
+/// eigenvalue that the noise of M has (2 sigma sqrt(p) for a symmetric normal matrix): where the noise hides the
+/// curvature, steps are those of gradient descent. It is more where T steps would follow the noise on the gradients
+/// ([`crate::theory_of_privacy::noisy_gradients`]). For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp on |y| <= 1 the
 /// other statistic is X'y, and theta is that of AdaSSP (Wang 2018) with another lambda. Where residuals are small,
 /// noise on T clamped gradients is less than noise on X'y. The intercept is not part of the ridge. A last prox, with a
 /// public threshold, makes theta sparse.

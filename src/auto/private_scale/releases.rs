@@ -94,6 +94,11 @@ impl Releases {
         })
     }
 
+    /// Whether rows are shortened to a norm that is not released: none was asked for, or n is too small for it.
+    fn has_public_norm(&self) -> bool {
+        self.scales == Scales::Public || (self.scales.has_norm() && self.norm.is_none())
+    }
+
     /// What is released of the target.
     pub(super) fn target(&self) -> Option<&TargetScale> {
         self.target.as_ref()
@@ -120,9 +125,6 @@ impl Releases {
     }
 
     pub(super) fn describe(&self) -> String {
-        if self.scales == Scales::Public {
-            return "rows shortened to a public norm".into();
-        }
         let mut parts = Vec::new();
         if self.target.is_some() {
             parts.push("middle and spread of the target".into());
@@ -139,7 +141,14 @@ impl Releases {
         if self.norm.is_some() {
             parts.push("a typical row norm".into());
         }
-        format!("private {}", parts.join(" and "))
+        let mut all = Vec::new();
+        if !parts.is_empty() {
+            all.push(format!("private {}", parts.join(" and ")));
+        }
+        if self.has_public_norm() {
+            all.push("rows shortened to a public norm".into());
+        }
+        all.join(", ")
     }
 
     /// Asks, and makes the map.
@@ -164,9 +173,7 @@ impl Releases {
         };
         let norm = match &self.norm {
             Some(norm) => session.ask(norm, &map)?,
-            None if self.scales.has_norm() || self.scales == Scales::Public => {
-                PUBLIC_NORM * (p as f64).sqrt()
-            }
+            None if self.has_public_norm() => PUBLIC_NORM * (p as f64).sqrt(),
             None => return Ok(map),
         };
         Ok(map.divided_by(norm / SCALED_ROW))
