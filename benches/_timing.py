@@ -43,7 +43,12 @@ def headline(claim: str) -> None:
     """Print the claim and the facts that it was measured under."""
     print(f"\n{claim}")
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    print(f"  {_processor()}, {os.cpu_count()} CPUs, {THREADS} threads each{load}, numpy {np.__version__}")
+    print(f"  {machine()} each{load}, numpy {np.__version__}")
+
+
+def machine() -> str:
+    """Return the processor and how much of it a measurement gets."""
+    return f"{_processor()}, {os.cpu_count()} CPUs, {THREADS} threads"
 
 
 def row(what: str, ours: float, peer: float, target: float | None = None) -> None:

@@ -14,6 +14,8 @@ from itertools import product
 import numpy as np
 from diffprivlib.models import LinearRegression, LogisticRegression
 
+from accuracy_measures import NEITHER, of_margins
+
 UNTUNED = "diffprivlib, C = 1"
 TUNED = "diffprivlib, tuned on the test set"
 SHORTLIST = 3
@@ -23,10 +25,11 @@ def classify(arrays, task):
     """Yield rows of logistic regression; a setting is (features, data norm, C)."""
     y, y_test = arrays["y"], arrays["y_test"]
 
-    def score(setting, epsilon, seed):
+    def measures(setting, epsilon, seed):
         scaling, norm, C = setting
         model = LogisticRegression(epsilon=epsilon, data_norm=norm, C=C, random_state=seed)
-        return model.fit(arrays[f"X_{scaling}"], y).score(arrays[f"X_test_{scaling}"], y_test)
+        margins = model.fit(arrays[f"X_{scaling}"], y).decision_function(arrays[f"X_test_{scaling}"])
+        return {"score": float(np.mean((margins > 0) == (y_test > 0))), **of_margins(y_test, margins)}
 
     norms = task["norms"]
     Cs = (1e-3, 1e-1) if task["quick"] else (1e-4, 1e-3, 1e-2, 0.1, 1.0)
@@ -34,9 +37,10 @@ def classify(arrays, task):
     untuned = ("uncentred", norms["uncentred"], 1.0)
     for epsilon in task["epsilons"]:
         # One fit of each setting makes a short list; further fits of those on it decide.
-        shortlist = sorted(grid, key=lambda setting: -score(setting, epsilon, 1_000))[:SHORTLIST]
-        fitted = {each: [score(each, epsilon, seed) for seed in range(task["seeds"])] for each in [untuned, *shortlist]}
-        best = max(fitted, key=lambda setting: float(np.mean(fitted[setting])))
+        shortlist = sorted(grid, key=lambda setting: -measures(setting, epsilon, 1_000)["score"])[:SHORTLIST]
+        seeds = range(task["seeds"])
+        fitted = {each: [measures(each, epsilon, seed) for seed in seeds] for each in [untuned, *shortlist]}
+        best = max(fitted, key=lambda setting: sum(found["score"] for found in fitted[setting]))
         for system, setting in ((UNTUNED, untuned), (TUNED, best)):
             text = f"{setting[0]}, norm {setting[1]:.3g}, C {setting[2]:g}"
             for seed, found in enumerate(fitted[setting]):
@@ -50,7 +54,8 @@ def regress(arrays, task):
         bounds = (arrays["lower"], arrays["upper"])
         model = LinearRegression(epsilon=epsilon, bounds_X=bounds, bounds_y=tuple(task["y_bounds"]), random_state=seed)
         model.fit(X, arrays[f"y_{seed}"])
-        yield "diffprivlib", epsilon, seed, model.score(X_test, arrays[f"y_test_{seed}"]), "public bounds"
+        score = float(model.score(X_test, arrays[f"y_test_{seed}"]))
+        yield "diffprivlib", epsilon, seed, {"score": score, **NEITHER}, "public bounds"
 
 
 def main() -> None:
@@ -58,8 +63,8 @@ def main() -> None:
     task = json.loads(sys.argv[2])
     with np.load(sys.argv[1]) as arrays:
         stored = dict(arrays)
-    for system, epsilon, seed, score, text in (regress if task["regression"] else classify)(stored, task):
-        row = {"system": system, "epsilon": epsilon, "seed": seed, "score": float(score), "setting": text}
+    for system, epsilon, seed, found, text in (regress if task["regression"] else classify)(stored, task):
+        row = {"system": system, "epsilon": epsilon, "seed": seed, **found, "setting": text}
         print(json.dumps(row), flush=True)
 
 

@@ -4,7 +4,7 @@ Each step draws a vertex of the l1 ball by Gumbel noise on the float scores, and
 each). Its noise is a float: good for accuracy, not for people's data.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from accuracy_sets import Problem, features, scores, targets
+from accuracy_problem import Problem, features, targets
 from accuracy_tuning import tuned
 from dpsparse.privacy import rho_from_epsilon
 
@@ -32,18 +32,16 @@ def run(problem: Problem, epsilons: tuple[float, ...], seeds: int, quick: bool) 
     radii = (10.0, 30.0, 100.0, 300.0) if problem.text else (1.0, 3.0, 10.0, 30.0)
     clamps = (0.3, 1.0) if problem.regression else (1.0,)
     settings = [Setting(*each) for each in product(epsilons, radii, clamps)]
-    scalings = ["uncentred"] if problem.text else ["uncentred", "centred"]
-    variants = product(scalings, (1, 40) if quick else (1, 2, 5, 10, 20, 40, 80, 160))
+    variants = product(problem.scalings, (1, 40) if quick else (1, 2, 5, 10, 20, 40, 80, 160))
     return tuned(problem, NAME, _fit, variants, settings, seeds)
 
 
-def _fit(problem: Problem, scaling: str, steps: int, settings: Sequence[Setting], seed: int) -> np.ndarray:
-    """Return test scores, one per setting."""
-    X, y, X_test, y_test = problem.split(seed)
+def _fit(problem: Problem, scaling: str, steps: int, settings: Sequence[Setting], seed: int) -> Iterator[np.ndarray]:
+    """Yield margins on the test set, a column per setting."""
+    X, y, X_test, _ = problem.split(seed)
     Z, Z_test = (features(problem, each, scaling) for each in (X, X_test))
-    y, y_test = targets(problem, y), targets(problem, y_test)
-    theta = _frank_wolfe(problem, Z, y, steps, settings, np.random.default_rng(seed))
-    return scores(problem, np.asarray(Z_test @ theta), y_test)
+    theta = _frank_wolfe(problem, Z, targets(problem, y), steps, settings, np.random.default_rng(seed))
+    yield np.asarray(Z_test @ theta)
 
 
 def _frank_wolfe(
@@ -56,7 +54,7 @@ def _frank_wolfe(
     clamp = np.array([each.lipschitz for each in settings], dtype=np.float32)
     eps0 = np.array([(8 * rho_from_epsilon(each.epsilon, problem.delta) / steps) ** 0.5 for each in settings])
     # Scores are +-g_j, summed over records with entries in [-1, 1]; the radius scales score and sensitivity alike.
-    scale = (2 * clamp * (1 if problem.regression else 2) / eps0).astype(np.float32)
+    scale = (2 * clamp * problem.moved / eps0).astype(np.float32)
     theta = np.zeros((p, len(settings)), dtype=np.float32)
     z = np.zeros((n, len(settings)), dtype=np.float32)
     every = np.arange(len(settings))
