@@ -154,32 +154,35 @@ def _table(title: str, sets: dict[str, dict[str, Any]], judged: dict[str, dict[f
     epsilons = sorted({epsilon for name in sets for epsilon in judged[name]})
     lines = []
     for name, facts in sets.items():
-        cells = [judged[name][epsilon].text if epsilon in judged[name] else "" for epsilon in epsilons]
+        texts = [judged[name][epsilon].text if epsilon in judged[name] else "" for epsilon in epsilons]
         free, constant = found.get((name, NON_PRIVATE, math.inf)), _constant(found, name, facts)
         records, features = facts["shape"]
         about = f"{name} ({records} x {features}), {SCORES[facts['task']]}"
         ends = ["" if free is None else number(float(np.mean(free))), "" if constant is None else number(constant)]
-        lines.append([about, *cells, *ends])
+        lines.append([about, *texts, *ends])
     head = ["set (records x features)", *(f"eps {epsilon:g}" for epsilon in epsilons), "not private", "constant"]
     intro = f"`auto`: mean +- standard error (best rival's figure); {MARKS}."
     return f"## {title[0].upper()}{title[1:]}\n\n{intro}\n\n" + table(head, lines)
 
 
 def _probabilities(rows: list[dict[str, Any]]) -> str:
-    """Return log loss and AUC of ``auto``, the rivals run here, the fit without privacy and the constant model."""
+    """Return log loss and AUC of ``auto`` and the rivals run here, the fit without privacy and the constant model."""
     stated = probabilities(rows)
-    shown = [key for key in stated if key[1] in (AUTO, NON_PRIVATE, TRIVIAL) or is_rival(key[1])]
-    epsilons = sorted({epsilon for _, _, epsilon in shown if math.isfinite(epsilon)})
+    shown = [key for key in stated if math.isfinite(key[2]) and (key[1] == AUTO or is_rival(key[1]))]
+    if not shown:
+        return ""
+    epsilons = sorted({epsilon for _, _, epsilon in shown})
     lines = []
     for name, system in sorted(dict.fromkeys((name, system) for name, system, _ in shown), key=lambda each: each[0]):
-        cells = [stated.get((name, system, epsilon), stated.get((name, system, math.inf), "")) for epsilon in epsilons]
-        lines.append([name, system, *cells])
+        texts = [stated.get((name, system, epsilon), "") for epsilon in epsilons]
+        ends = [stated.get((name, each, math.inf), "") for each in (NON_PRIVATE, TRIVIAL)]
+        lines.append([name, system, *texts, *ends])
     intro = (
         "Mean log loss (natural, as stated by the model or by its margins) / mean AUC on records that no fit saw. "
         "Rivals were tuned for accuracy. The constant model states the shares of the classes."
     )
-    head = ["set", "system", *(f"eps {epsilon:g}" for epsilon in epsilons)]
-    return f"## Log loss and AUC\n\n{intro}\n\n" + table(head, lines) if lines and epsilons else ""
+    head = ["set", "system", *(f"eps {epsilon:g}" for epsilon in epsilons), "not private", "constant"]
+    return f"## Log loss and AUC\n\n{intro}\n\n" + table(head, lines)
 
 
 def _measured(rows: list[dict[str, Any]]) -> str:
