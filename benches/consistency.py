@@ -56,7 +56,7 @@ def main() -> None:
         means = "".join(f"{_mean(scores.get(epsilon)):>8s}" for epsilon in EPSILONS)
         judged = "within .01" if abs(difference) <= CLOSE else "above" if near else "BELOW"
         line = f"  {problem.name:18s}{means}{_mean(free):>13s}{difference:+12.3f}  {judged:10s}  "
-        print(line + (f"{len(fallen)} of pairs, most {fallen[0]}" if fallen else "none"), flush=True)
+        print(line + (f"{len(fallen)}, the largest {fallen[0]}" if fallen else "none"), flush=True)
     print(f"\n  at most .01 under the fit without privacy: {close} of {count}; with a fall: {falling} of {count}")
 
 
