@@ -1,5 +1,8 @@
 //! Composition of events, and the (epsilon, delta) that it buys ([`crate::theory_of_privacy::noise_and_accounting`]).
 
+mod choices;
+mod exact;
+mod law;
 mod renyi;
 mod split;
 
@@ -7,6 +10,7 @@ use super::event::{Adjacency, Event, gaussian, randomised_response};
 use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
 use crate::numeric::directed::{add_up, count_up, div_up, mul_up, sqrt_up, sub_down};
+use exact::{Exact, Group};
 use split::Split;
 
 /// Adds events up. All answers are upper bounds, rounded up, and hold for adaptively chosen queries as long as the
@@ -155,11 +159,13 @@ impl Accountant {
             pure: Some(0.0),
             rho: 0.0,
             curved: Vec::new(),
+            exact: None,
         };
+        let mut groups = Some(Vec::new());
         let mut objectives = Vec::new();
         let (mut squares, mut failures) = (0.0, 0.0);
-        for (event, count) in &self.events {
-            let count = count_up(*count);
+        for &(ref event, times) in &self.events {
+            let count = count_up(times);
             if let Some(objective) = event.objective() {
                 objectives.push((objective, count));
                 continue;
@@ -175,6 +181,14 @@ impl Accountant {
                 (_, Some(epsilon)) => {
                     plain.pure = plain.pure.map(|sum| add_up(sum, mul_up(count, epsilon)));
                     plain.curved.push((*event, count));
+                    let group = match event {
+                        Event::Exponential { epsilon0 } => Group::choices(*epsilon0, times),
+                        _ => Group::pure(epsilon, times),
+                    };
+                    groups = groups.and_then(|mut known: Vec<Group>| {
+                        known.push(group?);
+                        Some(known)
+                    });
                 }
                 (_, None) => {
                     plain.pure = None;
@@ -184,6 +198,9 @@ impl Accountant {
             }
         }
         plain.gaussian = sqrt_up(squares);
+        if plain.pure.is_some() {
+            plain.exact = groups.and_then(|groups| Exact::new(groups, plain.gaussian));
+        }
         plain.rho = add_up(plain.rho, mul_up(squares, 0.5));
         Parts {
             plain,
@@ -252,6 +269,8 @@ struct Plain {
     rho: f64,
     /// The events whose Renyi curve is not a straight line, with their counts.
     curved: Vec<(Event, f64)>,
+    /// The exact curve of choices, pure events and noise, where there is nothing else.
+    exact: Option<Exact>,
 }
 
 impl Plain {
@@ -280,7 +299,11 @@ impl Plain {
         if basic == 0.0 {
             return 0.0;
         }
-        basic.min(renyi::delta(|a| self.renyi(a), epsilon))
+        let bound = basic.min(renyi::delta(|a| self.renyi(a), epsilon));
+        match &self.exact {
+            Some(exact) => bound.min(exact.delta(epsilon)),
+            None => bound,
+        }
     }
 
     fn epsilon(&self, delta: f64) -> f64 {
@@ -291,7 +314,11 @@ impl Plain {
             Some(pure) => add_up(pure, gaussian::epsilon(delta, self.gaussian)),
             None => f64::INFINITY,
         };
-        basic.min(renyi::epsilon(|a| self.renyi(a), delta))
+        let bound = basic.min(renyi::epsilon(|a| self.renyi(a), delta));
+        match &self.exact {
+            Some(exact) => bound.min(exact.epsilon(delta, bound)),
+            None => bound,
+        }
     }
 }
 

@@ -1,0 +1,301 @@
+//! The exact curve of choices of one range ([`crate::theory_of_privacy::noise_and_accounting`]): n steps of
+//!
+//!   delta_n(x) = sup over t in [0, eps0] of P(t) delta_(n-1)(x e^-t) + (1 - P(t)) delta_(n-1)(x e^(eps0 - t)),
+//!   P(t) = (1 - e^(t - eps0))/N, N = 1 - e^-eps0, delta_0(x) = (1 - x)+, x = e^epsilon,
+//!
+//! on losses that are multiples of eps0/m. Every delta_n is convex in x, so between two of them it lies below its chord. With
+//! the chords for it the supremum has a closed form: let t = j eps0/m - s, where x e^-(t + s) is the point c of the grid,
+//! whose chord is f_c - d_c z at z = e^s - 1, 0 <= z <= e^(eps0/m) - 1, and that of x e^(eps0 - t) is f_(c+m) - d_(c+m) z.
+//! With E = e^(j eps0/m - eps0),
+//!
+//!   N (P f + (1 - P) f) = (1 - E) f_c + (E - e^-eps0) f_(c+m) - a z + E b z/(1 + z),
+//!   a = d_c - e^-eps0 d_(c+m),   b = f_c + d_c - f_(c+m) - d_(c+m),
+//!
+//! and the last two terms are at most (sqrt(E b) - sqrt a)^2 where E b > a, which is their value at 1 + z = sqrt(E b/a), and
+//! at most 0 elsewhere, as a and b are not negative. No term of the sum is, so nothing cancels. (Of a convex curve no
+//! chord that is extended lies above it: the bound is not only above the supremum over the chords, it is that.)
+//!
+//! Chords add to a step, on the average, what a variance of (eps0/m)^2/6 of the loss would, beside its own of eps0^2/4:
+//! about 1/(3 m^2) of epsilon.
+
+use crate::numeric::directed::div_up;
+
+/// u = 2^-53.
+const UNIT: f64 = f64::EPSILON / 2.0;
+/// Deltas are not stated below: nothing underflows on the way.
+const FLOOR: f64 = 1e-280;
+/// Logarithm of what is cut off at low losses, against 1 - x.
+const LOW: f64 = 20.0;
+
+/// The curves of `count` choices of range `epsilon0` and of one more, at steps of `epsilon0`/`parts`, from above. Losses that
+/// are exceeded with a probability of about e^-`depth` share the last value.
+pub(super) fn curves(epsilon0: f64, count: u32, parts: u32, depth: f64) -> [Curve; 2] {
+    let step = Step::new(epsilon0, parts);
+    let after = |curve: &Curve, n: u32| {
+        let mut next = step.taken(curve, step.tails(n - 1), step.window(n, depth));
+        next.lower_ends(step.tails(n), step.parts);
+        next
+    };
+    let none = Curve {
+        first: 0,
+        width: step.width,
+        values: vec![FLOOR],
+    };
+    let curve = (1..=count).fold(none, |curve, n| after(&curve, n));
+    let next = after(&curve, count + 1);
+    [curve, next]
+}
+
+/// Upper bounds of delta at the losses first * width, (first + 1) * width, ...
+pub(super) struct Curve {
+    pub(super) first: i64,
+    pub(super) width: f64,
+    pub(super) values: Vec<f64>,
+}
+
+impl Curve {
+    /// The bounds from `from` to `to`. Beyond the last value it stays, since delta falls; below the first one delta lies
+    /// under the chord from there to delta = 1 at x = 0; in both places under the tails.
+    fn between(&self, from: i64, to: i64, tails: Tails) -> Vec<f64> {
+        let (least, last) = (self.values[0], self.values[self.values.len() - 1]);
+        let below = (from..self.first.min(to + 1)).map(|i| {
+            let share = ((i - self.first) as f64 * self.width).exp() * (1.0 - 8.0 * UNIT);
+            let chord = 1.0 - (1.0 - least).max(0.0) * share + 2.0 * UNIT;
+            chord.min(tails.delta(i as f64 * self.width))
+        });
+        let skipped = (from - self.first).max(0) as usize;
+        let own = self.values.iter().skip(skipped).copied();
+        let end = self.first + self.values.len() as i64;
+        let beyond = (end.max(from)..=to).map(|i| last.min(tails.delta(i as f64 * self.width)));
+        below
+            .chain(own)
+            .take((to - from + 1) as usize)
+            .chain(beyond)
+            .collect()
+    }
+
+    /// Puts as many values at either end under the tails.
+    fn lower_ends(&mut self, tails: Tails, ends: usize) {
+        let n = self.values.len();
+        let low = 0..ends.min(n);
+        let high = n.saturating_sub(ends)..n;
+        for i in low.chain(high) {
+            let epsilon = (self.first + i as i64) as f64 * self.width;
+            self.values[i] = self.values[i].min(tails.delta(epsilon));
+        }
+    }
+}
+
+/// Where a curve is cut, delta is below its tails: n choices are (n eps0^2/8)-zCDP, so that the loss exceeds rho + s with a
+/// probability of at most e^(-s^2/(4 rho)) between neighbours either way. Cuts without them would be walls, at which deltas
+/// pile up choice after choice.
+#[derive(Clone, Copy)]
+struct Tails {
+    /// rho, rounded up.
+    sum: f64,
+}
+
+impl Tails {
+    /// delta(epsilon) <= P(loss > epsilon); for epsilon < 0, delta(epsilon) = 1 - e^epsilon + e^epsilon delta'(-epsilon) with
+    /// the delta' of the neighbours exchanged.
+    fn delta(self, epsilon: f64) -> f64 {
+        let beyond = (1.0 - 8.0 * UNIT) * epsilon.abs() - self.sum;
+        if beyond <= 0.0 || self.sum == 0.0 {
+            return 1.0;
+        }
+        let tail = (-beyond * (beyond / (4.0 * self.sum)) * (1.0 - 16.0 * UNIT)).exp();
+        let tail = tail * (1.0 + 8.0 * UNIT) + FLOOR;
+        if epsilon > 0.0 {
+            tail
+        } else {
+            1.0 - epsilon.exp() * (1.0 - 8.0 * UNIT) * (1.0 - tail) + 2.0 * UNIT
+        }
+    }
+}
+
+/// One more choice, on a grid.
+struct Step {
+    parts: usize,
+    /// epsilon0/parts, rounded up: the range of the step is parts times it.
+    width: f64,
+    /// e^-epsilon0.
+    fall: f64,
+    /// 1/N = 1/(1 - e^-epsilon0).
+    per_range: f64,
+    /// e^width - 1, and e^(2 width).
+    growth: f64,
+    growth_squared: f64,
+    /// Of j = 1, ..., parts.
+    weights: Vec<Weights>,
+    /// What rounding may leave of the supremum, in units of the largest value that it is taken of.
+    slack: f64,
+}
+
+/// Of t = j widths.
+struct Weights {
+    /// E = e^(j width - epsilon0), and its square root.
+    share: f64,
+    root: f64,
+    /// P = (1 - E)/N, and 1 - P.
+    first: f64,
+    second: f64,
+}
+
+impl Weights {
+    fn mean(&self, near: f64, far: f64) -> f64 {
+        self.first * near + self.second * far
+    }
+}
+
+impl Step {
+    fn new(epsilon0: f64, parts: u32) -> Self {
+        let width = div_up(epsilon0, f64::from(parts));
+        let epsilon0 = f64::from(parts) * width;
+        let (fall, range) = ((-epsilon0).exp(), -(-epsilon0).exp_m1());
+        let weights = (1..=parts).map(|j| {
+            let (up, down) = (f64::from(j) * width, f64::from(parts - j) * width);
+            Weights {
+                share: (-down).exp(),
+                root: (-0.5 * down).exp(),
+                first: -(-down).exp_m1() / range,
+                second: fall * up.exp_m1() / range,
+            }
+        });
+        Self {
+            parts: parts as usize,
+            width,
+            fall,
+            per_range: 1.0 / range,
+            growth: width.exp_m1(),
+            growth_squared: (2.0 * width).exp(),
+            weights: weights.collect(),
+            slack: 256.0 * f64::from(parts) * UNIT / range,
+        }
+    }
+
+    fn tails(&self, n: u32) -> Tails {
+        let epsilon0 = self.parts as f64 * self.width;
+        Tails {
+            sum: f64::from(n) * epsilon0 * epsilon0 / 8.0 * (1.0 + 8.0 * UNIT),
+        }
+    }
+
+    /// The points that are kept after n choices: up to where the tail is e^-depth, n eps0^2/8 + eps0 sqrt(n depth/2), with a
+    /// power of two above eps0 in its place in the first term, so that a last digit of eps0 does not move the window. What
+    /// is kept matters for tightness only.
+    fn window(&self, n: u32, depth: f64) -> (i64, i64) {
+        let (n, parts) = (f64::from(n), self.parts as f64);
+        let power = (parts * self.width).log2().ceil().exp2();
+        let reach = |depth: f64| {
+            let points = parts * (n * power / 8.0 + (0.5 * n * depth).sqrt());
+            points.ceil().min(n * parts) as i64
+        };
+        (-reach(LOW), reach(depth))
+    }
+
+    /// The curve after one more choice, at the points from `first` to `last`.
+    ///
+    /// The supremum over t is met at an end, where it is f itself, inside a cell whose slope changes from up to down, or
+    /// between two cells where it does. A cell rises at its lower end if E b > a and falls at its upper end if
+    /// E b < a (1 + growth)^2: so there is a maximum inside for one or two j. Between two cells there is none unless
+    /// the chords are not convex, by rounding or at a cut: then every j is tried.
+    ///
+    /// Rounding: a and b err by at most 16 u (1 + growth)/growth f_c, and so do the slopes whose signs are asked. A sign that is
+    /// taken wrongly hides a rise of at most growth times that, in each of at most m cells: `slack`, with the largest f_c.
+    fn taken(&self, known: &Curve, tails: Tails, (first, last): (i64, i64)) -> Curve {
+        let parts = self.parts;
+        let f = known.between(first - parts as i64, last + parts as i64, tails);
+        let mut values = f[parts..f.len() - parts].to_vec();
+        let cells = self.cells(&f);
+        let mut before = Cell::default();
+        let mut j = 0;
+        for (c, cell) in cells.iter().enumerate() {
+            let (near, far) = (f[c], f[c + parts]);
+            if !self.convex(before, *cell) {
+                for (i, weights) in (c + 1..).zip(&self.weights) {
+                    raise(&mut values, i.wrapping_sub(parts), weights.mean(near, far));
+                }
+            }
+            before = *cell;
+            if !cell.bends() {
+                continue;
+            }
+            let rises = |j: usize| self.weights[j].share * cell.b > cell.a;
+            while j > 0 && rises(j - 1) {
+                j -= 1;
+            }
+            while j < parts && !rises(j) {
+                j += 1;
+            }
+            let inside = self.weights[j..].iter().take(2);
+            for (i, weights) in (c + 1 + j..).zip(inside) {
+                if weights.share * cell.b > cell.a * self.growth_squared {
+                    break;
+                }
+                let gain = weights.root * cell.root_b - cell.root_a;
+                let value = weights.mean(near, far) + gain * gain;
+                raise(&mut values, i.wrapping_sub(parts), value);
+            }
+        }
+        for (value, most) in values.iter_mut().zip(&f) {
+            *value = ((*value + self.slack * most) * (1.0 + 16.0 * UNIT)).min(1.0);
+        }
+        Curve {
+            first,
+            width: self.width,
+            values,
+        }
+    }
+
+    fn cells(&self, f: &[f64]) -> Vec<Cell> {
+        let per_growth = self.per_range / self.growth;
+        let ends = f.windows(2).zip(f[self.parts..].windows(2));
+        let cells = ends.map(|(near, far)| {
+            let chord = (near[0] - near[1]) * per_growth;
+            let beyond = (far[0] - far[1]) * per_growth;
+            let a = chord - self.fall * beyond;
+            let b = (near[0] - far[0]) * self.per_range + (chord - beyond);
+            Cell {
+                a,
+                b,
+                root_a: a.sqrt(),
+                root_b: b.sqrt(),
+            }
+        });
+        cells.collect()
+    }
+
+    /// Whether no t between two neighbouring cells is better than both of its sides: E b <= a above and E b_before >= a_before
+    /// (1 + growth) below are then true of no E.
+    fn convex(&self, before: Cell, cell: Cell) -> bool {
+        before.bends()
+            && cell.bends()
+            && before.a * (1.0 + self.growth) * cell.b > cell.a * before.b
+    }
+}
+
+/// a/N and b/N of a cell, and their roots.
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    a: f64,
+    b: f64,
+    root_a: f64,
+    root_b: f64,
+}
+
+impl Cell {
+    /// Whether its slope in t may go from up to down; where not both of a and b are positive it goes from down to up, or
+    /// does not change its sign.
+    fn bends(self) -> bool {
+        self.a > 0.0 && self.b > 0.0
+    }
+}
+
+/// Raises one of `values`, if there is one of that number.
+fn raise(values: &mut [f64], i: usize, value: f64) {
+    if let Some(known) = values.get_mut(i)
+        && value > *known
+    {
+        *known = value;
+    }
+}
