@@ -599,14 +599,35 @@ mod tests {
             let delta = log_delta.exp();
             let mut accountant = of(&events);
             let epsilon = accountant.epsilon(delta).unwrap();
-            let before = accountant.delta(share * epsilon).unwrap();
+            let before = accountant.delta(share * epsilon * (1.0 + GRIDS)).unwrap();
             accountant.add(extra, 1).unwrap();
             let after = accountant.delta(share * epsilon).unwrap();
-            prop_assert!(accountant.epsilon(delta).unwrap() >= epsilon * (1.0 - SEARCHED));
+            prop_assert!(accountant.epsilon(delta).unwrap() >= epsilon * (1.0 - GRIDS));
             prop_assert!(after >= before * (1.0 - SEARCHED), "{} {}", before, after);
+        }
+
+        /// Where grids stay: there it is exact.
+        #[test]
+        fn one_more_choice_or_noise_costs_no_less(
+            epsilon0 in 0.01f64..1.0,
+            count in 1u64..300,
+            sigma in 1.0f64..30.0,
+            log_delta in -25.0f64..-2.0,
+        ) {
+            let delta = log_delta.exp();
+            let choice = Event::exponential(epsilon0).unwrap();
+            let mut accountant = of(&[(choice, count)]);
+            let alone = accountant.epsilon(delta).unwrap();
+            let more = of(&[(choice, count + 1)]).epsilon(delta).unwrap();
+            prop_assert!(more >= alone * (1.0 - SEARCHED), "{} {}", more, alone);
+            accountant.add(Event::gaussian(1.0, sigma).unwrap(), 1).unwrap();
+            let noisy = accountant.epsilon(delta).unwrap();
+            prop_assert!(noisy >= alone * (1.0 - SEARCHED), "{} {}", noisy, alone);
         }
     }
 
+    /// What another grid of losses may leave of epsilon.
+    const GRIDS: f64 = 5e-3;
     /// What searches over orders and splits of delta may leave, each for itself.
     const SEARCHED: f64 = 1e-9;
 

@@ -156,7 +156,7 @@ pub fn calibrate_events<E: From<Error>>(
             return Err(not_in_bracket().into());
         }
     };
-    let guess = usual_parameter(&make_events, epsilon, delta, bracket)?;
+    let guess = usual_parameter(&make_events, 1.065 * epsilon, delta, bracket)?;
     let near = if delta == 0.0 { NEAR_PURE } else { NEAR };
     let answer = calibrate_between(&make_events, (epsilon, delta), ends, guess, near)?;
     if answer == ends.1 && !holds(answer)? {

@@ -25,7 +25,7 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 /// Deltas are not stated below: nothing underflows on the way.
 const FLOOR: f64 = 1e-280;
 /// Logarithm of what is cut off at low losses, against 1 - x.
-const LOW: f64 = 20.0;
+const LOW: f64 = 14.0;
 
 /// The curves of `count` choices of range `epsilon0` and of one more, at steps of `epsilon0`/`parts`, from above. Losses that
 /// are exceeded with a probability of about e^-`depth` share the last value.
@@ -58,20 +58,18 @@ impl Curve {
     /// under the chord from there to delta = 1 at x = 0; in both places under the tails.
     fn between(&self, from: i64, to: i64, tails: Tails) -> Vec<f64> {
         let (least, last) = (self.values[0], self.values[self.values.len() - 1]);
-        let below = (from..self.first.min(to + 1)).map(|i| {
-            let share = ((i - self.first) as f64 * self.width).exp() * (1.0 - 8.0 * UNIT);
-            let chord = 1.0 - (1.0 - least).max(0.0) * share + 2.0 * UNIT;
-            chord.min(tails.delta(i as f64 * self.width))
-        });
-        let skipped = (from - self.first).max(0) as usize;
-        let own = self.values.iter().skip(skipped).copied();
+        let loss = |i: i64| i as f64 * self.width;
         let end = self.first + self.values.len() as i64;
-        let beyond = (end.max(from)..=to).map(|i| last.min(tails.delta(i as f64 * self.width)));
-        below
-            .chain(own)
-            .take((to - from + 1) as usize)
-            .chain(beyond)
-            .collect()
+        let mut bounds = Vec::with_capacity((to - from + 1) as usize);
+        for i in from..self.first {
+            let share = loss(i - self.first).exp() * (1.0 - 8.0 * UNIT);
+            let chord = 1.0 - (1.0 - least).max(0.0) * share + 2.0 * UNIT;
+            bounds.push(chord.min(tails.delta(loss(i))));
+        }
+        let own = (from.max(self.first) - self.first)..((to + 1).min(end) - self.first);
+        bounds.extend_from_slice(&self.values[own.start as usize..own.end as usize]);
+        bounds.extend((end..=to).map(|i| last.min(tails.delta(loss(i)))));
+        bounds
     }
 
     /// Puts as many values at either end under the tails.
@@ -122,9 +120,8 @@ struct Step {
     fall: f64,
     /// 1/N = 1/(1 - e^-epsilon0).
     per_range: f64,
-    /// e^width - 1, and e^(2 width).
+    /// e^width - 1.
     growth: f64,
-    growth_squared: f64,
     /// Of j = 1, ..., parts.
     weights: Vec<Weights>,
     /// What rounding may leave of the supremum, in units of the largest value that it is taken of.
@@ -167,7 +164,6 @@ impl Step {
             fall,
             per_range: 1.0 / range,
             growth: width.exp_m1(),
-            growth_squared: (2.0 * width).exp(),
             weights: weights.collect(),
             slack: 256.0 * f64::from(parts) * UNIT / range,
         }
@@ -227,12 +223,10 @@ impl Step {
             while j < parts && !rises(j) {
                 j += 1;
             }
-            let inside = self.weights[j..].iter().take(2);
-            for (i, weights) in (c + 1 + j..).zip(inside) {
-                if weights.share * cell.b > cell.a * self.growth_squared {
-                    break;
-                }
+            let most = self.growth * cell.root_a;
+            for (i, weights) in (c + 1 + j..).zip(self.weights[j..].iter().take(2)) {
                 let gain = weights.root * cell.root_b - cell.root_a;
+                let gain = if gain < most { gain } else { most };
                 let value = weights.mean(near, far) + gain * gain;
                 raise(&mut values, i.wrapping_sub(parts), value);
             }
@@ -248,21 +242,22 @@ impl Step {
     }
 
     fn cells(&self, f: &[f64]) -> Vec<Cell> {
+        let n = f.len() - 1 - self.parts;
         let per_growth = self.per_range / self.growth;
-        let ends = f.windows(2).zip(f[self.parts..].windows(2));
-        let cells = ends.map(|(near, far)| {
-            let chord = (near[0] - near[1]) * per_growth;
-            let beyond = (far[0] - far[1]) * per_growth;
-            let a = chord - self.fall * beyond;
-            let b = (near[0] - far[0]) * self.per_range + (chord - beyond);
-            Cell {
-                a,
-                b,
-                root_a: a.sqrt(),
-                root_b: b.sqrt(),
-            }
-        });
-        cells.collect()
+        let chords: Vec<f64> = (f.iter().zip(&f[1..]))
+            .map(|(lower, upper)| (lower - upper) * per_growth)
+            .collect();
+        let mut cells = vec![Cell::default(); n];
+        let (far, beyond) = (&f[self.parts..][..n], &chords[self.parts..][..n]);
+        let (near, chords) = (&f[..n], &chords[..n]);
+        for (c, cell) in cells.iter_mut().enumerate() {
+            cell.a = chords[c] - self.fall * beyond[c];
+            cell.b = (near[c] - far[c]) * self.per_range + (chords[c] - beyond[c]);
+        }
+        for cell in &mut cells {
+            (cell.root_a, cell.root_b) = (cell.a.sqrt(), cell.b.sqrt());
+        }
+        cells
     }
 
     /// Whether no t between two neighbouring cells is better than both of its sides: E b <= a above and E b_before >= a_before
@@ -293,9 +288,161 @@ impl Cell {
 
 /// Raises one of `values`, if there is one of that number.
 fn raise(values: &mut [f64], i: usize, value: f64) {
-    if let Some(known) = values.get_mut(i)
-        && value > *known
-    {
-        *known = value;
+    if let Some(known) = values.get_mut(i) {
+        *known = if value > *known { value } else { *known };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// P(t) of the law with losses t and t - epsilon0.
+    fn first(t: f64, epsilon0: f64) -> f64 {
+        (t - epsilon0).exp_m1() / (-epsilon0).exp_m1()
+    }
+
+    /// sup over t, on so many points, of a step before `rest`.
+    fn sup(rest: &dyn Fn(f64) -> f64, epsilon: f64, epsilon0: f64, points: u32) -> f64 {
+        let at = |i: u32| {
+            let t = epsilon0 * f64::from(i) / f64::from(points);
+            let p = first(t, epsilon0);
+            p * rest(epsilon - t) + (1.0 - p) * rest(epsilon - t + epsilon0)
+        };
+        (0..=points).map(at).fold(0.0, f64::max)
+    }
+
+    /// One choice: the supremum is met at t = (epsilon + epsilon0)/2.
+    fn one(epsilon: f64, epsilon0: f64) -> f64 {
+        if epsilon <= -epsilon0 {
+            return -epsilon.exp_m1();
+        }
+        let root = (0.5 * (epsilon.min(epsilon0) - epsilon0)).exp_m1();
+        root * root / -(-epsilon0).exp_m1()
+    }
+
+    fn points(curve: &Curve) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let losses = (curve.first..).map(|i| i as f64 * curve.width);
+        losses.zip(curve.values.iter().copied())
+    }
+
+    #[test]
+    fn one_choice_is_its_closed_form() {
+        for epsilon0 in [1e-4, 0.1, 1.0, 5.0, 20.0] {
+            let [curve, _] = curves(epsilon0, 1, 40, 500.0);
+            for (epsilon, value) in points(&curve) {
+                let truth = one(epsilon, epsilon0);
+                assert!(value >= truth * (1.0 - 1e-12), "{epsilon0} {epsilon}");
+                assert!(value <= truth * (1.0 + 1e-9) + 1e-9, "{epsilon0} {epsilon}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_and_three_adaptive_choices_are_their_nested_suprema() {
+        for epsilon0 in [0.1, 1.0, 4.0] {
+            let two = |epsilon: f64| sup(&|e| one(e, epsilon0), epsilon, epsilon0, 400);
+            let [second, third] = curves(epsilon0, 2, 60, 500.0);
+            // As much of epsilon0 as chords may cost of epsilon.
+            let near = 0.01 * epsilon0;
+            for (epsilon, value) in points(&second).step_by(7) {
+                assert!(
+                    value >= two(epsilon) * (1.0 - 1e-12),
+                    "{epsilon0} {epsilon}"
+                );
+                assert!(value <= two(epsilon - near), "{epsilon0} {epsilon}");
+            }
+            for (epsilon, value) in points(&third).step_by(37) {
+                let three = |epsilon: f64| sup(&two, epsilon, epsilon0, 200);
+                assert!(
+                    value >= three(epsilon) * (1.0 - 1e-12),
+                    "{epsilon0} {epsilon}"
+                );
+                assert!(value <= three(epsilon - near), "{epsilon0} {epsilon}");
+            }
+        }
+    }
+
+    /// The best of one t for all choices is a lower bound, and nearly met (Dong, Durfee & Rogers 2020).
+    #[test]
+    fn many_choices_are_never_below_choices_that_are_fixed_beforehand() {
+        for (epsilon0, count, parts) in [(0.2, 20u32, 32), (0.05, 100, 20), (1.0, 60, 20)] {
+            let [curve, _] = curves(epsilon0, count, parts, 40.0);
+            let fixed = |epsilon: f64, t: f64| {
+                let p = first(t, epsilon0);
+                let (mut mass, mut sum) = (p.powi(count as i32), 0.0);
+                for fallen in 0..=count {
+                    let loss = f64::from(count) * t - f64::from(fallen) * epsilon0;
+                    sum += mass * -(epsilon - loss).min(0.0).exp_m1();
+                    mass *= (1.0 - p) / p * f64::from(count - fallen) / f64::from(fallen + 1);
+                }
+                sum
+            };
+            let best = |epsilon: f64| {
+                let ts = (1..200).map(|i| epsilon0 * f64::from(i) / 200.0);
+                ts.map(|t| fixed(epsilon, t)).fold(0.0, f64::max)
+            };
+            let near = 0.03 * epsilon0 * f64::from(count).sqrt();
+            for (epsilon, value) in points(&curve).step_by(23) {
+                let truth = best(epsilon);
+                assert!(
+                    value >= truth * (1.0 - 1e-10),
+                    "{epsilon0} {epsilon} {value} {truth}"
+                );
+                if epsilon >= 0.0 && truth > 1e-12 {
+                    assert!(
+                        value <= best(epsilon - near),
+                        "{epsilon0} {epsilon} {value}"
+                    );
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        /// A step is the supremum over the chords of what it was given: none of a dense grid of t is above it, and the best
+        /// of them is near.
+        #[test]
+        fn a_step_is_the_supremum_over_chords(
+            epsilon0 in 0.01f64..8.0,
+            count in 0u32..12,
+            parts in 9u32..24,
+        ) {
+            let [known, next] = curves(epsilon0, count, parts, 300.0);
+            let step = Step::new(epsilon0, parts);
+            let margin = parts as i64;
+            let (from, to) = (next.first - margin, next.first + next.values.len() as i64 + margin);
+            let values = known.between(from, to, step.tails(count));
+            let chord = |epsilon: f64| {
+                let place = (epsilon / step.width).floor();
+                let z = (epsilon - place * step.width).exp_m1() / step.growth;
+                let i = (place as i64 - from) as usize;
+                values[i] + z * (values[i + 1] - values[i])
+            };
+            for (epsilon, value) in points(&next).step_by(11) {
+                let dense = sup(&chord, epsilon, epsilon0 * (1.0 - 1e-13), 40 * parts);
+                prop_assert!(value >= dense * (1.0 - 1e-10), "{} {} {}", epsilon, value, dense);
+                prop_assert!(value <= dense * (1.0 + 2e-3) + 1e-10, "{} {} {}", epsilon, value, dense);
+            }
+        }
+
+        #[test]
+        fn more_choices_of_a_larger_range_have_larger_deltas(
+            epsilon0 in 0.01f64..3.0,
+            count in 1u32..40,
+            epsilon in 0.0f64..3.0,
+        ) {
+            let delta = |epsilon0: f64, count: u32| {
+                let [one, more] = curves(epsilon0, count, 20, 60.0).map(|curve| {
+                    crate::accounting::accountant::law::Law::of_curve(&curve)
+                });
+                (one.delta(epsilon, 0.0), more.delta(epsilon, 0.0))
+            };
+            let (one, more) = delta(epsilon0, count);
+            prop_assert!(more >= one * (1.0 - 1e-9), "{} {}", more, one);
+            prop_assert!(delta(1.05 * epsilon0, count).0 >= one * (1.0 - 1e-9));
+        }
     }
 }

@@ -28,21 +28,21 @@ use crate::numeric::search::boundary;
 use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
 
-/// Grid steps in a standard deviation of the whole loss, where laws are multiplied: the grid adds to each law about what a
-/// variance of a step squared over 6 does.
+/// Grid steps in a standard deviation of the loss, where laws are multiplied, times the root of their number: the grid adds to
+/// each law about what a variance of a step squared over 6 does.
 const FINE: f64 = 32.0;
 /// Logarithm of the share of delta that cut tails may take.
-const MARGIN: f64 = 14.0;
+const MARGIN: f64 = 9.0;
 /// Depths of curves are multiples of it, so that neighbouring questions share them.
-const DEPTHS: f64 = 8.0;
+const DEPTHS: f64 = 15.0;
 /// Deltas below e^-550 are left to other bounds.
 const DEEPEST: f64 = 550.0;
 /// Choices in a group, at most: the time of a curve grows as the power 1.5 of their number.
-const TOGETHER: u32 = 128;
+const TOGETHER: u32 = 100;
 /// Events of a kind and parameter, at most, for a time of milliseconds; beyond, other bounds serve.
 const MOST: u64 = 4096;
 /// Kinds and parameters, at most.
-const KINDS: usize = 16;
+const KINDS: usize = 8;
 /// Least range or epsilon, below which rounding would show, and widest deviation.
 const LEAST: f64 = 1e-6;
 const WIDEST: f64 = 30.0;
@@ -72,6 +72,14 @@ impl Group {
     fn epsilon(self) -> f64 {
         match self {
             Group::Choices(epsilon, _) | Group::Pure(epsilon, _) => epsilon,
+        }
+    }
+
+    /// Its part of a key.
+    fn words(self) -> [u64; 3] {
+        match self {
+            Group::Choices(epsilon, count) => [0, epsilon.to_bits(), u64::from(count)],
+            Group::Pure(epsilon, count) => [1, epsilon.to_bits(), u64::from(count)],
         }
     }
 
@@ -117,7 +125,7 @@ fn laws_of_choices(epsilon0: f64, count: u32, depth: f64) -> [Arc<Law>; 2] {
 
 /// Grid steps of a range: what chords cost is less than 0.2 % of epsilon.
 fn parts(epsilon0: f64, count: u32) -> u32 {
-    let least = if count <= 32 { 32 } else { 20 };
+    let least = if count <= 32 { 32 } else { 18 };
     least.max(epsilon0.ceil() as u32)
 }
 
@@ -126,7 +134,8 @@ pub(super) struct Exact {
     groups: Vec<Group>,
     /// Of the Gaussian noise, 0 for none.
     ratio: f64,
-    /// About the standard deviation of the loss.
+    /// About the standard deviation of the loss, without the noise and with it.
+    spread: f64,
     deviation: f64,
 }
 
@@ -141,23 +150,30 @@ impl Exact {
         handled.then_some(Self {
             groups,
             ratio,
+            spread: variance.sqrt(),
             deviation,
         })
     }
 
     /// The law of all but the noise.
     fn law(&self, depth: f64) -> Arc<Law> {
-        let laws: Vec<_> = self
-            .groups
-            .iter()
-            .flat_map(|group| group.laws(depth))
-            .collect();
+        static MEMORY: LazyLock<Memory<Arc<Law>>> = LazyLock::new(|| Memory::of(REMEMBERED));
+        let words = self.groups.iter().flat_map(|group| group.words());
+        let alone = u64::from(self.ratio == 0.0);
+        let key = [depth.to_bits(), alone].into_iter().chain(words).collect();
+        let Ok(law) = MEMORY.answer(key, || Ok::<_, Infallible>(self.new_law(depth)));
+        law
+    }
+
+    fn new_law(&self, depth: f64) -> Arc<Law> {
+        let laws = self.groups.iter().flat_map(|group| group.laws(depth));
+        let laws: Vec<_> = laws.collect();
         if let [(law, 1)] = laws.as_slice()
             && self.ratio == 0.0
         {
             return law.clone();
         }
-        let step = self.deviation / FINE;
+        let step = self.spread / FINE / (laws.len() as f64).sqrt();
         let sum = laws.iter().fold(Law::zero(step), |sum, (law, count)| {
             sum.times(&law.on(step).power(*count))
         });
@@ -191,5 +207,152 @@ impl Exact {
 /// How far tails go for such a delta.
 fn depth(delta: f64) -> Option<f64> {
     let log = -delta.ln();
-    (log <= DEEPEST).then(|| (log / DEPTHS).ceil() * DEPTHS + MARGIN)
+    (log <= DEEPEST).then(|| (log / DEPTHS).ceil().max(1.0) * DEPTHS + MARGIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (1 - e^epsilon)+.
+    fn nothing(epsilon: f64) -> f64 {
+        -epsilon.min(0.0).exp_m1()
+    }
+
+    type Curve<'a> = &'a dyn Fn(f64) -> f64;
+
+    /// A choice before `rest`, over a grid of t.
+    fn choice(epsilon0: f64, rest: Curve, epsilon: f64) -> f64 {
+        let at = |i: u32| {
+            let t = epsilon0 * f64::from(i) / 160.0;
+            let p = (t - epsilon0).exp_m1() / (-epsilon0).exp_m1();
+            p * rest(epsilon - t) + (1.0 - p) * rest(epsilon - t + epsilon0)
+        };
+        (0..=160).map(at).fold(0.0, f64::max)
+    }
+
+    /// A pure event before `rest`.
+    fn pure(epsilon0: f64, rest: Curve, epsilon: f64) -> f64 {
+        let p = 1.0 / (1.0 + (-epsilon0).exp());
+        p * rest(epsilon - epsilon0) + (1.0 - p) * rest(epsilon + epsilon0)
+    }
+
+    /// Gaussian noise before `rest`, by the trapezoidal rule.
+    fn noise(ratio: f64, rest: Curve, epsilon: f64) -> f64 {
+        let at = |i: i32| {
+            let z = f64::from(i) * 0.05;
+            0.05 * crate::numeric::normal::density(z)
+                * rest(epsilon - 0.5 * ratio * ratio - ratio * z)
+        };
+        (-160..=160).map(at).sum()
+    }
+
+    #[test]
+    fn no_order_of_a_mixture_costs_more() {
+        let (a, b, e, ratio) = (0.5, 1.1, 0.3, 0.4);
+        let all = vec![Group::Choices(a, 1), Group::Choices(b, 1)];
+        let two = Exact::new(all, 0.0).unwrap();
+        let beside = Exact::new(vec![Group::Choices(a, 1), Group::Pure(e, 1)], 0.0).unwrap();
+        let noisy = Exact::new(vec![Group::Choices(a, 2)], ratio).unwrap();
+        for epsilon in [0.0, 0.2, 0.5, 0.9, 1.3] {
+            let one = |x: f64| choice(a, &nothing, x);
+            let other = |x: f64| choice(b, &nothing, x);
+            let orders = [choice(b, &one, epsilon), choice(a, &other, epsilon)];
+            let most = orders[0].max(orders[1]);
+            let stated = two.delta(epsilon);
+            assert!(
+                stated >= most * (1.0 - 1e-12),
+                "{epsilon} {stated} {orders:?}"
+            );
+            assert!(
+                stated <= 1.25 * most + 2e-3,
+                "{epsilon} {stated} {orders:?}"
+            );
+
+            let response = |x: f64| pure(e, &nothing, x);
+            let orders = [pure(e, &one, epsilon), choice(a, &response, epsilon)];
+            let stated = beside.delta(epsilon);
+            assert!(
+                orders[0] >= orders[1] && stated >= orders[0] * (1.0 - 1e-12),
+                "{orders:?}"
+            );
+            assert!(
+                stated <= orders[0] * 1.01 + 1e-5,
+                "{epsilon} {stated} {orders:?}"
+            );
+
+            let after = |x: f64| gaussian_of(x, ratio);
+            let then = |x: f64| choice(a, &after, x);
+            let between = |x: f64| noise(ratio, &one, x);
+            let both = |x: f64| choice(a, &one, x);
+            let orders = [
+                choice(a, &then, epsilon),
+                choice(a, &between, epsilon),
+                noise(ratio, &both, epsilon),
+            ];
+            let stated = noisy.delta(epsilon);
+            for order in orders {
+                assert!(
+                    stated >= order * (1.0 - 1e-4),
+                    "{epsilon} {stated} {orders:?}"
+                );
+            }
+            assert!(
+                stated <= orders[2] * 1.01 + 1e-5,
+                "{epsilon} {stated} {orders:?}"
+            );
+        }
+    }
+
+    /// The Gaussian curve at either sign.
+    fn gaussian_of(epsilon: f64, ratio: f64) -> f64 {
+        if epsilon >= 0.0 {
+            gaussian::delta(epsilon, ratio)
+        } else {
+            1.0 - epsilon.exp() * (1.0 - gaussian::delta(-epsilon, ratio))
+        }
+    }
+
+    #[test]
+    fn groups_of_choices_cost_little_more_than_one() {
+        for (epsilon0, count) in [(0.05, 200), (0.02, 500), (0.2, 200)] {
+            let parts = parts(epsilon0, count);
+            let [curve, _] = choices::curves(epsilon0, count, parts, 30.0);
+            let whole = Law::of_curve(&curve);
+            let exact = Exact::new(vec![Group::Choices(epsilon0, count)], 0.0).unwrap();
+            let epsilon = exact.epsilon(1e-6, 100.0);
+            let grouped = exact.epsilon(whole.delta(epsilon, 0.0), 100.0);
+            assert!(
+                grouped >= epsilon && grouped <= 1.005 * epsilon,
+                "{grouped} {epsilon}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_order_of_groups_is_of_no_account() {
+        let groups = [
+            Group::Choices(0.1, 30),
+            Group::Pure(0.2, 3),
+            Group::Choices(0.4, 2),
+            Group::Pure(0.05, 40),
+        ];
+        let epsilon = |groups: Vec<Group>| Exact::new(groups, 0.3).unwrap().epsilon(1e-6, 50.0);
+        let forth = epsilon(groups.to_vec());
+        let back = epsilon(groups.iter().rev().copied().collect());
+        assert!((forth / back - 1.0).abs() < 1e-10, "{forth} {back}");
+    }
+
+    #[test]
+    fn what_is_too_much_is_left_to_other_bounds() {
+        assert!(Group::choices(0.1, MOST + 1).is_none() && Group::pure(0.1, MOST + 1).is_none());
+        assert!(Exact::new(vec![], 1.0).is_none());
+        assert!(Exact::new(vec![Group::Pure(1e-9, 1)], 1.0).is_none());
+        assert!(Exact::new(vec![Group::Pure(0.1, 1)], 100.0).is_none());
+        let choices = Exact::new(vec![Group::Choices(0.1, 50)], 0.0).unwrap();
+        assert_eq!(choices.delta(1e3), 1.0);
+        assert_eq!(choices.epsilon(1e-300, 10.0), f64::INFINITY);
+        assert_eq!(choices.epsilon(1e-6, 0.5), f64::INFINITY);
+        assert_eq!(choices.epsilon(0.99, 5.0), 0.0);
+    }
 }
