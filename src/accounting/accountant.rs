@@ -22,6 +22,8 @@ use split::Split;
 ///   corollary 2), which nothing beats;
 /// - events of pure epsilon, alone or with Gaussian ones: basic composition of the summed epsilon, by the curve of
 ///   randomised response or added to the exact Gaussian curve;
+/// - choices, pure and Gaussian events: the curve of independent losses that are worst for each kind, which covers every
+///   order; of choices of one range, or of pure events, it is the optimum but for grids (less than 0.5 % of epsilon);
 /// - anything: the summed Renyi curves, converted at the best order;
 /// - objective perturbations: the Renyi bound, or their own curve if there is one alone, else a split of delta;
 /// - failures: their probabilities add to the delta of all else ([`super::event::failure`]).
@@ -32,7 +34,7 @@ use split::Split;
 /// let mut accountant = Accountant::new();
 /// accountant.add(Event::exponential(0.1)?, 100)?;
 /// let epsilon = accountant.epsilon(1e-6)?;
-/// assert!(epsilon > 2.245 && epsilon <= 2.419);
+/// assert!(epsilon > 2.249 && epsilon <= 2.256);
 /// assert!(accountant.delta(epsilon)? <= 1.000001e-6);
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
@@ -232,7 +234,8 @@ impl Parts {
         if plain.is_empty() {
             composed.min(split.delta(epsilon))
         } else {
-            split.delta_with(epsilon, composed, |left| plain.delta(left))
+            let guide = |left| plain.delta_without_grids(left);
+            split.delta_with(epsilon, composed, |left| plain.delta(left), guide)
         }
     }
 
@@ -246,7 +249,8 @@ impl Parts {
         if plain.is_empty() {
             composed.min(split.epsilon(delta))
         } else {
-            split.epsilon_with(delta, composed, |left| plain.epsilon(left))
+            let guide = |left| plain.epsilon_without_grids(left);
+            split.epsilon_with(delta, composed, |left| plain.epsilon(left), guide)
         }
     }
 
@@ -287,6 +291,23 @@ impl Plain {
     }
 
     fn delta(&self, epsilon: f64) -> f64 {
+        let bound = self.delta_without_grids(epsilon);
+        match &self.exact {
+            Some(exact) if bound > 0.0 => bound.min(exact.delta(epsilon)),
+            _ => bound,
+        }
+    }
+
+    fn epsilon(&self, delta: f64) -> f64 {
+        let bound = self.epsilon_without_grids(delta);
+        match &self.exact {
+            Some(exact) if bound > 0.0 => bound.min(exact.epsilon(delta, bound)),
+            _ => bound,
+        }
+    }
+
+    /// By the bounds that have a form.
+    fn delta_without_grids(&self, epsilon: f64) -> f64 {
         let basic = match self.pure {
             _ if self.is_empty() => return 0.0,
             Some(0.0) => return gaussian::delta(epsilon, self.gaussian),
@@ -299,14 +320,10 @@ impl Plain {
         if basic == 0.0 {
             return 0.0;
         }
-        let bound = basic.min(renyi::delta(|a| self.renyi(a), epsilon));
-        match &self.exact {
-            Some(exact) => bound.min(exact.delta(epsilon)),
-            None => bound,
-        }
+        basic.min(renyi::delta(|a| self.renyi(a), epsilon))
     }
 
-    fn epsilon(&self, delta: f64) -> f64 {
+    fn epsilon_without_grids(&self, delta: f64) -> f64 {
         let basic = match self.pure {
             _ if self.is_empty() => return 0.0,
             Some(0.0) => return gaussian::epsilon(delta, self.gaussian),
@@ -314,11 +331,7 @@ impl Plain {
             Some(pure) => add_up(pure, gaussian::epsilon(delta, self.gaussian)),
             None => f64::INFINITY,
         };
-        let bound = basic.min(renyi::epsilon(|a| self.renyi(a), delta));
-        match &self.exact {
-            Some(exact) => bound.min(exact.epsilon(delta, bound)),
-            None => bound,
-        }
+        basic.min(renyi::epsilon(|a| self.renyi(a), delta))
     }
 }
 

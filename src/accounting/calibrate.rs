@@ -82,7 +82,7 @@ fn log_log(delta: f64) -> f64 {
 /// let sigma = calibrate(|sigma| Event::gaussian(1.0, sigma), 1, 1.0, 1e-6, (0.1, 100.0))?;
 /// assert!((sigma - 4.2247).abs() < 1e-3);
 /// let epsilon0 = calibrate(Event::exponential, 100, 1.0, 1e-6, (1e-6, 10.0))?;
-/// assert!(epsilon0 > 0.044 && epsilon0 < 0.046);
+/// assert!(epsilon0 > 0.047 && epsilon0 < 0.048);
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
 pub fn calibrate<E: From<Error>>(
@@ -156,7 +156,7 @@ pub fn calibrate_events<E: From<Error>>(
             return Err(not_in_bracket().into());
         }
     };
-    let guess = usual_parameter(&make_events, 1.065 * epsilon, delta, bracket)?;
+    let guess = usual_parameter(&make_events, epsilon, delta, bracket)?;
     let near = if delta == 0.0 { NEAR_PURE } else { NEAR };
     let answer = calibrate_between(&make_events, (epsilon, delta), ends, guess, near)?;
     if answer == ends.1 && !holds(answer)? {
