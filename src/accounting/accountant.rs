@@ -1,6 +1,7 @@
 //! Composition of events, and the (epsilon, delta) that it buys ([`crate::theory_of_privacy::noise_and_accounting`]).
 
 mod choices;
+mod curve;
 mod exact;
 mod law;
 mod renyi;

@@ -18,12 +18,11 @@
 //! Chords add to a step, on the average, what a variance of (eps0/m)^2/6 of the loss would, beside its own of eps0^2/4:
 //! about 1/(3 m^2) of epsilon.
 
+use super::curve::{Curve, FLOOR, Tails};
 use crate::numeric::directed::div_up;
 
 /// u = 2^-53.
 const UNIT: f64 = f64::EPSILON / 2.0;
-/// Deltas are not stated below: nothing underflows on the way.
-const FLOOR: f64 = 1e-280;
 /// Logarithm of what is cut off at low losses, against 1 - x.
 const LOW: f64 = 14.0;
 
@@ -44,71 +43,6 @@ pub(super) fn curves(epsilon0: f64, count: u32, parts: u32, depth: f64) -> [Curv
     let curve = (1..=count).fold(none, |curve, n| after(&curve, n));
     let next = after(&curve, count + 1);
     [curve, next]
-}
-
-/// Upper bounds of delta at the losses first * width, (first + 1) * width, ...
-pub(super) struct Curve {
-    pub(super) first: i64,
-    pub(super) width: f64,
-    pub(super) values: Vec<f64>,
-}
-
-impl Curve {
-    /// The bounds from `from` to `to`. Beyond the last value it stays, since delta falls; below the first one delta lies
-    /// under the chord from there to delta = 1 at x = 0; in both places under the tails.
-    fn between(&self, from: i64, to: i64, tails: Tails) -> Vec<f64> {
-        let (least, last) = (self.values[0], self.values[self.values.len() - 1]);
-        let loss = |i: i64| i as f64 * self.width;
-        let end = self.first + self.values.len() as i64;
-        let mut bounds = Vec::with_capacity((to - from + 1) as usize);
-        for i in from..self.first {
-            let share = loss(i - self.first).exp() * (1.0 - 8.0 * UNIT);
-            let chord = 1.0 - (1.0 - least).max(0.0) * share + 2.0 * UNIT;
-            bounds.push(chord.min(tails.delta(loss(i))));
-        }
-        let own = (from.max(self.first) - self.first)..((to + 1).min(end) - self.first);
-        bounds.extend_from_slice(&self.values[own.start as usize..own.end as usize]);
-        bounds.extend((end..=to).map(|i| last.min(tails.delta(loss(i)))));
-        bounds
-    }
-
-    /// Puts as many values at either end under the tails.
-    fn lower_ends(&mut self, tails: Tails, ends: usize) {
-        let n = self.values.len();
-        let low = 0..ends.min(n);
-        let high = n.saturating_sub(ends)..n;
-        for i in low.chain(high) {
-            let epsilon = (self.first + i as i64) as f64 * self.width;
-            self.values[i] = self.values[i].min(tails.delta(epsilon));
-        }
-    }
-}
-
-/// Where a curve is cut, delta is below its tails: n choices are (n eps0^2/8)-zCDP, so that the loss exceeds rho + s with a
-/// probability of at most e^(-s^2/(4 rho)) between neighbours either way. Cuts without them would be walls, at which deltas
-/// pile up choice after choice.
-#[derive(Clone, Copy)]
-struct Tails {
-    /// rho, rounded up.
-    sum: f64,
-}
-
-impl Tails {
-    /// delta(epsilon) <= P(loss > epsilon); for epsilon < 0, delta(epsilon) = 1 - e^epsilon + e^epsilon delta'(-epsilon) with
-    /// the delta' of the neighbours exchanged.
-    fn delta(self, epsilon: f64) -> f64 {
-        let beyond = (1.0 - 8.0 * UNIT) * epsilon.abs() - self.sum;
-        if beyond <= 0.0 || self.sum == 0.0 {
-            return 1.0;
-        }
-        let tail = (-beyond * (beyond / (4.0 * self.sum)) * (1.0 - 16.0 * UNIT)).exp();
-        let tail = tail * (1.0 + 8.0 * UNIT) + FLOOR;
-        if epsilon > 0.0 {
-            tail
-        } else {
-            1.0 - epsilon.exp() * (1.0 - 8.0 * UNIT) * (1.0 - tail) + 2.0 * UNIT
-        }
-    }
 }
 
 /// One more choice, on a grid.

@@ -1,6 +1,6 @@
 //! Laws of privacy losses on even grids, and the products that stand for the composition of independent parts.
 
-use super::choices::Curve;
+use super::curve::Curve;
 use crate::numeric::directed::{add_up, up};
 use crate::numeric::normal::cdf;
 
