@@ -62,7 +62,11 @@ def situations() -> Situations:
         yield f"{name}, 20000 x 100", lambda m=name: classifier(mechanism=m), (20_000, 100)
         wide = {"mechanism": name, "bounds": (-5, 9), "scale": "private"}
         yield f"{name}, private scale, 20000 x 100", lambda w=wide: classifier(**w), (20_000, 100)
-    yield "frank-wolfe, 200 choices, 20000 x 100", lambda: classifier(mechanism="frank-wolfe", max_iter=200), (20_000, 100)
+    yield (
+        "frank-wolfe, 200 choices, 20000 x 100",
+        lambda: classifier(mechanism="frank-wolfe", max_iter=200),
+        (20_000, 100),
+    )
     for name in ("penalised-frank-wolfe", "dual-frank-wolfe"):
         yield f"{name}, 20000 x 100", lambda m=name: classifier(mechanism=m, alpha=0.01), (20_000, 100)
     yield "scaler, 20000 x 100", lambda: PrivateScaler(bounds=(-5, 9)), (20_000, 100)

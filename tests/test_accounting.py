@@ -250,9 +250,7 @@ def test_choices_are_never_below_the_best_that_is_fixed_beforehand(count, epsilo
         for i in range(1, 24):
             t = epsilon0 * i / 24
             assert reference.fixed_choices_delta(epsilon, count, epsilon0, t) <= delta
-            assert mpf(choices.delta(0.9 * epsilon)) >= reference.fixed_choices_delta(
-                0.9 * epsilon, count, epsilon0, t
-            )
+            assert mpf(choices.delta(0.9 * epsilon)) >= reference.fixed_choices_delta(0.9 * epsilon, count, epsilon0, t)
 
 
 @pytest.mark.parametrize(("count", "epsilon0"), [(3, 0.4), (10, 0.15)])

@@ -114,7 +114,7 @@ def objective_kl(lipschitz_norm, sigma, curvature_log, adjacency):
 
 
 def fixed_choices_delta(epsilon, count, epsilon0, t, ratio=0):
-    """`count` choices with losses t and t - epsilon0 whatever happens, before Gaussian noise of `ratio`: a binomial sum.
+    """`count` choices with losses t and t - epsilon0 whatever happens, then Gaussian noise of `ratio`: a binomial sum.
 
     Some composition of bounded-range events attains it, so no bound may be less (Dong, Durfee & Rogers 2020).
     """

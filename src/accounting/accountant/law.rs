@@ -147,7 +147,7 @@ impl Law {
             _ => {
                 let root = self.power(count / 2);
                 let square = root.times(&root);
-                if count % 2 == 0 {
+                if count.is_multiple_of(2) {
                     square
                 } else {
                     square.times(self)
