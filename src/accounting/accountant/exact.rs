@@ -29,8 +29,8 @@ use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
 
 /// Grid steps in a standard deviation of the loss, where laws are multiplied, times the root of their number: the grid adds to
-/// each law about what a variance of a step squared over 6 does.
-const FINE: f64 = 32.0;
+/// each law about what a variance of a step squared over 6 does, to all 0.03 % of epsilon.
+const FINE: f64 = 16.0;
 /// Logarithm of the share of delta that cut tails may take.
 const MARGIN: f64 = 9.0;
 /// Depths of curves are multiples of it, so that neighbouring questions share them.
@@ -173,7 +173,8 @@ impl Exact {
         {
             return law.clone();
         }
-        let step = self.spread / FINE / (laws.len() as f64).sqrt();
+        let number: u32 = laws.iter().map(|(_, count)| count).sum();
+        let step = self.spread / FINE / f64::from(number).sqrt();
         let sum = laws.iter().fold(Law::zero(step), |sum, (law, count)| {
             sum.times(&law.on(step).power(*count))
         });
