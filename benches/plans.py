@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dpsparse import PrivateScaler, PrivateSearchCV, PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse import FrankWolfe, PrivateScaler, PrivateSearchCV, PrivateSparseClassifier, PrivateSparseRegressor
 
 RUNS = 7
 COLD, WARM = 50.0, 5.0  # claimed, in milliseconds
@@ -64,7 +64,7 @@ def situations() -> Situations:
         yield f"{name}, private scale, 20000 x 100", lambda w=wide: classifier(**w), (20_000, 100)
     yield (
         "frank-wolfe, 200 choices, 20000 x 100",
-        lambda: classifier(mechanism="frank-wolfe", max_iter=200),
+        lambda: classifier(mechanism=FrankWolfe(n_iter=200)),
         (20_000, 100),
     )
     for name in ("penalised-frank-wolfe", "dual-frank-wolfe"):

@@ -86,7 +86,7 @@
 //!
 //! **On grids.** Curves are convex in x and lie below their chords; the supremum over t of chords has a closed form, so a grid is
 //! an upper bound with nothing left out between its points. Laws move to other grids by spreads that keep P and Q, upwards
-//! again. What that takes of epsilon is below 0.5 %.
+//! again. What grids and groups take of epsilon is below 0.5 % up to 200 choices and 0.7 % for thousands.
 //!
 //! Against Renyi divergences, at delta = 1e-5 and an epsilon of about 1:
 //!
