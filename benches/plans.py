@@ -1,6 +1,6 @@
 """Seconds until a plan stands: in a fresh process, and again in the same one.
 
-No peer: other packages do not plan before they read data. Claims: cold below 20 ms, warm below 5 ms.
+No peer: other packages do not plan before they read data. Claims: cold below 50 ms, warm below 5 ms.
 Cold is the first call of a process that has only imported the package; imports are not counted. Warm is the same call
 again. Beside the wall clock, which other work on the machine lengthens, stands the least processor time of a cold call.
 
@@ -16,10 +16,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dpsparse import PrivateScaler, PrivateSearchCV, PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse import FrankWolfe, PrivateScaler, PrivateSearchCV, PrivateSparseClassifier, PrivateSparseRegressor
 
 RUNS = 7
-COLD, WARM = 20.0, 5.0  # claimed, in milliseconds
+COLD, WARM = 50.0, 5.0  # claimed, in milliseconds
 
 Situations = Iterator[tuple[str, Callable[[], Any], tuple[int, int]]]
 
@@ -62,6 +62,11 @@ def situations() -> Situations:
         yield f"{name}, 20000 x 100", lambda m=name: classifier(mechanism=m), (20_000, 100)
         wide = {"mechanism": name, "bounds": (-5, 9), "scale": "private"}
         yield f"{name}, private scale, 20000 x 100", lambda w=wide: classifier(**w), (20_000, 100)
+    yield (
+        "frank-wolfe, 200 choices, 20000 x 100",
+        lambda: classifier(mechanism=FrankWolfe(n_iter=200)),
+        (20_000, 100),
+    )
     for name in ("penalised-frank-wolfe", "dual-frank-wolfe"):
         yield f"{name}, 20000 x 100", lambda m=name: classifier(mechanism=m, alpha=0.01), (20_000, 100)
     yield "scaler, 20000 x 100", lambda: PrivateScaler(bounds=(-5, 9)), (20_000, 100)

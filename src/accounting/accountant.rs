@@ -1,5 +1,9 @@
 //! Composition of events, and the (epsilon, delta) that it buys ([`crate::theory_of_privacy::noise_and_accounting`]).
 
+mod choices;
+mod curve;
+mod exact;
+mod law;
 mod renyi;
 mod split;
 
@@ -7,6 +11,7 @@ use super::event::{Adjacency, Event, gaussian, randomised_response};
 use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
 use crate::numeric::directed::{add_up, count_up, div_up, mul_up, sqrt_up, sub_down};
+use exact::{Exact, Group};
 use split::Split;
 
 /// Adds events up. All answers are upper bounds, rounded up, and hold for adaptively chosen queries as long as the
@@ -18,6 +23,9 @@ use split::Split;
 ///   corollary 2), which nothing beats;
 /// - events of pure epsilon, alone or with Gaussian ones: basic composition of the summed epsilon, by the curve of
 ///   randomised response or added to the exact Gaussian curve;
+/// - choices, pure and Gaussian events: the curve of independent losses that are worst for each kind, which covers every
+///   order; of choices of one range, or of pure events, it is the optimum but for grids and groups (less than 0.5 %
+///   of epsilon up to 200 choices, 0.7 % for thousands);
 /// - anything: the summed Renyi curves, converted at the best order;
 /// - objective perturbations: the Renyi bound, or their own curve if there is one alone, else a split of delta;
 /// - failures: their probabilities add to the delta of all else ([`super::event::failure`]).
@@ -28,7 +36,7 @@ use split::Split;
 /// let mut accountant = Accountant::new();
 /// accountant.add(Event::exponential(0.1)?, 100)?;
 /// let epsilon = accountant.epsilon(1e-6)?;
-/// assert!(epsilon > 2.245 && epsilon <= 2.419);
+/// assert!(epsilon > 2.249 && epsilon <= 2.256);
 /// assert!(accountant.delta(epsilon)? <= 1.000001e-6);
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
@@ -155,11 +163,13 @@ impl Accountant {
             pure: Some(0.0),
             rho: 0.0,
             curved: Vec::new(),
+            exact: None,
         };
+        let mut groups = Some(Vec::new());
         let mut objectives = Vec::new();
         let (mut squares, mut failures) = (0.0, 0.0);
-        for (event, count) in &self.events {
-            let count = count_up(*count);
+        for &(ref event, times) in &self.events {
+            let count = count_up(times);
             if let Some(objective) = event.objective() {
                 objectives.push((objective, count));
                 continue;
@@ -175,6 +185,14 @@ impl Accountant {
                 (_, Some(epsilon)) => {
                     plain.pure = plain.pure.map(|sum| add_up(sum, mul_up(count, epsilon)));
                     plain.curved.push((*event, count));
+                    let group = match event {
+                        Event::Exponential { epsilon0 } => Group::choices(*epsilon0, times),
+                        _ => Group::pure(epsilon, times),
+                    };
+                    groups = groups.and_then(|mut known: Vec<Group>| {
+                        known.push(group?);
+                        Some(known)
+                    });
                 }
                 (_, None) => {
                     plain.pure = None;
@@ -184,6 +202,9 @@ impl Accountant {
             }
         }
         plain.gaussian = sqrt_up(squares);
+        if plain.pure.is_some() {
+            plain.exact = groups.and_then(|groups| Exact::new(groups, plain.gaussian));
+        }
         plain.rho = add_up(plain.rho, mul_up(squares, 0.5));
         Parts {
             plain,
@@ -215,7 +236,8 @@ impl Parts {
         if plain.is_empty() {
             composed.min(split.delta(epsilon))
         } else {
-            split.delta_with(epsilon, composed, |left| plain.delta(left))
+            let guide = |left| plain.delta_without_grids(left);
+            split.delta_with(epsilon, composed, |left| plain.delta(left), guide)
         }
     }
 
@@ -229,7 +251,8 @@ impl Parts {
         if plain.is_empty() {
             composed.min(split.epsilon(delta))
         } else {
-            split.epsilon_with(delta, composed, |left| plain.epsilon(left))
+            let guide = |left| plain.epsilon_without_grids(left);
+            split.epsilon_with(delta, composed, |left| plain.epsilon(left), guide)
         }
     }
 
@@ -252,6 +275,8 @@ struct Plain {
     rho: f64,
     /// The events whose Renyi curve is not a straight line, with their counts.
     curved: Vec<(Event, f64)>,
+    /// The exact curve of choices, pure events and noise, where there is nothing else.
+    exact: Option<Exact>,
 }
 
 impl Plain {
@@ -268,6 +293,23 @@ impl Plain {
     }
 
     fn delta(&self, epsilon: f64) -> f64 {
+        let bound = self.delta_without_grids(epsilon);
+        match &self.exact {
+            Some(exact) if bound > 0.0 => bound.min(exact.delta(epsilon)),
+            _ => bound,
+        }
+    }
+
+    fn epsilon(&self, delta: f64) -> f64 {
+        let bound = self.epsilon_without_grids(delta);
+        match &self.exact {
+            Some(exact) if bound > 0.0 => bound.min(exact.epsilon(delta, bound)),
+            _ => bound,
+        }
+    }
+
+    /// By the bounds that have a form.
+    fn delta_without_grids(&self, epsilon: f64) -> f64 {
         let basic = match self.pure {
             _ if self.is_empty() => return 0.0,
             Some(0.0) => return gaussian::delta(epsilon, self.gaussian),
@@ -283,7 +325,7 @@ impl Plain {
         basic.min(renyi::delta(|a| self.renyi(a), epsilon))
     }
 
-    fn epsilon(&self, delta: f64) -> f64 {
+    fn epsilon_without_grids(&self, delta: f64) -> f64 {
         let basic = match self.pure {
             _ if self.is_empty() => return 0.0,
             Some(0.0) => return gaussian::epsilon(delta, self.gaussian),
@@ -572,14 +614,35 @@ mod tests {
             let delta = log_delta.exp();
             let mut accountant = of(&events);
             let epsilon = accountant.epsilon(delta).unwrap();
-            let before = accountant.delta(share * epsilon).unwrap();
+            let before = accountant.delta(share * epsilon * (1.0 + GRIDS)).unwrap();
             accountant.add(extra, 1).unwrap();
             let after = accountant.delta(share * epsilon).unwrap();
-            prop_assert!(accountant.epsilon(delta).unwrap() >= epsilon * (1.0 - SEARCHED));
+            prop_assert!(accountant.epsilon(delta).unwrap() >= epsilon * (1.0 - GRIDS));
             prop_assert!(after >= before * (1.0 - SEARCHED), "{} {}", before, after);
+        }
+
+        /// Where grids stay: there it is exact.
+        #[test]
+        fn one_more_choice_or_noise_costs_no_less(
+            epsilon0 in 0.01f64..1.0,
+            count in 1u64..300,
+            sigma in 1.0f64..30.0,
+            log_delta in -25.0f64..-2.0,
+        ) {
+            let delta = log_delta.exp();
+            let choice = Event::exponential(epsilon0).unwrap();
+            let mut accountant = of(&[(choice, count)]);
+            let alone = accountant.epsilon(delta).unwrap();
+            let more = of(&[(choice, count + 1)]).epsilon(delta).unwrap();
+            prop_assert!(more >= alone * (1.0 - SEARCHED), "{} {}", more, alone);
+            accountant.add(Event::gaussian(1.0, sigma).unwrap(), 1).unwrap();
+            let noisy = accountant.epsilon(delta).unwrap();
+            prop_assert!(noisy >= alone * (1.0 - SEARCHED), "{} {}", noisy, alone);
         }
     }
 
+    /// What another grid of losses may leave of epsilon.
+    const GRIDS: f64 = 5e-3;
     /// What searches over orders and splits of delta may leave, each for itself.
     const SEARCHED: f64 = 1e-9;
 

@@ -82,7 +82,7 @@ fn log_log(delta: f64) -> f64 {
 /// let sigma = calibrate(|sigma| Event::gaussian(1.0, sigma), 1, 1.0, 1e-6, (0.1, 100.0))?;
 /// assert!((sigma - 4.2247).abs() < 1e-3);
 /// let epsilon0 = calibrate(Event::exponential, 100, 1.0, 1e-6, (1e-6, 10.0))?;
-/// assert!(epsilon0 > 0.044 && epsilon0 < 0.046);
+/// assert!(epsilon0 > 0.047 && epsilon0 < 0.048);
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
 pub fn calibrate<E: From<Error>>(

@@ -16,7 +16,9 @@
 //!   ones keep, and basic composition needs nothing else (Dwork & Roth 2014, theorem B.1).
 //! - *Failures.* Every option fails with at most the largest of the options' sums of probabilities.
 //!
-//! Exact Gaussian and pure curves are lost unless all options spend the same events, which then stand for themselves.
+//! Exact curves, of Gaussian noise and of its composition with choices and pure events, are lost unless all options spend the
+//! same events, which then stand for themselves: they follow from the kinds of the events, and the events returned are of
+//! kinds that have none, so that the accountant does not use them.
 
 use super::accountant::Accountant;
 use super::event::{Adjacency, Event};

@@ -7,6 +7,9 @@ use crate::error::Error;
 /// Halvings of a bracket on the way to a guess: from twelve orders of magnitude to a per cent.
 const GUESSING: usize = 11;
 
+/// What Renyi divergences state of epsilon, usually, in units of what exact composition does.
+const LOST: f64 = 1.065;
+
 /// About the parameter that a budget buys: where the Renyi divergence is what the conversion allows at the order that is
 /// best for zCDP. An order costs far less than a search over orders, and only time depends on it.
 pub(super) fn usual_parameter<E: From<Error>>(
@@ -15,6 +18,7 @@ pub(super) fn usual_parameter<E: From<Error>>(
     delta: f64,
     (low, high): (f64, f64),
 ) -> std::result::Result<f64, E> {
+    let epsilon = LOST * epsilon;
     let excess = (-delta.ln() / usual_rho(epsilon, delta)).sqrt();
     let order = 1.0 + excess;
     let allowed = epsilon - (excess / order).ln() + (delta.ln() + order.ln()) / excess;

@@ -100,7 +100,7 @@ fn enclosed<E>(
 }
 
 /// Two points, no more than about `near` apart, between which the guide changes its sign, by false position on the
-/// logarithmic scale (the Illinois rule).
+/// logarithmic scale.
 fn root<E>(
     guide: impl Fn(f64) -> Result<f64, E>,
     (mut a, mut at_a): Point,
@@ -122,19 +122,25 @@ fn root<E>(
         let value = guide(middle.exp())?;
         let satisfied = value <= 0.0;
         if satisfied {
-            (b, at_b) = (middle, value);
             if last == Some(true) {
-                at_a *= 0.5;
+                at_a *= kept(value / at_b);
             }
+            (b, at_b) = (middle, value);
         } else {
-            (a, at_a) = (middle, value);
             if last == Some(false) {
-                at_b *= 0.5;
+                at_b *= kept(value / at_a);
             }
+            (a, at_a) = (middle, value);
         }
         last = Some(satisfied);
     }
     Ok((a.exp(), b.exp()))
+}
+
+/// What an end keeps of its value when the other end has moved twice, by this share of its own value the second time: as if
+/// a parabola went through the three (Anderson & Bjorck 1973), or half (the Illinois rule).
+fn kept(share: f64) -> f64 {
+    if share < 1.0 { 1.0 - share } else { 0.5 }
 }
 
 #[cfg(test)]

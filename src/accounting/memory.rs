@@ -33,30 +33,40 @@ pub(super) fn remembered<E>(
     numbers: &[f64],
     compute: impl FnOnce() -> Result<f64, E>,
 ) -> Result<f64, E> {
-    static MEMORY: LazyLock<Memory> = LazyLock::new(Memory::default);
+    static MEMORY: LazyLock<Memory<f64>> = LazyLock::new(|| Memory::of(MOST));
     MEMORY.answer(key(question, events, numbers), compute)
 }
 
-#[derive(Default)]
-struct Memory(Mutex<HashMap<Box<[u64]>, f64>>);
+/// At most `most` answers; one more makes it forget all.
+pub(super) struct Memory<T> {
+    answers: Mutex<HashMap<Box<[u64]>, T>>,
+    most: usize,
+}
 
-impl Memory {
-    fn answer<E>(
+impl<T: Clone> Memory<T> {
+    pub(super) fn of(most: usize) -> Self {
+        Self {
+            answers: Mutex::default(),
+            most,
+        }
+    }
+
+    pub(super) fn answer<E>(
         &self,
         key: Box<[u64]>,
-        compute: impl FnOnce() -> Result<f64, E>,
-    ) -> Result<f64, E> {
+        compute: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         // A holder of the lock that panicked left the map whole, and nobody holds it while an answer is computed.
-        let answers = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&answer) = answers().get(&key) {
-            return Ok(answer);
+        let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = answers().get(&key) {
+            return Ok(answer.clone());
         }
         let answer = compute()?;
         let mut answers = answers();
-        if answers.len() >= MOST {
+        if answers.len() >= self.most {
             answers.clear();
         }
-        answers.insert(key, answer);
+        answers.insert(key, answer.clone());
         Ok(answer)
     }
 }
@@ -80,7 +90,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_computed_once_and_belongs_to_its_question() {
-        let memory = Memory::default();
+        let memory = Memory::of(MOST);
         let ask = |question, event: Event, count, number: f64, answer: f64| {
             let compute = || Ok::<_, ()>(answer);
             memory.answer(key(question, &[(event, count)], &[number]), compute)
@@ -95,7 +105,7 @@ mod tests {
         assert_eq!(ask(Question::Delta, event, 3, 0.8, 6.0), Ok(6.0));
         let failing = memory.answer(key(Question::Rho, &[], &[]), || Err("no"));
         assert_eq!(failing, Err("no"));
-        assert_eq!(memory.0.lock().unwrap().len(), 5);
+        assert_eq!(memory.answers.lock().unwrap().len(), 5);
     }
 
     #[test]
@@ -153,11 +163,11 @@ mod tests {
 
     #[test]
     fn it_is_bounded() {
-        let memory = Memory::default();
+        let memory = Memory::of(MOST);
         for i in 0..=2 * MOST as u64 {
             let number = [i as f64];
             let _ = memory.answer(key(Question::Rho, &[], &number), || Ok::<_, ()>(0.0));
         }
-        assert!(memory.0.lock().unwrap().len() <= MOST);
+        assert!(memory.answers.lock().unwrap().len() <= MOST);
     }
 }

@@ -1,5 +1,8 @@
 """Privacy curves at 50 digits, written from the definitions and not from the Rust code."""
 
+import math
+
+import numpy as np
 from mpmath import exp, expm1, inf, log, mp, mpf, ncdf, quad, sqrt
 
 mp.dps = 50
@@ -108,6 +111,58 @@ def objective_kl(lipschitz_norm, sigma, curvature_log, adjacency):
     m, constant = shift_and_constant(lipschitz_norm, sigma, adjacency)
     r = 2 * m if adjacency == "replace-one" else m
     return mpf(curvature_log) + constant + r * sqrt(2 / mp.pi)
+
+
+def fixed_choices_delta(epsilon, count, epsilon0, t, ratio=0):
+    """`count` choices with losses t and t - epsilon0 whatever happens, then Gaussian noise of `ratio`: a binomial sum.
+
+    Some composition of bounded-range events attains it, so no bound may be less (Dong, Durfee & Rogers 2020).
+    """
+    epsilon, e0, t = mpf(epsilon), mpf(epsilon0), mpf(t)
+    p = -expm1(t - e0) / -expm1(-e0)
+    rest = (lambda e: gaussian_delta(e, ratio)) if ratio else (lambda e: max(-expm1(e), mpf(0)))
+    mass, total = p**count, mpf(0)
+    for fallen in range(count + 1):
+        total += mass * rest(epsilon - count * t + fallen * e0)
+        mass *= (1 - p) / p * (count - fallen) / (fallen + 1)
+    return total
+
+
+def adaptive_choices_delta(epsilon, count, epsilon0, parts, number=mpf):
+    """The best adaptive choice of t among multiples of epsilon0/parts: no bound may be less, and the optimum is near.
+
+    From the last choice to the first, on all losses that `epsilon` leaves; with floats for `number` to about 1e-12.
+    """
+    e0 = number(epsilon0)
+    losses = [number(epsilon) + i * e0 / parts for i in range(-count * parts, count * parts + 1)]
+    minus = expm1 if number is mpf else math.expm1
+    delta = [max(-minus(loss), number(0)) if loss < 0 else number(0) for loss in losses]
+    first = [minus(j * e0 / parts - e0) / minus(-e0) for j in range(parts + 1)]
+    if number is float:
+        delta, first = np.array(delta), np.array(first)
+    while len(delta) > 1:
+        inner = range(parts, len(delta) - parts)
+        if number is float:
+            terms = [p * delta[parts - j : len(delta) - parts - j] for j, p in enumerate(first)]
+            others = [(1 - p) * delta[2 * parts - j : len(delta) - j] for j, p in enumerate(first)]
+            delta = np.max([a + b for a, b in zip(terms, others, strict=True)], axis=0)
+        else:
+            delta = [max(p * delta[i - j] + (1 - p) * delta[i - j + parts] for j, p in enumerate(first)) for i in inner]
+    return delta[0]
+
+
+def responses_delta(epsilon, events):
+    """Independent randomised responses of (epsilon, count) each: the sum over all ways in which they fall."""
+    losses = {mpf(0): mpf(1)}
+    for e, count in events:
+        p = 1 / (1 + exp(-mpf(e)))
+        for _ in range(count):
+            fallen = {}
+            for loss, mass in losses.items():
+                for way, share in ((loss + mpf(e), p), (loss - mpf(e), 1 - p)):
+                    fallen[way] = fallen.get(way, mpf(0)) + mass * share
+            losses = fallen
+    return sum(mass * max(-expm1(mpf(epsilon) - loss), mpf(0)) for loss, mass in losses.items())
 
 
 def randomised_response_kl(epsilon):

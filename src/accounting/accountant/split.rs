@@ -7,8 +7,9 @@
 
 use crate::accounting::event::gaussian::log_excess;
 use crate::accounting::event::objective::Objective;
-use crate::numeric::directed::{add_up, mul_up, up};
+use crate::numeric::directed::{add_up, mul_up};
 use crate::numeric::search::{bisect, boundary, minimum};
+use std::cell::Cell;
 
 /// Objective perturbations with their counts.
 pub(super) struct Split(Vec<(Objective, f64)>);
@@ -17,6 +18,8 @@ pub(super) struct Split(Vec<(Objective, f64)>);
 const MOST: f64 = 80.0;
 /// Deviations at which the search for the split in company stops: about 1e-12 of the value.
 const WIDTH: f64 = 3e-7;
+/// The same around what a guide has found, for the rest itself.
+const NEAR: f64 = 1e-2;
 /// Fewest deviations that it starts with: below 2 sqrt 3 replace-one claims nothing, and there is no slope to follow.
 const LEAST: f64 = 4.0;
 
@@ -100,8 +103,15 @@ impl Split {
     /// is less.
     ///
     /// The sum is convex in tau, as privacy curves are in epsilon and epsilon_split is linear. The search is left out
-    /// where `known` is below what any tau >= 0 leaves to the rest.
-    pub(super) fn delta_with(&self, epsilon: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {
+    /// where `known` is below what any tau >= 0 leaves to the rest. It follows `guide`, a bound of the rest that is cheap, and
+    /// asks the rest near the tau that is found.
+    pub(super) fn delta_with(
+        &self,
+        epsilon: f64,
+        known: f64,
+        rest: impl Fn(f64) -> f64,
+        guide: impl Fn(f64) -> f64,
+    ) -> f64 {
         let Some(highest) = self.deviations(epsilon) else {
             return known;
         };
@@ -109,32 +119,36 @@ impl Split {
         if most_left < 0.0 || known <= rest(most_left) {
             return known;
         }
-        let at = |tau: f64| {
+        let at = |tau: f64, rest: &dyn Fn(f64) -> f64| {
             let left = epsilon - self.epsilon_at(tau) - f64::EPSILON * epsilon;
             if left < 0.0 {
                 return f64::INFINITY;
             }
-            add_up(self.delta_at(tau), rest(left)).ln()
+            add_up(self.delta_at(tau), rest(left))
         };
-        let log = minimum(at, usual(known), (highest.min(0.0), highest), WIDTH);
-        if log >= 0.0 {
-            known
-        } else {
-            known.min(up(log.exp(), 1e-12))
-        }
+        let span = (highest.min(0.0), highest);
+        let tau = best(|tau| at(tau, &guide).ln(), usual(known), span);
+        known.min(minimum(|tau| at(tau, &rest), tau, span, NEAR))
     }
 
     /// epsilon in company: the least epsilon_split(tau) + rest(target - delta_split(tau)), or `known` if that
     /// is less.
     ///
     /// The sum is convex in tau: the rest's epsilon is convex and falls in delta, what is left of delta is concave. The
-    /// search is left out where `known` is below the sum of both parts with the whole delta each.
-    pub(super) fn epsilon_with(&self, target: f64, known: f64, rest: impl Fn(f64) -> f64) -> f64 {
+    /// search is left out where `known` is below the sum of both parts with the whole delta each. For `guide` see
+    /// [`Split::delta_with`].
+    pub(super) fn epsilon_with(
+        &self,
+        target: f64,
+        known: f64,
+        rest: impl Fn(f64) -> f64,
+        guide: impl Fn(f64) -> f64,
+    ) -> f64 {
         let single = self.epsilon(target);
         if known <= single || known <= single + rest(target) {
             return known;
         }
-        let at = |tau: f64| {
+        let at = |tau: f64, rest: &dyn Fn(f64) -> f64| {
             let left = target - self.delta_at(tau) - f64::EPSILON * target;
             if left <= 0.0 {
                 return f64::INFINITY;
@@ -142,8 +156,24 @@ impl Split {
             add_up(self.epsilon_at(tau), rest(left))
         };
         let highest = MOST.min(1.0 + 2.0 * (-2.0 * target.ln()).sqrt());
-        known.min(minimum(at, usual(target), (0.0, highest), WIDTH))
+        let span = (0.0, highest);
+        let tau = best(|tau| at(tau, &guide), usual(target), span);
+        known.min(minimum(|tau| at(tau, &rest), tau, span, NEAR))
     }
+}
+
+/// Where the least value is met on the way to the minimum.
+fn best(at: impl Fn(f64) -> f64, guess: f64, span: (f64, f64)) -> f64 {
+    let least = Cell::new((f64::INFINITY, guess.clamp(span.0, span.1)));
+    let watched = |tau: f64| {
+        let value = at(tau);
+        if value < least.get().0 {
+            least.set((value, tau));
+        }
+        value
+    };
+    minimum(watched, guess, span, WIDTH);
+    least.get().1
 }
 
 /// About the deviations that leave a Gaussian tail of `delta`.
@@ -192,7 +222,7 @@ mod tests {
                 .filter(|(_, left)| *left > 0.0)
                 .map(|(tau, left)| split.epsilon_at(tau) + rest(left))
                 .fold(f64::INFINITY, f64::min);
-            let found = split.epsilon_with(target, f64::INFINITY, rest);
+            let found = split.epsilon_with(target, f64::INFINITY, rest, rest);
             let ratio = found / best;
             assert!(
                 (1.0 - 1e-5..1.0 + 1e-9).contains(&ratio),
@@ -206,7 +236,7 @@ mod tests {
                 .filter(|(_, left)| *left >= 0.0)
                 .map(|(tau, left)| split.delta_at(tau) + rest(left))
                 .fold(1.0, f64::min);
-            let found = split.delta_with(epsilon, 1.0, rest);
+            let found = split.delta_with(epsilon, 1.0, rest, rest);
             let ratio = found / best;
             assert!(
                 (1.0 - 1e-5..1.0 + 1e-9).contains(&ratio),
