@@ -471,7 +471,7 @@ def test_extreme_arguments_are_named_and_not_what_follows_from_them(arguments, m
 
 def test_a_delta_near_one_that_leaves_no_room_for_a_scale_is_named():
     with pytest.raises(InvalidArgumentError, match=r"^delta is too large"):
-        classifier(delta=0.999999, bounds=(0, 1000), n_iter=None).plan(300, 5)
+        classifier(delta=0.999999, bounds=(0, 1000), n_iter=None).plan(20, 5)
 
 
 def test_vertices_of_other_features_are_refused_before_they_are_copied():

@@ -361,7 +361,7 @@ def test_default_ridges_leave_the_solver_time():
         (NoisyNewton(n_iter=0), "n_iter"),
         (SelectRefit(refit="least-squares"), "refit"),
         (SelectRefit(refit=3), "refit"),
-        (NoisyNewton(share=0.0), "share"),
+        (NoisyNewton(share=-0.1), "share"),
         (NoisyNewton(share=1.0), "share"),
         (NoisyNewton(damping=0.0), "damping"),
         (NoisyNewton(damping=float("nan")), "damping"),

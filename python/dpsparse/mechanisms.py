@@ -113,7 +113,8 @@ class NoisyNewton:
 
     Minimises ``mean loss + (ridge / 2) * |theta|**2`` with ``beta X'X / n`` in place of the Hessian, which it bounds
     (Boehning & Lindsay 1988). For the squared loss ``n_iter=1`` with ``residual_bound=1`` releases the sufficient
-    statistics X'X and X'y (Wang 2018, AdaSSP). For ill-conditioned features, at most 2047 of them. Neighbours:
+    statistics X'X and X'y (Wang 2018, AdaSSP). For ill-conditioned features, with moments at most 2047 of them; without
+    them steps are those of gradient descent. Neighbours:
     replace-one or add-remove. Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm (``R2**2`` under
     add-remove), ``2 L R2 / n`` of the gradient of the mean loss.
 
@@ -122,11 +123,13 @@ class NoisyNewton:
     Parameters
     ----------
     n_iter : int, optional
-        Number of steps T. None: 40.
+        Number of steps T. None: 40, without moments 100 to 300.
     share : float, optional
-        Share of the zCDP budget for the moments, in (0, 1). None: 0.15.
+        Share of the zCDP budget for the moments, in [0, 1); 0: none are released. None: 0.07, and 0 for more than 512
+        columns.
     damping : float, optional
-        Added to all eigenvalues, in units of the largest that the noise of the moments has. None: 1, or more where
+        Added to all eigenvalues, in units of the largest that the noise of the moments has, without moments of the
+        bound on all of them. None: enough for steps to converge, or more where
         steps would follow the noise on the gradients.
     ridge : float, optional
         In scaled units. None: the estimator's, or 0. The intercept is not under it.

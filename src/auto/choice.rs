@@ -5,11 +5,10 @@ use crate::auto::PrivateScale;
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::mechanism::{
-    Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient, ObjectivePerturbation,
-    SelectRefit,
+    Mechanism, NoisyFrankWolfe, NoisyNewton, ObjectivePerturbation, SelectRefit,
 };
 use crate::plan::defaults::{
-    AUTO_CLIP, LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, SURE_CLIP, SURE_STRENGTH,
+    AUTO_CLIP, LINE_DEFAULT_SHARE, OPEN_STRENGTH, SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH,
     WEIGHTED_ROW, noise_allows,
 };
 use crate::plan::{Domain, PrivacyClaim};
@@ -37,9 +36,12 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// Whether n >= p^2: there noise in all p coordinates is small.
-    fn many(&self) -> bool {
-        self.claim.n_samples / self.n_features.max(1) >= self.n_features
+    /// Whether noise in all p coordinates is large; more columns than second moments are taken of are sparse as a rule, and
+    /// noise is in proportion to the length of rows.
+    fn few(&self, rho: f64) -> bool {
+        let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
+        let strength = noise_allows(n, person, rho) / self.n_features.max(1) as f64;
+        strength < SELECT_STRENGTH && self.n_features < NoisyNewton::MOST_COLUMNS
     }
 
     /// Whether the row norm is far below sqrt(p): records are sparse counts.
@@ -51,11 +53,6 @@ impl Facts<'_> {
     /// Whether there are bounds that say nothing about how features are spread.
     fn wide(&self) -> bool {
         self.bounds.fits(self.n_features) && !self.bounds.all_unit(self.n_features)
-    }
-
-    /// Whether all features have one wide range.
-    fn alike(&self) -> bool {
-        self.wide() && self.bounds.all_equal(self.n_features)
     }
 
     /// Whether ranges of features could help: they move features, which takes an intercept and no row norm.
@@ -149,10 +146,8 @@ pub struct Choice {
 /// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
-/// | bounds [0, 1] or [-1, 1] alone, n < p^2 | select-refit |
-/// | at most 512 columns | noisy Newton, and a line through its scores |
-/// | more, n >= p^2 | objective perturbation for classes and a Lipschitz loss, else noisy proximal gradient |
-/// | more | select-refit |
+/// | bounds [0, 1] or [-1, 1] alone, n mu below 5 p, p < 2047 | select-refit |
+/// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
 /// Private scales ([`PrivateScale`]) come before all of these but Frank-Wolfe, and the middle and spread of the target
 /// alone before select-refit.
@@ -210,25 +205,18 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         return Ok(facts.frank_wolfe("a user's own loss"));
     }
     let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
-    let (many, sparse) = (facts.many(), facts.sparse());
+    let sparse = facts.sparse();
     let lipschitz = classes && facts.objective();
     let objective = || ObjectivePerturbation {
         clip: facts.clip(),
         ..ObjectivePerturbation::default()
     };
-    let columns = facts.n_features + usize::from(facts.intercept);
     let (chosen, reason): (Box<dyn Mechanism>, _) = if lipschitz && sparse {
         (Box::new(objective()), "rows far shorter than sqrt(p)")
-    } else if !many && !facts.wide() {
-        return Ok(facts.select_refit("unit bounds, n < p^2", scale));
-    } else if columns <= NEWTON_COLUMNS {
-        (Box::new(facts.newton(rho)), "at most 512 columns")
-    } else if lipschitz && many {
-        (Box::new(objective()), "n >= p^2")
-    } else if many {
-        (Box::new(NoisyProximalGradient::default()), "n >= p^2")
+    } else if facts.few(rho) && !facts.wide() {
+        return Ok(facts.select_refit("unit bounds, few records", scale));
     } else {
-        return Ok(facts.select_refit("n < p^2", scale));
+        (Box::new(facts.newton(rho)), "l1 and a smooth loss")
     };
     // A norm says nothing about features that ranges move.
     let facts = match sparse || !facts.wide() {
@@ -238,15 +226,10 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
             ..*facts
         },
     };
-    let ranged = facts.movable() && (!classes || PrivateScale::can_range(&facts, rho));
-    let mechanism: Box<dyn Mechanism> = if !scale {
-        chosen
-    } else if facts.alike() && facts.movable() && !ranged {
-        Box::new(PrivateScale::public(chosen))
-    } else if facts.movable() && !ranged {
-        chosen
-    } else {
+    let mechanism: Box<dyn Mechanism> = if scale {
         Box::new(PrivateScale::new(chosen, &facts)?)
+    } else {
+        chosen
     };
     Ok(facts.choose(mechanism, reason))
 }

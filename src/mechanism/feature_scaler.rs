@@ -2,7 +2,7 @@ use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::PrivacyClaim;
-use crate::plan::defaults::{RANGE_LEVELS, RANGE_NATS, level_times_epsilon0};
+use crate::plan::defaults::{RANGE_LEVELS, level_times_epsilon0};
 use crate::privacy::{
     Bounds, Claim, Geometry, Planned, Program, Question, Schema, Sealed, Session, Statement,
     Target, seal,
@@ -112,8 +112,8 @@ impl FeatureScaler {
                 .map_err(|_: Error| {
                     Error::invalid("epsilon", "is too small for so many features")
                 })?;
-            let [least, wanted] =
-                RANGE_NATS.map(|nats| level_times_epsilon0(nats, n, person) / epsilon0);
+            let [least, wanted] = Ranges::nats(features.len())
+                .map(|nats| level_times_epsilon0(nats, n, person) / epsilon0);
             level = (self.level).unwrap_or(wanted.clamp(RANGE_LEVELS.0, RANGE_LEVELS.1));
             reliable = level >= least;
             question = Some(statement.ranges(epsilon0, level, RangesOf::Each(features))?);
@@ -167,8 +167,7 @@ impl FeatureScalerPlan {
         self.level
     }
 
-    /// Whether so low a quantile is found reliably: a choice prefers a given threshold in the empty tail to one at the
-    /// quantile with odds of exp(-9) at most ([`RANGE_NATS`]).
+    /// Whether so low a quantile is found reliably, among as few thresholds as there are at least ([`Ranges::nats`]).
     pub fn is_reliable(&self) -> bool {
         self.reliable
     }

@@ -73,7 +73,6 @@ impl Line {
             }
         };
         line.statement = Arc::clone(&statement);
-        line.spread = None;
         let multiplier = 1.0 / (2.0 * rho).sqrt();
         let options = NewtonOptions {
             n_iter: Some(LINE_STEPS),

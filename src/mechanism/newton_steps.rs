@@ -4,13 +4,14 @@
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 use super::noisy_gradient::Gradients;
-use crate::accounting::calibrate::calibrate_events;
+use crate::accounting::calibrate::{calibrate_events, rho_from_epsilon};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_CURVATURE, CLASSIFIER_SHRINKAGE, NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE,
-    NEWTON_STEPS, REGRESSOR_SHRINKAGE, SHRINKAGE_DIRECTIONS,
+    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, DESCENT_MOMENTUM, DESCENT_STEPS,
+    NEWTON_COLUMNS, NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS, REGRESSOR_SIGNAL,
+    REGRESSOR_SLOPE, SHRINKAGE, SHRINKAGE_DIRECTIONS,
 };
 use crate::privacy::{Planned, Question, Session, Target};
 use crate::question::Moments;
@@ -24,11 +25,13 @@ pub(super) struct NewtonOptions {
     pub ridge: Option<f64>,
 }
 
-/// One release of second moments and T of gradients, and the constants of the steps.
+/// One release of second moments, unless they are too many, and T of gradients; and the constants of the steps.
 #[derive(Debug, Clone)]
 pub(super) struct NewtonSteps {
-    moments: Question<Moments>,
+    /// None: steps are divided by lambda alone.
+    moments: Option<Question<Moments>>,
     pub gradients: Gradients,
+    momentum: f64,
     /// lambda, in units of the Hessian of the mean loss.
     pub damping: f64,
     pub ridge: f64,
@@ -65,7 +68,13 @@ impl NewtonSteps {
         companions: &[(Event, u64)],
     ) -> Result<Self> {
         let delta = problem.validate()?;
-        Self::with_multiplier(problem, options, 1.0)?; // not too wide, and a number of steps that plans take
+        // How many steps is settled before their noise is, by about what it will be.
+        let about = 1.0 / (2.0 * rho_from_epsilon(problem.epsilon, delta)?).sqrt();
+        let first = Self::with_multiplier(problem, options, about)?;
+        let options = NewtonOptions {
+            n_iter: Some(first.gradients.n_iter),
+            ..options
+        };
         let events = |multiplier: f64| {
             let mut events = companions.to_vec();
             events.extend(Self::with_multiplier(problem, options, multiplier)?.events());
@@ -86,28 +95,62 @@ impl NewtonSteps {
         if !(ridge.is_finite() && ridge >= 0.0) {
             return Err(Error::invalid("ridge", "must be non-negative and finite"));
         }
-        let share = options.share.unwrap_or(NEWTON_SHARE);
-        if !(share > 0.0 && share < 1.0) {
-            return Err(Error::invalid("share", "must lie strictly between 0 and 1"));
+        let columns = problem.statement.n_columns();
+        let usual = if columns > NEWTON_COLUMNS {
+            0.0
+        } else {
+            NEWTON_SHARE
+        };
+        let share = options.share.unwrap_or(usual);
+        if !(0.0..1.0).contains(&share) {
+            return Err(Error::invalid("share", "must be at least 0 and below 1"));
         }
         if (options.damping).is_some_and(|damping| !(damping.is_finite() && damping > 0.0)) {
             return Err(Error::invalid("damping", "must be positive and finite"));
         }
-        let n_iter = options.n_iter.unwrap_or(NEWTON_STEPS);
-        let steps = multiplier * (n_iter as f64 / (1.0 - share)).sqrt();
-        let gradients = Gradients::with_multiplier(problem, n_iter, steps)?;
-        let moments = (problem.statement).moments(multiplier / share.sqrt())?;
         let normaliser = 1.0 / problem.n_samples() as f64;
         let curvature = curvature(problem);
-        let columns = problem.statement.n_columns() as f64;
-        let hidden = curvature * normaliser * largest_eigenvalue(moments.noise_scale(), columns);
+        let one = Gradients::with_multiplier(problem, 1, multiplier / (1.0 - share).sqrt())?;
+        let shrinkage = shrinkage(problem, one.noise_scale, curvature);
+        let moments = (share > 0.0)
+            .then(|| (problem.statement).moments(multiplier / share.sqrt()))
+            .transpose()?;
+        let momentum = match moments {
+            Some(_) => NEWTON_MOMENTUM,
+            None => DESCENT_MOMENTUM,
+        };
+        // lambda without which steps would be too long, and its unit.
+        let (least, unit) = match &moments {
+            Some(moments) => {
+                let hidden = largest_eigenvalue(moments.noise_scale(), columns as f64);
+                let unit = curvature * normaliser * hidden;
+                (NEWTON_DAMPING * unit, unit)
+            }
+            None => {
+                // No eigenvalue exceeds beta R^2 if no row exceeds R, and steps of half the length that makes them
+                // diverge allow for rows that count less but are longer.
+                let unit = curvature * problem.gradient_bound().powi(2);
+                ((1.0 - momentum) / (1.0 + momentum) * unit, unit)
+            }
+        };
+        let n_iter = match (options.n_iter, &moments) {
+            (Some(n_iter), _) => n_iter,
+            (None, Some(_)) => NEWTON_STEPS,
+            (None, None) => {
+                let steps = (least / shrinkage).ceil() as usize;
+                steps.clamp(DESCENT_STEPS.0, DESCENT_STEPS.1)
+            }
+        };
+        let steps = multiplier * (n_iter as f64 / (1.0 - share)).sqrt();
+        let gradients = Gradients::with_multiplier(problem, n_iter, steps)?;
         let damping = match options.damping {
-            Some(damping) => damping * hidden,
-            None => (NEWTON_DAMPING * hidden).max(shrinkage(problem, &gradients, curvature)),
+            Some(damping) => damping * unit,
+            None => least.max(n_iter as f64 * shrinkage),
         };
         Ok(Self {
             moments,
             gradients,
+            momentum,
             damping,
             ridge,
             scale: curvature * normaliser,
@@ -117,24 +160,25 @@ impl NewtonSteps {
     }
 
     pub fn planned(&self) -> Vec<Planned> {
-        vec![self.moments.once(), self.gradients.planned()]
+        let moments = self.moments.iter().map(Question::once);
+        moments.chain([self.gradients.planned()]).collect()
     }
 
     pub fn events(&self) -> Vec<(Event, u64)> {
         let n_iter = self.gradients.n_iter as u64;
         let gradients = self.gradients.question.events().iter();
         let gradients = gradients.map(|&(event, count)| (event, count * n_iter));
-        self.moments
-            .events()
-            .iter()
-            .copied()
-            .chain(gradients)
-            .collect()
+        let moments = self.moments.iter().flat_map(Question::events).copied();
+        moments.chain(gradients).collect()
     }
 
     pub fn describe(&self) -> String {
+        let moments = match self.moments {
+            Some(_) => "",
+            None => " without second moments",
+        };
         format!(
-            "noisy-newton with ridge {}, {} steps damped by {:.3e}",
+            "noisy-newton with ridge {}, {} steps damped by {:.3e}{moments}",
             self.ridge, self.gradients.n_iter, self.damping
         )
     }
@@ -149,13 +193,16 @@ impl NewtonSteps {
     ) -> Result<Steps> {
         let n_iter = self.gradients.n_iter;
         progress(session, 0)?;
-        let moments = session.ask(&self.moments, ())?;
+        let moments = (self.moments.iter())
+            .map(|moments| session.ask(moments, ()))
+            .next()
+            .transpose()?;
         let (inverse, noise) = self.inverse(moments, start.theta.len());
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
         // theta of before, then the next theta.
         let mut moved = theta.clone();
-        let momentum = if n_iter == 1 { 0.0 } else { NEWTON_MOMENTUM };
+        let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
         let first_of_mean = n_iter / 2;
         for t in 0..n_iter {
             let gradient = session.ask(&self.gradients.question, theta.as_slice())?;
@@ -166,7 +213,13 @@ impl NewtonSteps {
             }
             // theta + momentum (theta - before) - (1 - momentum) step
             moved.axpy(momentum, &theta, -momentum);
-            moved.gemv(momentum - 1.0, &inverse, &gradient, 1.0);
+            match &inverse {
+                Some(inverse) => moved.gemv(momentum - 1.0, inverse, &gradient, 1.0),
+                None => {
+                    let length = (1.0 - momentum) / (self.damping + self.ridge);
+                    moved.axpy(-length, &gradient, 1.0);
+                }
+            }
             moved += &theta;
             std::mem::swap(&mut theta, &mut moved);
             if t >= first_of_mean {
@@ -181,29 +234,38 @@ impl NewtonSteps {
         })
     }
 
-    /// (H + lambda I)^-1 by the eigenvectors of the noisy moments, and about the variance that noise on the gradients
-    /// leaves in scores.
+    /// (H + lambda I)^-1 by the eigenvectors of the noisy moments, if there are any, and about the variance that noise on
+    /// the gradients leaves in scores.
     ///
     /// T steps act as a ridge lambda/T against noise N on their mean: an eigenvector whose mean square score is m has the
     /// variance m (N/(scale m + lambda/T))^2. Noise on the moments adds eigenvalues; those of rows add up to no more than
-    /// R^2.
-    fn inverse(&self, moments: Vec<f64>, columns: usize) -> (DMatrix<f64>, f64) {
+    /// R^2. Without moments they are taken to fall as 1/j.
+    fn inverse(&self, moments: Option<Vec<f64>>, columns: usize) -> (Option<DMatrix<f64>>, f64) {
+        let trace = self.largest_row.powi(2) / self.normaliser;
+        let Some(moments) = moments else {
+            let falling = || (1..=columns).map(|j| 1.0 / j as f64);
+            let scale = trace / falling().sum::<f64>();
+            return (None, self.noise_in_scores(falling().map(|m| m * scale)));
+        };
         let eigen = SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments));
         let inverse =
             |value: f64| 1.0 / ((self.scale * value).max(0.0) + self.ridge + self.damping);
-        let n_iter = self.gradients.n_iter as f64;
-        let (ridge, variance) = (
-            self.ridge + (self.damping + self.ridge) / n_iter,
-            self.gradients.noise_scale.powi(2) / n_iter,
-        );
         let positive = || eigen.eigenvalues.iter().map(|value| value.max(0.0));
-        let squares = |value: f64| value * self.normaliser;
-        let score = |value: f64| squares(value) * variance / (self.scale * value + ridge).powi(2);
-        let total: f64 = positive().map(squares).sum();
-        let share = (self.largest_row.powi(2) / total.max(f64::MIN_POSITIVE)).min(1.0);
-        let noise = share * positive().map(score).sum::<f64>();
+        let total: f64 = positive().sum();
+        let share = (trace / total.max(f64::MIN_POSITIVE)).min(1.0);
+        let noise = share * self.noise_in_scores(positive());
         let scaled = &eigen.eigenvectors * DMatrix::from_diagonal(&eigen.eigenvalues.map(inverse));
-        (scaled * eigen.eigenvectors.transpose(), noise)
+        (Some(scaled * eigen.eigenvectors.transpose()), noise)
+    }
+
+    /// The same for these eigenvalues of the sums of squares.
+    fn noise_in_scores(&self, eigenvalues: impl Iterator<Item = f64>) -> f64 {
+        let n_iter = self.gradients.n_iter as f64;
+        let ridge = self.ridge + (self.damping + self.ridge) / n_iter;
+        let variance = self.gradients.noise_scale.powi(2) / n_iter;
+        eigenvalues
+            .map(|value| value * self.normaliser * variance / (self.scale * value + ridge).powi(2))
+            .sum()
     }
 }
 
@@ -227,27 +289,29 @@ fn curvature(problem: &Problem) -> f64 {
     problem.smoothness() * clamped
 }
 
-/// T times the ridge that T steps act as: a ridge where noise stands against the model that is expected.
+/// The ridge that the steps act as, where noise stands against the model that is expected.
 ///
 /// With N the standard deviation of the noise on the mean of T gradients, R the norm of a row and eigenvalues of the
 /// Hessian that fall as R^2/j, R^2/lambda directions stand out of lambda. Each has noise N^2 and, if the signal V is
 /// spread evenly over them, V lambda/R^2 of signal: both are alike where lambda = N R/sqrt(V). Where there are fewer
-/// directions than that it is N^2 p/V, up to a constant.
-fn shrinkage(problem: &Problem, gradients: &Gradients, curvature: f64) -> f64 {
-    let (n_iter, columns) = (
-        gradients.n_iter as f64,
-        problem.statement.n_columns() as f64,
-    );
-    let (noise, norm) = (
-        gradients.noise_scale / n_iter.sqrt() / problem.lipschitz(),
-        problem.gradient_bound(),
-    );
-    let factor = match problem.schema().target() {
-        Target::Classes => CLASSIFIER_SHRINKAGE,
-        Target::Interval { .. } => REGRESSOR_SHRINKAGE,
-    };
+/// directions than that it is N^2 p/V, up to a constant. What a gradient has
+/// of noise because records are few, in all p directions, adds to it in the same way.
+fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
+    let columns = problem.statement.n_columns() as f64;
+    let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
+    let noise = noise / slope;
     let few = (SHRINKAGE_DIRECTIONS * columns * noise / norm).min(1.0);
-    n_iter * factor * curvature * norm * noise * few
+    // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.
+    let (spread, signal) = match problem.schema().target() {
+        Target::Classes => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
+        Target::Interval { .. } => match problem.spread {
+            Some(spread) => (REGRESSOR_SLOPE * spread, REGRESSOR_SIGNAL * spread.powi(2)),
+            // Where nothing is known of the targets nothing is of their residuals.
+            None => (0.0, 1.0),
+        },
+    };
+    let sampling = (spread.min(slope) * norm).powi(2) / (problem.n_samples() as f64 * signal);
+    SHRINKAGE * curvature * norm * noise * few + sampling
 }
 
 /// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for

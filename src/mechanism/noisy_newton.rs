@@ -34,13 +34,15 @@ use crate::question::MOST_MOMENT_COLUMNS;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyNewton {
-    /// T; None: [`NEWTON_STEPS`](crate::plan::defaults::NEWTON_STEPS).
+    /// T; None: [`NEWTON_STEPS`](crate::plan::defaults::NEWTON_STEPS), without moments as many as the length of the descent
+    /// takes.
     pub n_iter: Option<usize>,
-    /// Share of the zCDP budget that the moments take, in (0, 1); None:
-    /// [`NEWTON_SHARE`](crate::plan::defaults::NEWTON_SHARE).
+    /// Share of the zCDP budget that the moments take, in [0, 1), 0: none are released; None:
+    /// [`NEWTON_SHARE`](crate::plan::defaults::NEWTON_SHARE), 0 for more than
+    /// [`NEWTON_COLUMNS`](crate::plan::defaults::NEWTON_COLUMNS) columns.
     pub share: Option<f64>,
-    /// lambda in units of the largest eigenvalue that the noise of the moments has, positive; None: 1, or more where T
-    /// steps would follow the noise on the gradients.
+    /// lambda in units of the largest eigenvalue that the noise of the moments has, or without moments of the bound beta R^2
+    /// on all Hessians, positive; None: enough, and more where T steps would follow the noise on the gradients.
     pub damping: Option<f64>,
     /// Ridge in scaled units; None: 0.
     pub ridge: Option<f64>,

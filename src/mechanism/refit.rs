@@ -9,7 +9,7 @@ use super::objective_perturbation::tilted;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
-use crate::plan::defaults::{NEWTON_DAMPING, SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
+use crate::plan::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
 use crate::privacy::{Planned, Question, Session};
 use crate::question::Point;
 
@@ -58,7 +58,6 @@ impl Refit {
             RefitBy::NoisyNewton => {
                 let options = NewtonOptions {
                     ridge,
-                    damping: Some(NEWTON_DAMPING),
                     ..NewtonOptions::default()
                 };
                 let steps = NewtonSteps::plan(problem, options, companions)?;

@@ -6,6 +6,7 @@
 //! against mpmath in tests/test_accounting.py through the curves that use them.
 
 use super::quadrature::gauss_legendre_at_once;
+use super::search::bisect;
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// sqrt(pi / 2) = m(0).
@@ -24,6 +25,18 @@ const DEPTH: u32 = 48;
 /// ```
 pub fn density(x: f64) -> f64 {
     INV_SQRT_2PI * (-0.5 * x * x).exp()
+}
+
+/// The x that a normal value exceeds with probability `tail`, in [0.001, 0.5]: about, which proves nothing.
+///
+/// ```
+/// use dpsparse::numeric::normal::upper_quantile;
+/// assert!((upper_quantile(0.025) - 1.959964).abs() < 1e-6);
+/// ```
+pub fn upper_quantile(tail: f64) -> f64 {
+    let below = |x: f64| Ok::<_, std::convert::Infallible>(cdf(-x) >= tail);
+    let Ok(x) = bisect(below, 3.2, 0.0, 1e-9);
+    x
 }
 
 /// The distribution function Phi(x) = erfc(-x/sqrt 2)/2; relative error at most (4 + 2 x^2) u down to the

@@ -81,7 +81,7 @@ pub const LEAST_RIDGE: f64 = 1e-5;
 
 /// Share of the zCDP budget that noisy Newton steps spend on second moments: 0.1 and 0.2 are within .003 on diamonds,
 /// california and garbage at epsilon 0.1 to 4.
-pub const NEWTON_SHARE: f64 = 0.1;
+pub const NEWTON_SHARE: f64 = 0.07;
 
 /// Noisy Newton steps: 20, 30 and 60 are within .003 on the same sets, but for garbage at epsilon 0.1 (.61, .71, .72).
 pub const NEWTON_STEPS: usize = 40;
@@ -91,12 +91,15 @@ pub const NEWTON_STEPS: usize = 40;
 /// long rows count less than they are long.
 pub const NEWTON_MOMENTUM: f64 = 0.5;
 
-/// Shrinkage of noisy Newton steps ([`SHRINKAGE_DIRECTIONS`]): lambda in units of beta R N/L for classes, where N is the
-/// standard deviation of the noise on the mean gradient and L the bound on slopes.
-pub const CLASSIFIER_SHRINKAGE: f64 = 1.25;
+/// Shrinkage of noisy Newton steps ([`SHRINKAGE_DIRECTIONS`]): lambda in units of beta R N/L, where N is the standard
+/// deviation of the noise on the mean gradient and L the bound on slopes.
+pub const SHRINKAGE: f64 = 1.8;
 
-/// The same for regressions, whose predictions are smaller in units of the clamp.
-pub const REGRESSOR_SHRINKAGE: f64 = 1.8;
+/// Standard deviation of the derivatives of the logistic loss, about.
+pub const CLASSIFIER_SLOPE: f64 = 0.4;
+
+/// Standard deviation of residuals, in units of that of the targets.
+pub const REGRESSOR_SLOPE: f64 = 0.7;
 
 /// Below so many times p N/(L R) shrinkage is less: there are fewer directions than noise could hide.
 pub const SHRINKAGE_DIRECTIONS: f64 = 10.0;
@@ -108,14 +111,14 @@ pub const CLAMPED_CURVATURE: f64 = 0.75;
 /// Share of the zCDP budget that a line through the scores spends under "auto".
 pub const LINE_DEFAULT_SHARE: f64 = 0.06;
 
-/// Most columns that "auto" takes second moments of.
+/// Most columns that noisy Newton steps take second moments of, where nothing else is said.
 pub const NEWTON_COLUMNS: usize = 512;
 
 /// n mu/p at which the clamp of the logistic loss is open.
 pub const OPEN_STRENGTH: f64 = 1_000.0;
 
 /// Steps of such a line.
-pub const LINE_STEPS: usize = 5;
+pub const LINE_STEPS: usize = 10;
 
 /// Share of it for second moments.
 pub const LINE_SHARE: f64 = 0.1;
@@ -140,16 +143,21 @@ pub const CLAMPED_SLOPE: f64 = 0.75;
 pub const LINE_CLASSIFIER_PRIOR: f64 = 0.07;
 
 /// The same of a regressor, in standard deviations of the targets.
-pub const LINE_REGRESSOR_PRIOR: f64 = 0.13;
+pub const LINE_REGRESSOR_PRIOR: f64 = 0.09;
 
-/// Largest share of the zCDP budget that the middle and the spread of the targets spend.
-pub const TARGET_SHARE: f64 = 0.1;
+/// Largest shares of the zCDP budget that the middle and the spread of the targets spend: the first, but up to the second
+/// where they could not be had without.
+pub const TARGET_SHARE: [f64; 2] = [0.06, 0.15];
 
 /// Share of the distances from the middle beyond the spread that is released, least and most.
 pub const TARGET_LEVELS: (f64, f64) = (0.1, 0.5);
 
-/// As [`RANGE_NATS`], for the targets.
-pub const TARGET_NATS: f64 = 14.0;
+/// How much likelier, in nats, a threshold at the quantile of the targets must be than one in an empty tail, and should be:
+/// below the first nothing of the targets is released; with the second a median is found among 2^13 thresholds.
+pub const TARGET_NATS: [f64; 2] = [5.0, 17.4];
+
+/// The same for distances from the median, which have few thresholds: the level is as low as these allow.
+pub const DISTANCE_NATS: f64 = 9.0;
 
 /// Least clamp of the residuals of a fit, in standard deviations of the targets.
 pub const TARGET_CLAMP: f64 = 0.33;
@@ -193,23 +201,25 @@ pub const SELECT_RESIDUAL: f64 = 0.25;
 /// on california (.920 and .640 without), at .05 and .95 .907 and .650.
 pub const CLIPPED_LEVEL: f64 = 0.01;
 
+/// Standard deviation to which such ranges are mapped: that of an indicator of half of the records.
+pub const CLIPPED_DEVIATION: f64 = 0.5;
+
 /// What such a range at a higher level q is widened by on each side, in units of its width: this times q -
 /// [`CLIPPED_LEVEL`]. So little is cut off, whatever quantiles the budget allows. 10 and 20 are alike on california,
 /// diamonds and garbage.
 pub const CLIPPED_MARGIN: f64 = 10.0;
 
-/// Largest share of the zCDP budget that private ranges of the features spend.
-pub const RANGE_SHARE: f64 = 0.1;
+/// Largest shares of the zCDP budget that private ranges of the features spend: the first, but up to the second where
+/// they could not be had without.
+pub const RANGE_SHARE: [f64; 2] = [0.07, 0.25];
 
 /// Lowest and highest quantile at the lower end of a private range. On cod_rna, without noise, 0.05 gives .950, 0.1
 /// .948, 0.15 .939 and 0.25 .923.
 pub const RANGE_LEVELS: (f64, f64) = (0.1, 0.25);
 
-/// How sure a private quantile must be, and should be where the level can be so high: the logarithm of the odds of one
-/// threshold at the quantile against one in the empty tail. The 32767 thresholds make ln 32767 = 10.4; at 7 one of
-/// cod_rna's 16 quantiles was missed in most fits. 9, 11 and 13 are alike on cod_rna, california and diamonds; where
-/// the bounds are 600 times as wide as the data, one of 8 quantiles is missed in most fits at 9, and in few at 13.
-pub const RANGE_NATS: [f64; 2] = [9.0, 13.0];
+/// n mu/p below which features with unit bounds are selected: on dna_splice, whose rows are long and whose truth is
+/// sparse, selection is better by .2 at 0.3 and worse by .01 at 9; on a9a (5 and more) it is worse.
+pub const SELECT_STRENGTH: f64 = 5.0;
 
 /// More features with bounds [0, 1] or [-1, 1] than these are taken for indicators, which need no ranges.
 pub const MOST_UNIT_RANGES: usize = 16;
@@ -228,7 +238,7 @@ pub const RANGE_MARGIN: f64 = 0.25;
 /// Largest share of the zCDP budget that a typical row norm spends.
 pub const NORM_SHARE: f64 = 0.06;
 
-/// As [`RANGE_NATS`], for a typical row norm, which has some 30 candidates: below the first it is not released.
+/// Fewest and most nats for a typical row norm, which has some 30 candidates: below the first it is not released.
 pub const NORM_NATS: [f64; 2] = [3.5, 7.0];
 
 /// Quantile of the row norms to which longer rows are shortened. On cod_rna at epsilon 0.1, 0.1, 0.25, 0.5 and 0.75

@@ -35,6 +35,7 @@ mod objective;
 mod permuted;
 mod point;
 mod projection;
+mod quantile;
 mod ranges;
 mod sensitivity;
 mod softmax;
@@ -78,6 +79,7 @@ pub(crate) use objective::Objective;
 #[cfg(test)]
 pub(crate) use objective::gradient_error;
 pub(crate) use point::{Algorithm, DrawnTilt, Tilt};
+pub(crate) use quantile::Quantile;
 pub(crate) use space::{Stored, check_sparse};
 pub(crate) use split::SplitLaw;
 pub(crate) use statement::{Derivation, MOST_RECORDS};

@@ -43,7 +43,8 @@ impl RangesOf {
 /// Ranges of features: two quantiles of each by the exponential mechanism (Smith 2011).
 ///
 /// Candidates are the thresholds t on the lattice of a feature, k = round(q n) is public, and scores are those of
-/// `quantile_scores`. **Sensitivity**: replacing (or adding, or removing) a record moves #{i: x_ij <= t} by at most 1, m
+/// `quantile_scores`. There are so many thresholds as the level, n and epsilon0 are worth: too many in an empty tail would
+/// together be as likely as the quantile. **Sensitivity**: replacing (or adding, or removing) a record moves #{i: x_ij <= t} by at most 1, m
 /// of them by m; the values of p features together move it by p times that. Each choice is a bounded-range event; they
 /// compose.
 #[derive(Debug, Clone)]
@@ -54,6 +55,27 @@ pub struct Ranges {
     /// Rank of q and of 1 - q.
     pub(crate) ranks: (i64, i64),
     pub(crate) of: RangesOf,
+    /// There are at most 2^bits + 1 thresholds.
+    pub(crate) bits: u32,
+}
+
+/// Fewest and most.
+const BITS: (u32, u32) = (5, 15);
+/// A range may be asked for where so many nats are missing for the coarsest grid: a quantile that is missed makes it wider.
+const SPARE: f64 = 2.0;
+
+impl Ranges {
+    /// How much likelier, in nats, a threshold at a quantile must be than one in an empty tail, and for the finest grid
+    /// should be, if few of so many ranges are to be missed.
+    pub fn nats(ranges: usize) -> [f64; 2] {
+        let bits = |bits: u32| f64::from(bits) * std::f64::consts::LN_2 + Self::sure(ranges);
+        [bits(BITS.0) - SPARE, bits(BITS.1)]
+    }
+
+    /// How much likelier than all in the tail together.
+    fn sure(ranges: usize) -> f64 {
+        (2.0 * ranges as f64).ln()
+    }
 }
 
 impl Statement {
@@ -93,6 +115,7 @@ impl Statement {
             temperature: InverseTemperature::new(epsilon0, sensitivity)?,
             level,
             ranks: (rank(level), rank(1.0 - level)),
+            bits: self.grid_bits(epsilon0, level, Ranges::sure(of.len()), BITS),
             of,
         };
         Ok(Question::new(self, ranges, events))

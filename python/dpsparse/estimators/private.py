@@ -232,9 +232,9 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
     Frank-Wolfe; a user's own loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with
     n records and p features: objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``);
-    "select-refit" where all bounds are [0, 1] or [-1, 1] and ``n < p**2``; else, up to 512 columns, noisy Newton steps
-    after private scales and a line through their scores, which makes ``coef_`` log odds and ``predict_proba``
-    calibrated; beyond, objective perturbation where ``n >= p**2`` and "select-refit" where not. Derivatives of the
+    "select-refit" where all bounds are [0, 1] or [-1, 1], and n and epsilon are small for p; else noisy Newton steps,
+    beyond 512 columns without second moments, after private scales, and a line through their scores, which makes
+    ``coef_`` log odds and ``predict_proba`` calibrated. Derivatives of the
     logistic loss are clamped at 1/2, and less as noise gets small, which lessens the noise and changes only what
     records on the wrong side say; in "select-refit" and objective perturbation no line follows, and probabilities are
     too sure. Every constant stands in ``src/plan/defaults.rs``, with where it comes from.
@@ -448,9 +448,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
     Frank-Wolfe; a user's own loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with
-    n records and p features: "select-refit" with Newton steps where all bounds are [0, 1] or [-1, 1] and ``n < p**2``;
-    else, up to 512 columns, noisy Newton steps and a line through their scores; beyond, noisy proximal gradient descent
-    where ``n >= p**2`` and "select-refit" where not. All of these come after private scales, the middle and the spread
+    n records and p features: "select-refit" with Newton steps where all bounds are [0, 1] or [-1, 1], and n and epsilon
+    are small for p; else noisy Newton steps, beyond 512 columns without second moments, and a line through their
+    scores. All of these come after private scales, the middle and the spread
     of the target first: its unit, and bounds that are wider than need be, change little. Where bounds other than [0, 1]
     and [-1, 1] say little, features are clipped to private ranges, in the fit and in predictions (``feature_ranges_``):
     the tails of few records, which would decide the errors of a linear model, count no more than the ends of these

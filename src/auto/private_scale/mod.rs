@@ -6,7 +6,6 @@ mod target;
 
 use std::sync::Arc;
 
-use self::ranges::RangeChoice;
 use self::releases::{Releases, Scales};
 use self::target::TargetScale;
 use crate::accounting::accountant::keeps;
@@ -84,20 +83,6 @@ impl PrivateScale {
         Self { inner, scales }
     }
 
-    /// The public scales that stand in for private ones where no release is worth its noise: centred features, and rows
-    /// shortened to [`crate::plan::defaults::PUBLIC_NORM`] sqrt(p), before `inner`, which must be one with Euclidean noise.
-    pub(super) fn public(inner: Box<dyn Mechanism>) -> Self {
-        let scales = Scales::Public;
-        Self { inner, scales }
-    }
-
-    /// Whether ranges of features are worth their noise under a zCDP budget.
-    pub(super) fn can_range(facts: &Facts<'_>, rho: f64) -> bool {
-        let (n, person) = (facts.claim.n_samples, facts.claim.records_per_person);
-        let p = facts.n_features;
-        RangeChoice::best(Self::ranges(facts), facts.bounds, n, p, person, rho).is_some()
-    }
-
     /// What ranges are for.
     fn ranges(facts: &Facts<'_>) -> Scales {
         match facts.target {
@@ -152,9 +137,7 @@ impl Mechanism for PrivateScale {
     ) -> Result<Geometry> {
         self.inner.geometry(domain, intercept, row_norm)?;
         Ok(match self.scales {
-            Scales::Boxes | Scales::Ranges | Scales::Clipped | Scales::Target | Scales::Public => {
-                Geometry::Centred
-            }
+            Scales::Boxes | Scales::Ranges | Scales::Clipped | Scales::Target => Geometry::Centred,
             Scales::Weights | Scales::Norm => Geometry::Uncentred,
         })
     }
@@ -230,7 +213,10 @@ impl Mechanism for PrivateScale {
         let certified = plan.certified();
         let (inner, inner_summary) = plan.into_program();
         let summary = Summary {
-            mechanism: format!("{}, then {}", releases.describe(), inner_summary.mechanism),
+            mechanism: match releases.describe() {
+                nothing if nothing.is_empty() => inner_summary.mechanism,
+                scales => format!("{scales}, then {}", inner_summary.mechanism),
+            },
             point: None,
             ..inner_summary
         };

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::releases::Scales;
 use crate::error::Result;
+use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
-    CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT,
-    RANGE_MARGIN, RANGE_NATS, RANGE_SHARE, level_times_epsilon0,
+    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS,
+    RANGE_LIMIT, RANGE_MARGIN, RANGE_SHARE, level_times_epsilon0,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -38,7 +39,8 @@ pub(super) struct RangeChoice {
 }
 
 impl RangeChoice {
-    /// The level is as low as [`RANGE_NATS`] allow, and epsilon0 no larger than the lowest level wants.
+    /// The level is as low as [`Ranges::nats`] allow, and epsilon0 no larger than the lowest level wants, nor than
+    /// [`RANGE_SHARE`] gives unless the highest level needs it.
     pub(super) fn new(of: RangesOf, scales: Scales, n: usize, person: usize, rho: f64) -> Self {
         let least = match scales {
             Scales::Clipped => CLIPPED_LEVEL,
@@ -48,9 +50,17 @@ impl RangeChoice {
             RangesOf::Each(features) => features.len().max(1),
             RangesOf::Together(_) => 1,
         };
-        let [needed, wanted] = RANGE_NATS.map(|nats| level_times_epsilon0(nats, n, person));
-        let most = (8.0 * RANGE_SHARE * rho / (2 * count) as f64).sqrt();
-        let epsilon0 = most.min(4.0 * wanted / least);
+        let [needed, wanted] =
+            Ranges::nats(count).map(|nats| level_times_epsilon0(nats, n, person));
+        let [usual, most] =
+            RANGE_SHARE.map(|share| (8.0 * share * rho / (2 * count) as f64).sqrt());
+        // More than usual only where that suffices.
+        let needed_at_most = needed / RANGE_LEVELS.1;
+        let epsilon0 = match needed_at_most <= most {
+            true => usual.max(needed_at_most),
+            false => usual,
+        };
+        let epsilon0 = epsilon0.min(4.0 * wanted / least);
         let level = (wanted / epsilon0).clamp(least, RANGE_LEVELS.1);
         Self {
             of,
@@ -90,8 +100,25 @@ impl RangeChoice {
     }
 }
 
+/// Public factors and shifts, for features of a centred schema: bounds that begin or end at 0 to [0, 1] or [-1, 0], since
+/// most values may be 0, others to [-1, 1].
+pub(super) fn public_scales(schema: &Schema) -> (Vec<f64>, Vec<f64>) {
+    let scale = |j: usize| {
+        let (lo, hi) = schema.bounds().of(j);
+        let size = lo.abs().max(hi.abs());
+        if lo >= hi {
+            (0.0, 0.0)
+        } else if lo == 0.0 || hi == 0.0 {
+            (0.5 * (hi - lo) / size, 0.5 * (hi + lo) / size)
+        } else {
+            (1.0, 0.0)
+        }
+    };
+    (0..schema.n_features()).map(scale).unzip()
+}
+
 /// Maps ranges (in scaled units of a centred schema), released at quantile `level`, as `scales` say; features without
-/// one from their bounds [0, 1] or [-1, 1] to themselves.
+/// one by their public bounds.
 pub(super) fn map_of_ranges(
     scales: Scales,
     question: &Question<Ranges>,
@@ -99,26 +126,16 @@ pub(super) fn map_of_ranges(
     schema: &Schema,
 ) -> FeatureMap {
     let p = schema.n_features();
-    let (mut factor, mut shift) = (Vec::with_capacity(p), Vec::with_capacity(p));
-    for j in 0..p {
-        let (lo, hi) = schema.bounds().of(j);
-        let size = lo.abs().max(hi.abs());
-        if lo < hi {
-            factor.push(0.5 * (hi - lo) / size);
-            shift.push(0.5 * (hi + lo) / size);
-        } else {
-            factor.push(0.0);
-            shift.push(0.0);
-        }
-    }
+    let (mut factor, mut shift) = public_scales(schema);
+    let deviations = upper_quantile(question.level());
     let mut set = |j: usize, range: (f64, f64)| {
         let (low, high) = match scales {
             Scales::Boxes => boxed(range),
-            Scales::Clipped => widened(range, question.level()),
+            Scales::Clipped => clipped(range, deviations),
             _ if schema.bounds().is_unit(j) && (range.0 <= -1.0 || range.1 >= 1.0) => {
                 return; // an indicator: it fills its bounds, however rare
             }
-            _ => spread(range),
+            _ => spread(range, deviations),
         };
         let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
         (factor[j], shift[j]) = (1.0 / half, -middle / half);
@@ -132,7 +149,8 @@ pub(super) fn map_of_ranges(
         RangesOf::Together(_) => (0..p).for_each(|j| set(j, ranges[0])),
     }
     let limit = match scales {
-        Scales::Boxes | Scales::Clipped => 1.0,
+        Scales::Boxes => 1.0,
+        Scales::Clipped => clipped_at(question.level(), deviations),
         _ => f64::INFINITY,
     };
     FeatureMap::new(factor, shift, limit)
@@ -145,24 +163,31 @@ fn boxed((low, high): (f64, f64)) -> (f64, f64) {
     (middle - half, middle + half)
 }
 
-/// Widened to what few values are beyond, within the public bounds.
-fn widened((low, high): (f64, f64), level: f64) -> (f64, f64) {
+/// Mapped to a standard deviation of [`CLIPPED_DEVIATION`], if values are normal: an indicator of half of the records
+/// has as much.
+fn clipped((low, high): (f64, f64), deviations: f64) -> (f64, f64) {
     if low == high {
         return (-1.0, 1.0); // most values are equal; the others may be anywhere
     }
-    let margin = (high - low) * CLIPPED_MARGIN * (level - CLIPPED_LEVEL);
-    ((low - margin).max(-1.0), (high + margin).min(1.0))
+    let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+    let unit = half / deviations / CLIPPED_DEVIATION;
+    (middle - unit, middle + unit)
 }
 
-/// What is mapped to a spread of 1, and no narrower than that the public bounds fit the lattice: nothing within them is
-/// clipped, and models are linear beyond any limit.
-fn spread((low, high): (f64, f64)) -> (f64, f64) {
+/// Where such features are clipped, beyond what few values are.
+fn clipped_at(level: f64, deviations: f64) -> f64 {
+    (1.0 + 2.0 * CLIPPED_MARGIN * (level - CLIPPED_LEVEL)) * deviations * CLIPPED_DEVIATION
+}
+
+/// The same, and no narrower than that the public bounds fit the lattice: nothing within them is clipped, and models are
+/// linear beyond any limit.
+fn spread((low, high): (f64, f64), deviations: f64) -> (f64, f64) {
     let middle = 0.5 * (low + high);
     let bounds = 1.0 + middle.abs();
     let half = if low == high {
         bounds // most values are equal; the others may be anywhere
     } else {
-        (0.5 * (high - low)).max(bounds / RANGE_LIMIT)
+        (0.5 * (high - low) / deviations / CLIPPED_DEVIATION).max(bounds / RANGE_LIMIT)
     };
     (middle - half, middle + half)
 }

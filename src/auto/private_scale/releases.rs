@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::ranges::{RangeChoice, every, map_of_ranges, not_unit};
+use super::ranges::{RangeChoice, every, map_of_ranges, public_scales};
 use super::target::TargetScale;
 use crate::accounting::event::Event;
 use crate::error::Result;
@@ -18,10 +18,10 @@ use crate::question::{AbsoluteSums, Ranges, RangesOf, TypicalNorm};
 pub(super) enum Scales {
     /// Ranges, mapped to [-1, 1] with a margin: for mechanisms that use the maximum norm of a row.
     Boxes,
-    /// Ranges, mapped to a spread of 1, and a typical norm of rows.
+    /// Ranges, mapped to a spread of 1, and a typical norm of rows; public bounds where n is too small for ranges.
     Ranges,
-    /// Ranges, widened and mapped to [-1, 1], to which features are clipped in fits and predictions alike, and a
-    /// typical norm of rows: for regressions, whose errors in the tails are large.
+    /// The same for regressions, whose errors in the tails are large: features are clipped to widened ranges in fits and
+    /// predictions alike.
     Clipped,
     /// Weights of columns, and a typical norm of rows.
     Weights,
@@ -29,14 +29,12 @@ pub(super) enum Scales {
     Norm,
     /// Nothing of the features: they are taken as they are.
     Target,
-    /// Nothing: public bounds to [-1, 1], and rows shortened to a public norm. Where n is too small for any release.
-    Public,
 }
 
 impl Scales {
     /// Whether features are multiplied and not moved: sparse records stay sparse where zeros are zeros.
     pub(super) fn is_linear(self) -> bool {
-        matches!(self, Scales::Weights | Scales::Norm | Scales::Public)
+        matches!(self, Scales::Weights | Scales::Norm)
     }
 
     /// Whether a typical norm of rows is released.
@@ -72,10 +70,9 @@ impl Releases {
         let choice = match scales {
             Scales::Boxes => Some(sure(every(outer.bounds(), p))),
             Scales::Ranges | Scales::Clipped => {
-                let best = RangeChoice::best(scales, outer.bounds(), n, p, person, rho);
-                Some(best.unwrap_or_else(|| sure(not_unit(outer.bounds(), p))))
+                RangeChoice::best(scales, outer.bounds(), n, p, person, rho)
             }
-            Scales::Weights | Scales::Norm | Scales::Target | Scales::Public => None,
+            Scales::Weights | Scales::Norm | Scales::Target => None,
         };
         let weights = || statement.absolute_sums(1.0 / (2.0 * WEIGHT_SHARE * rho).sqrt());
         let wanted = 4.0 * NORM_NATS[1] * person as f64 / (NORM_LEVEL * n as f64);
@@ -87,16 +84,13 @@ impl Releases {
             ranges: (choice.map(|choice| choice.question(statement))).transpose()?,
             weights: (scales == Scales::Weights).then(weights).transpose()?,
             norm: found.then(norm).transpose()?,
-            target: match scales {
-                Scales::Public => None,
-                _ => TargetScale::new(problem, rho)?,
-            },
+            target: TargetScale::new(problem, rho)?,
         })
     }
 
     /// Whether rows are shortened to a norm that is not released: none was asked for, or n is too small for it.
     fn has_public_norm(&self) -> bool {
-        self.scales == Scales::Public || (self.scales.has_norm() && self.norm.is_none())
+        self.scales.has_norm() && self.norm.is_none()
     }
 
     /// What is released of the target.
@@ -164,6 +158,15 @@ impl Releases {
             (None, Some(question)) => {
                 let sums = session.ask(question, ())?;
                 FeatureMap::linear(weights_of(&sums, question.noise_scale()))
+            }
+            (None, None) if matches!(self.scales, Scales::Ranges | Scales::Clipped) => {
+                let (factor, shift) = public_scales(schema);
+                // A finite limit: predictions clip features where fits do.
+                let limit = match self.scales {
+                    Scales::Clipped => 1.0,
+                    _ => f64::INFINITY,
+                };
+                FeatureMap::new(factor, shift, limit)
             }
             (None, None) => FeatureMap::linear(vec![1.0; p]),
         };

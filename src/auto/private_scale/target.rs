@@ -2,12 +2,11 @@
 
 use crate::error::Result;
 use crate::loss::Growth;
-use crate::numeric::normal::cdf;
-use crate::numeric::search::bisect;
+use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    LINE_DEFAULT_SHARE, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH, TARGET_SHARE,
-    level_times_epsilon0, line_clamp, noise_allows,
+    DISTANCE_NATS, LINE_DEFAULT_SHARE, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH,
+    TARGET_SHARE, level_times_epsilon0, line_clamp, noise_allows,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session, Target};
 use crate::question::{TargetQuantile, TargetValue};
@@ -27,7 +26,8 @@ pub(super) struct TargetScale {
 }
 
 impl TargetScale {
-    /// For a regression with squared residuals and an intercept, under a zCDP budget; None for others.
+    /// For a regression with squared residuals and an intercept, under a zCDP budget; None for others, and where n is too
+    /// small.
     pub fn new(problem: &Problem, rho: f64) -> Result<Option<Self>> {
         let schema = problem.schema();
         let squared = problem.loss.growth() == Growth::SquaredResidual;
@@ -36,10 +36,15 @@ impl TargetScale {
         }
         let (n, person) = (problem.n_samples(), problem.records_per_person());
         // Two choices of epsilon0^2/8 each.
-        let most = (8.0 * TARGET_SHARE * rho / 2.0).sqrt();
-        let wanted = level_times_epsilon0(TARGET_NATS, n, person);
+        let [usual, most] = TARGET_SHARE.map(|share| (8.0 * share * rho / 2.0).sqrt());
+        // A median has the highest level.
+        let [least, fine] = TARGET_NATS.map(|nats| level_times_epsilon0(nats, n, person) / 0.5);
+        let wanted = level_times_epsilon0(DISTANCE_NATS, n, person);
         // No more than the lowest level wants.
-        let epsilon0 = most.min(wanted / TARGET_LEVELS.0);
+        let epsilon0 = (usual.max(most.min(fine))).min(wanted / TARGET_LEVELS.0);
+        if epsilon0 < least {
+            return Ok(None);
+        }
         let tail = (wanted / epsilon0).clamp(TARGET_LEVELS.0, TARGET_LEVELS.1);
         let statement = &problem.statement;
         let strength = noise_allows(n, person, rho) / schema.n_columns() as f64;
@@ -78,11 +83,4 @@ impl TargetScale {
         let distance = session.ask(&self.distance, TargetValue::DistanceFrom(median))?;
         Ok(map.with_target(median, distance / self.deviations * self.reach))
     }
-}
-
-/// The x that a normal value exceeds with probability `tail`, in [0.01, 0.5]: about, which proves nothing.
-fn upper_quantile(tail: f64) -> f64 {
-    let below = |x: f64| Ok::<_, std::convert::Infallible>(cdf(-x) >= tail);
-    let Ok(x) = bisect(below, 3.0, 0.0, 1e-9);
-    x
 }

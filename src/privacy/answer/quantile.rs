@@ -1,3 +1,18 @@
+use crate::error::Result;
+use crate::exact::noise::source::Source;
+use crate::exact::selection::ExponentialMechanism;
+use crate::question::Quantile;
+
+impl Quantile {
+    /// The index of a threshold, from the numbers of values between neighbouring ones.
+    pub(super) fn choose(&self, mut counts: Vec<i64>, source: &mut Source) -> Result<usize> {
+        accumulate(&mut counts);
+        let mut scores = Vec::with_capacity(counts.len());
+        quantile_scores(&counts, self.rank, &mut scores);
+        Ok(ExponentialMechanism::new(&scores, &self.temperature, Vec::new())?.draw(source))
+    }
+}
+
 /// Turns numbers of values between neighbouring thresholds into #{x <= t} for every threshold t.
 pub(super) fn accumulate(counts: &mut [i64]) {
     let mut sum = 0;

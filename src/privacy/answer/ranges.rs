@@ -10,6 +10,9 @@ use crate::question::{Ranges, RangesOf};
 /// Candidates of all features together: beyond, the grid of thresholds gets coarser.
 const MOST_CANDIDATES: usize = 1 << 26;
 
+/// Bits of a lattice value.
+const LATTICE_BITS: u32 = 15;
+
 /// Features that are counted at once.
 const FEATURES: usize = 64;
 
@@ -30,11 +33,7 @@ impl Answer for Ranges {
     type State = States;
 
     fn draw(&self, (): (), room: Room<'_, '_, States>) -> Result<Vec<(f64, f64)>> {
-        let limit = i64::from(MAX_FEATURE);
-        let stride = (2 * limit as usize * self.of.len())
-            .div_ceil(MOST_CANDIDATES)
-            .max(1) as i64;
-        let at = Thresholds { limit, stride };
+        let at = grid(self.bits, self.of.len());
         let (mut scores, mut storage) = (Vec::new(), Vec::new());
         let mut ranges = Vec::with_capacity(self.of.len());
         for features in self.of.counted_together() {
@@ -49,12 +48,41 @@ impl Answer for Ranges {
                         ExponentialMechanism::new(&scores, &self.temperature, storage_before)?;
                     let choice = mechanism.draw(room.source);
                     storage = mechanism.into_storage();
-                    Ok(at.at(choice) as f64 / f64::from(MAX_FEATURE))
+                    let most = i64::from(MAX_FEATURE);
+                    Ok(at.at(choice).clamp(-most, most) as f64 / f64::from(MAX_FEATURE))
                 };
                 let (a, b) = (choose(self.ranks.0)?, choose(self.ranks.1)?);
                 ranges.push((a.min(b), a.max(b)));
             }
         }
         Ok(ranges)
+    }
+}
+
+/// At most 2^bits + 1 thresholds a range, a power of two apart, the first and last at the ends of the lattice or the one
+/// step beyond that makes them even: no value is above all of them.
+fn grid(bits: u32, ranges: usize) -> Thresholds {
+    let most = i64::from(MAX_FEATURE);
+    let spare = (2 * most as usize * ranges).div_ceil(MOST_CANDIDATES);
+    let stride = (1 << (LATTICE_BITS - bits)).max(spare.next_power_of_two() as i64);
+    Thresholds {
+        limit: (most + stride - 1) / stride * stride,
+        stride,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_reach_both_ends() {
+        for (bits, ranges) in [(5, 1), (9, 3), (15, 1), (15, 1 << 16)] {
+            let at = grid(bits, ranges);
+            let most = i64::from(MAX_FEATURE);
+            assert!((most..=most + 1).contains(&at.limit), "{at:?}");
+            assert_eq!(at.at(at.len() - 1), at.limit);
+            assert!(at.len() <= (1 << bits) + 1 && at.len() * ranges <= MOST_CANDIDATES + ranges);
+        }
     }
 }

@@ -1,7 +1,5 @@
-use super::quantile::{accumulate, quantile_scores};
 use super::{Answer, Room};
 use crate::error::{Error, Result};
-use crate::exact::selection::ExponentialMechanism;
 use crate::privacy::records::{Pass, States};
 use crate::question::{TargetQuantile, TargetValue};
 use crate::schema::Schema;
@@ -56,11 +54,7 @@ impl Answer for TargetQuantile {
             value,
             thresholds: &thresholds,
         };
-        let mut counts = room.records.fold(&pass, room.state, room.watch)?.0;
-        accumulate(&mut counts);
-        let mut scores = Vec::with_capacity(counts.len());
-        quantile_scores(&counts, self.rank, &mut scores);
-        let mechanism = ExponentialMechanism::new(&scores, &self.temperature, Vec::new())?;
-        Ok(thresholds[mechanism.draw(room.source)])
+        let counts = room.records.fold(&pass, room.state, room.watch)?.0;
+        Ok(thresholds[self.quantile.choose(counts, room.source)?])
     }
 }

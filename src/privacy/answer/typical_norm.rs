@@ -1,7 +1,5 @@
-use super::quantile::{accumulate, quantile_scores};
 use super::{Answer, Room};
 use crate::error::{Error, Result};
-use crate::exact::selection::ExponentialMechanism;
 use crate::privacy::records::{Pass, States};
 use crate::question::{FeatureMap, TypicalNorm};
 use crate::schema::Schema;
@@ -37,11 +35,7 @@ impl Answer for TypicalNorm {
             map,
             candidates: &candidates,
         };
-        let mut counts = room.records.fold(&pass, room.state, room.watch)?.0;
-        accumulate(&mut counts);
-        let mut scores = Vec::with_capacity(counts.len());
-        quantile_scores(&counts, self.rank, &mut scores);
-        let mechanism = ExponentialMechanism::new(&scores, &self.temperature, Vec::new())?;
-        Ok(candidates[mechanism.draw(room.source)])
+        let counts = room.records.fold(&pass, room.state, room.watch)?.0;
+        Ok(candidates[self.0.choose(counts, room.source)?])
     }
 }

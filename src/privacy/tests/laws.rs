@@ -527,7 +527,7 @@ fn other_choices_follow_their_scores() {
         });
         listed("held-out choice", &drawn, &|&best| best);
 
-        // 32 767 thresholds: in cells of equal numbers of them.
+        // 33 thresholds for so few records, 1024 apart: in cells of them.
         let question = root.ranges(4.0, 0.3, RangesOf::Each(vec![0])).unwrap();
         let drawn = answers(&root, question.once(), CHOICES, &|session| {
             session.ask(&question, ())
@@ -538,7 +538,7 @@ fn other_choices_follow_their_scores() {
                 seen => panic!("{seen:?}"),
             })
             .collect();
-        let cell = |k: usize| k * 16 / 32_767;
+        let cell = |k: usize| k * 16 / 33;
         let laws: Vec<[f64; 16]> = (both.iter())
             .map(|(scores, eta)| {
                 let mut cells = [0.0; 16];
@@ -551,7 +551,8 @@ fn other_choices_follow_their_scores() {
         // The ends leave in order: the pair of cells, in order, has this law but within one cell.
         let (mut counts, mut law) = (vec![0.0; 256], vec![0.0; 256]);
         for (range, _) in &drawn {
-            let place = |x: f64| cell(((x * 16_383.0).round() as i64 + 16_383) as usize);
+            let place =
+                |x: f64| cell(((x * 16_383.0).round() as i64 + 16_384 + 512) as usize / 1024);
             counts[place(range[0].0) * 16 + place(range[0].1)] += 1.0;
         }
         for (a, low) in laws[0].iter().enumerate() {
