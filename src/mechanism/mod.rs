@@ -17,6 +17,7 @@ mod noisy_proximal_gradient;
 mod objective_perturbation;
 mod online_ftrl;
 mod output_perturbation;
+mod pace;
 mod public_width;
 mod refit;
 mod select_refit;

@@ -4,16 +4,13 @@
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 use super::noisy_gradient::Gradients;
-use crate::accounting::calibrate::{calibrate_events, rho_from_epsilon};
+use super::pace::Pace;
+use crate::accounting::calibrate::calibrate_events;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
-use crate::plan::defaults::{
-    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, DESCENT_MOMENTUM, DESCENT_STEPS,
-    NEWTON_COLUMNS, NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS, REGRESSOR_SIGNAL,
-    REGRESSOR_SLOPE, SHRINKAGE, SHRINKAGE_DIRECTIONS,
-};
-use crate::privacy::{Planned, Question, Session, Target};
+use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
+use crate::privacy::{Planned, Question, Session};
 use crate::question::Moments;
 
 /// What users may set; None: the public rules.
@@ -23,6 +20,27 @@ pub(super) struct NewtonOptions {
     pub share: Option<f64>,
     pub damping: Option<f64>,
     pub ridge: Option<f64>,
+}
+
+impl NewtonOptions {
+    /// The share of the moments, after checks of all that users may set.
+    fn checked_share(&self, problem: &Problem) -> Result<f64> {
+        let usual = match problem.statement.n_columns() > NEWTON_COLUMNS {
+            true => 0.0,
+            false => NEWTON_SHARE,
+        };
+        let share = self.share.unwrap_or(usual);
+        if !(0.0..1.0).contains(&share) {
+            return Err(Error::invalid("share", "must be at least 0 and below 1"));
+        }
+        if (self.ridge).is_some_and(|ridge| !(ridge.is_finite() && ridge >= 0.0)) {
+            return Err(Error::invalid("ridge", "must be non-negative and finite"));
+        }
+        if (self.damping).is_some_and(|damping| !(damping.is_finite() && damping > 0.0)) {
+            return Err(Error::invalid("damping", "must be positive and finite"));
+        }
+        Ok(share)
+    }
 }
 
 /// One release of second moments, unless they are too many, and T of gradients; and the constants of the steps.
@@ -68,16 +86,11 @@ impl NewtonSteps {
         companions: &[(Event, u64)],
     ) -> Result<Self> {
         let delta = problem.validate()?;
-        // How many steps is settled before their noise is, by about what it will be.
-        let about = 1.0 / (2.0 * rho_from_epsilon(problem.epsilon, delta)?).sqrt();
-        let first = Self::with_multiplier(problem, options, about)?;
-        let options = NewtonOptions {
-            n_iter: Some(first.gradients.n_iter),
-            ..options
-        };
+        // However many steps there are: they and the moments cost together what one Gaussian mechanism costs (Dong, Roth
+        // & Su 2022, corollary 2).
         let events = |multiplier: f64| {
             let mut events = companions.to_vec();
-            events.extend(Self::with_multiplier(problem, options, multiplier)?.events());
+            events.push((Event::gaussian(1.0, multiplier)?, 1));
             Ok::<_, Error>(events)
         };
         let multiplier = calibrate_events(events, problem.epsilon, delta, (1e-3, 1e7))
@@ -91,69 +104,22 @@ impl NewtonSteps {
         options: NewtonOptions,
         multiplier: f64,
     ) -> Result<Self> {
-        let ridge = options.ridge.unwrap_or(0.0);
-        if !(ridge.is_finite() && ridge >= 0.0) {
-            return Err(Error::invalid("ridge", "must be non-negative and finite"));
-        }
-        let columns = problem.statement.n_columns();
-        let usual = if columns > NEWTON_COLUMNS {
-            0.0
-        } else {
-            NEWTON_SHARE
-        };
-        let share = options.share.unwrap_or(usual);
-        if !(0.0..1.0).contains(&share) {
-            return Err(Error::invalid("share", "must be at least 0 and below 1"));
-        }
-        if (options.damping).is_some_and(|damping| !(damping.is_finite() && damping > 0.0)) {
-            return Err(Error::invalid("damping", "must be positive and finite"));
-        }
-        let normaliser = 1.0 / problem.n_samples() as f64;
-        let curvature = curvature(problem);
-        let one = Gradients::with_multiplier(problem, 1, multiplier / (1.0 - share).sqrt())?;
-        let shrinkage = shrinkage(problem, one.noise_scale, curvature);
+        let share = options.checked_share(problem)?;
+        let of_all = multiplier / (1.0 - share).sqrt();
+        let noise = Gradients::with_multiplier(problem, 1, of_all)?.noise_scale;
         let moments = (share > 0.0)
             .then(|| (problem.statement).moments(multiplier / share.sqrt()))
             .transpose()?;
-        let momentum = match moments {
-            Some(_) => NEWTON_MOMENTUM,
-            None => DESCENT_MOMENTUM,
-        };
-        // lambda without which steps would be too long, and its unit.
-        let (least, unit) = match &moments {
-            Some(moments) => {
-                let hidden = largest_eigenvalue(moments.noise_scale(), columns as f64);
-                let unit = curvature * normaliser * hidden;
-                (NEWTON_DAMPING * unit, unit)
-            }
-            None => {
-                // No eigenvalue exceeds beta R^2 if no row exceeds R, and steps of half the length that makes them
-                // diverge allow for rows that count less but are longer.
-                let unit = curvature * problem.gradient_bound().powi(2);
-                ((1.0 - momentum) / (1.0 + momentum) * unit, unit)
-            }
-        };
-        let n_iter = match (options.n_iter, &moments) {
-            (Some(n_iter), _) => n_iter,
-            (None, Some(_)) => NEWTON_STEPS,
-            (None, None) => {
-                let steps = (least / shrinkage).ceil() as usize;
-                steps.clamp(DESCENT_STEPS.0, DESCENT_STEPS.1)
-            }
-        };
-        let steps = multiplier * (n_iter as f64 / (1.0 - share)).sqrt();
-        let gradients = Gradients::with_multiplier(problem, n_iter, steps)?;
-        let damping = match options.damping {
-            Some(damping) => damping * unit,
-            None => least.max(n_iter as f64 * shrinkage),
-        };
+        let pace = Pace::new(problem, &options, noise, moments.as_ref());
+        let steps = of_all * (pace.n_iter as f64).sqrt();
+        let normaliser = 1.0 / problem.n_samples() as f64;
         Ok(Self {
             moments,
-            gradients,
-            momentum,
-            damping,
-            ridge,
-            scale: curvature * normaliser,
+            gradients: Gradients::with_multiplier(problem, pace.n_iter, steps)?,
+            momentum: pace.momentum,
+            damping: pace.damping,
+            ridge: options.ridge.unwrap_or(0.0),
+            scale: pace.curvature * normaliser,
             normaliser,
             largest_row: problem.gradient_bound(),
         })
@@ -277,45 +243,4 @@ impl Start {
             drawn: p,
         }
     }
-}
-
-/// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
-/// targets, so that many records have none. Steps with momentum m converge where the true one is up to 2 (1 + m)/(1 - m)
-/// times as large.
-fn curvature(problem: &Problem) -> f64 {
-    let clamped = problem.spread.map_or(1.0, |spread| {
-        (CLAMPED_CURVATURE * problem.lipschitz() / spread).min(1.0)
-    });
-    problem.smoothness() * clamped
-}
-
-/// The ridge that the steps act as, where noise stands against the model that is expected.
-///
-/// With N the standard deviation of the noise on the mean of T gradients, R the norm of a row and eigenvalues of the
-/// Hessian that fall as R^2/j, R^2/lambda directions stand out of lambda. Each has noise N^2 and, if the signal V is
-/// spread evenly over them, V lambda/R^2 of signal: both are alike where lambda = N R/sqrt(V). Where there are fewer
-/// directions than that it is N^2 p/V, up to a constant. What a gradient has
-/// of noise because records are few, in all p directions, adds to it in the same way.
-fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
-    let columns = problem.statement.n_columns() as f64;
-    let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
-    let noise = noise / slope;
-    let few = (SHRINKAGE_DIRECTIONS * columns * noise / norm).min(1.0);
-    // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.
-    let (spread, signal) = match problem.schema().target() {
-        Target::Classes => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
-        Target::Interval { .. } => match problem.spread {
-            Some(spread) => (REGRESSOR_SLOPE * spread, REGRESSOR_SIGNAL * spread.powi(2)),
-            // Where nothing is known of the targets nothing is of their residuals.
-            None => (0.0, 1.0),
-        },
-    };
-    let sampling = (spread.min(slope) * norm).powi(2) / (problem.n_samples() as f64 * signal);
-    SHRINKAGE * curvature * norm * noise * few + sampling
-}
-
-/// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for
-/// many columns (Wigner 1958).
-pub(super) fn largest_eigenvalue(sigma: f64, columns: f64) -> f64 {
-    2.0 * sigma * columns.sqrt()
 }

@@ -77,20 +77,26 @@ pub fn zeros(len: usize) -> Vec<i16> {
 /// out.len() * d.len() entries.
 pub fn gradient_pass(columns: &[i16], d: &[i16], out: &mut [i64]) {
     debug_assert_eq!(columns.len(), out.len() * d.len());
-    let n = d.len();
     out.par_chunks_mut(4)
-        .zip(columns.par_chunks(4 * n))
-        .for_each(|(out, block)| {
-            if let [a, b, c, e] = out {
-                let (left, right) = block.split_at(2 * n);
-                let ((x0, x1), (x2, x3)) = (left.split_at(n), right.split_at(n));
-                [*a, *b, *c, *e] = dot4([x0, x1, x2, x3], d);
-            } else {
-                for (out, column) in out.iter_mut().zip(block.chunks_exact(n)) {
-                    *out = dot_portable(column, d);
-                }
+        .zip(columns.par_chunks(4 * d.len()))
+        .for_each(|(out, block)| inner_products(block, d, out));
+}
+
+/// The same by one thread.
+pub fn inner_products(columns: &[i16], d: &[i16], out: &mut [i64]) {
+    debug_assert_eq!(columns.len(), out.len() * d.len());
+    let n = d.len();
+    for (out, block) in out.chunks_mut(4).zip(columns.chunks(4 * n)) {
+        if let [a, b, c, e] = out {
+            let (left, right) = block.split_at(2 * n);
+            let ((x0, x1), (x2, x3)) = (left.split_at(n), right.split_at(n));
+            [*a, *b, *c, *e] = dot4([x0, x1, x2, x3], d);
+        } else {
+            for (out, column) in out.iter_mut().zip(block.chunks_exact(n)) {
+                *out = dot_portable(column, d);
             }
-        });
+        }
+    }
 }
 
 /// Inner products of four columns with d. All five slices must have one length.

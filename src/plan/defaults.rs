@@ -202,7 +202,7 @@ pub const SELECT_RESIDUAL: f64 = 0.25;
 pub const CLIPPED_LEVEL: f64 = 0.01;
 
 /// Standard deviation to which such ranges are mapped: that of an indicator of half of the records.
-pub const CLIPPED_DEVIATION: f64 = 0.5;
+pub const RANGE_DEVIATION: f64 = 0.5;
 
 /// What such a range at a higher level q is widened by on each side, in units of its width: this times q -
 /// [`CLIPPED_LEVEL`]. So little is cut off, whatever quantiles the budget allows. 10 and 20 are alike on california,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::Question;
 use super::gaussian_sum::GaussianSum;
-use super::space::WorkingCopy;
 use super::statement::Statement;
 use crate::error::{Error, Result};
 use crate::numeric::directed::{add_up, mul_up, sqrt_up};
@@ -57,7 +56,7 @@ impl Statement {
         let entries = (columns * columns) as f64;
         let sum = GaussianSum::new(exact, entries, multiplier)?;
         let events = vec![(sum.event()?, 1)];
-        Ok(Question::new(self, Moments { sum }, events).on_a_copy(WorkingCopy::Dense))
+        Ok(Question::new(self, Moments { sum }, events))
     }
 }
 

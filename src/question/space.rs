@@ -27,8 +27,6 @@ pub(crate) enum WorkingCopy {
     None,
     /// One that is stored alike.
     Alike,
-    /// A dense one, with the column of the intercept.
-    Dense,
 }
 
 /// Bytes per record beside its features, at least: a target, a margin, a norm and a weight.
@@ -99,10 +97,6 @@ impl AnyQuestion {
         let copy = match self.copy {
             WorkingCopy::None => 0,
             WorkingCopy::Alike => self.statement.bytes(stored),
-            WorkingCopy::Dense => {
-                let columns = self.statement.n_columns() as u128;
-                (BYTES_PER_RECORD + ENTRY * columns) * stored.records as u128
-            }
         };
         Ok(all + largest + copy)
     }
@@ -196,14 +190,12 @@ mod tests {
         let mapped = part.mapped(schema(Geometry::Uncentred, None)).unwrap();
         let set = root.bytes(DENSE);
         for (about, sets) in [(&root, 0), (&part, 2), (&mapped, 3)] {
-            let moments = about.moments(1.0).unwrap().once();
-            let ranges = about.typical_norm(1.0, 0.5).unwrap().once();
-            let (with, without) = (moments.questions()[0], ranges.questions()[0]);
+            let moments = about.moments(1.0).unwrap();
+            let copied = moments.clone().on_a_copy(WorkingCopy::Alike).once();
+            let (with, without) = (copied.questions()[0], moments.once());
+            let without = without.questions()[0];
             assert_eq!(without.bytes(&root, DENSE), Ok(sets * set));
-            assert_eq!(
-                with.bytes(&root, DENSE),
-                Ok(sets * set + 2000 * (32 + 2 * 51))
-            );
+            assert_eq!(with.bytes(&root, DENSE), Ok((sets + 1) * set));
         }
         let short = root
             .part(schema(Geometry::Centred, Some(1.0)), 900)

@@ -6,7 +6,7 @@ use super::releases::Scales;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
-    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_LEAST, RANGE_LEVELS,
+    CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_DEVIATION, RANGE_LEAST, RANGE_LEVELS,
     RANGE_LIMIT, RANGE_MARGIN, RANGE_SHARE, level_times_epsilon0,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
@@ -100,9 +100,23 @@ impl RangeChoice {
     }
 }
 
+/// The map by public facts alone, where no ranges are released.
+pub(super) fn public_map(scales: Scales, schema: &Schema) -> FeatureMap {
+    let (factor, shift) = match scales {
+        Scales::Ranges | Scales::Clipped => public_scales(schema),
+        _ => return FeatureMap::linear(vec![1.0; schema.n_features()]),
+    };
+    // A finite limit: predictions clip features where fits do.
+    let limit = match scales {
+        Scales::Clipped => 1.0,
+        _ => f64::INFINITY,
+    };
+    FeatureMap::new(factor, shift, limit)
+}
+
 /// Public factors and shifts, for features of a centred schema: bounds that begin or end at 0 to [0, 1] or [-1, 0], since
 /// most values may be 0, others to [-1, 1].
-pub(super) fn public_scales(schema: &Schema) -> (Vec<f64>, Vec<f64>) {
+fn public_scales(schema: &Schema) -> (Vec<f64>, Vec<f64>) {
     let scale = |j: usize| {
         let (lo, hi) = schema.bounds().of(j);
         let size = lo.abs().max(hi.abs());
@@ -163,31 +177,34 @@ fn boxed((low, high): (f64, f64)) -> (f64, f64) {
     (middle - half, middle + half)
 }
 
-/// Mapped to a standard deviation of [`CLIPPED_DEVIATION`], if values are normal: an indicator of half of the records
+/// Mapped to a standard deviation of [`RANGE_DEVIATION`], if values are normal: an indicator of half of the records
 /// has as much.
-fn clipped((low, high): (f64, f64), deviations: f64) -> (f64, f64) {
-    if low == high {
+fn clipped(range: (f64, f64), deviations: f64) -> (f64, f64) {
+    if range.0 == range.1 {
         return (-1.0, 1.0); // most values are equal; the others may be anywhere
     }
-    let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
-    let unit = half / deviations / CLIPPED_DEVIATION;
-    (middle - unit, middle + unit)
+    let (middle, half) = of_unit_deviation(range, deviations);
+    (middle - half, middle + half)
+}
+
+fn of_unit_deviation((low, high): (f64, f64), deviations: f64) -> (f64, f64) {
+    let half = 0.5 * (high - low) / deviations / RANGE_DEVIATION;
+    (0.5 * (low + high), half)
 }
 
 /// Where such features are clipped, beyond what few values are.
 fn clipped_at(level: f64, deviations: f64) -> f64 {
-    (1.0 + 2.0 * CLIPPED_MARGIN * (level - CLIPPED_LEVEL)) * deviations * CLIPPED_DEVIATION
+    (1.0 + 2.0 * CLIPPED_MARGIN * (level - CLIPPED_LEVEL)) * deviations * RANGE_DEVIATION
 }
 
 /// The same, and no narrower than that the public bounds fit the lattice: nothing within them is clipped, and models are
 /// linear beyond any limit.
-fn spread((low, high): (f64, f64), deviations: f64) -> (f64, f64) {
-    let middle = 0.5 * (low + high);
+fn spread(range: (f64, f64), deviations: f64) -> (f64, f64) {
+    let (middle, half) = of_unit_deviation(range, deviations);
     let bounds = 1.0 + middle.abs();
-    let half = if low == high {
-        bounds // most values are equal; the others may be anywhere
-    } else {
-        (0.5 * (high - low) / deviations / CLIPPED_DEVIATION).max(bounds / RANGE_LIMIT)
+    let half = match range.0 == range.1 {
+        true => bounds, // most values are equal; the others may be anywhere
+        false => half.max(bounds / RANGE_LIMIT),
     };
     (middle - half, middle + half)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::ranges::{RangeChoice, every, map_of_ranges, public_scales};
+use super::ranges::{RangeChoice, every, map_of_ranges, public_map};
 use super::target::TargetScale;
 use crate::accounting::event::Event;
 use crate::error::Result;
@@ -159,16 +159,7 @@ impl Releases {
                 let sums = session.ask(question, ())?;
                 FeatureMap::linear(weights_of(&sums, question.noise_scale()))
             }
-            (None, None) if matches!(self.scales, Scales::Ranges | Scales::Clipped) => {
-                let (factor, shift) = public_scales(schema);
-                // A finite limit: predictions clip features where fits do.
-                let limit = match self.scales {
-                    Scales::Clipped => 1.0,
-                    _ => f64::INFINITY,
-                };
-                FeatureMap::new(factor, shift, limit)
-            }
-            (None, None) => FeatureMap::linear(vec![1.0; p]),
+            (None, None) => public_map(self.scales, schema),
         };
         let map = match &self.target {
             Some(target) => target.release(session, map)?,

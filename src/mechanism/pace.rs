@@ -1,0 +1,106 @@
+//! How many noisy Newton steps, how long, with how much momentum
+//! ([`crate::theory_of_privacy::noisy_gradients`]).
+
+use super::newton_steps::NewtonOptions;
+use crate::plan::Problem;
+use crate::plan::defaults::{
+    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, DESCENT_MOMENTUM, DESCENT_STEPS,
+    NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHRINKAGE,
+    SHRINKAGE_DIRECTIONS,
+};
+use crate::privacy::{Question, Target};
+use crate::question::Moments;
+
+/// The public constants of steps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    pub n_iter: usize,
+    pub momentum: f64,
+    /// lambda, in units of the Hessian of the mean loss.
+    pub damping: f64,
+    /// Bound on the curvature of the loss that steps count on.
+    pub curvature: f64,
+}
+
+impl Pace {
+    /// With `noise` the standard deviation of the noise on an entry of the mean gradient if there were one step.
+    pub fn new(
+        problem: &Problem,
+        options: &NewtonOptions,
+        noise: f64,
+        moments: Option<&Question<Moments>>,
+    ) -> Self {
+        let curvature = curvature(problem);
+        let shrinkage = shrinkage(problem, noise, curvature);
+        // lambda without which steps would be too long, and its unit; the number of steps, unless it was set.
+        let (momentum, least, unit, n_iter) = match moments {
+            Some(moments) => {
+                let columns = problem.statement.n_columns() as f64;
+                let hidden = largest_eigenvalue(moments.noise_scale(), columns);
+                let unit = curvature * hidden / problem.n_samples() as f64;
+                (NEWTON_MOMENTUM, NEWTON_DAMPING * unit, unit, NEWTON_STEPS)
+            }
+            None => {
+                // No eigenvalue exceeds beta R^2 if no row exceeds R, and steps of half the length that makes them
+                // diverge allow for rows that count less but are longer.
+                let unit = curvature * problem.gradient_bound().powi(2);
+                let momentum = DESCENT_MOMENTUM;
+                let least = (1.0 - momentum) / (1.0 + momentum) * unit;
+                let steps = (least / shrinkage).ceil() as usize;
+                let n_iter = steps.clamp(DESCENT_STEPS.0, DESCENT_STEPS.1);
+                (momentum, least, unit, n_iter)
+            }
+        };
+        let n_iter = options.n_iter.unwrap_or(n_iter);
+        Self {
+            n_iter,
+            momentum,
+            damping: match options.damping {
+                Some(damping) => damping * unit,
+                None => least.max(n_iter as f64 * shrinkage),
+            },
+            curvature,
+        }
+    }
+}
+
+/// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
+/// targets, so that many records have none. Steps with momentum m converge where the true one is up to 2 (1 + m)/(1 - m)
+/// times as large.
+fn curvature(problem: &Problem) -> f64 {
+    let clamped = problem.spread.map_or(1.0, |spread| {
+        (CLAMPED_CURVATURE * problem.lipschitz() / spread).min(1.0)
+    });
+    problem.smoothness() * clamped
+}
+
+/// The ridge that the steps act as, where noise stands against the model that is expected.
+///
+/// With N the standard deviation of the noise on the mean of T gradients, R the norm of a row and eigenvalues of the
+/// Hessian that fall as R^2/j, R^2/lambda directions stand out of lambda. Each has noise N^2 and, if the signal V is
+/// spread evenly over them, V lambda/R^2 of signal: both are alike where lambda = N R/sqrt(V). Where there are fewer
+/// directions than that it is N^2 p/V, up to a constant. What a gradient has
+/// of noise because records are few, in all p directions, adds to it in the same way.
+fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
+    let columns = problem.statement.n_columns() as f64;
+    let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
+    let noise = noise / slope;
+    let few = (SHRINKAGE_DIRECTIONS * columns * noise / norm).min(1.0);
+    // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.
+    let (spread, signal) = match problem.schema().target() {
+        Target::Classes => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
+        Target::Interval { .. } => match problem.spread {
+            Some(spread) => (REGRESSOR_SLOPE * spread, REGRESSOR_SIGNAL * spread.powi(2)),
+            // Where nothing is known of the targets nothing is of their residuals.
+            None => (0.0, 1.0),
+        },
+    };
+    let sampling = (spread.min(slope) * norm).powi(2) / (problem.n_samples() as f64 * signal);
+    SHRINKAGE * curvature * norm * noise * few + sampling
+}
+
+/// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for
+/// many columns (Wigner 1958).
+fn largest_eigenvalue(sigma: f64, columns: f64) -> f64 {
+    2.0 * sigma * columns.sqrt()
+}
