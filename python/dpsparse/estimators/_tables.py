@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_array, validate_data
 
-from dpsparse._core import InvalidArgumentError, UnsoundMechanismError
+from dpsparse._core import InvalidArgumentError, InvalidDataError, UnsoundMechanismError
 from dpsparse._validation import positive_integer
 from dpsparse.estimators._bounds import bound_arrays
+from dpsparse.estimators._columns import check_columns
 from dpsparse.losses import CustomLoss
 from dpsparse.mechanisms import FrankWolfe, PenalisedFrankWolfe, SelectRefit, resolve
 from dpsparse.polytopes import DisjointGroups
@@ -19,13 +21,14 @@ if TYPE_CHECKING:
     from dpsparse.tables import Schema
 
 __all__ = [
+    "coefficient_names",
     "column_count",
-    "encoded",
     "feature_bounds",
-    "fitted_schema",
     "keep_table",
     "kept",
     "person_assumptions",
+    "read_again",
+    "read_encoded",
     "schema_of",
     "table_norm",
     "table_row_norm",
@@ -143,11 +146,6 @@ def person_assumptions(estimator: Any) -> list[str]:
     return [f"rows of one person have one value in the column {schema.person!r}, by which they were capped"]
 
 
-def encoded(estimator: Any, schema: Schema | None, X: Any) -> Any:
-    """Return records as they are, or those of a table by a schema."""
-    return X if schema is None else schema.encode(X)
-
-
 def kept(estimator: Any, schema: Schema, X: Any, arrays: Any, seed: int | None) -> Any:
     """Return checked arrays without rows beyond ``records_per_person`` of a person."""
     from dpsparse.tables.person import kept_rows
@@ -166,7 +164,28 @@ def keep_table(estimator: Any, schema: Schema | None) -> None:
         estimator.feature_names_in_ = np.array(schema.attributes, dtype=object)
 
 
-def fitted_schema(estimator: Any) -> Schema | None:
-    """Return the schema that an estimator was fitted with."""
-    schema: Schema | None = getattr(estimator, "schema_", None)
-    return schema
+def read_again(estimator: Any, X: Any) -> Any:
+    """Return X for a fitted estimator, as ``validate_data`` has it: float64, dense, CSR or CSC; a table encoded."""
+    schema = getattr(estimator, "schema_", None)
+    if schema is not None:
+        return schema.encode(X)
+    return validate_data(estimator, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+
+
+def read_encoded(estimator: Any, X: Any, n_columns: int) -> Any:
+    """Return X, whose columns are encoded already where the estimator was fitted with a schema."""
+    if not hasattr(estimator, "schema_"):
+        return validate_data(estimator, check_columns(X), dtype=np.float64, reset=False)
+    X = check_array(check_columns(X), dtype=np.float64)
+    if X.shape[1] != n_columns:
+        raise InvalidDataError(f"X has {X.shape[1]} columns; the schema encodes {n_columns}")
+    return X
+
+
+def coefficient_names(estimator: Any, n_columns: int) -> npt.NDArray[np.object_]:
+    """Return the names of encoded columns, else those of the features, else x0, x1, ..., as scikit-learn has them."""
+    schema = getattr(estimator, "schema_", None)
+    if schema is not None:
+        return np.asarray(schema.get_feature_names_out())
+    names = getattr(estimator, "feature_names_in_", None)
+    return np.array([f"x{j}" for j in range(n_columns)], dtype=object) if names is None else np.asarray(names)

@@ -108,15 +108,12 @@ class Column(ABC):
         return field.get("type", "string") in cls.types
 
     def __repr__(self) -> str:
-        positional, named = [], []
-        leading = True
+        shown = []
         for field in fields(self):  # type: ignore[arg-type]  # every kind is a dataclass
             value = getattr(self, field.name)
-            if value == field.default and type(value) is type(field.default):
-                leading = False
-                continue
-            (positional if leading and not field.kw_only else named).append((field.name, _shown(value)))
-        return f"{type(self).__name__}({', '.join([v for _, v in positional] + [f'{k}={v}' for k, v in named])})"
+            if value != field.default or type(value) is not type(field.default):
+                shown.append(f"{field.name}={_shown(value)}" if field.kw_only else _shown(value))
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 #: Kinds of columns, in the order in which a Frictionless field is offered to them.

@@ -221,7 +221,9 @@ class Values:
             entry = parsed
         if isinstance(entry, datetime.datetime):
             return np.datetime64(entry.replace(tzinfo=None), "s")
-        if isinstance(entry, datetime.date | np.datetime64):
+        if isinstance(entry, np.datetime64):
+            return entry.astype("datetime64[s]")
+        if isinstance(entry, datetime.date):
             return np.datetime64(entry, "s")
         raise self.wrong("dates")
 
@@ -267,4 +269,4 @@ def _float(entry: Any) -> float | None:
     try:
         return float(entry)  # type: ignore[arg-type]
     except OverflowError:
-        return math.inf if entry > 0 else -math.inf  # type: ignore[operator]
+        return math.inf if entry > 0 else -math.inf

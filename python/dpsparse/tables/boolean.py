@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -53,6 +53,7 @@ class Boolean(Column):
 
     types: ClassVar[tuple[str, ...]] = ("boolean",)
 
+    _: KW_ONLY
     unit: str | None = None
     missing: str = "error"
     other: bool | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -72,6 +72,7 @@ class Category(Column):
     types: ClassVar[tuple[str, ...]] = ("string",)
 
     levels: tuple[Any, ...] | None = None
+    _: KW_ONLY
     unit: str | None = None
     missing: str = "error"
     other: Any = None
@@ -188,7 +189,9 @@ def public_levels(levels: Any) -> tuple[Any, ...]:
     return every
 
 
-def level_codes(values: Values, cells: list[Any], known: dict[Any, int], missing: int | None, beyond: int | None) -> Any:
+def level_codes(
+    values: Values, cells: list[Any], known: dict[Any, int], missing: int | None, beyond: int | None
+) -> Any:
     """Number the cells of a column.
 
     Raises
@@ -201,8 +204,12 @@ def level_codes(values: Values, cells: list[Any], known: dict[Any, int], missing
     for code, to in ((-1, missing), (-2, beyond)):
         where = numbered == code
         if to is None and where.any():
-            raise values.refuse_missing() if code == -1 else UnknownLevelError(
-                f"column {values.name!r} of X has values outside the levels of the schema: state other= there"
+            raise (
+                values.refuse_missing()
+                if code == -1
+                else UnknownLevelError(
+                    f"column {values.name!r} of X has values outside the levels of the schema: state other= there"
+                )
             )
         numbered[where] = 0 if to is None else to
     return numbered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -41,7 +41,8 @@ def _years(days: _Days) -> _Codes:
 
 
 def _months(days: _Days) -> _Codes:
-    return days.astype("datetime64[M]").astype(np.intp) % 12
+    months: _Codes = days.astype("datetime64[M]").astype(np.intp) % 12
+    return months
 
 
 def _days_of_month(days: _Days) -> _Codes:
@@ -96,6 +97,7 @@ class Date(Column):
 
     low: datetime.date | None = None
     high: datetime.date | None = None
+    _: KW_ONLY
     parts: tuple[str, ...] = ()
     trend: bool = True
     missing: str = "error"

@@ -82,7 +82,7 @@ def _column(name: str, field: dict[str, Any]) -> Column:
 def _texts(values: Any) -> list[str]:
     """Return texts that stand for missing values, with labels or without."""
     listed = values if isinstance(values, list | tuple) else [values]
-    texts = [value.get("value") if isinstance(value, Mapping) else value for value in listed]
+    texts: list[Any] = [value.get("value") if isinstance(value, Mapping) else value for value in listed]
     if not all(isinstance(text, str) for text in texts):
         raise InvalidArgumentError("missingValues must be a list of text")
     return texts

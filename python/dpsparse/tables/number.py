@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
 from dpsparse._inputs import float_list
@@ -79,6 +78,7 @@ class Number(Column):
 
     low: float | None = None
     high: float | None = None
+    _: KW_ONLY
     unit: str | None = None
     missing: str = "error"
     reference: int | None = None

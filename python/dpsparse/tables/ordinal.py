@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -56,6 +56,7 @@ class Ordinal(Column):
     types: ClassVar[tuple[str, ...]] = ()
 
     levels: tuple[Any, ...] | None = None
+    _: KW_ONLY
     unit: str | None = None
     missing: str = "error"
     other: Any = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -167,7 +168,7 @@ class Schema:
     def groups(self) -> list[list[int]]:
         """Indices of the encoded columns of each attribute, in order."""
         ends = np.cumsum([0, *map(len, self._terms)]).tolist()
-        return [list(range(start, stop)) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+        return [list(range(start, stop)) for start, stop in pairwise(ends)]
 
     @cached_property
     def row_norm(self) -> float:
@@ -217,7 +218,7 @@ class Schema:
             return sp.hstack([sp.csr_array(column.encode(values)) for values, column in columns], format="csr")
         encoded = np.empty((table.n_rows, self.n_columns))
         for (values, column), indices in zip(columns, self.groups, strict=True):
-            block = column.encode(values)
+            block: Any = column.encode(values)
             encoded[:, indices[0] : indices[-1] + 1] = block.toarray() if sp.issparse(block) else block
         return encoded
 

@@ -62,8 +62,7 @@ def _of_narwhals(dtype: Any) -> type[Column] | None:
 
 def _of_dtype(dtype: Any) -> type[Column] | None:
     """Return the kind of an array's column; lists have no type and are taken for text."""
-    by_letter = {"i": Number, "u": Number, "f": Number, "b": Boolean, "M": Date, "U": Category, "O": Category}
-    if dtype is None:
+    if not isinstance(dtype, np.dtype):
         return Category
-    kinds: dict[str, type[Column]] = {**by_letter, "T": Category}
-    return kinds.get(dtype.kind) if isinstance(dtype, np.dtype) else Category
+    letters: tuple[tuple[str, type[Column]], ...] = (("iuf", Number), ("b", Boolean), ("M", Date), ("UTO", Category))
+    return next((kind for kinds, kind in letters if dtype.kind in kinds), None)
