@@ -55,8 +55,9 @@ class Table:
         self._get: Callable[[str], Any]
         if isinstance(frame, Mapping):
             self.names: list[Any] = list(frame)
-            self._get = lambda name: _sequence(name, frame[name])
-            lengths = {len(self._get(name)) for name in self.names}
+            read = {name: _sequence(name, column) for name, column in frame.items()}
+            self._get = read.__getitem__
+            lengths = {len(column) for column in read.values()}
             if len(lengths) > 1:
                 raise InvalidDataError("the columns of X have several lengths")
             self.n_rows = lengths.pop() if lengths else 0
@@ -222,7 +223,8 @@ class Values:
         if isinstance(entry, datetime.datetime):
             return np.datetime64(entry.replace(tzinfo=None), "s")
         if isinstance(entry, np.datetime64):
-            return entry.astype("datetime64[s]")
+            seconds: np.datetime64 = entry.astype("datetime64[s]")
+            return seconds
         if isinstance(entry, datetime.date):
             return np.datetime64(entry, "s")
         raise self.wrong("dates")
@@ -266,7 +268,8 @@ def _float(entry: Any) -> float | None:
         return math.nan
     if not isinstance(entry, _NUMBERS) or isinstance(entry, complex | np.complexfloating):
         return None
+    value: Any = entry
     try:
-        return float(entry)  # type: ignore[arg-type]
+        return float(value)
     except OverflowError:
-        return math.inf if entry > 0 else -math.inf
+        return math.inf if value > 0 else -math.inf

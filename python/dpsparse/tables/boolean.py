@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -58,8 +59,8 @@ class Boolean(Column):
     missing: str = "error"
     other: bool | None = None
     reference: bool = False
-    true_values: tuple[str, ...] = _TRUE
-    false_values: tuple[str, ...] = _FALSE
+    true_values: Sequence[str] = _TRUE
+    false_values: Sequence[str] = _FALSE
 
     def __post_init__(self) -> None:
         check_missing(self.missing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -71,7 +71,7 @@ class Category(Column):
 
     types: ClassVar[tuple[str, ...]] = ("string",)
 
-    levels: tuple[Any, ...] | None = None
+    levels: Sequence[Any] | None = None
     _: KW_ONLY
     unit: str | None = None
     missing: str = "error"
@@ -94,7 +94,7 @@ class Category(Column):
 
     @property
     def _levels(self) -> tuple[Any, ...]:
-        assert self.levels is not None
+        assert isinstance(self.levels, tuple)
         return self.levels
 
     @cached_property

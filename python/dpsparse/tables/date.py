@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
@@ -46,7 +47,9 @@ def _months(days: _Days) -> _Codes:
 
 
 def _days_of_month(days: _Days) -> _Codes:
-    return (days - days.astype("datetime64[M]").astype("datetime64[D]")).astype(np.intp)
+    first = days.astype("datetime64[M]").astype("datetime64[D]")
+    since: _Codes = (days - first).astype(np.intp)
+    return since
 
 
 #: Numbers of the parts that a day has, and how a number is called.
@@ -95,10 +98,10 @@ class Date(Column):
 
     types: ClassVar[tuple[str, ...]] = ("date", "datetime")
 
-    low: datetime.date | None = None
-    high: datetime.date | None = None
+    low: datetime.date | str | None = None
+    high: datetime.date | str | None = None
     _: KW_ONLY
-    parts: tuple[str, ...] = ()
+    parts: Sequence[str] = ()
     trend: bool = True
     missing: str = "error"
     coding: str = "reference"
@@ -192,7 +195,7 @@ class Date(Column):
     def to_field(self) -> Field:
         """Describe the range as the constraints ``minimum`` and ``maximum``."""
         required, field = rule_field(self.missing)
-        if self.low is not None and self.high is not None:
+        if isinstance(self.low, datetime.date) and isinstance(self.high, datetime.date):
             required |= {"minimum": self.low.isoformat(), "maximum": self.high.isoformat()}
         field |= {"type": "datetime" if _HOUR in self.parts else "date", "constraints": required}
         if self.parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -82,8 +83,8 @@ class Number(Column):
     unit: str | None = None
     missing: str = "error"
     reference: int | None = None
-    bins: tuple[float, ...] | None = None
-    knots: tuple[float, ...] | None = None
+    bins: Sequence[float] | None = None
+    knots: Sequence[float] | None = None
     degree: int = 3
     coding: str = "reference"
 
@@ -145,7 +146,7 @@ class Number(Column):
     @cached_property
     def _splines(self) -> Splines:
         assert self.knots is not None
-        return Splines(*self._bounds, self.knots, self.degree)
+        return Splines(*self._bounds, tuple(self.knots), self.degree)
 
     def terms(self, name: str) -> list[Term]:
         """Describe the value, the bins or the splines, and the indicator of missing values."""

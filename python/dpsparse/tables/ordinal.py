@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -55,13 +56,13 @@ class Ordinal(Column):
 
     types: ClassVar[tuple[str, ...]] = ()
 
-    levels: tuple[Any, ...] | None = None
+    levels: Sequence[Any] | None = None
     _: KW_ONLY
     unit: str | None = None
     missing: str = "error"
     other: Any = None
     reference: Any = None
-    scores: tuple[float, ...] | None = None
+    scores: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         check_missing(self.missing, ("error", "flag"), "; a level of its own has no place in the order")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from dpsparse._core import InvalidDataError
 from dpsparse.tables._values import Table
 from dpsparse.tables.schema import Schema
 
-__all__ = ["kept_rows"]
+__all__ = ["first_of_each", "kept_rows"]
 
 
 def kept_rows(schema: Schema, frame: Any, most: int, seed: int | None) -> npt.NDArray[np.intp]:
@@ -41,10 +42,18 @@ def kept_rows(schema: Schema, frame: Any, most: int, seed: int | None) -> npt.ND
     persons = Table(frame, schema.missing_values)[schema.person].identities()
     if any(person is None for person in persons):
         raise InvalidDataError(f"column {schema.person!r} of X has missing values: every row must name its person")
+    # A stream apart from that of the noise, which the same seed would begin.
+    keys = np.random.default_rng(None if seed is None else [seed, 1]).random(len(persons))
+    return first_of_each(persons, keys, most)
+
+
+def first_of_each(persons: Sequence[Any], keys: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
+    """Return the positions, ascending, of the ``most`` rows of each person that have the smallest keys.
+
+    Whether a row is among them is a function of the keys of its person's rows.
+    """
     numbers: dict[Any, int] = {}
     owner = np.array([numbers.setdefault(person, len(numbers)) for person in persons], dtype=np.intp)
-    # A stream apart from that of the noise, which the same seed would begin.
-    keys = np.random.default_rng(None if seed is None else [seed, 1]).random(len(owner))
     order = np.lexsort((keys, owner))
     starts = np.flatnonzero(np.diff(owner[order], prepend=-1))
     rank = np.arange(len(owner)) - np.repeat(starts, np.diff([*starts, len(owner)]))
