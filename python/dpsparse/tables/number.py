@@ -105,10 +105,11 @@ class Number(Column):
             raise InvalidArgumentError("degree is that of splines: state knots, or knots=()")
         for name in ("bins", "knots"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, tuple(float_list(name, getattr(self, name))))
+                # Adding 0.0 turns -0.0 into 0.0, which JSON and people write.
+                object.__setattr__(self, name, tuple(end + 0.0 for end in float_list(name, getattr(self, name))))
         if self.low is None and self.high is None:
             return
-        low, high = (number(name, getattr(self, name)) for name in ("low", "high"))
+        low, high = (number(name, getattr(self, name)) + 0.0 for name in ("low", "high"))
         if not (np.isfinite(low) and np.isfinite(high) and np.isfinite(high - low) and low <= high):
             raise InvalidArgumentError("low and high must be finite, the lower one first")
         object.__setattr__(self, "low", low)

@@ -77,7 +77,7 @@ class Ordinal(Column):
             if getattr(self, name) not in (None, *levels):
                 raise InvalidArgumentError(f"{name} must be one of the levels")
         if self.scores is not None:
-            scores = float_list("scores", self.scores)
+            scores = [score + 0.0 for score in float_list("scores", self.scores)]
             object.__setattr__(self, "scores", tuple(scores))
             if self.reference is not None:
                 raise InvalidArgumentError("reference says which level has the score 0: scores say so themselves")
