@@ -47,14 +47,17 @@ def encode_levels(levels, level, column, reference):
 
 def encode_number(column, cell):
     low, high = column.low, column.high
-    middle = low / 2 + high / 2
-    x = middle if cell is None else min(max(float(cell), low), high)
+    reference = low if column.reference is None else column.reference
     if column.bins is not None:
         numbers = list(range(len(column.bins) + 1))
-        level = None if cell is None else sum(end <= x for end in column.bins)
-        return encode_levels(numbers, level, column, column.reference or 0)
+        level = None if cell is None else sum(end <= min(max(cell, low), high) for end in column.bins)
+        return encode_levels(numbers, level, column, sum(end <= reference for end in column.bins))
+    if cell is None:
+        x = low / 2 + high / 2 if column.missing == "flag" else reference
+    else:
+        x = min(max(float(cell), low), high)
     values = [x] if column.knots is None else b_splines(x, low, high, column.knots, column.degree)[1:]
-    return [*values, float(cell is None)] if column.missing == "flag" else values
+    return values if column.missing == "error" else [*values, float(cell is None)]
 
 
 def encode_category(column, cell):
@@ -74,15 +77,12 @@ def encode_boolean(column, cell):
 
 
 def encode_ordinal(column, cell):
-    if column.scores is not None:
-        scores = list(column.scores)
-    else:
-        start = 0 if column.reference is None else column.levels.index(column.reference)
-        scores = [float(k - start) for k in range(len(column.levels))]
-    if cell is not None and cell not in column.levels:
-        cell = column.other
-    score = (scores[0] + scores[-1]) / 2 if cell is None else scores[column.levels.index(cell)]
-    return [score, float(cell is None)] if column.missing == "flag" else [score]
+    start = 0 if column.reference is None else column.levels.index(column.reference)
+    scores = column.scores or [float(k - start) for k in range(len(column.levels))]
+    if cell is None:
+        return [(scores[0] + scores[-1]) / 2 if column.missing == "flag" else scores[start], 1.0]
+    score = scores[column.levels.index(cell if cell in column.levels else column.other)]
+    return [score] if column.missing == "error" else [score, 0.0]
 
 
 def part_of(day, part):
@@ -105,6 +105,9 @@ def part_levels(column, part):
 
 
 def encode_date(column, cell):
+    absent = float(cell is None)
+    if cell is None and column.missing == "level":
+        cell = column.low if column.reference is None else column.reference
     day = None if cell is None else cell.date() if isinstance(cell, datetime.datetime) else cell
     day = None if day is None else min(max(day, column.low), column.high)
     encoded = []
@@ -118,7 +121,7 @@ def encode_date(column, cell):
             hour = cell.hour if isinstance(cell, datetime.datetime) else 0
             level = str(hour) if part == "hour" else part_of(day, part)
             encoded += one_of(levels, level, levels[0], column.coding)
-    return [*encoded, float(day is None)] if column.missing == "flag" else encoded
+    return encoded if column.missing == "error" else [*encoded, absent]
 
 
 ENCODE = {
@@ -153,15 +156,15 @@ def cells_of(values, missing, n):
 def numbers(draw, n):
     shape = draw(st.sampled_from(["plain", "bins", "knots"]))
     ends = sorted(draw(st.sets(FLOATS, min_size=2, max_size=6)))
-    missing = draw(st.sampled_from(["error", "flag", "level"] if shape == "bins" else ["error", "flag"]))
-    options = {"missing": missing}
+    missing = draw(st.sampled_from(["error", "flag", "level"]))
+    options = {"missing": missing, "reference": draw(st.none() | st.sampled_from(ends))}
     if shape == "bins":
         coding = draw(CODINGS)
         if len(ends) < 3 and missing == "error":
             ends = [ends[0], (ends[0] + ends[1]) / 2, ends[1]]
         options |= {"bins": ends[1:-1], "coding": coding}
-        if coding != "one-hot":
-            options["reference"] = draw(st.none() | st.integers(0, len(ends) - 2))
+        if coding == "one-hot":
+            options["reference"] = None
     elif shape == "knots":
         options |= {"knots": ends[1:-1], "degree": draw(st.integers(1, 4))}
     column = Number(ends[0], ends[-1], unit=draw(st.sampled_from([None, "years"])), **options)
@@ -201,13 +204,11 @@ def booleans(draw, n):
 @st.composite
 def ordinals(draw, n):
     levels = draw(st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=2, max_size=5))
-    missing, other = draw(st.sampled_from(["error", "flag"])), draw(st.none() | st.sampled_from(levels))
-    options = {}
+    missing, other = draw(st.sampled_from(["error", "flag", "level"])), draw(st.none() | st.sampled_from(levels))
+    options = {"reference": draw(st.none() | st.sampled_from(levels))}
     if draw(st.booleans()):
         scores = st.lists(st.integers(-20, 20), unique=True, min_size=len(levels), max_size=len(levels))
         options["scores"] = [k / 4 for k in sorted(draw(scores))]
-    else:
-        options["reference"] = draw(st.none() | st.sampled_from(levels))
     column = Ordinal(levels, missing=missing, other=other, unit=draw(st.sampled_from([None, "rank"])), **options)
     values = st.sampled_from(levels) if other is None else st.sampled_from(levels) | st.just("z")
     return column, draw(cells_of(values, missing, n))
@@ -220,8 +221,10 @@ def dates(draw, n):
     parts = draw(st.lists(st.sampled_from(["year", "quarter", "month", "day", "weekday", "hour"]), unique=True))
     plain = Date(low, high)
     parts = [part for part in parts if len(part_levels(plain, part)) > 1]
-    missing = draw(st.sampled_from(["error", "flag"]))
-    column = Date(low, high, parts=parts, trend=draw(st.booleans()) or not parts, missing=missing, coding=draw(CODINGS))
+    missing = draw(st.sampled_from(["error", "flag", "level"]))
+    reference = draw(st.none() | st.dates(low, high))
+    options = {"trend": draw(st.booleans()) or not parts, "missing": missing, "reference": reference}
+    column = Date(low, high, parts=parts, coding=draw(CODINGS), **options)
     near = datetime.datetime.combine(low, datetime.time()) - datetime.timedelta(days=30)
     values = st.datetimes(near, near + datetime.timedelta(days=990)).map(lambda t: t.replace(microsecond=0))
     return column, draw(cells_of(values, missing, n))

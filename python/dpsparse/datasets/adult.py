@@ -130,17 +130,17 @@ NUMBER_ENDS: Mapping[str, int] = {
     "hours-per-week": 99,
 }
 
-#: The level, or the number of the bin, that coefficients compare with where it is not the first: common ones, by
-#: general knowledge of the country and not by a look at the rows.
+#: The level, or a value in the bin, that coefficients compare with where it is not the first: common ones, by general
+#: knowledge of the country and not by a look at the rows.
 REFERENCES: Mapping[str, str | int] = {
-    "age": 2,
+    "age": 30,
     "education": "HS-grad",
-    "education-num": 1,
+    "education-num": 9,
     "marital-status": "Never-married",
     "occupation": "Sales",
     "relationship": "Not-in-family",
     "sex": "Male",
-    "hours-per-week": 4,
+    "hours-per-week": 40,
 }
 
 #: Text that the source has for a missing value.

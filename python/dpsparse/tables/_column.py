@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -132,16 +132,15 @@ def field_kind(field: Field) -> type[Column] | None:
 
 
 def numeric_terms(name: str, low: float, high: float, unit: str | None, missing: str) -> list[Term]:
-    """Describe a value and, where missing values are flagged, its indicator."""
+    """Describe a value and, unless missing ones are errors, their indicator."""
     value = Term(name, None, low, high, unit)
-    return [value, Term(name, MISSING, 0.0, 1.0)] if missing == "flag" else [value]
+    return [value] if missing == "error" else [value, Term(name, MISSING, 0.0, 1.0)]
 
 
-def check_missing(missing: Any, allowed: Iterable[str] = _CHOICES, hint: str = "") -> str:
+def check_missing(missing: Any) -> str:
     """Return a rule for missing values, checked."""
-    names = [name for name in _CHOICES if name in set(allowed)]
-    if not isinstance(missing, str) or missing not in names:
-        raise InvalidArgumentError(f"missing must be one of {', '.join(map(repr, names))}{hint}")
+    if not isinstance(missing, str) or missing not in _CHOICES:
+        raise InvalidArgumentError(f"missing must be one of {', '.join(map(repr, _CHOICES))}")
     return missing
 
 

@@ -79,8 +79,11 @@ class Date(Column):
         Parts that become categories, whose levels are those of the days in the range, the first one the reference.
     trend : bool, default True
         Whether the number of days since ``low`` is a column.
-    missing : {"error", "flag"}, default "error"
-        Missing dates raise; or they are the middle of the range and no level of any part, with one indicator.
+    missing : {"error", "flag", "level"}, default "error"
+        Missing dates raise; or they count as the middle of the range and no level of any part ("flag"), or as the
+        ``reference`` ("level"), with one indicator, whose coefficient compares them with that.
+    reference : date or str, optional
+        A day of the range that missing dates are compared with. None: ``low``.
     coding : {"reference", "sum", "one-hot"}, default "reference"
         How parts become columns, as for :class:`Category`.
 
@@ -104,10 +107,11 @@ class Date(Column):
     parts: Sequence[str] = ()
     trend: bool = True
     missing: str = "error"
+    reference: datetime.date | str | None = None
     coding: str = "reference"
 
     def __post_init__(self) -> None:
-        check_missing(self.missing, ("error", "flag"), "; parts have levels of their own")
+        check_missing(self.missing)
         check_coding(self.coding, None)
         object.__setattr__(self, "trend", flag("trend", self.trend))
         parts = (self.parts,) if isinstance(self.parts, str) else tuple(self.parts)
@@ -122,6 +126,10 @@ class Date(Column):
             object.__setattr__(self, name, _day(name, getattr(self, name)))
         if self._range[0] >= self._range[1]:
             raise InvalidArgumentError("low must be a day before high")
+        if self.reference is not None:
+            object.__setattr__(self, "reference", _day("reference", self.reference))
+            if not self._range[0] <= self._reference <= self._range[1]:
+                raise InvalidArgumentError("reference must be a day of the range")
         if any(len(levels) < 2 for levels, _ in self._levels):
             raise InvalidArgumentError("a part has one level in the range: it is the same for everybody")
 
@@ -130,6 +138,10 @@ class Date(Column):
         assert self.low is not None
         assert self.high is not None
         return np.datetime64(self.low, "D"), np.datetime64(self.high, "D")
+
+    @property
+    def _reference(self) -> np.datetime64:
+        return self._range[0] if self.reference is None else np.datetime64(self.reference, "D")
 
     @property
     def _width(self) -> float:
@@ -153,7 +165,7 @@ class Date(Column):
         listed = [Term(name, None, 0.0, self._width, "days")] if self.trend else []
         for part, (_, levels) in zip(self.parts, self._levels, strict=True):
             listed += levels.terms(name, f"{part} ")
-        return [*listed, Term(name, MISSING, 0.0, 1.0)] if self.missing == "flag" else listed
+        return listed if self.missing == "error" else [*listed, Term(name, MISSING, 0.0, 1.0)]
 
     def encode(self, values: Values) -> Block:
         """Clip, and encode as days and parts."""
@@ -162,31 +174,35 @@ class Date(Column):
         if self.missing == "error" and absent.any():
             raise values.refuse_missing()
         low, high = self._range
+        times = np.where(absent, self._reference, times)
         days = times.astype("datetime64[D]")
-        hours = ((times - days).astype(np.int64)) // 3600
-        days = np.clip(np.where(absent, low, days), low, high)
-        blocks: list[Any] = []
+        hours = (times - days).astype(np.int64) // 3600
+        days = np.clip(days, low, high)
+        blocks: list[npt.NDArray[Any]] = []
         if self.trend:
-            since = (days - low).astype(np.float64)
-            blocks.append(np.where(absent, 0.5 * self._width, since).reshape(-1, 1))
+            blocks.append((days - low).astype(np.float64).reshape(-1, 1))
         for part, (numbers, levels) in zip(self.parts, self._levels, strict=True):
-            codes = np.where(absent, 0, hours) if part == _HOUR else _PARTS[part][0](days)
-            block = levels.encode(np.searchsorted(numbers, codes)).toarray()
-            block[absent] = 0.0
-            blocks.append(block)
+            codes = hours if part == _HOUR else _PARTS[part][0](days)
+            blocks.append(levels.encode(np.searchsorted(numbers, codes)).toarray())
+        encoded = np.column_stack(blocks)
+        if self.missing == "error":
+            return encoded
         if self.missing == "flag":
-            blocks.append(absent.reshape(-1, 1))
-        return np.column_stack(blocks).astype(np.float64)
+            encoded[absent] = 0.0
+            encoded[absent, : int(self.trend)] = 0.5 * self._width
+        return np.column_stack([encoded, absent])
 
     def squared_norm(self) -> float:
-        """1 for the days and what each part has; at least 5/4 with flags."""
+        """1 for the days and what each part has; missing dates have 1 beside what they count as."""
         longest = float(self.trend) + sum(levels.squared_norm() for _, levels in self._levels)
-        return max(longest, 1.0 + 0.25 * self.trend) if self.missing == "flag" else longest
+        if self.missing == "flag":
+            return max(longest, 1.0 + 0.25 * self.trend)
+        return longest + (self.missing == "level")
 
     def most_nonzero(self) -> int:
-        """One for the days, one or more for each part, or two where flagged."""
+        """One for the days, one or more for each part; missing dates have one beside what they count as."""
         most = int(self.trend) + sum(levels.most_nonzero() for _, levels in self._levels)
-        return max(most, 1 + self.trend) if self.missing == "flag" else most
+        return max(most, 1 + self.trend) if self.missing == "flag" else most + (self.missing == "level")
 
     def unfilled(self) -> str | None:
         """Say that the range is to be stated."""
@@ -198,6 +214,8 @@ class Date(Column):
         if isinstance(self.low, datetime.date) and isinstance(self.high, datetime.date):
             required |= {"minimum": self.low.isoformat(), "maximum": self.high.isoformat()}
         field |= {"type": "datetime" if _HOUR in self.parts else "date", "constraints": required}
+        if isinstance(self.reference, datetime.date):
+            field["reference"] = self.reference.isoformat()
         if self.parts:
             field["parts"] = list(self.parts)
         if not self.trend:
@@ -214,6 +232,7 @@ class Date(Column):
             parts=field.get("parts", ()),
             trend=field.get("trend", True),
             missing=missing_of(field, "flag"),
+            reference=field.get("reference"),
             coding=field.get("coding", "reference"),
         )
 

@@ -49,11 +49,12 @@ class Number(Column):
     unit : str, optional
         Unit, for readers.
     missing : {"error", "flag", "level"}, default "error"
-        Missing values (None, NaN, null) raise; or count as the middle of the bounds, with an indicator beside it
-        ("flag"); or are a level "missing" beside the bins ("level", which needs ``bins``). Beside bins and splines a
-        flag is an indicator next to zeros (bins) or to the splines at the middle.
-    reference : int, optional
-        With ``bins``: the number of the bin without a column, from 0. None: the first.
+        Missing values (None, NaN, null) raise; or count as the middle of the bounds ("flag") or as the ``reference``
+        ("level"), with an indicator beside it, whose coefficient compares them with that. With ``bins``: as for
+        :class:`Category`.
+    reference : float, optional
+        A value within the bounds that missing ones are compared with; the bin that holds it is the one without a
+        column. None: ``low``.
     bins : sequence of float, optional
         Public ends inside the bounds, increasing: the column becomes intervals [end, next end), the last one closed.
     knots : sequence of float, optional
@@ -82,7 +83,7 @@ class Number(Column):
     _: KW_ONLY
     unit: str | None = None
     missing: str = "error"
-    reference: int | None = None
+    reference: float | None = None
     bins: Sequence[float] | None = None
     knots: Sequence[float] | None = None
     degree: int = 3
@@ -90,14 +91,13 @@ class Number(Column):
 
     def __post_init__(self) -> None:
         binned = self.bins is not None
-        allowed = ("error", "flag", "level") if binned else ("error", "flag")
-        check_missing(self.missing, allowed, "" if binned else "; 'level' is for bins, which are levels")
+        check_missing(self.missing)
         check_unit(self.unit)
         check_coding(self.coding, self.reference)
         if binned and self.knots is not None:
             raise InvalidArgumentError("bins and knots are two ways to encode a number: state one of them")
-        if not binned and (self.reference is not None or self.coding != "reference"):
-            raise InvalidArgumentError("reference and coding are for bins, which are levels")
+        if not binned and self.coding != "reference":
+            raise InvalidArgumentError("coding is for bins, which are levels")
         degree = self.degree
         if isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= _MOST_DEGREE:
             raise InvalidArgumentError(f"degree must be an integer from 1 to {_MOST_DEGREE}")
@@ -118,8 +118,13 @@ class Number(Column):
             inside = getattr(self, name)
             if inside is not None and not np.all(np.diff([low, *inside, high]) > 0.0):
                 raise InvalidArgumentError(f"{name} must increase, strictly between low and high")
+        if self.reference is not None:
+            reference = number("reference", self.reference) + 0.0
+            if not low <= reference <= high:
+                raise InvalidArgumentError("reference must lie between low and high")
+            object.__setattr__(self, "reference", reference)
         if binned:
-            self._contrasts  # noqa: B018  # checks the reference
+            self._contrasts  # noqa: B018  # checks that there are two levels
 
     @property
     def _bounds(self) -> tuple[float, float]:
@@ -128,9 +133,14 @@ class Number(Column):
         return self.low, self.high
 
     @property
-    def _middle(self) -> float:
+    def _reference(self) -> float:
+        return self._bounds[0] if self.reference is None else self.reference
+
+    @property
+    def _filled(self) -> float:
+        """What a missing value counts as, beside its indicator."""
         low, high = self._bounds
-        return low / 2.0 + high / 2.0
+        return low / 2.0 + high / 2.0 if self.missing == "flag" else self._reference
 
     @cached_property
     def _contrasts(self) -> Contrasts:
@@ -139,9 +149,7 @@ class Number(Column):
         ends = [low, *self.bins, high]
         labels = [f"[{_text(a)}, {_text(b)})" for a, b in pairwise(ends)]
         labels[-1] = labels[-1][:-1] + "]"
-        reference = 0 if self.reference is None else self.reference
-        if isinstance(reference, bool) or not isinstance(reference, int) or not 0 <= reference < len(labels):
-            raise InvalidArgumentError("reference must be the number of a bin, from 0")
+        reference = int(np.digitize(self._reference, self.bins))
         return contrasts(labels, coding=self.coding, reference=reference, missing=self.missing)
 
     @cached_property
@@ -155,7 +163,7 @@ class Number(Column):
             return self._contrasts.terms(name)
         if self.knots is not None:
             listed = [Term(name, f"spline {k + 1}", 0.0, 1.0) for k in range(self._splines.n_columns)]
-            return [*listed, Term(name, MISSING, 0.0, 1.0)] if self.missing == "flag" else listed
+            return listed if self.missing == "error" else [*listed, Term(name, MISSING, 0.0, 1.0)]
         return numeric_terms(name, *self._bounds, self.unit, self.missing)
 
     def encode(self, values: Values) -> Block:
@@ -164,30 +172,30 @@ class Number(Column):
         absent = np.isnan(x)
         if self.missing == "error" and absent.any():
             raise values.refuse_missing()
-        x = np.where(absent, self._middle, np.clip(x, *self._bounds))
+        x = np.where(absent, self._filled, np.clip(x, *self._bounds))
         if self.bins is not None:
             codes = np.digitize(x, self.bins)
             return self._contrasts.encode(np.where(absent, len(self.bins) + 1, codes))
         block = x.reshape(-1, 1) if self.knots is None else self._splines.encode(x)
-        return np.column_stack([block, absent]) if self.missing == "flag" else block
+        return block if self.missing == "error" else np.column_stack([block, absent])
 
     def squared_norm(self) -> float:
-        """1; with flags more: the square of the scaled middle beside the indicator."""
+        """1; with indicators more: the square of the scaled value that is beside them."""
         if self.bins is not None:
             return self._contrasts.squared_norm()
-        flagged = self.missing == "flag"
+        flagged = self.missing != "error"
         if self.knots is not None:
-            return 1.0 + flagged * float(np.square(self._splines.encode(np.array([self._middle]))).sum())
+            return 1.0 + flagged * float(np.square(self._splines.encode(np.array([self._filled]))).sum())
         low, high = self._bounds
         if low == high:  # constant, 0 in scaled units
             return float(flagged)
-        return 1.0 + flagged * (self._middle / max(abs(low), abs(high))) ** 2
+        return 1.0 + flagged * (self._filled / max(abs(low), abs(high))) ** 2
 
     def most_nonzero(self) -> int:
-        """1 for a value or a bin, degree + 1 for splines, 1 more with a flag."""
+        """1 for a value or a bin, degree + 1 for splines, 1 more with an indicator."""
         if self.bins is not None:
             return self._contrasts.most_nonzero()
-        return (1 if self.knots is None else self.degree + 1) + (self.missing == "flag")
+        return (1 if self.knots is None else self.degree + 1) + (self.missing != "error")
 
     def unfilled(self) -> str | None:
         """Say that bounds are to be stated."""
@@ -199,7 +207,8 @@ class Number(Column):
         if self.low is not None:
             required |= {name: _whole(end) for name, end in zip(("minimum", "maximum"), self._bounds, strict=True)}
         field |= {"type": "number", "constraints": required}
-        stated: dict[str, Any] = {"unit": self.unit, "reference": self.reference}
+        stated: dict[str, Any] = {"unit": self.unit}
+        stated["reference"] = None if self.reference is None else _whole(self.reference)
         stated |= {
             name: None if ends is None else list(map(_whole, ends))
             for name, ends in (("bins", self.bins), ("knots", self.knots))

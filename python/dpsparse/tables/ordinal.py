@@ -13,7 +13,6 @@ import numpy.typing as npt
 from dpsparse._core import InvalidArgumentError
 from dpsparse._inputs import float_list
 from dpsparse.tables._column import (
-    MISSING,
     Block,
     Column,
     Field,
@@ -21,6 +20,7 @@ from dpsparse.tables._column import (
     check_missing,
     check_unit,
     missing_of,
+    numeric_terms,
     register,
     rule_field,
 )
@@ -44,12 +44,14 @@ class Ordinal(Column):
         The levels, the lowest first; known without looking at the data. None: to be filled in.
     unit : str, optional
         Unit of the scores.
-    missing : {"error", "flag"}, default "error"
-        Missing values raise, or are the middle of the scores with an indicator beside it.
+    missing : {"error", "flag", "level"}, default "error"
+        Missing values raise, or count as the middle of the scores ("flag") or as the ``reference`` ("level"), with an
+        indicator beside it, whose coefficient compares them with that.
     other : str or int, optional
         The one of the levels that values outside them count as. None: they raise an ``UnknownLevelError``.
     reference : str or int, optional
-        The level whose score is 0, where there are no ``scores``. None: the lowest.
+        The level that missing values are compared with, and whose score is 0 where there are no ``scores``. None: the
+        lowest.
     scores : sequence of float, optional
         Public scores, increasing, one for each level. None: whole numbers in steps of 1.
     """
@@ -65,7 +67,7 @@ class Ordinal(Column):
     scores: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        check_missing(self.missing, ("error", "flag"), "; a level of its own has no place in the order")
+        check_missing(self.missing)
         check_unit(self.unit)
         if self.levels is None:
             return
@@ -79,8 +81,6 @@ class Ordinal(Column):
         if self.scores is not None:
             scores = [score + 0.0 for score in float_list("scores", self.scores)]
             object.__setattr__(self, "scores", tuple(scores))
-            if self.reference is not None:
-                raise InvalidArgumentError("reference says which level has the score 0: scores say so themselves")
             if len(scores) != len(levels) or not np.all(np.isfinite(scores)) or not np.all(np.diff(scores) > 0.0):
                 raise InvalidArgumentError("scores must be finite and increasing, one for each level")
 
@@ -89,38 +89,43 @@ class Ordinal(Column):
         assert self.levels is not None
         if self.scores is not None:
             return np.array(self.scores)
-        start = 0 if self.reference is None else self.levels.index(self.reference)
-        return np.arange(len(self.levels), dtype=np.float64) - start
+        return np.arange(len(self.levels), dtype=np.float64) - self._reference
 
     @property
-    def _middle(self) -> float:
-        return float(self._scores[0] / 2.0 + self._scores[-1] / 2.0)
+    def _reference(self) -> int:
+        assert self.levels is not None
+        return 0 if self.reference is None else self.levels.index(self.reference)
+
+    @property
+    def _filled(self) -> float:
+        """What a missing value counts as, beside its indicator."""
+        ends = self._scores[[0, -1]]
+        return float((ends / 2.0).sum() if self.missing == "flag" else self._scores[self._reference])
 
     def terms(self, name: str) -> list[Term]:
         """Describe the score, and the indicator of missing values."""
         low, high = self._scores[[0, -1]].tolist()
-        flag = [Term(name, MISSING, 0.0, 1.0)] if self.missing == "flag" else []
-        return [Term(name, None, low, high, self.unit), *flag]
+        return numeric_terms(name, low, high, self.unit, self.missing)
 
     def encode(self, values: Values) -> Block:
         """Encode cells as scores."""
         assert self.levels is not None
         known = {level: k for k, level in enumerate(self.levels)}
-        flagged = self.missing == "flag"
+        flagged = self.missing != "error"
         cells = values.labels(text=isinstance(self.levels[0], str))
         beyond = None if self.other is None else known[self.other]
         codes = level_codes(values, cells, known, len(known) if flagged else None, beyond)
-        scores = np.append(self._scores, self._middle)[codes]
+        scores = np.append(self._scores, self._filled)[codes]
         return np.column_stack([scores, codes == len(known)]) if flagged else scores.reshape(-1, 1)
 
     def squared_norm(self) -> float:
-        """1, and the square of the scaled middle more where missing values are there with their indicator."""
+        """1; with indicators more: the square of the scaled value that is beside them."""
         largest = float(np.abs(self._scores).max())
-        return 1.0 + (self._middle / largest) ** 2 if self.missing == "flag" else 1.0
+        return 1.0 if self.missing == "error" else 1.0 + (self._filled / largest) ** 2
 
     def most_nonzero(self) -> int:
         """1 or 2."""
-        return 2 if self.missing == "flag" else 1
+        return 1 if self.missing == "error" else 2
 
     def unfilled(self) -> str | None:
         """Say that levels are to be stated."""
