@@ -883,18 +883,18 @@ def test_encoders_check_their_parameters():
     st.integers(1, 3),
 )
 def test_the_rows_of_a_person_say_nothing_about_those_of_others(rows, most):
-    """Persons with their keys, and whether a row belongs to one person more: -1, who is there or not."""
-    persons = [-1 if one_more else person for person, _, one_more in rows]
+    """Persons with their keys, and whether a row belongs to one person more: 5, who is there or not."""
+    persons = np.array([5 if one_more else person for person, _, one_more in rows], dtype=int)
     keys = np.array([key for _, key, _ in rows], dtype=float)
     kept = first_of_each(persons, keys, most)
     assert kept.tolist() == sorted(set(kept.tolist()))
-    for person in set(persons):
+    for person in set(persons.tolist()):
         owned = [i for i, owner in enumerate(persons) if owner == person]
         ranked = sorted(owned, key=lambda i: keys[i])[:most]
         assert [i for i in kept if persons[i] == person] == sorted(ranked)
-    others = [i for i, person in enumerate(persons) if person != -1]
-    alone = first_of_each([persons[i] for i in others], keys[others], most)
-    assert [others[i] for i in alone] == [i for i in kept if persons[i] != -1]
+    others = np.flatnonzero(persons != 5)
+    alone = first_of_each(persons[others], keys[others], most)
+    assert others[alone].tolist() == [i for i in kept if persons[i] != 5]
     assert len(kept) - len(alone) <= most
 
 

@@ -10,7 +10,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpsparse._core import InvalidDataError
 from dpsparse.errors import InvalidTypeError
 
-__all__ = ["Table", "Values"]
+__all__ = ["NUMBERS", "Labels", "Table", "Values"]
 
 _Result = TypeVar("_Result")
 
@@ -27,7 +27,8 @@ _NOT_A_TABLE = (
     "X must be a data frame of pandas or polars, a table of pyarrow, a mapping of column names to sequences, or a "
     "structured array of numpy, since the schema finds columns by their names"
 )
-_NUMBERS = (bool, np.bool_, numbers.Real, np.number, Decimal)
+#: Types of numbers, truth values among them.
+NUMBERS = (bool, np.bool_, numbers.Real, np.number, Decimal)
 _EPOCH = np.datetime64(0, "D")
 _MISSING_TYPES = ("NAType", "NaTType")
 
@@ -85,6 +86,13 @@ class Table:
         return Values(name, self._get(name), self._missing)
 
 
+class Labels(NamedTuple):
+    """The different cells of a column, None where they are missing, and which of them each cell is."""
+
+    different: list[Any]
+    which: npt.NDArray[np.intp]
+
+
 class Values:
     """The cells of one column."""
 
@@ -120,39 +128,31 @@ class Values:
             raise self.wrong("numbers")
         return np.array(floats, dtype=np.float64)
 
-    def labels(self, *, text: bool) -> list[Any]:
-        """Return the cells as Python values that hash, None where they are missing.
+    def labels(self, kinds: tuple[type, ...] | None, wanted: str) -> Labels:
+        """Return the different cells, and which one each cell is.
 
         Parameters
         ----------
-        text : bool
-            Whether they must be text, or numbers.
+        kinds : tuple of type, optional
+            Types of cells that are not missing. None: any that hash.
+        wanted : str
+            What these are called in an error.
 
         Raises
         ------
         InvalidTypeError
-            For cells that are neither missing nor of that type.
+            For cells of another type.
         """
-        allowed = (str,) if text else _NUMBERS
-        entries = [None if self._is_missing(entry) else entry for entry in self._entries()]
-        kinds = set(map(type, entries)) - {type(None)}
-        if not all(issubclass(kind, allowed) for kind in kinds):
-            raise self.wrong("text, as its levels are" if text else "whole numbers, as its levels are")
-        return entries
-
-    def loose_labels(self) -> list[Any]:
-        """Return the cells, text or numbers, None where they are missing.
-
-        Raises
-        ------
-        InvalidTypeError
-            For cells that are neither.
-        """
-        entries = [None if self._is_missing(entry) else entry for entry in self._entries()]
-        kinds = set(map(type, entries)) - {type(None)}
-        if not all(issubclass(kind, (str, *_NUMBERS)) for kind in kinds):
-            raise self.wrong("truth values")
-        return entries
+        entries = self._entries()
+        found = _quietly(lambda: dict.fromkeys(entries))
+        if found is None:
+            raise self.wrong(wanted)
+        different = [None if self._is_missing(entry) else entry for entry in found]
+        if kinds is not None and not all(entry is None or isinstance(entry, kinds) for entry in different):
+            raise self.wrong(wanted)
+        numbers = {entry: k for k, entry in enumerate(found)}
+        which = np.fromiter(map(numbers.__getitem__, entries), dtype=np.intp, count=len(entries))
+        return Labels(different, which)
 
     def times(self) -> npt.NDArray[np.datetime64]:
         """Return the cells as times of the clock on the wall, in seconds, NaT where they are missing.
@@ -170,19 +170,6 @@ class Values:
         if array is not None and array.dtype.kind == "M":
             return array.astype("datetime64[s]")
         return np.array([self._time(entry) for entry in self._entries()], dtype="datetime64[s]")
-
-    def identities(self) -> list[Any]:
-        """Return the cells as values that hash; None where they are missing.
-
-        Raises
-        ------
-        InvalidTypeError
-            For cells that do not hash.
-        """
-        entries = [None if self._is_missing(entry) else entry for entry in self._entries()]
-        if _quietly(lambda: set(entries)) is None:
-            raise self.wrong("numbers or text that name persons")
-        return entries
 
     def _array(self) -> npt.NDArray[Any] | None:
         """Return the cells as a numpy array without a copy of each; None where that takes a look at objects."""
@@ -266,7 +253,7 @@ def _float(entry: Any) -> float | None:
     """Return NaN for a missing entry, None for one that is no number, infinity for one beyond floats."""
     if _absent(entry):
         return math.nan
-    if not isinstance(entry, _NUMBERS) or isinstance(entry, complex | np.complexfloating):
+    if not isinstance(entry, NUMBERS) or isinstance(entry, complex | np.complexfloating):
         return None
     value: Any = entry
     try:

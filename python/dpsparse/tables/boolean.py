@@ -86,7 +86,7 @@ class Boolean(Column):
         known |= dict.fromkeys(self.false_values, 0) | dict.fromkeys(self.true_values, 1)
         missing = None if self.missing == "error" else 2
         beyond = None if self.other is None else int(self.other)
-        codes = level_codes(values, values.loose_labels(), known, missing, beyond)
+        codes = level_codes(values, known, missing, beyond)
         at_zero, at_one = (1.0, 0.0) if self.reference else (0.0, 1.0)
         rows = np.array([[at_zero, 0.0], [at_one, 0.0], [0.5 if self.missing == "flag" else 0.0, 1.0]])
         return np.asarray(rows[codes, : 1 if missing is None else 2])

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
 from dpsparse.errors import UnknownLevelError
@@ -26,7 +27,7 @@ from dpsparse.tables._column import (
     rule_field,
 )
 from dpsparse.tables._levels import Contrasts, check_coding, contrasts
-from dpsparse.tables._values import Values
+from dpsparse.tables._values import NUMBERS, Values
 
 __all__ = ["Category", "enum_of", "level_codes", "public_levels"]
 
@@ -118,8 +119,7 @@ class Category(Column):
         known = {level: k for k, level in enumerate(self._levels)}
         beyond = None if self.other is None else known.get(self.other, len(self._levels))
         missing = None if self.missing == "error" else len(self.contrasts.labels) - (self.missing == "level")
-        cells = values.labels(text=isinstance(self._levels[0], str))
-        return self.contrasts.encode(level_codes(values, cells, known, missing, beyond))
+        return self.contrasts.encode(level_codes(values, known, missing, beyond))
 
     def squared_norm(self) -> float:
         """1, but the number of columns for the reference of ``coding="sum"``."""
@@ -189,17 +189,24 @@ def public_levels(levels: Any) -> tuple[Any, ...]:
     return every
 
 
-def level_codes(
-    values: Values, cells: list[Any], known: dict[Any, int], missing: int | None, beyond: int | None
-) -> Any:
+def level_codes(values: Values, known: dict[Any, int], missing: int | None, beyond: int | None) -> npt.NDArray[np.intp]:
     """Number the cells of a column.
 
     Raises
     ------
+    InvalidTypeError
+        For cells that are neither text nor numbers; and for text where all levels are numbers, or the other way round.
     InvalidDataError
         Where a cell is missing or unknown, and there is no number for that.
     """
-    codes = [-1 if cell is None else known.get(cell, -2) for cell in cells]
+    text = {isinstance(level, str) for level in known}
+    if len(text) == 2:
+        cells = values.labels((str, *NUMBERS), "truth values")
+    elif True in text:
+        cells = values.labels((str,), "text, as its levels are")
+    else:
+        cells = values.labels(NUMBERS, "whole numbers, as its levels are")
+    codes = [-1 if cell is None else known.get(cell, -2) for cell in cells.different]
     numbered = np.array(codes, dtype=np.intp)
     for code, to in ((-1, missing), (-2, beyond)):
         where = numbered == code
@@ -212,7 +219,7 @@ def level_codes(
                 )
             )
         numbered[where] = 0 if to is None else to
-    return numbered
+    return numbered[cells.which]
 
 
 def _plain(level: Any) -> Any:

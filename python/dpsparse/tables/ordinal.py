@@ -112,9 +112,8 @@ class Ordinal(Column):
         assert self.levels is not None
         known = {level: k for k, level in enumerate(self.levels)}
         flagged = self.missing != "error"
-        cells = values.labels(text=isinstance(self.levels[0], str))
         beyond = None if self.other is None else known[self.other]
-        codes = level_codes(values, cells, known, len(known) if flagged else None, beyond)
+        codes = level_codes(values, known, len(known) if flagged else None, beyond)
         scores = np.append(self._scores, self._filled)[codes]
         return np.column_stack([scores, codes == len(known)]) if flagged else scores.reshape(-1, 1)
 

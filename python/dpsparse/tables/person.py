@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,21 +38,19 @@ def kept_rows(schema: Schema, frame: Any, most: int, seed: int | None) -> npt.ND
         Where a row names no person: nobody could say whose rows it counts with.
     """
     assert schema.person is not None
-    persons = Table(frame, schema.missing_values)[schema.person].identities()
-    if any(person is None for person in persons):
+    persons = Table(frame, schema.missing_values)[schema.person].labels(None, "numbers or text")
+    if None in persons.different:
         raise InvalidDataError(f"column {schema.person!r} of X has missing values: every row must name its person")
     # A stream apart from that of the noise, which the same seed would begin.
-    keys = np.random.default_rng(None if seed is None else [seed, 1]).random(len(persons))
-    return first_of_each(persons, keys, most)
+    keys = np.random.default_rng(None if seed is None else [seed, 1]).random(len(persons.which))
+    return first_of_each(persons.which, keys, most)
 
 
-def first_of_each(persons: Sequence[Any], keys: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
-    """Return the positions, ascending, of the ``most`` rows of each person that have the smallest keys.
+def first_of_each(owner: npt.NDArray[np.intp], keys: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
+    """Return the positions, ascending, of the ``most`` rows of each owner, a number from 0, that have the least keys.
 
-    Whether a row is among them is a function of the keys of its person's rows.
+    Whether a row is among them is a function of the keys of its owner's rows.
     """
-    numbers: dict[Any, int] = {}
-    owner = np.array([numbers.setdefault(person, len(numbers)) for person in persons], dtype=np.intp)
     order = np.lexsort((keys, owner))
     starts = np.flatnonzero(np.diff(owner[order], prepend=-1))
     rank = np.arange(len(owner)) - np.repeat(starts, np.diff([*starts, len(owner)]))
