@@ -764,6 +764,11 @@ def test_where_the_row_norm_goes():
     assert handed(mechanism="output-perturbation", row_norm=1.5) == 1.5
 
 
+def test_groups_are_those_of_a_schema():
+    with pytest.raises(InvalidArgumentError, match="schema"):
+        classifier(None, bounds=(0, 1), norm="groups").plan(100, 3)
+
+
 def test_no_row_at_its_bound_is_shortened():
     """With noise left out, the fit is the one with a row norm that shortens nothing."""
     schema = Schema({name: Category(["a", "b"]) for name in "uvw"})

@@ -60,7 +60,7 @@ def schema_of(estimator: Any) -> Schema | None:
     if estimator.bounds is not None:
         raise InvalidArgumentError("bounds must be None with a schema, which states them")
     schema.terms  # noqa: B018  # raises for skeletons
-    if schema.person is not None and estimator.adjacency == "replace-one":
+    if schema.person is not None and estimator.adjacency != "add-remove":
         raise UnsoundMechanismError(
             "a schema with person= leaves out rows, as many as people own beyond records_per_person: under replace-one "
             "the number of records would be public, and it tells of people. Use adjacency='add-remove' with n_public "
@@ -97,10 +97,18 @@ def column_count(estimator: Any, n_features: Any) -> int:
 
 
 def table_norm(estimator: Any) -> Any:
-    """Return the norm; ``"groups"`` with a schema means a group for each attribute."""
-    schema = schema_of(estimator)
-    if schema is None or not isinstance(estimator.norm, str) or estimator.norm != _GROUPS:
+    """Return the norm; ``"groups"`` means a group for each attribute of the schema.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For ``"groups"`` without a schema.
+    """
+    if not isinstance(estimator.norm, str) or estimator.norm != _GROUPS:
         return estimator.norm
+    schema = schema_of(estimator)
+    if schema is None:
+        raise InvalidArgumentError("norm='groups' means the attributes of a schema: state one, or DisjointGroups(...)")
     return DisjointGroups(schema.groups)
 
 

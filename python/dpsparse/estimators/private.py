@@ -212,7 +212,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     n_public : int, optional
         Public stand-in for the number of records under add-remove.
     records_per_person : int, default 1
-        How many rows one person may own; sensitivities are multiplied by it.
+        How many rows one person may own; sensitivities are multiplied by it. Where a schema names persons, rows beyond
+        are left out of a fit.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0
@@ -437,7 +438,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     n_public : int, optional
         Public stand-in for the number of records under add-remove.
     records_per_person : int, default 1
-        How many rows one person may own; sensitivities are multiplied by it.
+        How many rows one person may own; sensitivities are multiplied by it. Where a schema names persons, rows beyond
+        are left out of a fit.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0

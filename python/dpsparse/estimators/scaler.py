@@ -69,7 +69,8 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_public : int, optional
         Public stand-in for the number of records under add-remove.
     records_per_person : int, default 1
-        How many rows one person may own; the sensitivity is multiplied by it.
+        How many rows one person may own; the sensitivity is multiplied by it. Where a schema names persons, rows beyond
+        are left out of a fit.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
 

@@ -9,6 +9,10 @@ Kinds of columns: :class:`Number`, :class:`Category`, :class:`Boolean`, :class:`
 **What is public.** Everything in a schema: bounds, levels, bins, knots, references, what ``missing`` and ``other`` say.
 State what documentation and meaning allow, not what the records hold. Values beyond bounds are clipped, in silence.
 
+**Missing values** are None, NaN, null, and text that a schema lists (``missing_values``). ``missing="error"``, the
+default, raises. "flag" and "level" add an indicator, whose coefficient compares a missing value with what it counts as
+otherwise: the middle of the bounds, or no level ("flag"); the reference ("level").
+
 **Errors are events that depend on data.** A value that is missing where the schema says ``missing="error"``, a level
 outside the schema where there is no ``other``, text in a column of numbers: these raise before any budget is spent. The
 messages name the column and never a value; but that there is an error tells that somebody's record has one. No
