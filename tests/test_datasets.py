@@ -136,6 +136,57 @@ def test_sparse_is_the_same_matrix(adult):
     np.testing.assert_array_equal(X.toarray(), adult.X)
 
 
+def test_the_schema_encodes_the_frame_as_the_features_without_references(adult):
+    schema = adult.schema
+    assert schema == load_adult().schema
+    assert schema.attributes == adult.attributes
+    encoded = schema.encode(adult.frame())
+    kept, dropped = [], []
+    for attribute, group in zip(adult.attributes, schema.groups, strict=True):
+        columns = np.flatnonzero(adult.groups == adult.attributes.index(attribute))
+        # Levels and bins in the order of the features but for "?", which is missing and the last in both.
+        reference = schema.terms[group[0]].reference
+        labels = [adult.feature_names[j].partition("=")[2] for j in columns]
+        names = [schema.terms[j].level for j in group]
+        assert len(group) == len(columns) - 1
+        if attribute in LEVELS:
+            position = labels.index(reference)
+            assert [label.replace("?", "missing") for label in labels if label != reference] == names
+        else:
+            starts = [float(name[1:].partition(",")[0]) for name in names]
+            missing = set(map(float, BIN_STARTS[attribute])) - set(starts)
+            assert len(missing) == 1
+            assert float(reference[1:].partition(",")[0]) in missing
+            position = BIN_STARTS[attribute].index(int(missing.pop()))
+        dropped.append(columns[position])
+        kept += [j for j in columns if j != columns[position]]
+    assert len(dropped) == len(adult.attributes)
+    np.testing.assert_array_equal(encoded, adult.X[:, kept])
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", "numpy"])
+def test_frames_of_all_libraries_say_the_same(adult, backend):
+    if backend != "numpy":
+        pytest.importorskip(backend)
+    table = adult.frame(backend)
+    assert len(table) == 32_561
+    few = table[:500] if backend != "pyarrow" else table.slice(0, 500)
+    np.testing.assert_array_equal(
+        adult.schema.encode(few), adult.schema.encode({name: adult.raw[name][:500] for name in adult.attributes})
+    )
+    with pytest.raises(ImportError):
+        adult.frame("no_such_library")
+
+
+def test_without_libraries_of_frames_there_is_a_structured_array(adult, monkeypatch):
+    monkeypatch.setattr("dpsparse.datasets.adult.find_spec", lambda name: None)
+    table = adult.frame()
+    assert isinstance(table, np.ndarray)
+    assert table.dtype.names == adult.attributes
+    table["age"] = 0
+    assert adult.raw["age"].min() >= 17
+
+
 def test_calls_share_nothing(adult):
     other = load_adult()
     other.X[:] = 7.0

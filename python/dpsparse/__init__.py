@@ -5,7 +5,8 @@ Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegre
 ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Hyper-parameter search that
 is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
-Checks for your own parts: :mod:`dpsparse.testing`. Data: :mod:`dpsparse.datasets`.
+Public schemas of data frames: :mod:`dpsparse.tables`. Checks for your own parts: :mod:`dpsparse.testing`. Data:
+:mod:`dpsparse.datasets`.
 """
 
 from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions, theory
@@ -23,7 +24,7 @@ from dpsparse._core import (
     UnsoundMechanismError,
     UserLossError,
 )
-from dpsparse.errors import DefaultBoundsWarning, InvalidTypeError, SecretStateError
+from dpsparse.errors import DefaultBoundsWarning, InvalidTypeError, SecretStateError, UnknownLevelError
 from dpsparse.estimators import (
     PrivateScaler,
     PrivateSearchCV,
@@ -66,6 +67,7 @@ __all__ = [
     "SparseClassifier",
     "SparseRegressor",
     "TooLargeError",
+    "UnknownLevelError",
     "UnsoundMechanismError",
     "UserLossError",
     "Vertices",

@@ -5,6 +5,7 @@
 
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,10 +35,14 @@ _PICTURE_FEATURES = 15
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A feature that the private model selected, with its coefficient in both models (positive favours ``>50K``)."""
+    """A feature that the private model selected, with its coefficient in both models (positive favours ``>50K``).
+
+    It compares a level of an attribute with the attribute's reference level.
+    """
 
     attribute: str
     level: str
+    reference: str
     private: float
     exact: float
 
@@ -127,7 +132,8 @@ def run(
         stage("reading the Adult census rows")
         adult = load_adult()
         # By position alone: a split balanced on the labels would depend on every label.
-        X, X_test, y, y_test = train_test_split(adult.X, adult.y, test_size=0.2, random_state=0)
+        table, table_test, y, y_test = train_test_split(adult.frame(), adult.y, test_size=0.2, random_state=0)
+        terms = adult.schema.terms
         delta = 1 / len(y) ** 2
 
         def fit_private(epsilon: float) -> PrivateSparseClassifier:
@@ -135,33 +141,36 @@ def run(
                 epsilon=epsilon,
                 delta=delta,
                 radius=RADIUS,
-                bounds=adult.bounds,
+                schema=adult.schema,
                 classes=adult.classes,
                 random_state=seed,
             )
-            return model.fit(X, y)
+            return model.fit(table, y)
 
         stage(f"fitting privately, epsilon = {epsilon:g}")
         private = fit_private(epsilon)
-        accuracy_by_epsilon = {epsilon: float(private.score(X_test, y_test))}
+        accuracy_by_epsilon = {epsilon: float(private.score(table_test, y_test))}
 
         stage("fitting exactly, for comparison")
+        X, X_test = adult.schema.encode(table), adult.schema.encode(table_test)
         exact = SparseClassifier(loss="logistic", radius=EXACT_RADIUS).fit(X, y)
         majority_class = max(adult.classes, key=lambda label: np.count_nonzero(y == label))
 
         for other in further:
             stage(f"fitting privately, epsilon = {other:g}")
-            accuracy_by_epsilon[other] = float(fit_private(other).score(X_test, y_test))
+            accuracy_by_epsilon[other] = float(fit_private(other).score(table_test, y_test))
 
         certificate = private.certificate_
         # Strongest attribute first, then strongest feature: a stable sort by the second key, then by the first.
-        weight = np.bincount(adult.groups, np.abs(private.coef_[0]))
+        weight: Counter[str] = Counter()
+        for term, coefficient in zip(terms, private.coef_[0], strict=True):
+            weight[term.attribute] += abs(coefficient)
         chosen = sorted(private.support_, key=lambda j: -abs(private.coef_[0, j]))
-        chosen.sort(key=lambda j: -weight[adult.groups[j]])
+        chosen.sort(key=lambda j: -weight[terms[j].attribute])
         result = DemoResult(
             n_train=len(y),
             n_test=len(y_test),
-            n_features=X.shape[1],
+            n_features=len(terms),
             majority_class=majority_class,
             majority_accuracy=float(np.mean(y_test == majority_class)),
             exact_accuracy=float(exact.score(X_test, y_test)),
@@ -171,8 +180,9 @@ def run(
             delta=delta,
             coefficients=tuple(
                 Coefficient(
-                    attribute=adult.attributes[adult.groups[j]],
-                    level=adult.feature_names[j].partition("=")[2],
+                    attribute=terms[j].attribute,
+                    level=terms[j].level or "",
+                    reference=terms[j].reference or "",
                     private=float(private.coef_[0, j]),
                     exact=float(exact.coef_[0, j]),
                 )
@@ -215,7 +225,7 @@ def report(result: DemoResult) -> str:
     lines = [
         "Which attributes predict an income above 50 K?",
         f"UCI Adult (Becker & Kohavi 1996, CC BY 4.0): {n_rows:,} people of the 1994 census,",
-        f"{result.n_features} features of 0 or 1 from public levels and bins.",
+        f"{result.n_features} features of 0 or 1: public levels and bins against a reference of each attribute.",
         f"{result.n_train:,} rows to fit on, {result.n_test:,} held out.",
         "",
         "Accuracy on the held-out rows",
@@ -224,12 +234,13 @@ def report(result: DemoResult) -> str:
         f"  exact, not private           {result.exact_accuracy:.3f}   {result.exact_support} features, same l1 ball",
         "",
         f"Selected privately: {n_selected} features of {n_attributes} attributes (+ favours >50K)",
-        f"  {'attribute':<16}{'level':<24}{'private':>8}{'exact':>9}",
+        f"  {'attribute':<16}{'level':<24}{'private':>8}{'exact':>9}   against",
     ]
     previous = None
     for row in result.coefficients:
         attribute = "" if row.attribute == previous else row.attribute
-        lines.append(f"  {attribute:<16}{row.level:<24}{row.private:>+8.2f}{row.exact:>+z9.2f}")
+        against = "" if row.attribute == previous else f"   {row.reference}"
+        lines.append(f"  {attribute:<16}{row.level:<24}{row.private:>+8.2f}{row.exact:>+z9.2f}{against}")
         previous = row.attribute
     lines.append("  The private choice is random: where the two columns disagree, suspect noise.")
 

@@ -13,13 +13,18 @@ import gzip
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from dpsparse.tables import Schema
 
 FILE_NAME = "adult.csv.gz"
 
@@ -116,6 +121,32 @@ ATTRIBUTES = (
 )
 
 
+#: Ends of the numeric attributes: documented caps, and round numbers.
+NUMBER_ENDS: Mapping[str, int] = {
+    "age": 90,
+    "education-num": 16,
+    "capital-gain": 99_999,
+    "capital-loss": 10_000,
+    "hours-per-week": 99,
+}
+
+#: The level, or a value in the bin, that coefficients compare with where it is not the first: common ones, by general
+#: knowledge of the country and not by a look at the rows.
+REFERENCES: Mapping[str, str | int] = {
+    "age": 30,
+    "education": "HS-grad",
+    "education-num": 9,
+    "marital-status": "Never-married",
+    "occupation": "Sales",
+    "relationship": "Not-in-family",
+    "sex": "Male",
+    "hours-per-week": 40,
+}
+
+#: Text that the source has for a missing value.
+MISSING = "?"
+
+
 @dataclass(frozen=True, eq=False)
 class Adult:
     """The Adult census rows, raw and as 0/1 features.
@@ -149,6 +180,52 @@ class Adult:
     classes: tuple[str, str]
     raw: Mapping[str, NDArray[Any]]
 
+    @property
+    def schema(self) -> "Schema":
+        """Public facts about the attributes: levels and bins as of `X`, and a reference level of each.
+
+        ``schema.encode(frame())`` has the columns of `X` without those of the references, in the same order.
+        """
+        # Not before it is asked for: tables take a library of their own.
+        from dpsparse.tables import Category, Number, Schema
+
+        columns: dict[str, Any] = {}
+        for attribute in ATTRIBUTES:
+            reference: Any = REFERENCES.get(attribute)
+            if attribute in LEVELS:
+                known = [level for level in LEVELS[attribute] if level != MISSING]
+                rule = "error" if len(known) == len(LEVELS[attribute]) else "level"
+                columns[attribute] = Category(known, missing=rule, reference=reference)
+            else:
+                low, *bins = BIN_STARTS[attribute]
+                columns[attribute] = Number(low, NUMBER_ENDS[attribute], bins=bins, reference=reference)
+        return Schema(columns, missing_values=(MISSING,))
+
+    def frame(self, backend: str | None = None) -> Any:
+        """Return the attributes as a table, without the labels, in the order of the file; "?" is a missing value.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", "numpy"}, optional
+            The library of the table; "numpy" gives a structured array. None: pandas, polars or numpy, the first that
+            is installed.
+
+        Raises
+        ------
+        ImportError
+            Where the library that was asked for is not installed.
+        """
+        known = [name for name in ("pandas", "polars") if find_spec(name) is not None]
+        backend = backend or [*known, "numpy"][0]
+        columns = {name: self.raw[name].copy() for name in ATTRIBUTES}
+        if backend == "numpy":
+            table = np.empty(len(self.y), dtype=[(name, column.dtype) for name, column in columns.items()])
+            for name, column in columns.items():
+                table[name] = column
+            return table
+        library = import_module(backend)
+        return (library.table if backend == "pyarrow" else library.DataFrame)(columns)
+
 
 def load_adult(*, as_sparse: bool = False) -> Adult:
     """Load the UCI Adult census set: 32 561 people of the United States census of 1994.
@@ -176,6 +253,8 @@ def load_adult(*, as_sparse: bool = False) -> Adult:
     (32561, 89)
     >>> adult.feature_names[:2], adult.attributes[adult.groups[0]]
     (('age=17-19', 'age=20-29'), 'age')
+    >>> adult.schema.encode(adult.frame()).shape
+    (32561, 77)
     """
     raw = _read_columns()
     labels = {attribute: _labels(attribute) for attribute in ATTRIBUTES}

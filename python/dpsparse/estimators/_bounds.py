@@ -127,7 +127,8 @@ def warn_of_default_bounds(estimator: Any) -> None:
     The warning points to the caller of the method that calls this.
     """
     for name, what in (("bounds", "features"), ("y_bounds", "targets")):
-        if getattr(estimator, name, "") is None:
+        stated_by_schema = name == "bounds" and getattr(estimator, "schema", None) is not None
+        if getattr(estimator, name, "") is None and not stated_by_schema:
             warnings.warn(
                 f"{name} is None: {what} are taken to lie in [-1, 1], and clipped to it in silence; state their public "
                 f"bounds, {name}=(-1, 1) if these are they",

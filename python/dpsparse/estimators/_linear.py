@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
-from dpsparse.estimators._columns import check_columns
+from dpsparse.estimators._tables import coefficient_names, read_again
 from dpsparse.estimators._validation import without_values
 from dpsparse.losses import Logistic
 
@@ -128,7 +128,7 @@ class _LinearModel:
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Return X theta + b, of shape (n_samples,), with X clipped to ranges where there are any."""
         check_is_fitted(self)
-        X = validate_data(self, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+        X = read_again(self, X)
         coefficients = self.coef_.ravel()
         constant = np.asarray(self.intercept_, dtype=np.float64).ravel()
         ranges = getattr(self, "feature_ranges_", None)
@@ -137,6 +137,12 @@ class _LinearModel:
             constant = constant + zero @ coefficients
         scores = safe_sparse_dot(X, coefficients, dense_output=True)
         return np.asarray(scores + constant, dtype=np.float64)
+
+    @property
+    def coef_names_(self) -> NDArray[np.object_]:
+        """Names of the coefficients, of shape (n_features,): with a schema, those of its encoded columns."""
+        check_is_fitted(self, "coef_")
+        return coefficient_names(self, self.coef_.shape[-1])
 
     @property
     def support_(self) -> NDArray[np.intp]:

@@ -16,6 +16,7 @@ from dpsparse._validation import positive_integer
 from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._bounds import bound_arrays as bound_arrays
 from dpsparse.estimators._columns import check_columns, check_target
+from dpsparse.estimators._tables import keep_table, kept, schema_of
 
 Checked = TypeVar("Checked")
 
@@ -98,9 +99,17 @@ def records(X: Any) -> Any:
 def read(estimator: Any, X: Any, *y: Any) -> Any:
     """Return X, or X and y, as scikit-learn's ``validate_data`` has them: float64 or float32, dense, CSR or CSC.
 
-    Finiteness is checked in the pass that clips; scikit-learn would read the data a second time.
+    Finiteness is checked in the pass that clips; scikit-learn would read the data a second time. With a schema X is a
+    table, and comes back encoded, without the rows beyond ``records_per_person`` where the schema names persons.
     """
+    schema = schema_of(estimator)
+    table, X = X, X if schema is None else schema.encode(X)
     X = check_columns(X)
     y = tuple(check_target(target, numbers=is_regressor(estimator)) for target in y)
     options = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32], "ensure_all_finite": False}
-    return without_values(lambda: validate_data(estimator, X, *y, **options))
+    arrays = without_values(lambda: validate_data(estimator, X, *y, **options))
+    keep_table(estimator, schema)
+    if schema is None or schema.person is None:
+        return arrays
+    left = kept(estimator, schema, table, arrays if y else (arrays,), seed(estimator.random_state))
+    return left if y else left[0]

@@ -16,6 +16,13 @@ from dpsparse._progress import progress
 from dpsparse._validation import flag, number, optional_number, positive_integer, row_bound
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
+from dpsparse.estimators._tables import (
+    column_count,
+    feature_bounds,
+    person_assumptions,
+    table_norm,
+    table_row_norm,
+)
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
 from dpsparse.estimators.intervals import Facts, ReleasedNoiseMixin, keep_facts
 from dpsparse.mechanisms import resolve, specification
@@ -70,32 +77,34 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         return choices[self.scale]
 
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
-        lower, upper = bound_arrays(self.bounds)
+        lower, upper = feature_bounds(self)
+        target = self._target_statement()
         return {
             "n_samples": public_count(self.adjacency, self.n_public, n_samples),
             "n_features": n_features,
             "lower": lower,
             "upper": upper,
-            "row_norm": row_bound(self.row_norm),
+            "row_norm": row_bound(table_row_norm(self)),
             "fit_intercept": flag("fit_intercept", self.fit_intercept),
             "loss": losses.specification(self.loss),
             "epsilon": number("epsilon", self.epsilon),
             "delta": optional_number("delta", self.delta),
             "adjacency": self.adjacency,
             "records_per_person": positive_integer("records_per_person", self.records_per_person),
-            "norm": polytopes.specification(self.norm, n_features),
-            **self._target_statement(),
+            "norm": polytopes.specification(table_norm(self), n_features),
+            **target,
+            "assumptions": [*target["assumptions"], *person_assumptions(self)],
         }
 
-    def plan(self, n_samples: int, n_features: int) -> Plan:
+    def plan(self, n_samples: int, n_features: int | None = None) -> Plan:
         """Plan a fit without any data: iterations, noise, and the events that it will spend.
 
         Parameters
         ----------
         n_samples : int
             Number of records. Under add-remove ``n_public`` is used instead.
-        n_features : int
-            Number of features.
+        n_features : int, optional
+            Number of features; None with a schema, which says it.
 
         Returns
         -------
@@ -111,7 +120,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             If the combination has no proved guarantee.
         """
         warn_of_default_bounds(self)
-        return planned(self._facts(n_samples, n_features))
+        return planned(self._facts(n_samples, column_count(self, n_features)))
 
     def _facts(self, n_samples: int, n_features: int, names: Sequence[str] | None = None) -> Facts:
         """Everything public that a fit rests on; with the names of the columns where bounds go by names."""
@@ -163,7 +172,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     loss : str, loss object or callable, default "logistic"
         "logistic", "hinge", "squared", "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that
         maps arrays ``(z, y)`` to derivatives (clamped to [-1, 1]; see :class:`dpsparse.losses.CustomLoss`).
-    norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices or SetFunction, default "l1"
+    norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices or SetFunction, default "l1"
         Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
         Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 10.
@@ -178,9 +187,13 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         Public bounds of the features: two numbers, two arrays ``(lowers, uppers)`` with one entry per feature, an array
         with one row per feature, or a mapping of column names to pairs, for data frames. Values outside are clipped, in
         silence. Equal bounds: a constant feature, of coefficient 0. None: (-1, 1), with a ``DefaultBoundsWarning``.
+    schema : Schema, optional
+        Public facts about the columns of a table (:mod:`dpsparse.tables`), in place of ``bounds``: X is then a data
+        frame, and is encoded by them. It hands over the bounds, ``row_norm`` where it is None and the mechanism uses
+        it, and the attributes as groups where ``norm="groups"``.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups); longer rows are
-        shortened. None: sqrt(n_features).
+        shortened. None: sqrt(n_features), or the schema's.
     scale : {"auto", "private", None}, default "auto"
         "private": part of the budget first finds scales for the features: for public bounds that are much wider than
         the data. These are ranges (two quantiles each by the exponential mechanism) or, where ``row_norm`` says that
@@ -199,7 +212,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     n_public : int, optional
         Public stand-in for the number of records under add-remove.
     records_per_person : int, default 1
-        How many rows one person may own; sensitivities are multiplied by it.
+        How many rows one person may own; sensitivities are multiplied by it. Where a schema names persons, rows beyond
+        are left out of a fit.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0
@@ -222,10 +236,14 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         What the fit cost and assumed.
     n_iter_ : int
         Iterations made (public).
+    coef_names_ : ndarray of str
+        Names of the coefficients: with a schema those of its encoded columns, such as "education=degree".
+    schema_ : Schema
+        The schema of the fit, where there was one.
     n_features_in_ : int
-        Number of features.
+        Number of features; with a schema, of its attributes.
     feature_names_in_ : ndarray of str
-        Feature names, when X had them.
+        Feature names, when X had them; with a schema, its attributes.
 
     Notes
     -----
@@ -268,6 +286,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         alpha: float | None = None,
         mechanism: Any = "auto",
         bounds: Any = None,
+        schema: Any = None,
         row_norm: float | None = None,
         scale: str | None = "auto",
         classes: Any = None,
@@ -288,6 +307,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         self.alpha = alpha
         self.mechanism = mechanism
         self.bounds = bounds
+        self.schema = schema
         self.row_norm = row_norm
         self.scale = scale
         self.classes = classes
@@ -333,8 +353,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
 
         Parameters
         ----------
-        X : array-like or CSR/CSC matrix of shape (n_samples, n_features)
-            Records; float64 and float32 are read without a copy.
+        X : array-like or CSR/CSC matrix of shape (n_samples, n_features), or table
+            Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
         y : array-like of shape (n_samples,)
             Labels.
 
@@ -379,7 +399,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     loss : str, loss object or callable, default "squared"
         "squared" (always ``(1/2)(z - y)**2``), "huber", "absolute", an object of :mod:`dpsparse.losses`, or a
         callable that maps arrays ``(z, y)`` to derivatives. Thresholds are in scaled units of y.
-    norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices or SetFunction, default "l1"
+    norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices or SetFunction, default "l1"
         Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
         Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 4.
@@ -398,6 +418,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     residual_bound : float, optional
         Clamp of the residual of the squared loss, in scaled units. None: 2, but 0.25 after private scales and in
         "select-refit". Other losses take none.
+    schema : Schema, optional
+        Public facts about the columns of a table, as in :class:`PrivateSparseClassifier`.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups).
     scale : {"auto", "private", None}, default "auto"
@@ -416,7 +438,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     n_public : int, optional
         Public stand-in for the number of records under add-remove.
     records_per_person : int, default 1
-        How many rows one person may own; sensitivities are multiplied by it.
+        How many rows one person may own; sensitivities are multiplied by it. Where a schema names persons, rows beyond
+        are left out of a fit.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0
@@ -439,10 +462,14 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         What the fit cost and assumed.
     n_iter_ : int
         Iterations made (public).
+    coef_names_ : ndarray of str
+        Names of the coefficients: with a schema those of its encoded columns, such as "education=degree".
+    schema_ : Schema
+        The schema of the fit, where there was one.
     n_features_in_ : int
-        Number of features.
+        Number of features; with a schema, of its attributes.
     feature_names_in_ : ndarray of str
-        Feature names, when X had them.
+        Feature names, when X had them; with a schema, its attributes.
 
     Notes
     -----
@@ -474,6 +501,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         bounds: Any = None,
         y_bounds: Any = None,
         residual_bound: float | None = None,
+        schema: Any = None,
         row_norm: float | None = None,
         scale: str | None = "auto",
         fit_intercept: bool = True,
@@ -495,6 +523,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         self.bounds = bounds
         self.y_bounds = y_bounds
         self.residual_bound = residual_bound
+        self.schema = schema
         self.row_norm = row_norm
         self.scale = scale
         self.fit_intercept = fit_intercept
@@ -542,8 +571,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
 
         Parameters
         ----------
-        X : array-like or CSR/CSC matrix of shape (n_samples, n_features)
-            Records; float64 and float32 are read without a copy.
+        X : array-like or CSR/CSC matrix of shape (n_samples, n_features), or table
+            Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
         y : array-like of shape (n_samples,)
             Targets.
 

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, ScalerPlan
 from dpsparse._validation import number, optional_number, positive_integer
-from dpsparse.estimators._bounds import bound_arrays, names_for, warn_of_default_bounds
-from dpsparse.estimators._columns import check_columns
+from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
+from dpsparse.estimators._tables import coefficient_names, column_count, feature_bounds, read_again, read_encoded
 from dpsparse.estimators._validation import public_count, read, records, seed
 
 __all__ = ["PrivateScaler"]
@@ -56,6 +56,9 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Public bounds of the features, in a form that :class:`PrivateSparseClassifier` takes. Values outside are
         clipped, in silence. A feature whose bounds are equal is constant: it costs nothing. None: (-1, 1), with a
         ``DefaultBoundsWarning``.
+    schema : Schema, optional
+        Public facts about the columns of a table (:mod:`dpsparse.tables`), in place of ``bounds``: X is then a data
+        frame, and its encoded columns are scaled.
     level : float, optional
         Quantile at the lower end of a range, in (0, 1/2); the upper end is the quantile 1 - level. None: the lowest
         that the budget finds reliably, by a public rule, between 0.1 and 0.25.
@@ -66,7 +69,8 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_public : int, optional
         Public stand-in for the number of records under add-remove.
     records_per_person : int, default 1
-        How many rows one person may own; the sensitivity is multiplied by it.
+        How many rows one person may own; the sensitivity is multiplied by it. Where a schema names persons, rows beyond
+        are left out of a fit.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
 
@@ -78,10 +82,12 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Quantile at the lower end (public).
     certificate_ : Certificate
         What the fit cost and assumed.
+    schema_ : Schema
+        The schema of the fit, where there was one.
     n_features_in_ : int
-        Number of features.
+        Number of features; with a schema, of its attributes.
     feature_names_in_ : ndarray of str
-        Feature names, when X had them.
+        Feature names, when X had them; with a schema, its attributes.
 
     Notes
     -----
@@ -135,6 +141,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         delta: float | None = None,
         *,
         bounds: Any = None,
+        schema: Any = None,
         level: float | None = None,
         margin: float = 0.25,
         adjacency: str = "replace-one",
@@ -145,6 +152,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.epsilon = epsilon
         self.delta = delta
         self.bounds = bounds
+        self.schema = schema
         self.level = level
         self.margin = margin
         self.adjacency = adjacency
@@ -152,15 +160,15 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.records_per_person = records_per_person
         self.random_state = random_state
 
-    def plan(self, n_samples: int, n_features: int) -> ScalerPlan:
+    def plan(self, n_samples: int, n_features: int | None = None) -> ScalerPlan:
         """Plan a fit without any data: the level, and the events that it will spend.
 
         Parameters
         ----------
         n_samples : int
             Number of records. Under add-remove ``n_public`` is used instead.
-        n_features : int
-            Number of features.
+        n_features : int, optional
+            Number of features; None with a schema, which says it.
 
         Returns
         -------
@@ -174,7 +182,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If a parameter is out of its domain.
         """
         warn_of_default_bounds(self)
-        return self._plan(n_samples, n_features, bound_arrays(self.bounds))
+        return self._plan(n_samples, column_count(self, n_features), feature_bounds(self))
 
     def _plan(self, n_samples: int, n_features: int, bounds: _Box) -> ScalerPlan:
         if not 0 <= number("margin", self.margin) < np.inf:
@@ -197,8 +205,8 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR/CSC matrix of shape (n_samples, n_features)
-            Records; float64 and float32 are read without a copy.
+        X : array-like or CSR/CSC matrix of shape (n_samples, n_features), or table
+            Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
         y : object, optional
             Not read.
 
@@ -214,7 +222,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         warn_of_default_bounds(self)
         X = read(self, X)
-        bounds = bound_arrays(self.bounds, names_for(self))
+        bounds = feature_bounds(self, names_for(self))
         n_samples, n_features = X.shape
         plan = self._plan(n_samples, n_features, bounds)
         self.ranges_, self.certificate_ = _core.fit_scaler(plan, records(X), seed=seed(self.random_state))
@@ -238,7 +246,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Entries in [-1, 1], float64 and dense.
         """
         check_is_fitted(self)
-        X = validate_data(self, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+        X = read_again(self, X)
         starts, ends = self._box
         middle, half = _centre(self._box)
         constant = starts == ends
@@ -263,13 +271,20 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Samples in the user's units, within the bounds.
         """
         check_is_fitted(self)
-        X = validate_data(self, check_columns(X), dtype=np.float64, reset=False)
+        X = read_encoded(self, X, len(self.ranges_))
         middle, half = _centre(self._box)
         values: npt.NDArray[np.float64] = np.clip(X, -1.0, 1.0)
         values *= half
         values += middle
         np.clip(values, *self._box, out=values)  # rounding
         return values
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return the names of the scaled columns: those of X or, with a schema, of its encoded columns."""
+        check_is_fitted(self)
+        if hasattr(self, "schema_"):
+            return coefficient_names(self, len(self.ranges_))
+        return np.asarray(super().get_feature_names_out(input_features), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,9 +18,10 @@ from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
 from dpsparse._progress import progress
 from dpsparse._validation import number, optional_number, positive_integer
-from dpsparse.estimators._bounds import bound_arrays, names_for, warn_of_default_bounds
+from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
 from dpsparse.estimators._linear import encode_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
+from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
 from dpsparse.estimators.intervals import Facts, keep_facts
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor, planned
@@ -34,6 +35,7 @@ _NOT_SEARCHED = {
     "random_state": "the search has its own",
     "verbose": "it changes no model",
     "bounds": "candidates are compared on records with the same bounds",
+    "schema": "candidates are compared on records with the same bounds",
     "y_bounds": "candidates are compared on records with the same bounds",
     "classes": "the labels are public facts",
     "adjacency": "a budget has one neighbouring relation",
@@ -104,10 +106,12 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         What everything cost and assumed.
     classes_ : ndarray of shape (2,)
         Labels, for classifiers.
+    schema_ : Schema
+        The estimator's schema, where it has one.
     n_features_in_ : int
-        Number of features.
+        Number of features; with a schema, of its attributes.
     feature_names_in_ : ndarray of str
-        Feature names, when X had them.
+        Feature names, when X had them; with a schema, its attributes.
 
     Notes
     -----
@@ -182,15 +186,15 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def plan(self, n_samples: int, n_features: int) -> SearchPlan:
+    def plan(self, n_samples: int, n_features: int | None = None) -> SearchPlan:
         """Plan a search without any data.
 
         Parameters
         ----------
         n_samples : int
             Number of records. Under add-remove the estimator's ``n_public`` is used instead.
-        n_features : int
-            Number of features.
+        n_features : int, optional
+            Number of features; None where the estimator has a schema, which says it.
 
         Returns
         -------
@@ -205,7 +209,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             If a candidate has no proved guarantee.
         """
         settings = self._candidates()
-        n_samples, n_features = positive_integer("n_samples", n_samples), positive_integer("n_features", n_features)
+        n_samples, n_features = positive_integer("n_samples", n_samples), column_count(self.estimator, n_features)
         if self.estimator.adjacency == "add-remove":
             n_samples = positive_integer("n_public", self.estimator.n_public)
         warn_of_default_bounds(self.estimator)
@@ -220,7 +224,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if n_train < 2:
             raise InvalidArgumentError(f"X has n_samples={n_samples}: a search needs at least 3 records")
         epsilon, delta = number("epsilon", self.epsilon), self._delta(n_samples)
-        lower, upper = bound_arrays(self.estimator.bounds, names)
+        lower, upper = feature_bounds(self.estimator, names)
         regression = isinstance(self.estimator, PrivateSparseRegressor)
         facts = _core.SearchFacts(
             n_samples=n_samples,
@@ -258,8 +262,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or CSR/CSC matrix of shape (n_samples, n_features)
-            Records.
+        X : array-like or CSR/CSC matrix of shape (n_samples, n_features), or table
+            Records; where the estimator has a schema, a table with its columns.
         y : array-like of shape (n_samples,)
             Labels or targets.
 
@@ -273,7 +277,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             Before any budget is spent, as the estimator's ``fit``.
         """
         self._check_estimator()
-        reader = clone(self.estimator)
+        reader = clone(self.estimator).set_params(random_state=self.random_state)
         X, y = read(reader, X, y)
         n_samples, n_features = X.shape
         settings = self._candidates()
@@ -292,7 +296,10 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
                 targets,
                 epsilon=plan.epsilon,
                 delta=plan.delta,
-                assumptions=["the candidates of the search were chosen without looking at the data"],
+                assumptions=[
+                    "the candidates of the search were chosen without looking at the data",
+                    *person_assumptions(reader),
+                ],
                 seed=seed(self.random_state),
                 progress=report,
             )
@@ -309,7 +316,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         else:
             winner.classes_ = self.classes_ = labels
             winner.coef_, winner.intercept_ = coefficients.reshape(1, -1), np.array([intercept])
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", "schema_"):
             if hasattr(reader, name):
                 setattr(winner, name, getattr(reader, name))
                 setattr(self, name, getattr(reader, name))

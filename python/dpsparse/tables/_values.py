@@ -1,0 +1,262 @@
+"""Tables of any library as plain values: one path for pandas, polars, pyarrow, mappings and structured arrays.
+
+No message holds a value, and none is chained to an error that may.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from dpsparse._core import InvalidDataError
+from dpsparse.errors import InvalidTypeError
+
+__all__ = ["NUMBERS", "Labels", "Table", "Values"]
+
+_Result = TypeVar("_Result")
+
+_NOT_A_TABLE = (
+    "X must be a data frame of pandas or polars, a table of pyarrow, a mapping of column names to sequences, or a "
+    "structured array of numpy, since the schema finds columns by their names"
+)
+#: Types of numbers, truth values among them.
+NUMBERS = (bool, np.bool_, numbers.Real, np.number, Decimal)
+_EPOCH = np.datetime64(0, "D")
+_MISSING_TYPES = ("NAType", "NaTType")
+
+
+class Table:
+    """The columns of a table by name.
+
+    Parameters
+    ----------
+    frame : data frame, pyarrow table, mapping or structured array
+        The table.
+    missing_values : sequence of str
+        Text that stands for a missing value.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything else, lazy frames above all.
+    InvalidDataError
+        For columns of several lengths, or of one name.
+    """
+
+    def __init__(self, frame: Any, missing_values: Sequence[str] = ()) -> None:
+        self._missing = frozenset(missing_values)
+        self._get: Callable[[str], Any]
+        if isinstance(frame, Mapping):
+            self.names: list[Any] = list(frame)
+            read = {name: _sequence(name, column) for name, column in frame.items()}
+            self._get = read.__getitem__
+            lengths = {len(column) for column in read.values()}
+            if len(lengths) > 1:
+                raise InvalidDataError("the columns of X have several lengths")
+            self.n_rows = lengths.pop() if lengths else 0
+            return
+        if isinstance(frame, np.ndarray):
+            if frame.dtype.names is None or frame.ndim != 1 or isinstance(frame, np.ma.MaskedArray):
+                raise InvalidTypeError(_NOT_A_TABLE)
+            self.names, self.n_rows = list(frame.dtype.names), len(frame)
+            self._get = lambda name: frame[name]
+            return
+        if hasattr(frame, "collect") and not hasattr(frame, "shape"):
+            raise InvalidTypeError("X is a lazy frame, which holds no records yet: call its collect() first")
+        native = getattr(frame, "columns", None)
+        if native is not None and hasattr(frame, "iloc") and len(set(native)) < len(native):
+            raise InvalidDataError("X has several columns of one name: names must differ")
+        table = _quietly(lambda: nw.from_native(frame, eager_only=True))
+        if table is None:
+            raise InvalidTypeError(_NOT_A_TABLE)
+        self.names, self.n_rows = list(table.columns), len(table)
+        self._get = lambda name: table[name]
+
+    def __getitem__(self, name: str) -> Values:
+        if name not in self.names:
+            raise InvalidDataError(f"X has no column {name!r}, which the schema names")
+        return Values(name, self._get(name), self._missing)
+
+
+class Labels(NamedTuple):
+    """The different cells of a column, None where they are missing, and which of them each cell is."""
+
+    different: list[Any]
+    which: npt.NDArray[np.intp]
+
+
+class Values:
+    """The cells of one column."""
+
+    def __init__(self, name: str, data: Any, missing: frozenset[str] = frozenset()) -> None:
+        self.name = name
+        self._data = data
+        self._missing = missing
+
+    def wrong(self, wanted: str) -> InvalidTypeError:
+        """Return the error for a column of another type."""
+        return InvalidTypeError(f"column {self.name!r} of X must hold {wanted}")
+
+    def refuse_missing(self) -> InvalidDataError:
+        """Return the error for missing values that the schema does not allow."""
+        return InvalidDataError(
+            f"column {self.name!r} of X has missing values, and the schema says missing='error': state 'flag' or "
+            "'level' there, or leave out their records by a public rule"
+        )
+
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """Return the cells as floats, NaN where they are missing.
+
+        Raises
+        ------
+        InvalidTypeError
+            For text, dates and objects.
+        """
+        array = self._array()
+        if array is not None and array.dtype.kind in "iufb":
+            return array.astype(np.float64)
+        floats = [_float(entry) for entry in self._entries()]
+        if any(value is None for value in floats):
+            raise self.wrong("numbers")
+        return np.array(floats, dtype=np.float64)
+
+    def labels(self, kinds: tuple[type, ...] | None, wanted: str) -> Labels:
+        """Return the different cells, and which one each cell is.
+
+        Parameters
+        ----------
+        kinds : tuple of type, optional
+            Types of cells that are not missing. None: any that hash.
+        wanted : str
+            What these are called in an error.
+
+        Raises
+        ------
+        InvalidTypeError
+            For cells of another type.
+        """
+        entries = self._entries()
+        found = _quietly(lambda: dict.fromkeys(entries))
+        if found is None:
+            raise self.wrong(wanted)
+        different = [None if self._is_missing(entry) else entry for entry in found]
+        if kinds is not None and not all(entry is None or isinstance(entry, kinds) for entry in different):
+            raise self.wrong(wanted)
+        numbers = {entry: k for k, entry in enumerate(found)}
+        which = np.fromiter(map(numbers.__getitem__, entries), dtype=np.intp, count=len(entries))
+        return Labels(different, which)
+
+    def times(self) -> npt.NDArray[np.datetime64]:
+        """Return the cells as times of the clock on the wall, in seconds, NaT where they are missing.
+
+        Text is read as ISO 8601. Time zones are left out: an hour is that of the column's own zone.
+
+        Raises
+        ------
+        InvalidTypeError
+            For numbers and objects.
+        InvalidDataError
+            For text that is no date.
+        """
+        array = self._array()
+        if array is not None and array.dtype.kind == "M":
+            return array.astype("datetime64[s]")
+        return np.array([self._time(entry) for entry in self._entries()], dtype="datetime64[s]")
+
+    def _array(self) -> npt.NDArray[Any] | None:
+        """Return the cells as a numpy array without a copy of each; None where that takes a look at objects."""
+        if isinstance(self._data, np.ndarray):
+            return self._data
+        if isinstance(self._data, nw.Series):
+            series = self._data
+            if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
+                naive = _quietly(lambda: series.dt.replace_time_zone(None))
+                series = series if naive is None else naive
+            if series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.Date, nw.Datetime):
+                array: npt.NDArray[Any] | None = _quietly(series.to_numpy)
+                return array
+        return None
+
+    def _entries(self) -> list[Any]:
+        source = self._data
+        if isinstance(source, np.ndarray):
+            # tolist would make whole numbers of times in nanoseconds.
+            listed: list[Any] = list(source) if source.dtype.kind in "mM" else source.tolist()
+            return listed
+        entries: list[Any] | None = _quietly(source.to_list) if isinstance(source, nw.Series) else source
+        if entries is None:
+            raise self.wrong("numbers, text, truth values or dates")
+        return entries
+
+    def _is_missing(self, entry: Any) -> bool:
+        return _absent(entry) or (isinstance(entry, str) and entry in self._missing)
+
+    def _time(self, entry: Any) -> np.datetime64:
+        if self._is_missing(entry):
+            return np.datetime64("NaT")
+        if isinstance(entry, str):
+            parsed = _quietly(lambda: datetime.datetime.fromisoformat(entry))
+            if parsed is None:
+                raise InvalidDataError(f"column {self.name!r} of X holds text that is no date of the form 2024-01-31")
+            entry = parsed
+        if isinstance(entry, datetime.datetime):
+            return np.datetime64(entry.replace(tzinfo=None), "s")
+        if isinstance(entry, np.datetime64):
+            seconds: np.datetime64 = entry.astype("datetime64[s]")
+            return seconds
+        if isinstance(entry, datetime.date):
+            return np.datetime64(entry, "s")
+        raise self.wrong("dates")
+
+
+def _quietly(read: Callable[[], _Result]) -> _Result | None:
+    """Return None where a library raises: its message may hold a value."""
+    try:
+        return read()
+    except Exception:
+        return None
+
+
+def _sequence(name: Any, values: Any) -> Any:
+    """Return a column of a mapping as an array or a list."""
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1 or isinstance(values, np.ma.MaskedArray):
+            raise InvalidTypeError(f"column {name!r} of X must be a plain one-dimensional array")
+        return values
+    series = _quietly(lambda: nw.from_native(values, series_only=True))
+    if series is not None:
+        return series
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence):
+        raise InvalidTypeError(f"column {name!r} of X must be a sequence")
+    return list(values)
+
+
+def _absent(entry: Any) -> bool:
+    if entry is None or type(entry).__name__ in _MISSING_TYPES:
+        return True
+    if isinstance(entry, float | np.floating):
+        return bool(entry != entry)
+    if isinstance(entry, Decimal):
+        return entry.is_nan()
+    return isinstance(entry, np.datetime64) and bool(np.isnat(entry))
+
+
+def _float(entry: Any) -> float | None:
+    """Return NaN for a missing entry, None for one that is no number, infinity for one beyond floats."""
+    if _absent(entry):
+        return math.nan
+    if not isinstance(entry, NUMBERS) or isinstance(entry, complex | np.complexfloating):
+        return None
+    value: Any = entry
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

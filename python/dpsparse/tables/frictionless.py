@@ -1,0 +1,88 @@
+"""Schemas as Frictionless Table Schema, both ways.
+
+``constraints`` hold what that standard knows: minimum, maximum, enum, required. Further facts (unit, missing, other,
+reference, bins, knots, ...) are properties of a field that other readers ignore, as the standard allows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpsparse._core import InvalidArgumentError
+from dpsparse.tables._column import Column, field_kind
+
+if TYPE_CHECKING:
+    from dpsparse.tables.schema import Schema
+
+__all__ = ["dump", "load"]
+
+#: What the standard takes for missing values where a schema does not say.
+_USUAL_MISSING = [""]
+
+
+def dump(schema: Schema, indent: int | None) -> str:
+    """Return a schema as JSON."""
+    fields = [{"name": name, **column.to_field()} for name, column in schema.columns.items()]
+    document: dict[str, Any] = {"fields": fields, "missingValues": list(schema.missing_values)}
+    if schema.person is not None:
+        document["person"] = schema.person
+    return json.dumps(document, indent=indent, ensure_ascii=False)
+
+
+def load(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a schema that a JSON document states."""
+    document = _document(source)
+    fields = document.get("fields")
+    if not isinstance(fields, list) or not all(isinstance(field, Mapping) for field in fields):
+        raise InvalidArgumentError("a Table Schema must have a list of fields")
+    person = document.get("person")
+    missing = _texts(document.get("missingValues", _USUAL_MISSING))
+    columns: dict[str, Column] = {}
+    for field in fields:
+        name = field.get("name")
+        if not isinstance(name, str) or name in columns:
+            raise InvalidArgumentError("fields of a Table Schema must have different names")
+        missing += [text for text in _texts(field.get("missingValues", [])) if text not in missing]
+        if name != person:
+            columns[name] = _column(name, dict(field))
+    return {"columns": columns, "person": person, "missing_values": tuple(missing)}
+
+
+def _document(source: Any) -> Mapping[str, Any]:
+    if isinstance(source, Mapping):
+        return source
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        text = source
+    elif isinstance(source, str | Path):
+        text = Path(source).read_text(encoding="utf-8")
+    else:
+        raise InvalidArgumentError("a schema is read from JSON text, a path or a mapping")
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise InvalidArgumentError(f"not JSON: {error}") from error
+    if not isinstance(document, Mapping):
+        raise InvalidArgumentError("a Table Schema must be a JSON object")
+    return document
+
+
+def _column(name: str, field: dict[str, Any]) -> Column:
+    kind = field_kind(field)
+    if kind is None:
+        raise InvalidArgumentError(f"field {name!r}: type {field.get('type')!r} is none that a schema encodes")
+    try:
+        return kind.from_field(field)
+    except (InvalidArgumentError, TypeError) as error:
+        raise InvalidArgumentError(f"field {name!r}: {error}") from error
+
+
+def _texts(values: Any) -> list[str]:
+    """Return texts that stand for missing values, with labels or without."""
+    listed = values if isinstance(values, list | tuple) else [values]
+    texts: list[Any] = [value.get("value") if isinstance(value, Mapping) else value for value in listed]
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidArgumentError("missingValues must be a list of text")
+    return texts

@@ -1,0 +1,160 @@
+"""Levels in an order, as public scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsparse._core import InvalidArgumentError
+from dpsparse._inputs import float_list
+from dpsparse.tables._column import (
+    Block,
+    Column,
+    Field,
+    Term,
+    check_missing,
+    check_unit,
+    missing_of,
+    numeric_terms,
+    register,
+    rule_field,
+)
+from dpsparse.tables._values import Values
+from dpsparse.tables.category import enum_of, level_codes, public_levels
+
+__all__ = ["Ordinal"]
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Ordinal(Column):
+    """A column of public levels in an order: one encoded column of scores.
+
+    Where steps between levels may differ in effect, and there are records to tell, :class:`Category` has a column for
+    each level.
+
+    Parameters
+    ----------
+    levels : sequence of str or of int
+        The levels, the lowest first; known without looking at the data. None: to be filled in.
+    unit : str, optional
+        Unit of the scores.
+    missing : {"error", "flag", "level"}, default "error"
+        Missing values raise, or count as the middle of the scores ("flag") or as the ``reference`` ("level"), with an
+        indicator beside it, whose coefficient compares them with that.
+    other : str or int, optional
+        The one of the levels that values outside them count as. None: they raise an ``UnknownLevelError``.
+    reference : str or int, optional
+        The level that missing values are compared with, and whose score is 0 where there are no ``scores``. None: the
+        lowest.
+    scores : sequence of float, optional
+        Public scores, increasing, one for each level. None: whole numbers in steps of 1.
+    """
+
+    types: ClassVar[tuple[str, ...]] = ()
+
+    levels: Sequence[Any] | None = None
+    _: KW_ONLY
+    unit: str | None = None
+    missing: str = "error"
+    other: Any = None
+    reference: Any = None
+    scores: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        check_missing(self.missing)
+        check_unit(self.unit)
+        if self.levels is None:
+            return
+        levels = public_levels(self.levels)
+        object.__setattr__(self, "levels", levels)
+        if len(levels) < 2:
+            raise InvalidArgumentError("an attribute needs at least two levels: with one it is the same for everybody")
+        for name in ("other", "reference"):
+            if getattr(self, name) not in (None, *levels):
+                raise InvalidArgumentError(f"{name} must be one of the levels")
+        if self.scores is not None:
+            scores = [score + 0.0 for score in float_list("scores", self.scores)]
+            object.__setattr__(self, "scores", tuple(scores))
+            if len(scores) != len(levels) or not np.all(np.isfinite(scores)) or not np.all(np.diff(scores) > 0.0):
+                raise InvalidArgumentError("scores must be finite and increasing, one for each level")
+
+    @cached_property
+    def _scores(self) -> npt.NDArray[np.float64]:
+        assert self.levels is not None
+        if self.scores is not None:
+            return np.array(self.scores)
+        return np.arange(len(self.levels), dtype=np.float64) - self._reference
+
+    @property
+    def _reference(self) -> int:
+        assert self.levels is not None
+        return 0 if self.reference is None else self.levels.index(self.reference)
+
+    @property
+    def _filled(self) -> float:
+        """What a missing value counts as, beside its indicator."""
+        ends = self._scores[[0, -1]]
+        return float((ends / 2.0).sum() if self.missing == "flag" else self._scores[self._reference])
+
+    def terms(self, name: str) -> list[Term]:
+        """Describe the score, and the indicator of missing values."""
+        low, high = self._scores[[0, -1]].tolist()
+        return numeric_terms(name, low, high, self.unit, self.missing)
+
+    def encode(self, values: Values) -> Block:
+        """Encode cells as scores."""
+        assert self.levels is not None
+        known = {level: k for k, level in enumerate(self.levels)}
+        flagged = self.missing != "error"
+        beyond = None if self.other is None else known[self.other]
+        codes = level_codes(values, known, len(known) if flagged else None, beyond)
+        scores = np.append(self._scores, self._filled)[codes]
+        return np.column_stack([scores, codes == len(known)]) if flagged else scores.reshape(-1, 1)
+
+    def squared_norm(self) -> float:
+        """1; with indicators more: the square of the scaled value that is beside them."""
+        largest = float(np.abs(self._scores).max())
+        return 1.0 if self.missing == "error" else 1.0 + (self._filled / largest) ** 2
+
+    def most_nonzero(self) -> int:
+        """1 or 2."""
+        return 1 if self.missing == "error" else 2
+
+    def unfilled(self) -> str | None:
+        """Say that levels are to be stated."""
+        return "its levels" if self.levels is None else None
+
+    def to_field(self) -> Field:
+        """Describe the levels as the constraint ``enum``, and as categories in an order."""
+        required, field = rule_field(self.missing)
+        field |= {"type": "string", "constraints": required, "categoriesOrdered": True}
+        if self.levels is not None:
+            field["type"] = "string" if isinstance(self.levels[0], str) else "integer"
+            field["constraints"] = required | {"enum": list(self.levels)}
+            field["categories"] = list(self.levels)
+        stated = {"unit": self.unit, "other": self.other, "reference": self.reference}
+        field |= {name: value for name, value in stated.items() if value is not None}
+        return field if self.scores is None else field | {"scores": list(self.scores)}
+
+    @classmethod
+    def reads(cls, field: Field) -> bool:
+        """Whether it has categories in an order."""
+        return field.get("type", "string") in ("string", "integer") and field.get("categoriesOrdered") is True
+
+    @classmethod
+    def from_field(cls, field: Field) -> Self:
+        """Read categories in an order."""
+        return cls(
+            enum_of(field),
+            unit=field.get("unit"),
+            missing=missing_of(field, "flag"),
+            other=field.get("other"),
+            reference=field.get("reference"),
+            scores=field.get("scores"),
+        )

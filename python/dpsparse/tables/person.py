@@ -1,0 +1,57 @@
+"""At most m rows of each person, in an order that is drawn without data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsparse._core import InvalidDataError
+from dpsparse.tables._values import Table
+from dpsparse.tables.schema import Schema
+
+__all__ = ["first_of_each", "kept_rows"]
+
+
+def kept_rows(schema: Schema, frame: Any, most: int, seed: int | None) -> npt.NDArray[np.intp]:
+    """Return the positions of the rows to keep, ascending: at most ``most`` of each person.
+
+    Each row gets a random key, drawn without data; a person's rows with the smallest keys are kept. Which these are
+    depends on that person's rows and keys alone, so that rows of one person, added or removed, change nothing about
+    those of others (see :class:`Schema`). The guarantee rests on that alone, not on who knows the keys.
+
+    Parameters
+    ----------
+    schema : Schema
+        With a column ``person``.
+    frame : table
+        The rows.
+    most : int
+        Rows that each person may keep.
+    seed : int, optional
+        Of the keys. None: from the operating system.
+
+    Raises
+    ------
+    InvalidDataError
+        Where a row names no person: nobody could say whose rows it counts with.
+    """
+    assert schema.person is not None
+    persons = Table(frame, schema.missing_values)[schema.person].labels(None, "numbers or text")
+    if None in persons.different:
+        raise InvalidDataError(f"column {schema.person!r} of X has missing values: every row must name its person")
+    # A stream apart from that of the noise, which the same seed would begin.
+    keys = np.random.default_rng(None if seed is None else [seed, 1]).random(len(persons.which))
+    return first_of_each(persons.which, keys, most)
+
+
+def first_of_each(owner: npt.NDArray[np.intp], keys: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.intp]:
+    """Return the positions, ascending, of the ``most`` rows of each owner, a number from 0, that have the least keys.
+
+    Whether a row is among them is a function of the keys of its owner's rows.
+    """
+    order = np.lexsort((keys, owner))
+    starts = np.flatnonzero(np.diff(owner[order], prepend=-1))
+    rank = np.arange(len(owner)) - np.repeat(starts, np.diff([*starts, len(owner)]))
+    return np.sort(order[rank < most])
