@@ -1,6 +1,7 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
-Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`; over the probability simplex
+Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`, and for counts
+:class:`PrivateSparsePoissonRegressor`; over the probability simplex
 :class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
 ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Hyper-parameter search that
 is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
@@ -30,6 +31,7 @@ from dpsparse.estimators import (
     PrivateSimplexClassifier,
     PrivateSimplexRegressor,
     PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
     SearchPlan,
     SparseClassifier,
@@ -58,6 +60,7 @@ __all__ = [
     "PrivateSimplexClassifier",
     "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
+    "PrivateSparsePoissonRegressor",
     "PrivateSparseRegressor",
     "RandomnessError",
     "ScalerPlan",

@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::loss::Logistic;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, LINE_CLASSIFIER_PRIOR,
-    LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_STEPS, REGRESSOR_REACH, REGRESSOR_SIGNAL, line_clamp,
+    CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_REACH, COUNT_SIGNAL,
+    LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_STEPS,
+    REGRESSOR_REACH, REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
 };
 use crate::privacy::{Planned, Session, Statement, Target};
 use crate::question::Projection;
@@ -60,6 +61,12 @@ impl Line {
                 };
                 let prior = LINE_CLASSIFIER_PRIOR;
                 (line, CLASSIFIER_REACH, slope, prior, CLASSIFIER_SIGNAL)
+            }
+            Target::Counts { .. } => {
+                let clamp =
+                    count_line_clamp(problem.n_samples(), problem.records_per_person(), rho);
+                let line = problem.of_counts(clamp.max(problem.lipschitz()))?;
+                (line, COUNT_REACH, 1.0, LINE_COUNT_PRIOR, COUNT_SIGNAL)
             }
             Target::Interval { .. } => {
                 let spread = problem.spread.unwrap_or(0.5);

@@ -9,9 +9,9 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, DESCENT_MOMENTUM, DESCENT_STEPS,
-    NEWTON_COLUMNS, NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE, NEWTON_STEPS, REGRESSOR_SIGNAL,
-    REGRESSOR_SLOPE, SHRINKAGE, SHRINKAGE_DIRECTIONS,
+    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
+    DESCENT_MOMENTUM, DESCENT_STEPS, NEWTON_COLUMNS, NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_SHARE,
+    NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHRINKAGE, SHRINKAGE_DIRECTIONS,
 };
 use crate::privacy::{Planned, Question, Session, Target};
 use crate::question::Moments;
@@ -283,6 +283,10 @@ impl Start {
 /// targets, so that many records have none. Steps with momentum m converge where the true one is up to 2 (1 + m)/(1 - m)
 /// times as large.
 fn curvature(problem: &Problem) -> f64 {
+    if problem.schema().target().units().is_some() {
+        // The mean rate is about one unit; records beyond the clamp have none.
+        return (CLAMPED_CURVATURE * problem.lipschitz()).min(1.0);
+    }
     let clamped = problem.spread.map_or(1.0, |spread| {
         (CLAMPED_CURVATURE * problem.lipschitz() / spread).min(1.0)
     });
@@ -299,7 +303,10 @@ fn curvature(problem: &Problem) -> f64 {
 fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let columns = problem.statement.n_columns() as f64;
     let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
-    let noise = noise / slope;
+    let noise = match problem.schema().target() {
+        Target::Counts { .. } => noise / COUNT_SIGNAL.sqrt(),
+        Target::Classes | Target::Interval { .. } => noise / slope,
+    };
     let few = (SHRINKAGE_DIRECTIONS * columns * noise / norm).min(1.0);
     // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.
     let (spread, signal) = match problem.schema().target() {
@@ -309,6 +316,7 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
             // Where nothing is known of the targets nothing is of their residuals.
             None => (0.0, 1.0),
         },
+        Target::Counts { .. } => (COUNT_SLOPE, COUNT_SIGNAL),
     };
     let sampling = (spread.min(slope) * norm).powi(2) / (problem.n_samples() as f64 * signal);
     SHRINKAGE * curvature * norm * noise * few + sampling

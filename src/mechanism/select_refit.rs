@@ -100,7 +100,7 @@ impl Mechanism for SelectRefit {
         let problem = Problem {
             residual_bound: match problem.loss.growth() {
                 Growth::SquaredResidual => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
-                Growth::Bounded { .. } => problem.residual_bound,
+                Growth::Bounded { .. } | Growth::Unbounded => problem.residual_bound,
             },
             ..problem
         };
@@ -171,7 +171,7 @@ impl Mechanism for SelectRefit {
         let steps = Steps {
             step: match problem.schema().target() {
                 Target::Classes => CLASSIFIER_SELECT_STEP,
-                Target::Interval { .. } => REGRESSOR_SELECT_STEP,
+                Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_SELECT_STEP,
             },
             selection,
             refit,

@@ -4,7 +4,7 @@ use crate::numeric::kernel::MAX_FEATURE;
 use crate::schema::Schema;
 
 /// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units; and y -> clamp((y - middle)/half, -1, 1) where
-/// targets are mapped.
+/// targets are mapped. Counts, which are divided by `half` alone, stay in [0, 1].
 ///
 /// The map is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
 /// storage: neighbouring records stay neighbouring.
@@ -147,9 +147,15 @@ impl FeatureMap {
     /// Turns coefficients for the images, of schema `from`, into those for the records themselves, of schema `to`.
     ///
     /// Clipping aside ([`FeatureMap::ranges`]), sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x;
-    /// the constant part joins the intercept. Without an intercept shifts must be 0, and targets may not move.
+    /// the constant part joins the intercept. Scores of counts are logarithms of rates, in units that either schema
+    /// states: what targets are divided by joins the intercept too. Without an intercept shifts must be 0, and targets may
+    /// not move.
     pub fn undo(&self, theta: &mut [f64], from: &Schema, to: &Schema) {
-        let (middle, half) = self.target.unwrap_or((0.0, 1.0));
+        let (middle, half) = match (self.target, from.target().units(), to.target().units()) {
+            // e^z/units of a target, times half where targets were divided by it.
+            (Some((_, half)), Some(image), Some(own)) => ((half * own / image).ln(), 1.0),
+            (target, ..) => target.unwrap_or((0.0, 1.0)),
+        };
         theta.iter_mut().for_each(|theta| *theta *= half);
         let (features, intercept) = theta.split_at_mut(self.factor.len());
         let mut constant = middle;

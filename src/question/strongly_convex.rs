@@ -151,7 +151,8 @@ impl StronglyConvex {
             ));
         }
         match self.model.reviewed()?.growth() {
-            Growth::Bounded { .. } => {}
+            // Nothing that is unbounded is a room's model.
+            Growth::Bounded { .. } | Growth::Unbounded => {}
             Growth::SquaredResidual => {
                 return Err(Error::UnsoundMechanism(
                     "the squared loss has no Lipschitz constant once the objective is perturbed (Kifer, Smith & Thakurta \

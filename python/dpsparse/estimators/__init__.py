@@ -1,6 +1,7 @@
 """Estimators that follow scikit-learn's conventions."""
 
 from dpsparse.estimators.exact import SparseClassifier, SparseRegressor, path
+from dpsparse.estimators.counts import PrivateSparsePoissonRegressor
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
 from dpsparse.estimators.scaler import PrivateScaler
 from dpsparse.estimators.search import PrivateSearchCV, SearchPlan
@@ -12,6 +13,7 @@ __all__ = [
     "PrivateSimplexClassifier",
     "PrivateSimplexRegressor",
     "PrivateSparseClassifier",
+    "PrivateSparsePoissonRegressor",
     "PrivateSparseRegressor",
     "SearchPlan",
     "SparseClassifier",
