@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
+use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps, curvature};
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::loss::Logistic;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_REACH, COUNT_SIGNAL,
+    CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL,
     LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_STEPS,
     REGRESSOR_REACH, REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
 };
@@ -31,6 +31,8 @@ pub(super) struct Line {
     slope: f64,
     /// About the variance of scores without noise.
     signal: f64,
+    /// What a clamp is expected to have taken off all scores.
+    lift: f64,
 }
 
 impl Line {
@@ -88,10 +90,12 @@ impl Line {
             ridge: None,
         };
         let plain = NewtonSteps::with_multiplier(&line, options, multiplier)?;
+        // Of quantiles it may be anything, of others it is about one.
+        let curvature = line.level().map_or(1.0, |_| curvature(&line));
         // Noise of variance N^2 on the mean gradient against coefficients that are off by about `prior`.
         let noise = plain.gradients.noise_scale / (LINE_STEPS as f64).sqrt();
         let options = NewtonOptions {
-            ridge: Some((noise / prior).powi(2)),
+            ridge: Some((noise / prior).powi(2) / curvature),
             ..options
         };
         Ok(Self {
@@ -100,6 +104,10 @@ impl Line {
             reach,
             slope,
             signal,
+            lift: match problem.schema().target() {
+                Target::Counts { .. } => COUNT_LIFT / problem.lipschitz(),
+                Target::Classes | Target::Interval { .. } => 0.0,
+            },
         })
     }
 
@@ -120,7 +128,7 @@ impl Line {
         // Of scores with so much noise the best multiple is less.
         let slope = self.slope * self.signal / (self.signal + fit.noise);
         let start = Start {
-            theta: vec![slope * self.reach, 0.0],
+            theta: vec![slope * self.reach, self.lift],
             drawn: 2,
         };
         let line = (self.steps)

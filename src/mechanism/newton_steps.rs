@@ -7,6 +7,7 @@ use super::noisy_gradient::Gradients;
 use crate::accounting::calibrate::{calibrate_events, rho_from_epsilon};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
+use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
@@ -282,15 +283,24 @@ impl Start {
 /// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
 /// targets, so that many records have none. Steps with momentum m converge where the true one is up to 2 (1 + m)/(1 - m)
 /// times as large.
-fn curvature(problem: &Problem) -> f64 {
+pub(super) fn curvature(problem: &Problem) -> f64 {
     if problem.schema().target().units().is_some() {
         // The mean rate is about one unit; records beyond the clamp have none.
         return (CLAMPED_CURVATURE * problem.lipschitz()).min(1.0);
+    }
+    if let (Some(level), Some(spread)) = (problem.level(), problem.spread) {
+        return density(level, REGRESSOR_SLOPE * spread).min(problem.smoothness());
     }
     let clamped = problem.spread.map_or(1.0, |spread| {
         (CLAMPED_CURVATURE * problem.lipschitz() / spread).min(1.0)
     });
     problem.smoothness() * clamped
+}
+
+/// The density of a normal law of this standard deviation at its quantile: the mean curvature of the pinball loss.
+fn density(level: f64, deviation: f64) -> f64 {
+    let quantile = upper_quantile(level.min(1.0 - level));
+    (-0.5 * quantile * quantile).exp() / (std::f64::consts::TAU.sqrt() * deviation)
 }
 
 /// The ridge that the steps act as, where noise stands against the model that is expected.
@@ -304,17 +314,23 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let columns = problem.statement.n_columns() as f64;
     let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
     let noise = match problem.schema().target() {
-        Target::Counts { .. } => noise / COUNT_SIGNAL.sqrt(),
+        // Slopes of counts are in units of the mean rate, whatever their clamp.
+        Target::Counts { .. } => noise,
         Target::Classes | Target::Interval { .. } => noise / slope,
     };
     let few = (SHRINKAGE_DIRECTIONS * columns * noise / norm).min(1.0);
     // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.
     let (spread, signal) = match problem.schema().target() {
         Target::Classes => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
-        Target::Interval { .. } => match problem.spread {
-            Some(spread) => (REGRESSOR_SLOPE * spread, REGRESSOR_SIGNAL * spread.powi(2)),
+        Target::Interval { .. } => match (problem.spread, problem.level()) {
+            // Per unit of its curvature, which is not one.
+            (Some(spread), Some(level)) => (
+                (level * (1.0 - level)).sqrt(),
+                curvature * REGRESSOR_SIGNAL * spread.powi(2),
+            ),
+            (Some(spread), None) => (REGRESSOR_SLOPE * spread, REGRESSOR_SIGNAL * spread.powi(2)),
             // Where nothing is known of the targets nothing is of their residuals.
-            None => (0.0, 1.0),
+            (None, _) => (0.0, 1.0),
         },
         Target::Counts { .. } => (COUNT_SLOPE, COUNT_SIGNAL),
     };

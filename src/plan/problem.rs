@@ -142,6 +142,12 @@ impl Problem {
         }
     }
 
+    /// The level of the pinball loss; None: another loss.
+    pub fn level(&self) -> Option<f64> {
+        let pinball = self.loss.name() == "pinball";
+        pinball.then(|| self.loss.parameter().map_or(0.5, |(_, level)| level))
+    }
+
     /// The same problem with slopes of counts clamped at `bound`, in units of rates.
     ///
     /// # Errors

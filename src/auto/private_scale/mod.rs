@@ -39,7 +39,7 @@ const NEAR: f64 = 3e-5;
 ///   longer rows are shortened; in regressions, and in noisy Newton steps, they count less instead
 ///   ([`Schema::with_gradient_norm`]), which leaves log odds as they are; where n is too small for it, a public norm.
 ///
-/// First of all, for regressions with squared residuals, the middle and the spread of the target ([`TargetQuantile`]),
+/// First of all, for regressions with squared residuals or quantiles, the middle and the spread of the target ([`TargetQuantile`]),
 /// which is mapped to units of its spread: clamps are in these units, whatever the public bounds. For counts the size of
 /// a typical one, a high quantile over that of an exponential law.
 ///
@@ -186,6 +186,10 @@ impl Mechanism for PrivateScale {
                     (given, _) => given,
                 },
                 spread: target.map(TargetScale::spread),
+                loss: match target {
+                    Some(target) => target.loss(&problem)?,
+                    None => problem.loss.clone(),
+                },
                 reason: None,
                 ..problem.clone()
             };

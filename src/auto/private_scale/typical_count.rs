@@ -40,7 +40,7 @@ impl TypicalCount {
         }
         let tail = (wanted / epsilon0).clamp(COUNT_LEVELS.0, COUNT_LEVELS.1);
         let strength = noise_allows(n, person, rho) / schema.n_columns() as f64;
-        let clamp = COUNT_CLAMP * (strength / COUNT_OPEN).clamp(1.0, 30.0);
+        let clamp = COUNT_CLAMP * (strength / COUNT_OPEN).max(1.0).sqrt().min(30.0);
         let line = count_line_clamp(n, person, LINE_DEFAULT_SHARE * rho);
         Ok(Some(Self {
             quantile: problem.statement.target_quantile(epsilon0, 1.0 - tail)?,
