@@ -3,7 +3,7 @@
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`, and for counts
 :class:`PrivateSparsePoissonRegressor`; over the probability simplex
 :class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
-ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :func:`path`. Hyper-parameter search that
+ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :class:`SparsePoissonRegressor`, :func:`path`. Hyper-parameter search that
 is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
 Checks for your own parts: :mod:`dpsparse.testing`. Data: :mod:`dpsparse.datasets`.
@@ -35,6 +35,7 @@ from dpsparse.estimators import (
     PrivateSparseRegressor,
     SearchPlan,
     SparseClassifier,
+    SparsePoissonRegressor,
     SparseRegressor,
     path,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "SearchPlan",
     "SecretStateError",
     "SparseClassifier",
+    "SparsePoissonRegressor",
     "SparseRegressor",
     "TooLargeError",
     "UnsoundMechanismError",

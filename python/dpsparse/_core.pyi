@@ -420,6 +420,7 @@ class SearchFacts:
         lower: NDArray[np.float64],
         upper: NDArray[np.float64],
         y_bounds: tuple[float, float] | None,
+        counts: bool = False,
         adjacency: str,
         records_per_person: int,
     ) -> Self: ...

@@ -21,8 +21,6 @@ pub enum Growth {
     },
     /// The slope is the residual z - y of the squared loss: a public clamp must bound it.
     SquaredResidual,
-    /// Nothing bounds the slope, and no clamp is proved to do: no private fit takes the loss.
-    Unbounded,
 }
 
 impl Growth {

@@ -40,14 +40,6 @@ impl Poisson {
         Ok(Self { largest, bound })
     }
 
-    /// Targets are the counts themselves and nothing is clamped: for fits without privacy.
-    pub const fn unbounded() -> Self {
-        Self {
-            largest: 1.0,
-            bound: f64::INFINITY,
-        }
-    }
-
     /// a (ln a - 1).
     fn constant(count: f64) -> f64 {
         if count > 0.0 {
@@ -75,21 +67,13 @@ impl Loss for Poisson {
 
     fn value(&self, z: f64, y: f64) -> f64 {
         let count = self.largest * y;
-        // Where the clamp begins: the loss is linear below the first and above the second.
+        // The loss is linear below the first and above the second.
         let least = (count - self.bound).max(0.0).ln().max(-MOST);
-        let most = (count + self.bound).ln().min(MOST);
+        let most = (count + self.bound).ln();
         let inside = z.clamp(least, most);
         let value = inside.exp() - count * inside + Self::constant(count);
-        let (above, below) = ((z - most).max(0.0), (least - z).max(0.0));
-        let slope = self.bound.min(f64::MAX.sqrt());
-        let beyond = |distance: f64, slope: f64| {
-            if distance > 0.0 {
-                distance * slope
-            } else {
-                0.0
-            }
-        };
-        value.max(0.0) + beyond(above, slope) + beyond(below, slope.min(count))
+        let below = self.bound.min(count) * (least - z).max(0.0);
+        value.max(0.0) + self.bound * (z - most).max(0.0) + below
     }
 
     #[inline(always)]
@@ -108,10 +92,7 @@ impl Loss for Poisson {
     }
 
     fn growth(&self) -> Growth {
-        match self.bound.is_finite() {
-            true => Growth::scalar(self.bound),
-            false => Growth::Unbounded,
-        }
+        Growth::scalar(self.bound)
     }
 
     fn smoothness(&self) -> f64 {

@@ -316,7 +316,12 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let noise = match problem.schema().target() {
         // Slopes of counts are in units of the mean rate, whatever their clamp.
         Target::Counts { .. } => noise,
-        Target::Classes | Target::Interval { .. } => noise / slope,
+        Target::Classes => noise / slope,
+        // As of squared residuals, whose clamp has the curvature 0.75 of its size in spreads.
+        Target::Interval { .. } => match (problem.spread, problem.level()) {
+            (Some(spread), Some(_)) => noise * (CLAMPED_CURVATURE / (spread * curvature)),
+            _ => noise / slope,
+        },
     };
     let few = (SHRINKAGE_DIRECTIONS * columns * noise / norm).min(1.0);
     // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.

@@ -100,7 +100,7 @@ impl Mechanism for SelectRefit {
         let problem = Problem {
             residual_bound: match problem.loss.growth() {
                 Growth::SquaredResidual => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
-                Growth::Bounded { .. } | Growth::Unbounded => problem.residual_bound,
+                Growth::Bounded { .. } => problem.residual_bound,
             },
             ..problem
         };

@@ -111,7 +111,6 @@ impl Problem {
         match self.loss.growth() {
             Growth::Bounded { linf, .. } => linf,
             Growth::SquaredResidual => self.residual_bound.unwrap_or(RESIDUAL_BOUND),
-            Growth::Unbounded => f64::INFINITY,
         }
     }
 
@@ -124,9 +123,7 @@ impl Problem {
         match self.loss.growth() {
             // It has become the bound of the loss.
             _ if self.loss.task() == Task::Counts => RoomModel::new(&self.loss, None),
-            Growth::Bounded { .. } | Growth::Unbounded => {
-                RoomModel::new(&self.loss, self.residual_bound)
-            }
+            Growth::Bounded { .. } => RoomModel::new(&self.loss, self.residual_bound),
             Growth::SquaredResidual => self.clamped(self.lipschitz()),
         }
     }
@@ -137,7 +134,7 @@ impl Problem {
     /// As [`Problem::model`].
     pub fn clamped(&self, clamp: f64) -> Result<RoomModel> {
         match self.loss.growth() {
-            Growth::Bounded { .. } | Growth::Unbounded => RoomModel::new(&self.loss, None),
+            Growth::Bounded { .. } => RoomModel::new(&self.loss, None),
             Growth::SquaredResidual => RoomModel::new(&self.loss, Some(clamp)),
         }
     }

@@ -1,11 +1,11 @@
 use super::set_function::CoreSetFunction;
 use super::threads;
 use crate::error::{Error, Result};
-use crate::loss::{self, Catalogued, Poisson};
+use crate::loss::{self, Catalogued};
 use crate::norm::SetFunctionNorm;
 use crate::solver::{
     CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser, Solution, Start,
-    Stopping, alpha_max, minimise, path,
+    Stopping, alpha_max, minimise, path, poisson,
 };
 use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -107,9 +107,6 @@ struct Task<'t> {
 impl Request<'_> {
     /// The loss, where it fits the kind of targets.
     fn loss(&self) -> Result<Catalogued> {
-        if self.task == "counts" {
-            return Ok(Poisson::unbounded().into());
-        }
         let loss = loss::by_name(&self.loss.0, &self.loss.1)?;
         let problem = match (loss.task(), self.task.as_str()) {
             (loss::Task::Classification, "regression") => "is for two classes, not for regression",
@@ -128,7 +125,6 @@ impl Request<'_> {
         py: Python<'_>,
         solve: impl FnOnce(&Task<'_>, &mut Progress<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let loss = self.loss()?;
         let method = match self.solver.as_str() {
             "coordinate-descent" => Method::CoordinateDescent,
             "proximal-gradient" => Method::ProximalGradient,
@@ -138,6 +134,13 @@ impl Request<'_> {
         let design = self.x.design()?;
         let y = self.y.as_array().to_vec();
         let weights = self.sample_weight.as_ref().map(|w| w.as_array().to_vec());
+        let (loss, y) = match self.task.as_str() {
+            "counts" => {
+                let (loss, y) = poisson(&y, weights.as_deref(), self.fit_intercept)?;
+                (loss.into(), y)
+            }
+            _ => (self.loss()?, y),
+        };
         let (tol, max_iter) = (self.tol, self.max_iter);
         let (ridge, fit_intercept) = (self.ridge, self.fit_intercept);
         let function = self.norm.as_ref().map(|norm| norm.get().function());

@@ -36,7 +36,7 @@ fn evaluate_loss<'py>(
         conjugate.into_pyarray(py),
         match loss.growth() {
             loss::Growth::Bounded { linf, .. } => Some(linf),
-            loss::Growth::SquaredResidual | loss::Growth::Unbounded => None,
+            loss::Growth::SquaredResidual => None,
         },
         loss.smoothness(),
     ))

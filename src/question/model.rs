@@ -52,10 +52,6 @@ impl RoomModel {
                     l2: clamp,
                 }
             }
-            (Growth::Unbounded, _) => {
-                let problem = "nothing bounds the slopes of this loss: it has no private fit";
-                return Err(Error::UnsoundMechanism(problem.into()));
-            }
             (Growth::SquaredResidual, _) => {
                 return Err(Error::invalid(
                     "residual_bound",

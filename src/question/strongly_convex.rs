@@ -151,8 +151,7 @@ impl StronglyConvex {
             ));
         }
         match self.model.reviewed()?.growth() {
-            // Nothing that is unbounded is a room's model.
-            Growth::Bounded { .. } | Growth::Unbounded => {}
+            Growth::Bounded { .. } => {}
             Growth::SquaredResidual => {
                 return Err(Error::UnsoundMechanism(
                     "the squared loss has no Lipschitz constant once the objective is perturbed (Kifer, Smith & Thakurta \

@@ -25,6 +25,7 @@ mod accelerated_gradient;
 mod cholesky;
 mod cluster_step;
 mod coordinate_descent;
+mod counts;
 mod covariance;
 mod design;
 mod dual_frank_wolfe;
@@ -45,6 +46,7 @@ mod support_step;
 mod test_norms;
 mod tilted_risk;
 
+pub use counts::poisson;
 pub use design::{CscDesign, DenseDesign, Design};
 pub use path::{alpha_max, path};
 pub use problem::Problem;

@@ -2,6 +2,7 @@
 
 from dpsparse.estimators.exact import SparseClassifier, SparseRegressor, path
 from dpsparse.estimators.counts import PrivateSparsePoissonRegressor
+from dpsparse.estimators.exact_counts import SparsePoissonRegressor
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
 from dpsparse.estimators.scaler import PrivateScaler
 from dpsparse.estimators.search import PrivateSearchCV, SearchPlan
@@ -17,6 +18,7 @@ __all__ = [
     "PrivateSparseRegressor",
     "SearchPlan",
     "SparseClassifier",
+    "SparsePoissonRegressor",
     "SparseRegressor",
     "path",
 ]

@@ -41,6 +41,7 @@ class _ExactLinearModel(BaseEstimator):
 
     #: What y holds.
     _task: str
+    loss: Any
     coef_: NDArray[np.float64]
     intercept_: Any
     n_iter_: int
