@@ -643,8 +643,56 @@ mod tests {
                     assert_eq!(schema.scale_target(far), 1.0);
                     assert_eq!(schema.scale_target(-far), least);
                 }
+                let counts = Target::counts(0.5, 4.0, intercept);
+                let schema = Schema::new(3, bounds.clone(), geometry, counts, intercept, None);
+                let schema = schema.unwrap();
+                for far in [5.0, 1e300, f64::INFINITY] {
+                    assert_eq!(schema.scale_target(far), 1.0);
+                    assert_eq!(schema.scale_target(-far), 0.125);
+                }
             }
         }
+    }
+
+    /// e^score in the user's units is the rate that units of the schema say; coefficients go back and forth.
+    #[test]
+    fn rates_are_in_the_unit_of_counts() {
+        let bounds = Bounds {
+            lower: vec![-1.0, 0.0],
+            upper: vec![1.0, 4.0],
+        };
+        for intercept in [true, false] {
+            let target = Target::counts(0.0, 40.0, intercept);
+            let units = target.units().unwrap();
+            assert_eq!(units, if intercept { 8.0 } else { 40.0 });
+            let geometry = if intercept {
+                Geometry::Centred
+            } else {
+                Geometry::Uncentred
+            };
+            let schema = Schema::new(2, bounds.clone(), geometry, target, intercept, None).unwrap();
+            let theta = [0.3, -0.2, 0.7];
+            let (coefficients, constant) = schema.to_user_units(&theta[..schema.n_columns()]);
+            let x = [0.5, 3.0];
+            let unit = f64::from(MAX_FEATURE);
+            let scaled = |j: usize| f64::from(schema.lattice_value(x[j], j)) / unit;
+            let last = if intercept { 0.7 } else { 0.0 };
+            let score = 0.3 * scaled(0) - 0.2 * scaled(1) + last;
+            // Counts are 40 times the targets, rates e^score/units of them.
+            let rate = 40.0 * score.exp() / units;
+            let ours = (coefficients[0] * x[0] + coefficients[1] * x[1] + constant).exp();
+            assert!((ours / rate - 1.0).abs() < 1e-3, "{ours} {rate}");
+            if intercept {
+                let back = schema.to_scaled_units(&coefficients, constant).unwrap();
+                let apart = back.iter().zip(&theta).map(|(a, b)| (a - b).abs());
+                assert!(apart.fold(0.0, f64::max) < 1e-12);
+            }
+        }
+        let refused = |low: f64, high: f64| {
+            let target = Target::counts(low, high, true);
+            Schema::new(2, bounds.clone(), Geometry::Centred, target, true, None).is_err()
+        };
+        assert!(refused(-1.0, 2.0) && refused(2.0, 2.0) && refused(0.0, f64::INFINITY));
     }
 
     #[test]

@@ -37,14 +37,7 @@ impl LossSpec {
 
     fn build(&self, py: Python<'_>, target: Target, margin_bound: f64) -> PyResult<Admitted> {
         match self {
-            LossSpec::Named(name, parameters) => match (by_name(name, parameters)?, target.units())
-            {
-                (loss, Some(units)) if loss.task() == Task::Counts => {
-                    let bound = parameters.first().copied().unwrap_or(COUNT_BOUND);
-                    Ok(Poisson::new(units, bound)?.into())
-                }
-                (loss, _) => Ok(loss.into()),
-            },
+            LossSpec::Named(name, parameters) => Ok(by_name(name, parameters)?.into()),
             LossSpec::User(derivative, lipschitz) => {
                 let grid = match target {
                     Target::Classes => TargetGrid::Classes,
@@ -242,7 +235,7 @@ impl Statement {
                 Some(search) => search.part(schema, n)?,
                 None => RoomStatement::new(schema, n, self.adjacency.parse()?, person)?,
             },
-            loss: self.loss.build(py, target, reach)?,
+            loss: self.built_loss(py, target, reach)?,
             residual_bound: self.residual_bound,
             spread: None,
             epsilon: self.epsilon,
@@ -251,6 +244,17 @@ impl Statement {
             assumptions: self.assumptions.clone(),
         };
         Ok((problem, domain))
+    }
+
+    /// The loss; that of counts is in the unit of their rates, and the residual bound is its own.
+    fn built_loss(&self, py: Python<'_>, target: Target, reach: f64) -> PyResult<Admitted> {
+        let loss = self.loss.build(py, target, reach)?;
+        Ok(match (loss.task(), target.units()) {
+            (Task::Counts, Some(units)) => {
+                Poisson::new(units, self.residual_bound.unwrap_or(COUNT_BOUND))?.into()
+            }
+            _ => loss,
+        })
     }
 
     fn claim(&self) -> Result<PrivacyClaim> {

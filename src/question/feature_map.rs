@@ -182,6 +182,30 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Rates of counts that were divided by something are, undone, so many times the rates of their images.
+        #[test]
+        fn counts_move_and_come_back(
+            half in 0.01..5.0f64,
+            units in prop::array::uniform2(1.0..50.0f64),
+            theta in prop::collection::vec(-2.0..2.0f64, 2),
+            x in -1.0..1.0f64,
+            shift in -0.5..0.5f64,
+        ) {
+            let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
+            let schema = |units: f64| {
+                let target = Target::Counts { low: 0.0, high: 1.0, unit: 1.0 / units };
+                Schema::new(1, bounds.clone(), Geometry::Uncentred, target, true, None).unwrap()
+            };
+            let (to, from) = (schema(units[0]), schema(units[1]));
+            let map = FeatureMap::new(vec![0.5], vec![shift], f64::INFINITY).with_target(0.0, half);
+            prop_assert!((0.0..=1.0).contains(&map.target_value(1.0)));
+            let rate = (theta[0] * (0.5 * x + shift) + theta[1]).exp() / units[1];
+            let mut undone = theta.clone();
+            map.undo(&mut undone, &from, &to);
+            let own = (undone[0] * x + undone[1]).exp() / units[0];
+            prop_assert!((own / (half * rate) - 1.0).abs() < 1e-10);
+        }
+
         /// Images of targets are within [-1, 1], and coefficients that are undone predict what those for the images do.
         #[test]
         fn targets_move_and_come_back(

@@ -98,6 +98,6 @@ pub(crate) fn gradient_error(
     let derivative = smoothness * score
         + 2f64.powi(-50) * rounding.relative
         + 2f64.powi(-46) * rounding.magnitude
-        + 2f64.powi(-42) * lipschitz;
+        + lipschitz * 2f64.powi(-42);
     rows * (derivative + lipschitz * 2f64.powi(-50))
 }

@@ -110,25 +110,21 @@ impl Releases {
         let ranges = self.ranges.iter().map(Question::once);
         let weights = self.weights.iter().map(Question::once);
         let norm = self.norm.iter().map(Question::once);
-        let target = self.target.iter().flat_map(TargetScale::planned);
         let count = self.count.iter().map(TypicalCount::planned);
-        (target.chain(count).chain(ranges))
-            .chain(weights)
-            .chain(norm)
-            .collect()
+        let target = (self.target.iter().flat_map(TargetScale::planned)).chain(count);
+        target.chain(ranges).chain(weights).chain(norm).collect()
     }
 
     pub(super) fn events(&self) -> Vec<(Event, u64)> {
         let ranges = self.ranges.iter().flat_map(Question::events);
         let weights = self.weights.iter().flat_map(Question::events);
         let norm = self.norm.iter().flat_map(Question::events);
+        let count = self.count.iter().map(TypicalCount::question);
         let target = (self.target.iter())
             .flat_map(TargetScale::questions)
+            .chain(count)
             .flat_map(Question::events);
-        let count = (self.count.iter())
-            .map(TypicalCount::question)
-            .flat_map(Question::events);
-        (target.chain(count).chain(ranges).chain(weights).chain(norm))
+        (target.chain(ranges).chain(weights).chain(norm))
             .copied()
             .collect()
     }
