@@ -213,7 +213,9 @@ impl Certificate {
     /// The public bounds of y; None for classes, and where there is no y.
     pub fn y_bounds(&self) -> Option<(f64, f64)> {
         match self.target {
-            Some(Target::Interval { low, high }) => Some((low, high)),
+            Some(Target::Interval { low, high } | Target::Counts { low, high, .. }) => {
+                Some((low, high))
+            }
             Some(Target::Classes) | None => None,
         }
     }

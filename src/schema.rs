@@ -34,6 +34,45 @@ pub enum Target {
         /// Public upper bound of y.
         high: f64,
     },
+    /// Counts, or other reals that are not negative, clipped to public bounds and divided by the upper one: scores are
+    /// logarithms of rates, in a public unit.
+    Counts {
+        /// Public lower bound of y, at least 0.
+        low: f64,
+        /// Public upper bound of y.
+        high: f64,
+        /// The rate of score 0.
+        unit: f64,
+    },
+}
+
+/// Units of a count in its upper bound where nothing is known: rates are below 1/8 of it as a rule, and scores of order
+/// one.
+const COUNT_UNITS: f64 = 8.0;
+
+impl Target {
+    /// Counts within public bounds. The unit of rates is an eighth of the upper bound where an intercept makes up for
+    /// it; without an intercept it is 1, so that rates are e^<x, theta> in the user's units.
+    pub fn counts(low: f64, high: f64, intercept: bool) -> Self {
+        let unit = if intercept { high / COUNT_UNITS } else { 1.0 };
+        Self::Counts { low, high, unit }
+    }
+
+    /// How many units of rates the largest target is; None: targets are no counts.
+    pub fn units(self) -> Option<f64> {
+        match self {
+            Self::Counts { high, unit, .. } => Some(high / unit),
+            Self::Classes | Self::Interval { .. } => None,
+        }
+    }
+
+    /// What to add to scores to turn rates in `unit` into those of the user; 0 for other targets.
+    fn log_unit(self) -> f64 {
+        match self {
+            Self::Counts { unit, .. } => unit.ln(),
+            Self::Classes | Self::Interval { .. } => 0.0,
+        }
+    }
 }
 
 /// Public bounds of the features: one pair for all of them, or one per feature.
@@ -235,6 +274,15 @@ impl Schema {
                 ));
             }
         }
+        if let Target::Counts { low, high, unit } = target {
+            let positive = |value: f64| value.is_finite() && value > 0.0;
+            if !(0.0 <= low && low < high && [high, unit, high / unit].into_iter().all(positive)) {
+                return Err(Error::invalid(
+                    "y_bounds",
+                    "of counts must be two finite values, the lower one first, smaller and not negative",
+                ));
+            }
+        }
         if row_norm.is_some_and(|norm| !(norm.is_finite() && norm > 0.0)) {
             return Err(Error::invalid("row_norm", "must be positive and finite"));
         }
@@ -353,9 +401,9 @@ impl Schema {
         self.target
     }
 
-    /// Whether both have classes, or both reals.
+    /// Whether both have classes, both reals, or both counts.
     pub(crate) fn same_kind_of_target(&self, other: &Self) -> bool {
-        (self.target == Target::Classes) == (other.target == Target::Classes)
+        std::mem::discriminant(&self.target) == std::mem::discriminant(&other.target)
     }
 
     /// The public bound on the Euclidean norm of a scaled row without the intercept, where one was given.
@@ -431,7 +479,7 @@ impl Schema {
         )
     }
 
-    /// Scaled target in [-1, 1] (classes are -1 and +1 already).
+    /// Scaled target in [-1, 1] (classes are -1 and +1 already), of counts in [0, 1].
     pub(crate) fn scale_target(&self, y: f64) -> f64 {
         match self.target {
             Target::Classes => y,
@@ -439,6 +487,7 @@ impl Schema {
                 let (half, middle) = self.target_scale(low, high);
                 ((y.clamp(low, high) - middle) / half).clamp(-1.0, 1.0)
             }
+            Target::Counts { low, high, .. } => (y.clamp(low, high) / high).clamp(0.0, 1.0),
         }
     }
 
@@ -472,7 +521,7 @@ impl Schema {
                 .for_each(|coefficient| *coefficient *= half);
             intercept = intercept * half + middle;
         }
-        (coefficients, intercept)
+        (coefficients, intercept + self.target.log_unit())
     }
 
     /// Lowest and highest value of feature `j` in any record, in scaled units.
@@ -518,6 +567,7 @@ impl Schema {
         let (half, middle) = match self.target {
             Target::Classes => (1.0, 0.0),
             Target::Interval { low, high } => self.target_scale(low, high),
+            Target::Counts { unit, .. } => (1.0, unit.ln()),
         };
         let unit = f64::from(MAX_FEATURE);
         let mut last = (intercept - middle) / half;
@@ -593,8 +643,56 @@ mod tests {
                     assert_eq!(schema.scale_target(far), 1.0);
                     assert_eq!(schema.scale_target(-far), least);
                 }
+                let counts = Target::counts(0.5, 4.0, intercept);
+                let schema = Schema::new(3, bounds.clone(), geometry, counts, intercept, None);
+                let schema = schema.unwrap();
+                for far in [5.0, 1e300, f64::INFINITY] {
+                    assert_eq!(schema.scale_target(far), 1.0);
+                    assert_eq!(schema.scale_target(-far), 0.125);
+                }
             }
         }
+    }
+
+    /// e^score in the user's units is the rate that units of the schema say; coefficients go back and forth.
+    #[test]
+    fn rates_are_in_the_unit_of_counts() {
+        let bounds = Bounds {
+            lower: vec![-1.0, 0.0],
+            upper: vec![1.0, 4.0],
+        };
+        for intercept in [true, false] {
+            let target = Target::counts(0.0, 40.0, intercept);
+            let units = target.units().unwrap();
+            assert_eq!(units, if intercept { 8.0 } else { 40.0 });
+            let geometry = if intercept {
+                Geometry::Centred
+            } else {
+                Geometry::Uncentred
+            };
+            let schema = Schema::new(2, bounds.clone(), geometry, target, intercept, None).unwrap();
+            let theta = [0.3, -0.2, 0.7];
+            let (coefficients, constant) = schema.to_user_units(&theta[..schema.n_columns()]);
+            let x = [0.5, 3.0];
+            let unit = f64::from(MAX_FEATURE);
+            let scaled = |j: usize| f64::from(schema.lattice_value(x[j], j)) / unit;
+            let last = if intercept { 0.7 } else { 0.0 };
+            let score = 0.3 * scaled(0) - 0.2 * scaled(1) + last;
+            // Counts are 40 times the targets, rates e^score/units of them.
+            let rate = 40.0 * score.exp() / units;
+            let ours = (coefficients[0] * x[0] + coefficients[1] * x[1] + constant).exp();
+            assert!((ours / rate - 1.0).abs() < 1e-3, "{ours} {rate}");
+            if intercept {
+                let back = schema.to_scaled_units(&coefficients, constant).unwrap();
+                let apart = back.iter().zip(&theta).map(|(a, b)| (a - b).abs());
+                assert!(apart.fold(0.0, f64::max) < 1e-12);
+            }
+        }
+        let refused = |low: f64, high: f64| {
+            let target = Target::counts(low, high, true);
+            Schema::new(2, bounds.clone(), Geometry::Centred, target, true, None).is_err()
+        };
+        assert!(refused(-1.0, 2.0) && refused(2.0, 2.0) && refused(0.0, f64::INFINITY));
     }
 
     #[test]

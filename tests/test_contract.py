@@ -15,6 +15,7 @@ from dpsparse import (
     FrankWolfe,
     InvalidArgumentError,
     PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
     Vertices,
     _core,
@@ -24,6 +25,7 @@ from reference.certificates import keeps_its_claim
 N, P = 90, 5
 LOWER, UPPER = np.array([-1.0, 0.0, -2.0, 1.0, -1.0]), np.array([1.0, 4.0, 1.0, 1.0, 3.0])  # the fourth is constant
 Y_BOUNDS = (-1.0, 3.0)
+COUNT_BOUNDS = (0.0, 4.0)
 RADIUS = 1.5
 GROUPS = [[0, 3], [1], [4, 2]]
 HULL = [[1.0, 0.0, 0.0, 0.0, -0.5], [0.0, -2.0, 0.3, 0.0, 0.0], [0.1, 0.2, 0.3, 0.4, 0.5], [-1.0, 1.0, 0.0, 0.0, 0.0]]
@@ -43,20 +45,23 @@ def own_derivative(z, y):
 LOSSES = [*_core.loss_names(), own_derivative]
 
 
-def takes_regression(loss):
+def kinds_of(loss):
+    """What the loss is for; estimators refuse it for anything else, before they see data."""
+    if loss == "poisson":
+        return ["counts"]
     try:
         PrivateSparseRegressor(loss=loss, bounds=(-1, 1), y_bounds=(-1, 1)).plan(10, 1)
     except InvalidArgumentError as error:
         if "two classes" in str(error):
-            return False
+            return ["classifier"]
         raise
-    return True
+    return ["classifier", "regressor"]
 
 
 KINDS = [
     pytest.param(kind, loss, domain, id=f"{kind}-{getattr(loss, '__name__', loss)}-{domain}")
     for loss in LOSSES
-    for kind in ["classifier", *["regressor"] * takes_regression(loss)]
+    for kind in kinds_of(loss)
     for domain in DOMAINS
 ]
 every_kind = pytest.mark.parametrize(("kind", "loss", "domain"), KINDS)
@@ -74,6 +79,9 @@ def make(kind, loss, domain, **arguments):
     } | arguments
     if kind == "classifier":
         return PrivateSparseClassifier(classes=("no", "yes"), **arguments)
+    if kind == "counts":
+        del arguments["loss"]
+        return PrivateSparsePoissonRegressor(y_bounds=COUNT_BOUNDS, **arguments)
     return PrivateSparseRegressor(y_bounds=Y_BOUNDS, **arguments)
 
 
@@ -82,6 +90,8 @@ def records(kind, seed=0):
     rng = np.random.default_rng(seed)
     X = np.where(rng.uniform(size=(N, P)) < 0.33, 0, rng.integers(-160, 320, (N, P)) / 64)
     signal = X[:, 0] - 0.4 * X[:, 1] + rng.normal(0, 0.3, N)
+    if kind == "counts":
+        return X, np.floor(np.exp(signal))
     return X, np.where(signal > 0, "yes", "no") if kind == "classifier" else np.round(2 * signal) / 2
 
 
@@ -102,6 +112,8 @@ def scaled_model(estimator, kind, domain):
         low, high = Y_BOUNDS
         y_half, y_middle = ((high - low) / 2, (high + low) / 2) if estimator.fit_intercept else (max(-low, high), 0.0)
         coefficients, intercept = coefficients / y_half, (intercept - y_middle) / y_half
+    if kind == "counts" and estimator.fit_intercept:
+        intercept -= np.log(COUNT_BOUNDS[1] / 8)
     theta = coefficients * half
     return theta, intercept + float(theta @ (middle / half))
 
@@ -259,7 +271,7 @@ def test_predictions(kind, loss, domain):
     else:
         assert estimator.coef_.shape == (P,)
         assert np.ndim(estimator.intercept_) == 0
-        clipped = np.clip(linear, *estimator.target_bounds_)
+        clipped = np.clip(np.exp(linear) if kind == "counts" else linear, *estimator.target_bounds_)
         assert np.isfinite(predicted).all()
         assert np.allclose(predicted, clipped)
         assert np.allclose(estimator.predict(sp.csr_matrix(X)), clipped)
@@ -319,6 +331,15 @@ def test_row_norm_reduces_the_noise(norm):
     assert scales[0] < scales[2]
     estimator = make("classifier", "logistic", norm, row_norm=0.5).fit(*records("classifier"))
     assert json.loads(estimator.certificate_.to_json())["row_norm"] == 0.5
+
+
+def test_counts_have_their_own_estimator_and_loss():
+    for estimator in (
+        PrivateSparseClassifier(loss="poisson", bounds=(-1, 1), classes=(0, 1)),
+        PrivateSparseRegressor(loss="poisson", bounds=(-1, 1), y_bounds=(0, 1)),
+    ):
+        with pytest.raises(InvalidArgumentError, match="PrivateSparsePoissonRegressor"):
+            estimator.plan(10, 1)
 
 
 def test_every_catalogued_loss_is_in_the_suite():

@@ -15,10 +15,12 @@ from dpsparse import (
     OutputPerturbation,
     PenalisedFrankWolfe,
     PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
     SelectRefit,
     SgdOutput,
     SparseClassifier,
+    SparsePoissonRegressor,
     SparseRegressor,
 )
 
@@ -35,13 +37,18 @@ EXACT = [
     SparseRegressor(alpha=0.01, solver="coordinate-descent", fit_intercept=False, warm_start=True),
     SparseRegressor(alpha=0.01, ridge=0.1, solver="dual-frank-wolfe", fit_intercept=False),
     SparseRegressor(norm="linf", radius=1.0, ridge=0.1, fit_intercept=False),
+    SparseRegressor(loss="pinball", alpha=0.01),
+    SparsePoissonRegressor(),
+    SparsePoissonRegressor(norm="linf", alpha=0.01, ridge=0.01),
 ]
 
 
 def expected_failures(estimator):
     """Say which checks of a regressor set alpha=0.01 where that is refused: beside a radius, or for the mechanism."""
     refuses = isinstance(estimator, SparseRegressor) and estimator.radius is not None
-    if isinstance(estimator, PrivateSparseRegressor):
+    if isinstance(estimator, SparsePoissonRegressor):
+        refuses = estimator.radius is not None
+    if isinstance(estimator, PrivateSparseRegressor | PrivateSparsePoissonRegressor):
         refuses = isinstance(estimator.mechanism, FrankWolfe | NoisyGradientFrankWolfe | SelectRefit)
     return {"check_regressors_train": "sets alpha, which is refused here"} if refuses else {}
 
@@ -71,6 +78,10 @@ PRIVATE = [
     PrivateSparseRegressor(mechanism=SelectRefit(n_selected=1), delta=1e-6, loss="huber"),
     PrivateSparseRegressor(mechanism=NoisyGradientFrankWolfe(n_iter=3), delta=1e-6, row_norm=1.0),
     PrivateSparseRegressor(records_per_person=2, fit_intercept=False, **ADD_REMOVE),
+    PrivateSparseRegressor(loss="pinball"),
+    PrivateSparsePoissonRegressor(),
+    PrivateSparsePoissonRegressor(mechanism=OutputPerturbation(), ridge=0.5, y_bounds=(0.0, 5.0)),
+    PrivateSparsePoissonRegressor(mechanism=FrankWolfe(n_iter=3), fit_intercept=False, **ADD_REMOVE),
 ]
 
 

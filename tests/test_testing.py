@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsparse import losses, set_functions
+from dpsparse import _core, losses, set_functions
 from dpsparse.testing import (
     PenalisedProblem,
     check_duality,
@@ -17,7 +17,7 @@ from dpsparse.testing import (
     set_functions as any_set_function,
 )
 
-LOSSES = ("logistic", "hinge", "squared", "huber", "absolute", losses.Hinge(0.1), losses.Huber(2.5))
+LOSSES = (*_core.loss_names(), losses.Hinge(0.1), losses.Huber(2.5), losses.Pinball(0.9, 0.3))
 LARGE = [
     set_functions.Cardinality(40),
     set_functions.ConcaveCardinality(np.sqrt(np.arange(1, 41))),

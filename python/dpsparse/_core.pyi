@@ -378,7 +378,7 @@ class CoreSetFunction:
 
 def loss_names() -> list[str]: ...
 def evaluate_loss(
-    loss: tuple[str, float | None], z: NDArray[np.float64], y: NDArray[np.float64]
+    loss: tuple[str, list[float]], z: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float | None, float]: ...
 def plan_private(
     statement: dict[str, Any],
@@ -420,6 +420,7 @@ class SearchFacts:
         lower: NDArray[np.float64],
         upper: NDArray[np.float64],
         y_bounds: tuple[float, float] | None,
+        counts: bool = False,
         adjacency: str,
         records_per_person: int,
     ) -> Self: ...
@@ -479,8 +480,8 @@ class _ExactRequest(TypedDict):
     x: NDArray[np.float64] | tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
     y: NDArray[np.float64]
     sample_weight: NDArray[np.float64] | None
-    loss: tuple[str, float | None]
-    classification: bool
+    loss: tuple[str, list[float]]
+    task: str
     norm: CoreSetFunction | None
     solver: str
     ridge: float

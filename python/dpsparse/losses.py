@@ -1,8 +1,8 @@
 """Losses as objects, for a shape parameter other than the default, and users' own losses.
 
 By name: ``"logistic"``, ``"clipped-logistic"`` (derivatives at most 0.5), ``"hinge"`` (smoothed quadratically over
-width 0.5), ``"squared"`` (always ``(1/2)(z - y)**2``), ``"huber"`` (threshold 1) and ``"absolute"`` (huber with
-threshold 0.1). The catalogue lives in the Rust core: a loss that is added there can be used by name without any change
+width 0.5), ``"squared"`` (always ``(1/2)(z - y)**2``), ``"huber"`` (threshold 1), ``"absolute"`` (huber with
+threshold 0.1) and ``"pinball"`` (the median). ``"poisson"`` is the loss of the estimators for counts. The catalogue lives in the Rust core: a loss that is added there can be used by name without any change
 here.
 """
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
 
-__all__ = ["ClippedLogistic", "CustomLoss", "Hinge", "Huber", "Logistic", "Loss", "Squared"]
+__all__ = ["ClippedLogistic", "CustomLoss", "Hinge", "Huber", "Logistic", "Loss", "Pinball", "Squared"]
 
 Derivative: TypeAlias = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], npt.ArrayLike]
 
@@ -81,6 +81,27 @@ class Huber:
 
 
 @dataclass(frozen=True)
+class Pinball:
+    """Pinball loss of quantile regression, smoothed: Lipschitz constant max(level, 1 - level), smoothness 1/width.
+
+    Its derivative rises from ``-level`` to ``1 - level`` while z - y goes from ``-width/2`` to ``width/2``: predictions
+    are quantiles of the targets with uniform noise of that width added.
+
+    Parameters
+    ----------
+    level : float, default 0.5
+        Which quantile, in (0, 1); 0.5 is the median.
+    width : float, default 0.1
+        Width of the smoothing. Private regressors map targets to [-1, 1] first, so it is in those units there, or in units
+        of the spread of the targets where that is released (``scale``); exact ones use it in the user's units.
+    """
+
+    level: float = 0.5
+    width: float = 0.1
+    name: ClassVar[str] = "pinball"
+
+
+@dataclass(frozen=True)
 class CustomLoss:
     """A user's own loss, known by its derivative.
 
@@ -102,7 +123,7 @@ class CustomLoss:
     name: ClassVar[str] = "user"
 
 
-Loss: TypeAlias = Logistic | ClippedLogistic | Hinge | Squared | Huber | CustomLoss
+Loss: TypeAlias = Logistic | ClippedLogistic | Hinge | Squared | Huber | Pinball | CustomLoss
 
 
 def _parameter(name: str, value: Any) -> float:
@@ -112,8 +133,8 @@ def _parameter(name: str, value: Any) -> float:
         raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}") from error
 
 
-def catalogued(loss: Any) -> tuple[str, float | None]:
-    """Catalogue name and shape parameter of a loss given by name or as an object.
+def catalogued(loss: Any) -> tuple[str, list[float]]:
+    """Catalogue name and shape parameters of a loss given by name or as an object.
 
     Raises
     ------
@@ -121,16 +142,16 @@ def catalogued(loss: Any) -> tuple[str, float | None]:
         If it is neither, or a user's own loss.
     """
     if isinstance(loss, str):
-        return loss, None
+        return loss, []
     if isinstance(loss, Loss) and not isinstance(loss, CustomLoss):
-        shape = [_parameter(field.name, getattr(loss, field.name)) for field in fields(loss)]
-        return loss.name, shape[0] if shape else None
+        given = [(field.name, getattr(loss, field.name)) for field in fields(loss)]
+        return loss.name, [_parameter(name, value) for name, value in given]
     raise InvalidArgumentError(
         f"loss must be a catalogued name or an object of dpsparse.losses, got {type(loss).__name__}"
     )
 
 
-def specification(loss: Any) -> tuple[str, float | None] | tuple[Derivative, float]:
+def specification(loss: Any) -> tuple[str, list[float]] | tuple[Derivative, float]:
     """Return what the Rust core takes: a catalogued loss or a user's derivative with its Lipschitz constant."""
     if isinstance(loss, CustomLoss):
         return loss.derivative, _parameter("lipschitz", loss.lipschitz)

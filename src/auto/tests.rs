@@ -7,7 +7,7 @@ use crate::auto::{Facts, PrivateScale};
 use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
-use crate::loss::{Admitted, Logistic, Squared};
+use crate::loss::{Admitted, Logistic, Poisson, Squared};
 use crate::mechanism::{CATALOGUE, Mechanism, by_name};
 use crate::plan::{Domain, Plan, Problem};
 use crate::privacy::{Bounds, Curator, MemoryLedger, Schema, Statement, Target, release};
@@ -152,7 +152,7 @@ fn check(name: &str, plan: &Plan, x: &Array2<f64>, y: &[f64]) {
     }
 }
 
-/// Mechanisms with and without private scales, both losses and neighbours, one record a person and several.
+/// Mechanisms with and without private scales, all kinds of targets and neighbours, one record a person and several.
 #[test]
 fn every_draw_has_its_event() {
     let (mut plain, mut scaled) = (0, 0);
@@ -160,9 +160,11 @@ fn every_draw_has_its_event() {
         low: -1.0,
         high: 1.0,
     };
-    let losses: [(Admitted, Target); 2] = [
+    let counts = Target::counts(0.0, 3.0, true);
+    let losses: [(Admitted, Target); 3] = [
         (Logistic.into(), Target::Classes),
         (Squared.into(), interval),
+        (Poisson::new(8.0, 1.0).unwrap().into(), counts),
     ];
     let wide = Bounds {
         lower: vec![-2.0],

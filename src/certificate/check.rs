@@ -115,6 +115,12 @@ impl Certificate {
                 "finite bounds of y, the lower one first",
             )?;
         }
+        if let Some(Target::Counts { low, high, unit }) = self.target {
+            require(
+                sorted(low, high) && 0.0 <= low && low < high && unit > 0.0 && unit.is_finite(),
+                "finite bounds of counts, the lower one first and not negative",
+            )?;
+        }
         require(
             self.target.is_none() || !self.events.is_empty(),
             "events for a fit: none spends nothing",

@@ -5,11 +5,15 @@
 //! on public state only ([`crate::theory_of_privacy::records`]). A user's own derivative goes through [`Tabulated`].
 
 mod clipped_logistic;
+mod exponential;
 mod growth;
 mod huber;
 mod logistic;
 mod model;
+mod pinball;
+mod poisson;
 mod reviewed;
+mod rounding;
 mod smoothed_hinge;
 mod squared;
 mod tabulated;
@@ -19,7 +23,10 @@ pub use growth::Growth;
 pub use huber::Huber;
 pub use logistic::Logistic;
 pub use model::{Lifted, Model};
+pub use pinball::Pinball;
+pub use poisson::Poisson;
 pub use reviewed::{Admitted, Catalogued};
+pub use rounding::Rounding;
 pub use smoothed_hinge::SmoothedHinge;
 pub use squared::Squared;
 pub use tabulated::{Tabulated, TargetGrid};
@@ -34,6 +41,8 @@ pub enum Task {
     Classification,
     /// y is real (the two labels -1 and +1 are reals too).
     Regression,
+    /// y is not negative; e^z predicts it.
+    Counts,
 }
 
 /// A convex loss l(z; y), differentiable in z.
@@ -69,6 +78,11 @@ pub trait Loss: std::fmt::Debug + Send + Sync {
     /// beta = sup l''.
     fn smoothness(&self) -> f64;
 
+    /// What rounding does to l' for targets in [-1, 1]; None: sup |z l''| <= 2 L + beta, and l' errs by a few ulp of L.
+    fn rounding(&self) -> Option<Rounding> {
+        None
+    }
+
     /// Fenchel conjugate sup_z a z - l(z; y), infinite outside its domain.
     fn conjugate(&self, a: f64, y: f64) -> f64;
 
@@ -85,59 +99,70 @@ pub trait Loss: std::fmt::Debug + Send + Sync {
     }
 }
 
-/// One catalogued name: how to build the loss, and its shape parameter with its default.
+/// One catalogued name: how to build the loss, and its shape parameters with their defaults.
 pub struct Entry {
     /// Name users write.
     pub name: &'static str,
-    /// Name and default of the one shape parameter, if any.
-    pub parameter: Option<(&'static str, f64)>,
-    build: fn(f64) -> Result<Catalogued>,
+    /// Names and defaults of the shape parameters, if any.
+    pub parameters: &'static [(&'static str, f64)],
+    build: fn(&[f64]) -> Result<Catalogued>,
 }
 
-/// Every loss known by name. `absolute` is Huber's loss with a small threshold.
+/// Every loss known by name. `absolute` is Huber's loss with a small threshold; counts of `poisson` are up to 8 units.
 pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "logistic",
-        parameter: None,
+        parameters: &[],
         build: |_| Ok(Logistic.into()),
     },
     Entry {
         name: "clipped-logistic",
-        parameter: Some(("bound", 0.5)),
-        build: |b| Ok(ClippedLogistic::new(b)?.into()),
+        parameters: &[("bound", 0.5)],
+        build: |b| Ok(ClippedLogistic::new(b[0])?.into()),
     },
     Entry {
         name: "hinge",
-        parameter: Some(("width", 0.5)),
-        build: |w| Ok(SmoothedHinge::new(w)?.into()),
+        parameters: &[("width", 0.5)],
+        build: |w| Ok(SmoothedHinge::new(w[0])?.into()),
     },
     Entry {
         name: "squared",
-        parameter: None,
+        parameters: &[],
         build: |_| Ok(Squared.into()),
     },
     Entry {
         name: "huber",
-        parameter: Some(("threshold", 1.0)),
-        build: |t| Ok(Huber::new(t)?.into()),
+        parameters: &[("threshold", 1.0)],
+        build: |t| Ok(Huber::new(t[0])?.into()),
     },
     Entry {
         name: "absolute",
-        parameter: Some(("threshold", 0.1)),
-        build: |t| Ok(Huber::new(t)?.into()),
+        parameters: &[("threshold", 0.1)],
+        build: |t| Ok(Huber::new(t[0])?.into()),
+    },
+    Entry {
+        name: "pinball",
+        parameters: &[("level", 0.5), ("width", 0.1)],
+        build: |p| Ok(Pinball::new(p[0], p[1])?.into()),
+    },
+    Entry {
+        name: "poisson",
+        parameters: &[("bound", 1.0)],
+        build: |b| Ok(Poisson::new(8.0, b[0])?.into()),
     },
 ];
 
-/// Builds a catalogued loss; `parameter` overrides the default of its shape parameter.
+/// Builds a catalogued loss; `parameters` override the defaults of its shape parameters, in their order, and may be
+/// fewer.
 ///
 /// # Errors
-/// An unknown name, a parameter given to a loss that has none, or a parameter outside its domain.
+/// An unknown name, more parameters than the loss has, or a parameter outside its domain.
 ///
 /// ```
-/// let loss = dpsparse::loss::by_name("huber", Some(0.5)).unwrap();
+/// let loss = dpsparse::loss::by_name("huber", &[0.5]).unwrap();
 /// assert_eq!(loss.growth(), dpsparse::loss::Growth::scalar(0.5));
 /// ```
-pub fn by_name(name: &str, parameter: Option<f64>) -> Result<Catalogued> {
+pub fn by_name(name: &str, parameters: &[f64]) -> Result<Catalogued> {
     let Some(entry) = CATALOGUE.iter().find(|entry| entry.name == name) else {
         let known: Vec<_> = CATALOGUE.iter().map(|entry| entry.name).collect();
         return Err(Error::invalid(
@@ -145,11 +170,21 @@ pub fn by_name(name: &str, parameter: Option<f64>) -> Result<Catalogued> {
             format!("must be one of {}; got {name:?}", known.join(", ")),
         ));
     };
-    match (entry.parameter, parameter) {
-        (None, Some(_)) => Err(Error::invalid("loss", format!("{name:?} has no parameter"))),
-        (None, None) => (entry.build)(0.0),
-        (Some((_, default)), given) => (entry.build)(given.unwrap_or(default)),
+    if parameters.len() > entry.parameters.len() {
+        let known: Vec<_> = entry.parameters.iter().map(|(name, _)| *name).collect();
+        let known = match known.as_slice() {
+            [] => "no parameter".into(),
+            known => format!("no parameters but {}", known.join(", ")),
+        };
+        return Err(Error::invalid("loss", format!("{name:?} has {known}")));
     }
+    let mut all: Vec<f64> = entry
+        .parameters
+        .iter()
+        .map(|&(_, default)| default)
+        .collect();
+    all[..parameters.len()].copy_from_slice(parameters);
+    (entry.build)(&all)
 }
 
 fn positive(name: &str, value: f64) -> Result<f64> {
@@ -177,8 +212,12 @@ mod tests {
             y in prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0f64],
         ) {
             let entry = &CATALOGUE[which];
-            let loss = by_name(entry.name, entry.parameter.map(|_| parameter)).unwrap();
-            let y = if loss.task() == Task::Classification { 1f64.copysign(y) } else { y };
+            let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
+            let y = match loss.task() {
+                Task::Classification => 1f64.copysign(y),
+                Task::Regression => y,
+                Task::Counts => y.abs(),
+            };
             let (here, there) = (loss.derivative(z, y), loss.derivative(z + step, y));
             if let Growth::Bounded { linf, l1, l2 } = loss.growth() {
                 prop_assert!(here.abs() <= linf * (1.0 + 1e-13), "{} {} {}", entry.name, here, linf);
@@ -193,9 +232,32 @@ mod tests {
         #[test]
         fn bounds_of_slopes_are_attained(which in 0..CATALOGUE.len(), parameter in 0.05f64..0.95) {
             let entry = &CATALOGUE[which];
-            let loss = by_name(entry.name, entry.parameter.map(|_| parameter)).unwrap();
+            let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
             if let Growth::Bounded { linf, .. } = loss.growth() {
-                prop_assert!(loss.derivative(-1e6, 1.0).abs() > linf * (1.0 - 1e-9), "{}", entry.name);
+                let largest = [-1e6, 1e6].map(|z| loss.derivative(z, 1.0).abs());
+                prop_assert!(largest[0].max(largest[1]) > linf * (1.0 - 1e-9), "{}", entry.name);
+            }
+        }
+
+        /// A relative error of z moves a slope by no more than is stated.
+        #[test]
+        fn relative_errors_move_slopes_as_stated(
+            which in 0..CATALOGUE.len(),
+            parameter in 0.05f64..0.95,
+            z in prop_oneof![-3.0..3.0f64, -30.0..30.0f64],
+            y in prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0f64],
+        ) {
+            let entry = &CATALOGUE[which];
+            let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
+            let y = match loss.task() {
+                Task::Classification => 1f64.copysign(y),
+                Task::Regression => y,
+                Task::Counts => y.abs(),
+            };
+            if let Growth::Bounded { linf, .. } = loss.growth() {
+                let usual = 2.0 * linf + loss.smoothness();
+                let stated = loss.rounding().map_or(usual, |rounding| rounding.relative);
+                prop_assert!(z.abs() * loss.curvature(z, y) <= stated * (1.0 + 1e-12), "{}", entry.name);
             }
         }
 
@@ -206,7 +268,7 @@ mod tests {
             records in prop::collection::vec((-50.0..50.0f64, any::<bool>()), 1..70),
             which in 0..CATALOGUE.len(),
         ) {
-            let loss = by_name(CATALOGUE[which].name, None).unwrap();
+            let loss = by_name(CATALOGUE[which].name, &[]).unwrap();
             let z: Vec<f64> = records.iter().map(|record| record.0).collect();
             let y: Vec<f64> = records.iter().map(|record| if record.1 { 1.0 } else { -1.0 }).collect();
             let derivatives = |z: &[f64], y: &[f64]| {

@@ -14,7 +14,7 @@ pub(crate) trait Reviewed: Loss {}
 /// ```
 /// use dpsparse::loss::{Catalogued, Huber, Loss, by_name};
 /// let loss: Catalogued = Huber::new(0.5)?.into();
-/// assert_eq!(loss.smoothness(), by_name("huber", Some(0.5))?.smoothness());
+/// assert_eq!(loss.smoothness(), by_name("huber", &[0.5])?.smoothness());
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
 ///

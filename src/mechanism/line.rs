@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
+use super::pace::curvature;
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::loss::Logistic;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, LINE_CLASSIFIER_PRIOR,
-    LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_STEPS, REGRESSOR_REACH, REGRESSOR_SIGNAL, line_clamp,
+    CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL,
+    LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_STEPS,
+    REGRESSOR_REACH, REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
 };
 use crate::privacy::{Planned, Session, Statement, Target};
 use crate::question::Projection;
@@ -30,6 +32,8 @@ pub(super) struct Line {
     slope: f64,
     /// About the variance of scores without noise.
     signal: f64,
+    /// What a clamp is expected to have taken off all scores.
+    lift: f64,
 }
 
 impl Line {
@@ -61,6 +65,12 @@ impl Line {
                 let prior = LINE_CLASSIFIER_PRIOR;
                 (line, CLASSIFIER_REACH, slope, prior, CLASSIFIER_SIGNAL)
             }
+            Target::Counts { .. } => {
+                let clamp =
+                    count_line_clamp(problem.n_samples(), problem.records_per_person(), rho);
+                let line = problem.of_counts(clamp.max(problem.lipschitz()))?;
+                (line, COUNT_REACH, 1.0, LINE_COUNT_PRIOR, COUNT_SIGNAL)
+            }
             Target::Interval { .. } => {
                 let spread = problem.spread.unwrap_or(0.5);
                 let clamp = line_clamp(problem.n_samples(), problem.records_per_person(), rho);
@@ -81,10 +91,12 @@ impl Line {
             ridge: None,
         };
         let plain = NewtonSteps::with_multiplier(&line, options, multiplier)?;
+        // Of quantiles it may be anything, of others it is about one.
+        let curvature = line.level().map_or(1.0, |_| curvature(&line));
         // Noise of variance N^2 on the mean gradient against coefficients that are off by about `prior`.
         let noise = plain.gradients.noise_scale / (LINE_STEPS as f64).sqrt();
         let options = NewtonOptions {
-            ridge: Some((noise / prior).powi(2)),
+            ridge: Some((noise / prior).powi(2) / curvature),
             ..options
         };
         Ok(Self {
@@ -93,6 +105,10 @@ impl Line {
             reach,
             slope,
             signal,
+            lift: match problem.schema().target() {
+                Target::Counts { .. } => COUNT_LIFT / problem.lipschitz(),
+                Target::Classes | Target::Interval { .. } => 0.0,
+            },
         })
     }
 
@@ -113,7 +129,7 @@ impl Line {
         // Of scores with so much noise the best multiple is less.
         let slope = self.slope * self.signal / (self.signal + fit.noise);
         let start = Start {
-            theta: vec![slope * self.reach, 0.0],
+            theta: vec![slope * self.reach, self.lift],
             drawn: 2,
         };
         let line = (self.steps)

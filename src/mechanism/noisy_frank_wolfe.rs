@@ -82,7 +82,7 @@ impl NoisyFrankWolfe {
 
 impl Mechanism for NoisyFrankWolfe {
     fn weighs_records(&self, target: Target) -> bool {
-        matches!(target, Target::Interval { .. })
+        target != Target::Classes
     }
 
     fn margin_bound(

@@ -62,7 +62,7 @@ fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
 
 impl Mechanism for NoisyProximalGradient {
     fn weighs_records(&self, target: Target) -> bool {
-        matches!(target, Target::Interval { .. })
+        target != Target::Classes
     }
 
     fn margin_bound(&self, domain: &Domain, n_features: usize, _: bool, _: Target) -> Result<f64> {
@@ -88,8 +88,8 @@ impl Mechanism for NoisyProximalGradient {
         let rows = problem.gradient_bound();
         let size = match problem.schema().target() {
             Target::Classes => CLASSIFIER_STEP,
-            Target::Interval { .. } if problem.schema().gradient_norm().is_some() => SCALED_STEP,
-            Target::Interval { .. } => REGRESSOR_STEP,
+            _ if problem.schema().gradient_norm().is_some() => SCALED_STEP,
+            Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_STEP,
         };
         let longest = size / (problem.smoothness() * rows * rows + ridge);
         let landscape = problem.landscape();

@@ -2,11 +2,12 @@
 //! ([`crate::theory_of_privacy::noisy_gradients`]).
 
 use super::newton_steps::NewtonOptions;
+use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, DESCENT_MOMENTUM, DESCENT_STEPS,
-    NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHRINKAGE,
-    SHRINKAGE_DIRECTIONS,
+    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
+    DESCENT_MOMENTUM, DESCENT_STEPS, NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_STEPS,
+    REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHRINKAGE, SHRINKAGE_DIRECTIONS,
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
@@ -67,11 +68,24 @@ impl Pace {
 /// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
 /// targets, so that many records have none. Steps with momentum m converge where the true one is up to 2 (1 + m)/(1 - m)
 /// times as large.
-fn curvature(problem: &Problem) -> f64 {
+pub(super) fn curvature(problem: &Problem) -> f64 {
+    if problem.schema().target().units().is_some() {
+        // The mean rate is about one unit; records beyond the clamp have none.
+        return (CLAMPED_CURVATURE * problem.lipschitz()).min(1.0);
+    }
+    if let (Some(level), Some(spread)) = (problem.level(), problem.spread) {
+        return density(level, REGRESSOR_SLOPE * spread).min(problem.smoothness());
+    }
     let clamped = problem.spread.map_or(1.0, |spread| {
         (CLAMPED_CURVATURE * problem.lipschitz() / spread).min(1.0)
     });
     problem.smoothness() * clamped
+}
+
+/// The density of a normal law of this standard deviation at its quantile: the mean curvature of the pinball loss.
+fn density(level: f64, deviation: f64) -> f64 {
+    let quantile = upper_quantile(level.min(1.0 - level));
+    (-0.5 * quantile * quantile).exp() / (std::f64::consts::TAU.sqrt() * deviation)
 }
 
 /// The ridge that the steps act as, where noise stands against the model that is expected.
@@ -84,16 +98,31 @@ fn curvature(problem: &Problem) -> f64 {
 fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let columns = problem.statement.n_columns() as f64;
     let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
-    let noise = noise / slope;
+    let noise = match problem.schema().target() {
+        // Slopes of counts are in units of the mean rate, whatever their clamp.
+        Target::Counts { .. } => noise,
+        Target::Classes => noise / slope,
+        // As of squared residuals, whose clamp has the curvature 0.75 of its size in spreads.
+        Target::Interval { .. } => match (problem.spread, problem.level()) {
+            (Some(spread), Some(_)) => noise * (CLAMPED_CURVATURE / (spread * curvature)),
+            _ => noise / slope,
+        },
+    };
     let few = (SHRINKAGE_DIRECTIONS * columns * noise / norm).min(1.0);
     // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.
     let (spread, signal) = match problem.schema().target() {
         Target::Classes => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
-        Target::Interval { .. } => match problem.spread {
-            Some(spread) => (REGRESSOR_SLOPE * spread, REGRESSOR_SIGNAL * spread.powi(2)),
+        Target::Interval { .. } => match (problem.spread, problem.level()) {
+            // Per unit of its curvature, which is not one.
+            (Some(spread), Some(level)) => (
+                (level * (1.0 - level)).sqrt(),
+                curvature * REGRESSOR_SIGNAL * spread.powi(2),
+            ),
+            (Some(spread), None) => (REGRESSOR_SLOPE * spread, REGRESSOR_SIGNAL * spread.powi(2)),
             // Where nothing is known of the targets nothing is of their residuals.
-            None => (0.0, 1.0),
+            (None, _) => (0.0, 1.0),
         },
+        Target::Counts { .. } => (COUNT_SLOPE, COUNT_SIGNAL),
     };
     let sampling = (spread.min(slope) * norm).powi(2) / (problem.n_samples() as f64 * signal);
     SHRINKAGE * curvature * norm * noise * few + sampling

@@ -25,9 +25,11 @@ pub enum RefitBy {
 
 impl RefitBy {
     /// The better one of those that are proved: objective perturbation spends nothing on curvature, but needs a
-    /// Lipschitz loss and one record a person.
+    /// Lipschitz loss and one record a person. Of counts and quantiles the curvature is far below its bound, which decides
+    /// the ridge there.
     pub(super) fn best(problem: &Problem) -> Self {
-        if problem.loss.growth().is_bounded() && problem.records_per_person() == 1 {
+        let flat = problem.level().is_some() || problem.schema().target().units().is_some();
+        if problem.loss.growth().is_bounded() && problem.records_per_person() == 1 && !flat {
             Self::ObjectivePerturbation
         } else {
             Self::NoisyNewton

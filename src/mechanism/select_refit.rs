@@ -171,7 +171,7 @@ impl Mechanism for SelectRefit {
         let steps = Steps {
             step: match problem.schema().target() {
                 Target::Classes => CLASSIFIER_SELECT_STEP,
-                Target::Interval { .. } => REGRESSOR_SELECT_STEP,
+                Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_SELECT_STEP,
             },
             selection,
             refit,

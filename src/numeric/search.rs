@@ -159,6 +159,9 @@ const MOST: u32 = 60;
 type Point = (f64, f64);
 
 /// A point between two whose values are no less; at an end of the interval it is its own neighbour.
+///
+/// Never inlined: the code generator of rustc 1.95 (LLVM 22) crashes on some copies of [`minimum`] that hold it.
+#[inline(never)]
 fn enclosed(
     at: impl Fn(f64) -> Point,
     start: Point,

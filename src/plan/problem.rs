@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
-use crate::loss::{Admitted, Growth, Task};
+use crate::loss::{Admitted, Growth, Poisson, Task};
 use crate::plan::defaults::{
     CLASSIFIER_CURVATURE, CLASSIFIER_DISTANCE, CLASSIFIER_FLATNESS, CLASSIFIER_MARGIN,
     CLASSIFIER_RADIUS, LEAST_RIDGE, REGRESSOR_CURVATURE, REGRESSOR_DISTANCE, REGRESSOR_FLATNESS,
@@ -20,7 +20,8 @@ pub struct Problem {
     pub statement: Arc<Statement>,
     /// The loss.
     pub loss: Admitted,
-    /// Clamp of the slope of a loss that nothing else bounds (squared), in scaled units; None: 2.
+    /// Clamp of the slope of a loss that nothing else bounds (squared), in scaled units; None: 2. For counts the bound of
+    /// the loss, where it was given.
     pub residual_bound: Option<f64>,
     /// About how far targets of a regression lie from their middle, one standard deviation if they were normal, in
     /// scaled units, where that was released; None: nothing is known.
@@ -63,14 +64,17 @@ impl Problem {
     /// or the number of samples.
     pub fn validate(&self) -> Result<f64> {
         let delta = self.claim().validate()?;
-        if self.loss.task() == Task::Classification && self.schema().target() != Target::Classes {
-            return Err(Error::invalid(
-                "loss",
-                format!(
-                    "{:?} is for two classes, not for regression",
-                    self.loss.name()
-                ),
-            ));
+        let (target, name) = (self.schema().target(), self.loss.name());
+        if self.loss.task() == Task::Classification && target != Target::Classes {
+            let problem = format!("{name:?} is for two classes, not for regression");
+            return Err(Error::invalid("loss", problem));
+        }
+        if (self.loss.task() == Task::Counts) != matches!(target, Target::Counts { .. }) {
+            let problem = format!(
+                "{name:?} does not fit the targets: \"poisson\" is for counts, as of PrivateSparsePoissonRegressor, and \
+                 counts are for no other loss"
+            );
+            return Err(Error::invalid("loss", problem));
         }
         self.model()?;
         Ok(delta)
@@ -117,6 +121,8 @@ impl Problem {
     /// that needs none.
     pub fn model(&self) -> Result<RoomModel> {
         match self.loss.growth() {
+            // It has become the bound of the loss.
+            _ if self.loss.task() == Task::Counts => RoomModel::new(&self.loss, None),
             Growth::Bounded { .. } => RoomModel::new(&self.loss, self.residual_bound),
             Growth::SquaredResidual => self.clamped(self.lipschitz()),
         }
@@ -133,12 +139,31 @@ impl Problem {
         }
     }
 
+    /// The level of the pinball loss; None: another loss.
+    pub fn level(&self) -> Option<f64> {
+        let pinball = self.loss.name() == "pinball";
+        pinball.then(|| self.loss.parameter().map_or(0.5, |(_, level)| level))
+    }
+
+    /// The same problem with slopes of counts clamped at `bound`, in units of rates.
+    ///
+    /// # Errors
+    /// As [`Poisson::new`]; targets that are no counts.
+    pub(crate) fn of_counts(&self, bound: f64) -> Result<Self> {
+        let units = self.schema().target().units();
+        let units = units.ok_or_else(|| Error::invalid("y_bounds", "must be those of counts"))?;
+        Ok(Self {
+            loss: Poisson::new(units, bound)?.into(),
+            ..self.clone()
+        })
+    }
+
     /// Curvature of the mean loss per unit of smoothness and squared reach: a public constant, see
     /// [`defaults`](crate::plan::defaults).
     pub fn curvature(&self) -> f64 {
         match self.schema().target() {
             Target::Classes => CLASSIFIER_CURVATURE,
-            Target::Interval { .. } => REGRESSOR_CURVATURE,
+            Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_CURVATURE,
         }
     }
 
@@ -178,6 +203,7 @@ impl Problem {
         let (flatness, least, margin) = match self.schema().target() {
             Target::Classes => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE, CLASSIFIER_MARGIN),
             Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE, REGRESSOR_MARGIN),
+            Target::Counts { .. } => (CLASSIFIER_FLATNESS, REGRESSOR_DISTANCE, CLASSIFIER_MARGIN),
         };
         let bound = self.smoothness() * self.gradient_bound().powi(2);
         // Records span no more directions than there are records.
@@ -204,7 +230,7 @@ impl Problem {
     pub fn default_radius(target: Target) -> f64 {
         match target {
             Target::Classes => CLASSIFIER_RADIUS,
-            Target::Interval { .. } => REGRESSOR_RADIUS,
+            Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_RADIUS,
         }
     }
 }

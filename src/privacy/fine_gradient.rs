@@ -170,7 +170,7 @@ fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
 mod tests {
     use super::*;
     use crate::accounting::event::Adjacency;
-    use crate::loss::{Admitted, Huber, Logistic, SmoothedHinge, Squared};
+    use crate::loss::{Admitted, Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared};
     use crate::numeric::linear::norm2;
     use crate::privacy::in_memory::InMemory;
     use crate::privacy::sparse_records::{Compressed, Orientation};
@@ -232,6 +232,9 @@ mod tests {
             (Huber::new(30.0).unwrap().into(), None),
             (Squared.into(), Some(0.05)),
             (Squared.into(), Some(2.0)),
+            (Pinball::new(0.9, 1e-3).unwrap().into(), None),
+            (Poisson::new(8.0, 1.0).unwrap().into(), None),
+            (Poisson::new(1e4, 0.01).unwrap().into(), None),
         ]
     }
 

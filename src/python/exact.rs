@@ -1,11 +1,11 @@
 use super::set_function::CoreSetFunction;
 use super::threads;
 use crate::error::{Error, Result};
-use crate::loss;
+use crate::loss::{self, Catalogued};
 use crate::norm::SetFunctionNorm;
 use crate::solver::{
     CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser, Solution, Start,
-    Stopping, alpha_max, minimise, path,
+    Stopping, alpha_max, minimise, path, poisson,
 };
 use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -82,8 +82,9 @@ struct Request<'py> {
     x: Matrix<'py>,
     y: PyReadonlyArray1<'py, f64>,
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
-    loss: (String, Option<f64>),
-    classification: bool,
+    loss: (String, Vec<f64>),
+    /// "classification", "regression" or "counts".
+    task: String,
     /// None is the l1 norm.
     norm: Option<Py<CoreSetFunction>>,
     solver: String,
@@ -104,17 +105,26 @@ struct Task<'t> {
 }
 
 impl Request<'_> {
+    /// The loss, where it fits the kind of targets.
+    fn loss(&self) -> Result<Catalogued> {
+        let loss = loss::by_name(&self.loss.0, &self.loss.1)?;
+        let problem = match (loss.task(), self.task.as_str()) {
+            (loss::Task::Classification, "regression") => "is for two classes, not for regression",
+            (loss::Task::Counts, _) => "is for counts: use SparsePoissonRegressor",
+            _ => return Ok(loss),
+        };
+        Err(Error::invalid(
+            "loss",
+            format!("{:?} {problem}", loss.name()),
+        ))
+    }
+
     /// Runs `solve` without the interpreter; Ctrl-C and lines of progress are looked after from time to time.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
         solve: impl FnOnce(&Task<'_>, &mut Progress<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let loss = loss::by_name(&self.loss.0, self.loss.1)?;
-        if loss.task() == loss::Task::Classification && !self.classification {
-            let problem = format!("{:?} is for two classes, not for regression", loss.name());
-            return Err(Error::invalid("loss", problem).into());
-        }
         let method = match self.solver.as_str() {
             "coordinate-descent" => Method::CoordinateDescent,
             "proximal-gradient" => Method::ProximalGradient,
@@ -124,6 +134,13 @@ impl Request<'_> {
         let design = self.x.design()?;
         let y = self.y.as_array().to_vec();
         let weights = self.sample_weight.as_ref().map(|w| w.as_array().to_vec());
+        let (loss, y) = match self.task.as_str() {
+            "counts" => {
+                let (loss, y) = poisson(&y, weights.as_deref(), self.fit_intercept)?;
+                (loss.into(), y)
+            }
+            _ => (self.loss()?, y),
+        };
         let (tol, max_iter) = (self.tol, self.max_iter);
         let (ridge, fit_intercept) = (self.ridge, self.fit_intercept);
         let function = self.norm.as_ref().map(|norm| norm.get().function());

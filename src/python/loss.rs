@@ -17,11 +17,11 @@ type Column<'py> = Bound<'py, PyArray1<f64>>;
 #[pyfunction]
 fn evaluate_loss<'py>(
     py: Python<'py>,
-    loss: (String, Option<f64>),
+    loss: (String, Vec<f64>),
     z: PyReadonlyArray1<'py, f64>,
     y: PyReadonlyArray1<'py, f64>,
 ) -> Result<(Column<'py>, Column<'py>, Column<'py>, Option<f64>, f64)> {
-    let loss = loss::by_name(&loss.0, loss.1)?;
+    let loss = loss::by_name(&loss.0, &loss.1)?;
     let (z, y) = (z.as_array(), y.as_array());
     if z.len() != y.len() {
         return Err(Error::invalid("y", "must be as long as z"));

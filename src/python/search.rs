@@ -49,7 +49,7 @@ pub(super) struct PySearchFacts(pub(super) SearchFacts);
 impl PySearchFacts {
     #[new]
     #[pyo3(signature = (
-        *, n_samples, n_features, n_held_out, share, lower, upper, y_bounds, adjacency, records_per_person
+        *, n_samples, n_features, n_held_out, share, lower, upper, y_bounds, counts=false, adjacency, records_per_person
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -60,13 +60,15 @@ impl PySearchFacts {
         lower: Vec<f64>,
         upper: Vec<f64>,
         y_bounds: Option<(f64, f64)>,
+        counts: bool,
         adjacency: &str,
         records_per_person: usize,
     ) -> PyResult<Self> {
-        let target = y_bounds.map_or(Target::Classes, |(low, high)| Target::Interval {
-            low,
-            high,
-        });
+        let target = match y_bounds {
+            None => Target::Classes,
+            Some((low, high)) if counts => Target::counts(low, high, true),
+            Some((low, high)) => Target::Interval { low, high },
+        };
         Ok(Self(SearchFacts::new(
             n_features,
             Bounds { lower, upper },

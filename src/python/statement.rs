@@ -10,8 +10,9 @@ use super::threads;
 
 use crate::auto::{Choice, Facts, PrivateScale, auto};
 use crate::error::{Error, Result};
-use crate::loss::{Admitted, Catalogued, Tabulated, TargetGrid, by_name};
+use crate::loss::{Admitted, Catalogued, Poisson, Tabulated, TargetGrid, Task, by_name};
 use crate::mechanism::{self, Varying};
+use crate::plan::defaults::COUNT_BOUND;
 use crate::plan::{Domain, PrivacyClaim, Problem};
 use crate::privacy::{Bounds, Schema, Statement as RoomStatement, Target};
 use crate::search::SearchFacts;
@@ -19,8 +20,8 @@ use crate::search::SearchFacts;
 /// The loss as Python names it.
 #[derive(FromPyObject)]
 enum LossSpec {
-    /// Catalogue name and shape parameter.
-    Named(String, Option<f64>),
+    /// Catalogue name and shape parameters.
+    Named(String, Vec<f64>),
     /// A user's derivative and its Lipschitz constant.
     User(Py<PyAny>, f64),
 }
@@ -29,18 +30,18 @@ impl LossSpec {
     /// The catalogued loss; None: a user's own.
     fn catalogued(&self) -> Result<Option<Catalogued>> {
         match self {
-            LossSpec::Named(name, parameter) => by_name(name, *parameter).map(Some),
+            LossSpec::Named(name, parameters) => by_name(name, parameters).map(Some),
             LossSpec::User(..) => Ok(None),
         }
     }
 
     fn build(&self, py: Python<'_>, target: Target, margin_bound: f64) -> PyResult<Admitted> {
         match self {
-            LossSpec::Named(name, parameter) => Ok(by_name(name, *parameter)?.into()),
+            LossSpec::Named(name, parameters) => Ok(by_name(name, parameters)?.into()),
             LossSpec::User(derivative, lipschitz) => {
                 let grid = match target {
                     Target::Classes => TargetGrid::Classes,
-                    Target::Interval { .. } => TargetGrid::Interval,
+                    Target::Interval { .. } | Target::Counts { .. } => TargetGrid::Interval,
                 };
                 let (z, y): (Vec<f64>, Vec<f64>) = Tabulated::points(grid, margin_bound)?.unzip();
                 let values = tabulate(derivative.bind(py), z.into_pyarray(py), y.into_pyarray(py))?;
@@ -122,6 +123,7 @@ pub(super) struct Statement {
     upper: Vec<f64>,
     pub(super) row_norm: Option<f64>,
     y_bounds: Option<(f64, f64)>,
+    counts: bool,
     fit_intercept: bool,
     loss: LossSpec,
     residual_bound: Option<f64>,
@@ -142,11 +144,11 @@ impl Statement {
     }
 
     fn target(&self) -> Target {
-        self.y_bounds
-            .map_or(Target::Classes, |(low, high)| Target::Interval {
-                low,
-                high,
-            })
+        match self.y_bounds {
+            None => Target::Classes,
+            Some((low, high)) if self.counts => Target::counts(low, high, self.fit_intercept),
+            Some((low, high)) => Target::Interval { low, high },
+        }
     }
 
     /// The mechanism of a name with its options, after private scales or not: None leaves the choice to "auto", and is
@@ -233,7 +235,7 @@ impl Statement {
                 Some(search) => search.part(schema, n)?,
                 None => RoomStatement::new(schema, n, self.adjacency.parse()?, person)?,
             },
-            loss: self.loss.build(py, target, reach)?,
+            loss: self.built_loss(py, target, reach)?,
             residual_bound: self.residual_bound,
             spread: None,
             epsilon: self.epsilon,
@@ -242,6 +244,17 @@ impl Statement {
             assumptions: self.assumptions.clone(),
         };
         Ok((problem, domain))
+    }
+
+    /// The loss; that of counts is in the unit of their rates, and the residual bound is its own.
+    fn built_loss(&self, py: Python<'_>, target: Target, reach: f64) -> PyResult<Admitted> {
+        let loss = self.loss.build(py, target, reach)?;
+        Ok(match (loss.task(), target.units()) {
+            (Task::Counts, Some(units)) => {
+                Poisson::new(units, self.residual_bound.unwrap_or(COUNT_BOUND))?.into()
+            }
+            _ => loss,
+        })
     }
 
     fn claim(&self) -> Result<PrivacyClaim> {

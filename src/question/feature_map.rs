@@ -4,7 +4,7 @@ use crate::numeric::kernel::MAX_FEATURE;
 use crate::schema::Schema;
 
 /// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units; and y -> clamp((y - middle)/half, -1, 1) where
-/// targets are mapped.
+/// targets are mapped. Counts, which are divided by `half` alone, stay in [0, 1].
 ///
 /// The map is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
 /// storage: neighbouring records stay neighbouring.
@@ -147,9 +147,15 @@ impl FeatureMap {
     /// Turns coefficients for the images, of schema `from`, into those for the records themselves, of schema `to`.
     ///
     /// Clipping aside ([`FeatureMap::ranges`]), sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x;
-    /// the constant part joins the intercept. Without an intercept shifts must be 0, and targets may not move.
+    /// the constant part joins the intercept. Scores of counts are logarithms of rates, in units that either schema
+    /// states: what targets are divided by joins the intercept too. Without an intercept shifts must be 0, and targets may
+    /// not move.
     pub fn undo(&self, theta: &mut [f64], from: &Schema, to: &Schema) {
-        let (middle, half) = self.target.unwrap_or((0.0, 1.0));
+        let (middle, half) = match (self.target, from.target().units(), to.target().units()) {
+            // e^z/units of a target, times half where targets were divided by it.
+            (Some((_, half)), Some(image), Some(own)) => ((half * own / image).ln(), 1.0),
+            (target, ..) => target.unwrap_or((0.0, 1.0)),
+        };
         theta.iter_mut().for_each(|theta| *theta *= half);
         let (features, intercept) = theta.split_at_mut(self.factor.len());
         let mut constant = middle;
@@ -176,6 +182,30 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Rates of counts that were divided by something are, undone, so many times the rates of their images.
+        #[test]
+        fn counts_move_and_come_back(
+            half in 0.01..5.0f64,
+            units in prop::array::uniform2(1.0..50.0f64),
+            theta in prop::collection::vec(-2.0..2.0f64, 2),
+            x in -1.0..1.0f64,
+            shift in -0.5..0.5f64,
+        ) {
+            let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
+            let schema = |units: f64| {
+                let target = Target::Counts { low: 0.0, high: 1.0, unit: 1.0 / units };
+                Schema::new(1, bounds.clone(), Geometry::Uncentred, target, true, None).unwrap()
+            };
+            let (to, from) = (schema(units[0]), schema(units[1]));
+            let map = FeatureMap::new(vec![0.5], vec![shift], f64::INFINITY).with_target(0.0, half);
+            prop_assert!((0.0..=1.0).contains(&map.target_value(1.0)));
+            let rate = (theta[0] * (0.5 * x + shift) + theta[1]).exp() / units[1];
+            let mut undone = theta.clone();
+            map.undo(&mut undone, &from, &to);
+            let own = (undone[0] * x + undone[1]).exp() / units[0];
+            prop_assert!((own / (half * rate) - 1.0).abs() < 1e-10);
+        }
+
         /// Images of targets are within [-1, 1], and coefficients that are undone predict what those for the images do.
         #[test]
         fn targets_move_and_come_back(

@@ -30,7 +30,9 @@ pub struct LinearModel {
 /// **Score** of a model, minimised: the sum over the records of an integer in [0, 2^16], 2^16 times
 /// - classification: 1 if the record is misclassified, 0 if not (score 0 counts as the negative class, as in
 ///   prediction);
-/// - regression: min((z - y)^2, 1), y in [-1, 1] by its public bounds: a residual beyond half their width counts as 1.
+/// - regression: min((z - y)^2, 1), y in [-1, 1] by its public bounds: a residual beyond half their width counts as 1;
+/// - counts: (sqrt(m) - sqrt(y))^2, y in [0, 1] and the predicted m by their public bounds: roots of counts vary alike
+///   whatever their mean (Bartlett 1936).
 ///
 /// **Sensitivity.** At models that are public, what a record adds depends on that record and on the model alone:
 /// margins are integer products, exact whatever the order or storage, of features that the model clips or not. With m

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::loss::{Admitted, Catalogued, Growth, Model};
+use crate::loss::{Admitted, Catalogued, Growth, Model, Rounding};
 use crate::numeric::kernel::MAX_DERIVATIVE;
 
 /// A loss as the room uses it: reviewed or tabulated, and its slopes clamped to public bounds, whatever it says.
@@ -69,6 +69,11 @@ impl RoomModel {
 
     pub(crate) fn model(&self) -> &dyn Model {
         &*self.model
+    }
+
+    /// What rounding does to slopes, where the loss states it.
+    pub(crate) fn rounding(&self) -> Option<Rounding> {
+        self.loss.rounding()
     }
 
     /// K.

@@ -1,6 +1,7 @@
 //! The objective of a private minimiser: what public constants prove of it.
 
 use super::model::RoomModel;
+use crate::loss::Rounding;
 use crate::norm::ReviewedNorm;
 
 /// F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + <tilt, theta> + (ridge/2)|theta|_2^2 + alpha
@@ -77,9 +78,9 @@ impl Objective<'_> {
 /// A score: theta is rounded to multiples of 2^-56, so |dz| <= rows sqrt(p) 2^-57; margins of its
 /// parts are exact. Adding them in floats errs by less than 2^-50 of the largest partial sum, which is at most |z|
 /// and the parts that are not there yet: entries of at most 2^(1 - bits) size, bits >= 13, hence rows sqrt(p) size
-/// 2^-12. The part of |z| moves a derivative by at most 2^-50 sup |z l''(z)| <= 2^-50 (2 L + beta) for the
-/// catalogued losses: l'' vanishes, or falls like exp(-|z|), beyond |z| = |y| + L/beta. Evaluating l' errs by a few
-/// ulp, below 2^-46 L, its rounding by 2^-42 L. Sums over records are exact, their conversion relative 2^-50. An
+/// 2^-12. The part of |z| moves a derivative by at most 2^-50 sup |z l''(z)|, which for most catalogued losses is at
+/// most 2 L + beta: l'' vanishes, or falls like exp(-|z|), beyond |z| = |y| + L/beta. Evaluating l' errs by a few ulp,
+/// below 2^-46 L; other losses state both ([`Rounding`](crate::loss::Rounding)). Its rounding errs by 2^-42 L. Sums over records are exact, their conversion relative 2^-50. An
 /// error dd of every derivative moves the mean by at most dd rows.
 pub(crate) fn gradient_error(
     model: &RoomModel,
@@ -90,8 +91,13 @@ pub(crate) fn gradient_error(
 ) -> f64 {
     let lipschitz = model.bound().linf;
     let score = rows * (p as f64).sqrt() * (2f64.powi(-57) + size * 2f64.powi(-62));
+    let rounding = model.rounding().unwrap_or(Rounding {
+        relative: 2.0 * lipschitz + smoothness,
+        magnitude: lipschitz,
+    });
     let derivative = smoothness * score
-        + 2f64.powi(-50) * (2.0 * lipschitz + smoothness)
-        + lipschitz * (2f64.powi(-42) + 2f64.powi(-46));
+        + 2f64.powi(-50) * rounding.relative
+        + 2f64.powi(-46) * rounding.magnitude
+        + lipschitz * 2f64.powi(-42);
     rows * (derivative + lipschitz * 2f64.powi(-50))
 }

@@ -224,6 +224,12 @@ impl Softmax {
         if loss == SmoothLoss::Logistic && statement.schema().target() != Target::Classes {
             return Err(Error::invalid("loss", "logistic is for two classes"));
         }
+        if statement.schema().target().units().is_some() {
+            return Err(Error::invalid(
+                "loss",
+                "of softmax sampling is not for counts",
+            ));
+        }
         let unit = f64::from(MAX_FEATURE);
         let reach = factors.iter().fold(0.0f64, |r, &f| r.max(mul_up(f, unit)));
         let lipschitz = loss.lipschitz(reach);
@@ -386,7 +392,9 @@ fn factors(schema: &Schema) -> Result<Vec<f64>> {
     let side = |values: &[f64], j: usize| values[if values.len() == 1 { 0 } else { j }];
     let largest = match schema.target() {
         Target::Classes => 1.0,
-        Target::Interval { low, high } => low.abs().max(high.abs()),
+        Target::Interval { low, high } | Target::Counts { low, high, .. } => {
+            low.abs().max(high.abs())
+        }
     };
     (0..schema.n_features())
         .map(|j| {

@@ -435,7 +435,7 @@ mod tests {
         ] {
             let (x, y) = data(30, p);
             for entry in loss::CATALOGUE {
-                let loss = loss::by_name(entry.name, None).unwrap();
+                let loss = loss::by_name(entry.name, &[]).unwrap();
                 let problem = Problem::new(&x, &y, None, &*loss, 0.1, true).unwrap();
                 for corrective in [false, true] {
                     let mut ignore = |_, _| Ok(());

@@ -25,6 +25,7 @@ mod accelerated_gradient;
 mod cholesky;
 mod cluster_step;
 mod coordinate_descent;
+mod counts;
 mod covariance;
 mod design;
 mod dual_frank_wolfe;
@@ -45,6 +46,7 @@ mod support_step;
 mod test_norms;
 mod tilted_risk;
 
+pub use counts::poisson;
 pub use design::{CscDesign, DenseDesign, Design};
 pub use path::{alpha_max, path};
 pub use problem::Problem;
@@ -310,8 +312,9 @@ mod tests {
         let mut targets: Vec<f64> = match task {
             Task::Regression => scores,
             Task::Classification => scores.iter().map(|z| 1f64.copysign(*z)).collect(),
+            Task::Counts => scores.iter().map(|z| (2.0 * z).exp().floor()).collect(),
         };
-        (targets[0], targets[1]) = (1.0, -1.0);
+        (targets[0], targets[1]) = (1.0, if task == Task::Counts { 0.0 } else { -1.0 });
         (
             DenseDesign::from_columns(n, columns.concat()).unwrap(),
             targets,
@@ -373,7 +376,7 @@ mod tests {
             max_iter in 1..40usize,
             moves in prop::collection::vec(-0.1..0.1f64, 7),
         ) {
-            let loss = loss::by_name(loss::CATALOGUE[which].name, None).unwrap();
+            let loss = loss::by_name(loss::CATALOGUE[which].name, &[]).unwrap();
             let (x, y) = instance(seed, 30, 6, loss.task(), hard);
             let problem = Problem::new(&x, &y, None, &*loss, ridge, fit_intercept).unwrap();
             let norms = norms();
@@ -444,7 +447,7 @@ mod tests {
             max_iter: 10_000,
         };
         for entry in loss::CATALOGUE {
-            let loss = loss::by_name(entry.name, None).unwrap();
+            let loss = loss::by_name(entry.name, &[]).unwrap();
             let (x, y) = instance(3, 30, 6, loss.task(), false);
             for (norm, form, ridge) in [
                 (Regulariser::L1, Form::Penalty(0.05), 0.0),

@@ -13,7 +13,7 @@ from dpsparse._core import InvalidArgumentError
 from dpsparse._validation import pair
 from dpsparse.errors import DefaultBoundsWarning
 
-__all__ = ["bound_arrays", "names_for", "target_bounds", "warn_of_default_bounds"]
+__all__ = ["bound_arrays", "count_bounds", "names_for", "target_bounds", "warn_of_default_bounds"]
 
 #: What ``bounds=None`` and ``y_bounds=None`` mean.
 _DEFAULT = (-1.0, 1.0)
@@ -121,17 +121,22 @@ def target_bounds(y_bounds: Any) -> tuple[float, float]:
     return pair("y_bounds", _DEFAULT if y_bounds is None else y_bounds)
 
 
-def warn_of_default_bounds(estimator: Any) -> None:
+def count_bounds(y_bounds: Any) -> tuple[float, float]:
+    """Return the bounds of counts; None means (0, 1). The core checks that they are not negative."""
+    return pair("y_bounds", (0.0, 1.0) if y_bounds is None else y_bounds)
+
+
+def warn_of_default_bounds(estimator: Any, targets: str = "[-1, 1]") -> None:
     """Warn where ``bounds`` or ``y_bounds`` is None, whatever the data are: nothing may tell later what was clipped.
 
     The warning points to the caller of the method that calls this.
     """
-    for name, what in (("bounds", "features"), ("y_bounds", "targets")):
+    for name, what, default in (("bounds", "features", "[-1, 1]"), ("y_bounds", "targets", targets)):
         stated_by_schema = name == "bounds" and getattr(estimator, "schema", None) is not None
         if getattr(estimator, name, "") is None and not stated_by_schema:
             warnings.warn(
-                f"{name} is None: {what} are taken to lie in [-1, 1], and clipped to it in silence; state their public "
-                f"bounds, {name}=(-1, 1) if these are they",
+                f"{name} is None: {what} are taken to lie in {default}, and clipped to it in silence; state their public "
+                f"bounds, {name}=({default[1:-1]}) if these are they",
                 DefaultBoundsWarning,
                 stacklevel=3,
             )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -15,7 +16,7 @@ from dpsparse.estimators._tables import coefficient_names, read_again
 from dpsparse.estimators._validation import without_values
 from dpsparse.losses import Logistic
 
-__all__ = ["LinearClassifierMixin", "LinearRegressorMixin", "encode_labels"]
+__all__ = ["LinearClassifierMixin", "LinearRegressorMixin", "LogLinkRegressorMixin", "encode_labels"]
 
 
 #: What three or more classes cost where they are split into pairs, for the message that refuses them.
@@ -171,6 +172,52 @@ class LinearRegressorMixin(_LinearModel):
         scores = self._scores(X)
         bounds = getattr(self, "target_bounds_", None)
         return scores if bounds is None else np.clip(scores, *bounds)
+
+
+#: Rates beyond are not computed: exp overflows.
+_LARGEST_LOG_RATE = 700.0
+
+
+class LogLinkRegressorMixin(_LinearModel):
+    """Predictions of a fitted model of rates: ``coef_`` of shape (n_features,), ``intercept_`` a float."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict rates.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            exp(X coef_ + intercept_), positive; X is clipped first where an estimator has ``feature_ranges_``, and the
+            result to ``target_bounds_``.
+        """
+        rates = np.exp(np.clip(self._scores(X), -_LARGEST_LOG_RATE, _LARGEST_LOG_RATE))
+        bounds = getattr(self, "target_bounds_", None)
+        return rates if bounds is None else np.clip(rates, *bounds)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return D^2, the share of the Poisson deviance that the model explains; 0 for the mean of y, 1 at best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their counts, not negative.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            As of ``sklearn.metrics.d2_tweedie_score`` with ``power=1``. Of a private model it is exact, so **not
+            private** for the people in X and y, as :meth:`PrivateSparseClassifier.score`.
+        """
+        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
 
 
 def _models_probabilities(estimator: Any) -> bool:

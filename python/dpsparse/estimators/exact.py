@@ -39,7 +39,9 @@ def _number(name: str, value: Any, *, positive: bool = False) -> float:
 class _ExactLinearModel(BaseEstimator):
     """Parameters and fit that the classifier and the regressor share."""
 
-    _classification: bool
+    #: What y holds.
+    _task: str
+    loss: Any
     coef_: NDArray[np.float64]
     intercept_: Any
     n_iter_: int
@@ -98,7 +100,7 @@ class _ExactLinearModel(BaseEstimator):
             "alpha": alpha,
             "radius": radius,
             "loss": catalogued(self.loss),
-            "classification": self._classification,
+            "task": self._task,
             "solver": self.solver,
             "ridge": ridge,
             "fit_intercept": bool(self.fit_intercept),
@@ -358,7 +360,7 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
     array([0])
     """
 
-    _classification = True
+    _task = "classification"
 
     def __init__(
         self,
@@ -513,7 +515,7 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
     array([0])
     """
 
-    _classification = False
+    _task = "regression"
 
     def __init__(
         self,

@@ -65,6 +65,8 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
     """What private classifiers and regressors share."""
 
     feature_ranges_: npt.NDArray[np.float64] | None
+    #: What ``y_bounds=None`` means.
+    _default_targets = "[-1, 1]"
 
     @abstractmethod
     def _target_statement(self) -> dict[str, Any]:
@@ -119,7 +121,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         UnsoundMechanismError
             If the combination has no proved guarantee.
         """
-        warn_of_default_bounds(self)
+        warn_of_default_bounds(self, self._default_targets)
         return planned(self._facts(n_samples, column_count(self, n_features)))
 
     def _facts(self, n_samples: int, n_features: int, names: Sequence[str] | None = None) -> Facts:
@@ -342,7 +344,7 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
 
     def _target_statement(self) -> dict[str, Any]:
         assumptions = [] if self.classes is not None else [_LABELS_FROM_Y]
-        return {"y_bounds": None, "residual_bound": None, "assumptions": assumptions}
+        return {"y_bounds": None, "counts": False, "residual_bound": None, "assumptions": assumptions}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately.
@@ -556,7 +558,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
 
     def _target_statement(self) -> dict[str, Any]:
         residual_bound = optional_number("residual_bound", self.residual_bound)
-        return {"y_bounds": target_bounds(self.y_bounds), "residual_bound": residual_bound, "assumptions": []}
+        y_bounds = target_bounds(self.y_bounds)
+        return {"y_bounds": y_bounds, "counts": False, "residual_bound": residual_bound, "assumptions": []}
 
     def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
         super()._keep_ranges(ranges)

@@ -24,6 +24,7 @@ from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
 from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
 from dpsparse.estimators.intervals import Facts, keep_facts
+from dpsparse.estimators.counts import PrivateSparsePoissonRegressor
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor, planned
 
 __all__ = ["PrivateSearchCV", "SearchPlan"]
@@ -68,7 +69,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : PrivateSparseClassifier or PrivateSparseRegressor
+    estimator : PrivateSparseClassifier, PrivateSparseRegressor or PrivateSparsePoissonRegressor
         Its ``epsilon``, ``delta`` and ``random_state`` are not used; bounds, labels, neighbours and all other
         parameters are. Subclasses and pipelines are refused: what else they do with the records is not accounted for.
     param_grid : dict or list of dict
@@ -116,7 +117,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     **Score.** Classifiers: number of held-out errors. Regressors: sum of min(residual**2, 1) in integer steps of
-    2**-16, with targets scaled to [-1, 1] by ``y_bounds``. Features are clipped to ``bounds`` first, as in fits, and to
+    2**-16, with targets scaled to [-1, 1] by ``y_bounds``; of counts, squared differences of the roots of prediction and
+    count over their upper bound. Features are clipped to ``bounds`` first, as in fits, and to
     a model's own ``feature_ranges_``, and predictions then to ``y_bounds``, as in ``predict``.
 
     **Why it is private.** Neighbours are those of the estimator.
@@ -212,7 +214,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         n_samples, n_features = positive_integer("n_samples", n_samples), column_count(self.estimator, n_features)
         if self.estimator.adjacency == "add-remove":
             n_samples = positive_integer("n_public", self.estimator.n_public)
-        warn_of_default_bounds(self.estimator)
+        warn_of_default_bounds(self.estimator, self.estimator._default_targets)
         return self._planned(settings, n_samples, n_features, None)
 
     def _planned(
@@ -225,7 +227,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise InvalidArgumentError(f"X has n_samples={n_samples}: a search needs at least 3 records")
         epsilon, delta = number("epsilon", self.epsilon), self._delta(n_samples)
         lower, upper = feature_bounds(self.estimator, names)
-        regression = isinstance(self.estimator, PrivateSparseRegressor)
+        target = self.estimator._target_statement()
         facts = _core.SearchFacts(
             n_samples=n_samples,
             n_features=n_features,
@@ -233,7 +235,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             share=share,
             lower=lower,
             upper=upper,
-            y_bounds=self.estimator._target_statement()["y_bounds"] if regression else None,
+            y_bounds=target["y_bounds"],
+            counts=target["counts"],
             adjacency=self.estimator.adjacency,
             records_per_person=positive_integer("records_per_person", self.estimator.records_per_person),
         )
@@ -328,10 +331,11 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     # --- public facts ---
 
     def _check_estimator(self) -> None:
-        if type(self.estimator) not in (PrivateSparseClassifier, PrivateSparseRegressor):
+        if type(self.estimator) not in (PrivateSparseClassifier, PrivateSparseRegressor, PrivateSparsePoissonRegressor):
             raise InvalidArgumentError(
-                "estimator must be a PrivateSparseClassifier or a PrivateSparseRegressor; what subclasses, pipelines "
-                "and other estimators do with the records is not accounted for"
+                "estimator must be a PrivateSparseClassifier, a PrivateSparseRegressor or a "
+                "PrivateSparsePoissonRegressor; what subclasses, pipelines and other estimators do with the records is "
+                "not accounted for"
             )
         if self.estimator.adjacency not in ("replace-one", "add-remove"):
             raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")

@@ -51,7 +51,8 @@ def check_loss(loss: Any, *, n_trials: int = 1000, random_state: int | np.random
 
 def _check_catalogued(loss: Any, z: Vector, generator: np.random.Generator) -> None:
     spec = catalogued(loss)
-    for y in (generator.choice([-1.0, 1.0], len(z)), np.full(len(z), 1.0)):
+    labels = [0.0, 1.0] if spec[0] == "poisson" else [-1.0, 1.0]
+    for y in (generator.choice(labels, len(z)), np.full(len(z), 1.0)):
         value, slope, conjugate, lipschitz, smoothness = evaluate_loss(spec, z, y)
         size = 1.0 + np.abs(value) + np.abs(z * slope)
         assert (value >= 0.0).all(), "a loss is negative"

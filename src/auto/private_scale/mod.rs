@@ -3,6 +3,7 @@
 mod ranges;
 mod releases;
 mod target;
+mod typical_count;
 
 use std::sync::Arc;
 
@@ -38,8 +39,9 @@ const NEAR: f64 = 3e-5;
 ///   longer rows are shortened; in regressions, and in noisy Newton steps, they count less instead
 ///   ([`Schema::with_gradient_norm`]), which leaves log odds as they are; where n is too small for it, a public norm.
 ///
-/// First of all, for regressions with squared residuals, the middle and the spread of the target ([`TargetQuantile`]),
-/// which is mapped to units of its spread: clamps are in these units, whatever the public bounds.
+/// First of all, for regressions with squared residuals or quantiles, the middle and the spread of the target ([`TargetQuantile`]),
+/// which is mapped to units of its spread: clamps are in these units, whatever the public bounds. For counts the size of
+/// a typical one, a high quantile over that of an exponential law.
 ///
 /// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
 /// the epsilon that is left: the largest with which all events together meet (epsilon, delta).
@@ -87,7 +89,7 @@ impl PrivateScale {
     fn ranges(facts: &Facts<'_>) -> Scales {
         match facts.target {
             Target::Classes => Scales::Ranges,
-            Target::Interval { .. } => Scales::Clipped,
+            Target::Interval { .. } | Target::Counts { .. } => Scales::Clipped,
         }
     }
 
@@ -158,10 +160,14 @@ impl Mechanism for PrivateScale {
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
         let releases = Releases::new(self.scales, &problem, rho)?;
         let target = releases.target();
-        let images = target.map_or(problem.schema().target(), |_| Target::Interval {
-            low: -1.0,
-            high: 1.0,
-        });
+        let images = match (target, releases.count()) {
+            (Some(_), _) => Target::Interval {
+                low: -1.0,
+                high: 1.0,
+            },
+            (None, Some(count)) => count.images(),
+            (None, None) => problem.schema().target(),
+        };
         let schema = self.scaled_schema(&problem, images)?;
         let mapped = match self.scales.is_linear() {
             true => problem.statement.scaled(schema)?,
@@ -180,8 +186,17 @@ impl Mechanism for PrivateScale {
                     (given, _) => given,
                 },
                 spread: target.map(TargetScale::spread),
+                loss: match target {
+                    Some(target) => target.loss(&problem)?,
+                    None => problem.loss.clone(),
+                },
                 reason: None,
                 ..problem.clone()
+            };
+            let problem = match (releases.count(), problem.residual_bound) {
+                (Some(_), Some(given)) => problem.of_counts(given)?,
+                (Some(count), None) => problem.of_counts(count.clamp())?,
+                (None, _) => problem,
             };
             self.inner.plan(problem, domain)
         };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ranges::{RangeChoice, every, map_of_ranges, public_map};
 use super::target::TargetScale;
+use super::typical_count::TypicalCount;
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
@@ -54,6 +55,7 @@ pub(super) struct Releases {
     weights: Option<Question<AbsoluteSums>>,
     norm: Option<Question<TypicalNorm>>,
     target: Option<TargetScale>,
+    count: Option<TypicalCount>,
 }
 
 impl Releases {
@@ -85,6 +87,7 @@ impl Releases {
             weights: (scales == Scales::Weights).then(weights).transpose()?,
             norm: found.then(norm).transpose()?,
             target: TargetScale::new(problem, rho)?,
+            count: TypicalCount::new(problem, rho)?,
         })
     }
 
@@ -98,11 +101,17 @@ impl Releases {
         self.target.as_ref()
     }
 
+    /// What is released of counts.
+    pub(super) fn count(&self) -> Option<&TypicalCount> {
+        self.count.as_ref()
+    }
+
     pub(super) fn planned(&self) -> Vec<Planned> {
         let ranges = self.ranges.iter().map(Question::once);
         let weights = self.weights.iter().map(Question::once);
         let norm = self.norm.iter().map(Question::once);
-        let target = self.target.iter().flat_map(TargetScale::planned);
+        let count = self.count.iter().map(TypicalCount::planned);
+        let target = (self.target.iter().flat_map(TargetScale::planned)).chain(count);
         target.chain(ranges).chain(weights).chain(norm).collect()
     }
 
@@ -110,8 +119,10 @@ impl Releases {
         let ranges = self.ranges.iter().flat_map(Question::events);
         let weights = self.weights.iter().flat_map(Question::events);
         let norm = self.norm.iter().flat_map(Question::events);
+        let count = self.count.iter().map(TypicalCount::question);
         let target = (self.target.iter())
             .flat_map(TargetScale::questions)
+            .chain(count)
             .flat_map(Question::events);
         (target.chain(ranges).chain(weights).chain(norm))
             .copied()
@@ -122,6 +133,9 @@ impl Releases {
         let mut parts = Vec::new();
         if self.target.is_some() {
             parts.push("middle and spread of the target".into());
+        }
+        if self.count.is_some() {
+            parts.push("size of a typical count".into());
         }
         if let Some(ranges) = &self.ranges {
             parts.push(match ranges.of() {
@@ -163,6 +177,10 @@ impl Releases {
         };
         let map = match &self.target {
             Some(target) => target.release(session, map)?,
+            None => map,
+        };
+        let map = match &self.count {
+            Some(count) => count.release(session, map)?,
             None => map,
         };
         let norm = match &self.norm {

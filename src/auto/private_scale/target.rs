@@ -1,7 +1,7 @@
 //! Where the targets of a regression lie, and how far apart: bounds say little, and every clamp is in these units.
 
 use crate::error::Result;
-use crate::loss::Growth;
+use crate::loss::{Admitted, Growth, Pinball};
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
@@ -26,12 +26,13 @@ pub(super) struct TargetScale {
 }
 
 impl TargetScale {
-    /// For a regression with squared residuals and an intercept, under a zCDP budget; None for others, and where n is too
-    /// small.
+    /// For a regression with an intercept and squared residuals or quantiles, whose own units are those of the spread,
+    /// under a zCDP budget; None for others, and where n is too small.
     pub fn new(problem: &Problem, rho: f64) -> Result<Option<Self>> {
         let schema = problem.schema();
         let squared = problem.loss.growth() == Growth::SquaredResidual;
-        if !squared || !schema.has_intercept() || schema.target() == Target::Classes {
+        let takes = squared || problem.level().is_some();
+        if !takes || !schema.has_intercept() || schema.target() == Target::Classes {
             return Ok(None);
         }
         let (n, person) = (problem.n_samples(), problem.records_per_person());
@@ -67,6 +68,14 @@ impl TargetScale {
     /// Clamp of the residuals of a fit, in scaled units of the mapped records.
     pub fn clamp(&self) -> f64 {
         self.clamp * self.spread()
+    }
+
+    /// The loss of the mapped records: a width of smoothing is in units of the spread.
+    pub fn loss(&self, problem: &Problem) -> Result<Admitted> {
+        Ok(match problem.level() {
+            Some(level) => Pinball::new(level, self.spread() / problem.smoothness())?.into(),
+            None => problem.loss.clone(),
+        })
     }
 
     pub fn planned(&self) -> [Planned; 2] {

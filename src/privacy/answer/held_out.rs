@@ -71,5 +71,21 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
                 .map(|record| (LEVELS as f64 * squared(record)).round() as i64)
                 .sum()
         }
+        Target::Counts {
+            low,
+            high,
+            unit: of_rates,
+        } => {
+            let scale = unit / f64::from(MAX_FEATURE);
+            // As predictions, with 1 for the upper bound of counts.
+            let predicted = |z: i64| {
+                let rate = (z as f64 * scale).min(700.0).exp() * of_rates / high;
+                rate.clamp(low / high, 1.0)
+            };
+            let apart = |(&z, &y): (&i64, &f64)| (predicted(z).sqrt() - y.sqrt()).powi(2);
+            records
+                .map(|record| (LEVELS as f64 * apart(record)).round() as i64)
+                .sum()
+        }
     })
 }

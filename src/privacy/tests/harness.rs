@@ -8,7 +8,7 @@ use crate::accounting::event::Adjacency;
 use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
-use crate::loss::{Admitted, Huber, Logistic, Squared};
+use crate::loss::{Admitted, Huber, Logistic, Poisson, Squared};
 use crate::privacy::answer::{Answer, Progress, Room, Sides};
 use crate::privacy::budget::Budget;
 use crate::privacy::in_memory::InMemory;
@@ -144,11 +144,22 @@ pub fn settings() -> Vec<Setting> {
         low: -1.0,
         high: 1.0,
     };
-    let losses: [(&str, Admitted, Option<f64>, Target); 4] = [
+    let counts = Target::Counts {
+        low: 0.0,
+        high: 1.0,
+        unit: 0.25,
+    };
+    let losses: [(&str, Admitted, Option<f64>, Target); 5] = [
         ("logistic", Logistic.into(), None, Target::Classes),
         ("huber", Huber::new(0.3).unwrap().into(), None, interval),
         ("squared 0.05", Squared.into(), Some(0.05), interval),
         ("squared 2", Squared.into(), Some(2.0), interval),
+        (
+            "poisson",
+            Poisson::new(4.0, 0.5).unwrap().into(),
+            None,
+            counts,
+        ),
     ];
     let mut settings = Vec::new();
     for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {

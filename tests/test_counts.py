@@ -1,0 +1,252 @@
+"""Models of counts: what their coefficients mean, their units, scores, bounds, and what they refuse."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import PoissonRegressor
+from sklearn.metrics import d2_tweedie_score
+
+from dpsparse import (
+    DefaultBoundsWarning,
+    DpsparseError,
+    InvalidArgumentError,
+    InvalidDataError,
+    NoisyNewton,
+    PrivateSearchCV,
+    PrivateSparsePoissonRegressor,
+    SparsePoissonRegressor,
+    UnsoundMechanismError,
+    _core,
+)
+from reference.certificates import keeps_its_claim
+
+MECHANISMS = [
+    "frank-wolfe",
+    "noisy-gradient-frank-wolfe",
+    "noisy-proximal-gradient",
+    "noisy-newton",
+    "output-perturbation",
+    "objective-perturbation",
+    "sgd-output",
+    "select-refit",
+]
+
+
+def problem(n=4000, p=4, seed=0, rate=2.0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, p))
+    slopes = np.array([0.8, -0.5, *[0.0] * (p - 2)])
+    return X, rng.poisson(rate * np.exp(X @ slopes)).astype(float), slopes
+
+
+def private(**arguments):
+    facts = {"bounds": (-1, 1), "y_bounds": (0, 60), "random_state": 0, "delta": 1e-6}
+    return PrivateSparsePoissonRegressor(**(facts | arguments))
+
+
+def test_coefficients_are_logarithms_of_rate_ratios():
+    X, y, slopes = problem(20_000)
+    for epsilon, tolerance in [(1.0, 0.15), (100.0, 0.05)]:
+        models = [private(epsilon=epsilon, random_state=seed).fit(X, y) for seed in range(4)]
+        coefficients = np.mean([model.coef_ for model in models], axis=0)
+        assert np.abs(coefficients - slopes).max() < tolerance
+        assert abs(np.mean([model.intercept_ for model in models]) - np.log(2)) < tolerance
+        means = [model.predict(X).mean() / y.mean() for model in models]
+        assert abs(np.mean(means) - 1) < tolerance
+
+
+def test_upper_bounds_hardly_matter_and_neither_does_the_unit():
+    X, y, _ = problem(10_000)
+    scores = [private(epsilon=1.0, y_bounds=(0, high)).fit(X, y).score(X, y) for high in (40, 4_000)]
+    exact = PoissonRegressor(alpha=0).fit(X, y).score(X, y)
+    assert min(scores) > exact - 0.04
+    one, other = (private(y_bounds=(0, 60 * unit)).fit(X, y * unit) for unit in (1.0, 0.25))
+    assert np.allclose(one.coef_, other.coef_, rtol=1e-9)
+    assert one.intercept_ + np.log(0.25) == pytest.approx(other.intercept_, rel=1e-9)
+
+
+def test_what_noise_leaves_tends_to_the_exact_fit():
+    X, y, _ = problem(20_000)
+    exact = SparsePoissonRegressor(alpha=1e-9).fit(X, y)
+    ours = private(epsilon=1e3).fit(X, y)
+    assert np.abs(ours.coef_ - exact.coef_).max() < 0.02
+    assert abs(ours.intercept_ - exact.intercept_) < 0.02
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_every_mechanism_that_takes_bounded_slopes_takes_counts(mechanism, fit_intercept):
+    X, y, _ = problem(2_000)
+    ridge = 0.5 if "perturbation" in mechanism or mechanism == "sgd-output" else None
+    estimator = private(epsilon=20.0, mechanism=mechanism, fit_intercept=fit_intercept, ridge=ridge, y_bounds=(0, 12))
+    estimator.fit(X, y)
+    plan = estimator.plan(*X.shape)
+    assert estimator.certificate_.events == plan.events
+    assert keeps_its_claim(estimator.certificate_)
+    assert estimator.coef_[0] > estimator.coef_[1]
+    assert (fit_intercept is False) == (estimator.intercept_ == 0.0)
+    assert estimator.certificate_.y_bounds == (0.0, 12.0)
+
+
+def test_predictions_are_rates_and_scores_are_shares_of_the_deviance():
+    X, y, _ = problem()
+    estimator = private(y_bounds=(0.5, 3.0)).fit(X, y)
+    rates = np.exp(X @ estimator.coef_ + estimator.intercept_)
+    assert np.allclose(estimator.predict(X), np.clip(rates, 0.5, 3.0))
+    assert estimator.target_bounds_ == (0.5, 3.0)
+    weights = np.random.default_rng(0).uniform(size=len(y))
+    expected = d2_tweedie_score(y, estimator.predict(X), sample_weight=weights, power=1)
+    assert estimator.score(X, y, weights) == expected
+
+
+def test_counts_beyond_their_bounds_are_clipped_in_silence():
+    X, y, _ = problem()
+    clipped = private(y_bounds=(1, 3)).fit(X, np.clip(y, 1, 3))
+    wild = np.where(y > 3, 1e300, np.where(y < 1, -1e300, y))
+    assert np.array_equal(private(y_bounds=(1, 3)).fit(X, wild).coef_, clipped.coef_)
+
+
+@pytest.mark.parametrize("y_bounds", [(-1, 2), (2, 2), (3, 1), (0, np.inf), (np.nan, 1), 5])
+def test_bounds_of_counts_are_checked_before_anything_is_spent(y_bounds):
+    with pytest.raises(InvalidArgumentError, match="y_bounds"):
+        private(y_bounds=y_bounds).plan(100, 2)
+
+
+@pytest.mark.parametrize("residual_bound", [0, -1.0, np.nan, np.inf, "a"])
+def test_clamps_are_checked(residual_bound):
+    for scale in ("auto", None):
+        with pytest.raises(InvalidArgumentError, match="residual_bound"):
+            private(residual_bound=residual_bound, scale=scale).plan(10_000, 2)
+
+
+def test_noise_is_in_proportion_to_the_clamp():
+    def scale(**arguments):
+        (one,) = private(mechanism=NoisyNewton(n_iter=3), **arguments).plan(1000, 3).noise_scales
+        return one
+
+    assert scale(residual_bound=2.0) == pytest.approx(2 * scale(residual_bound=1.0), rel=1e-3)
+    assert scale(residual_bound=1.0) == pytest.approx(scale(), rel=1e-12)
+
+
+def test_what_is_not_proved_for_counts_is_refused():
+    for arguments in ({"mechanism": "simplex-sampling", "norm": "simplex", "fit_intercept": False}, {"norm": "none"}):
+        with pytest.raises((InvalidArgumentError, UnsoundMechanismError)):
+            private(**arguments).plan(100, 2)
+
+
+def test_default_bounds_are_told():
+    with pytest.warns(DefaultBoundsWarning, match=r"targets are taken to lie in \[0, 1\]"):
+        PrivateSparsePoissonRegressor(bounds=(-1, 1)).plan(100, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        private().plan(100, 2)
+
+
+def test_a_typical_count_is_released_where_records_are_many():
+    assert "typical count" in private().plan(1000, 3).mechanism
+    for arguments in ({"scale": None}, {"fit_intercept": False}, {"epsilon": 1e-3}):
+        assert "typical count" not in private(**arguments).plan(1000, 3).mechanism
+
+
+def test_models_are_compared_by_roots_of_counts():
+    X, y, _ = problem(200)
+    facts = {"n_features": 4, "n_held_out": 50, "share": 0.25, "adjacency": "replace-one", "records_per_person": 1}
+    search = _core.SearchFacts(
+        n_samples=200, lower=np.array([-1.0]), upper=np.array([1.0]), y_bounds=(0.5, 6.0), counts=True, **facts
+    )
+    models = [(np.array([0.8, -0.5, 0.0, 0.0]), 0.7, None), (np.zeros(4), 5.0, None)]
+    for score, (coefficients, intercept, _) in zip(search.non_private_scores(X, y, models), models, strict=True):
+        rates = np.clip(np.exp(X @ coefficients + intercept), 0.5, 6.0)
+        apart = (np.sqrt(rates / 6) - np.sqrt(np.clip(y, 0.5, 6) / 6)) ** 2
+        assert score == pytest.approx(2**16 * apart.sum(), rel=1e-3)
+
+
+def test_a_search_takes_counts():
+    X, y, _ = problem(6_000)
+    grid = {"mechanism": [NoisyNewton(), NoisyNewton(ridge=100.0)]}
+    estimator = PrivateSparsePoissonRegressor(bounds=(-1, 1), y_bounds=(0, 20))
+    search = PrivateSearchCV(estimator, grid, epsilon=20.0, delta=1e-6, random_state=0).fit(X, y)
+    assert search.best_index_ == 0
+    assert keeps_its_claim(search.certificate_)
+    assert search.best_estimator_.score(X, y) > 0.2
+
+
+def objective(X, y, theta, intercept):
+    z = X @ theta + intercept
+    constant = np.where(y > 0, y * np.log(np.maximum(y, 1e-300)) - y, 0.0)
+    return float(np.mean(np.exp(z) - y * z + constant))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_ridge_alone_is_that_of_scikit_learn(fit_intercept):
+    X, y, _ = problem(300, 6, seed=1)
+    ours = SparsePoissonRegressor(alpha=0.0, ridge=0.03, tol=1e-11, fit_intercept=fit_intercept).fit(X, y)
+    theirs = PoissonRegressor(alpha=0.03, tol=1e-9, max_iter=10_000, fit_intercept=fit_intercept).fit(X, y)
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-5)
+    assert np.allclose(ours.predict(X), theirs.predict(X), rtol=1e-5)
+    assert ours.score(X, y) == pytest.approx(theirs.score(X, y), abs=1e-6)
+
+
+def test_an_l1_penalty_is_that_of_a_general_solver():
+    X, y, _ = problem(300, 6, seed=2, rate=20.0)
+    alpha, p = 0.3, 6
+
+    def split(v):
+        theta = v[:p] - v[p:-1]
+        slope = np.exp(X @ theta + v[-1]) - y
+        gradient = X.T @ slope / len(y)
+        value = objective(X, y, theta, v[-1]) + alpha * v[:-1].sum()
+        return value, np.concatenate([alpha + gradient, alpha - gradient, [slope.mean()]])
+
+    bounds = [(0, None)] * (2 * p) + [(None, None)]
+    start = np.zeros(2 * p + 1)
+    found = minimize(split, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9})
+    ours = SparsePoissonRegressor(alpha=alpha, tol=1e-9).fit(X, y)
+    theta = found.x[:p] - found.x[p:-1]
+    assert np.allclose(ours.coef_, theta, atol=1e-5)
+    assert 0 < len(ours.support_) < p
+    value = objective(X, y, ours.coef_, ours.intercept_) + alpha * np.abs(ours.coef_).sum()
+    assert value <= found.fun + 1e-9
+    assert value - found.fun <= ours.duality_gap_ + 1e-9
+
+
+@pytest.mark.parametrize("arguments", [{"alpha": 0.1}, {"radius": 0.4}, {"alpha": 0.1, "norm": "linf"}])
+@pytest.mark.parametrize("rate", [0.05, 3.0, 1e5])
+def test_gaps_certify_fits_of_counts_of_any_size(arguments, rate):
+    X, y, _ = problem(400, 5, seed=3, rate=rate)
+    model = SparsePoissonRegressor(**arguments, tol=1e-7).fit(X, y)
+    rng = np.random.default_rng(0)
+
+    def penalised(theta, intercept):
+        norm = np.abs(theta).max() if "norm" in arguments else np.abs(theta).sum()
+        return objective(X, y, theta, intercept) + arguments.get("alpha", 0.0) * norm
+
+    null = objective(X, y, np.zeros(5), np.log(y.mean()))
+    assert model.duality_gap_ <= 1e-7 * null + 1e-9
+    if "radius" in arguments:
+        assert np.abs(model.coef_).sum() <= 0.4 * (1 + 1e-9)
+    best = penalised(model.coef_, model.intercept_)
+    for _ in range(50):
+        theta = model.coef_ * rng.uniform(0, 1) + (rng.normal(0, 0.01, 5) if "radius" not in arguments else 0.0)
+        assert best <= penalised(theta, model.intercept_ + rng.normal(0, 0.05)) + model.duality_gap_ + 1e-9 * abs(null)
+
+
+def test_weights_count_as_repetitions():
+    X, y, _ = problem(80, 3, seed=4)
+    weights = np.random.default_rng(0).integers(0, 4, 80)
+    once = SparsePoissonRegressor(alpha=0.05, tol=1e-11).fit(X, y, weights)
+    often = SparsePoissonRegressor(alpha=0.05, tol=1e-11).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert np.allclose(once.coef_, often.coef_, atol=1e-6)
+    assert once.intercept_ == pytest.approx(often.intercept_, abs=1e-6)
+
+
+@pytest.mark.parametrize("y", [[0.0, 0.0, 0.0], [1.0, -1.0, 2.0]])
+def test_exact_fits_refuse_what_has_no_rate(y):
+    X = np.arange(3.0).reshape(-1, 1)
+    with pytest.raises(InvalidDataError):
+        SparsePoissonRegressor(alpha=0.1).fit(X, y)
+    with pytest.raises((DpsparseError, ValueError)):
+        SparsePoissonRegressor(alpha=0.1).fit(X, [np.nan, 1.0, 2.0])
