@@ -214,7 +214,7 @@ impl Certificate {
     pub fn y_bounds(&self) -> Option<(f64, f64)> {
         match self.target {
             Some(Target::Interval { low, high }) => Some((low, high)),
-            Some(Target::Classes) | None => None,
+            Some(Target::Classes | Target::Multiclass { .. }) | None => None,
         }
     }
 

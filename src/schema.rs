@@ -25,8 +25,14 @@ pub enum Geometry {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Target {
-    /// -1 and +1.
+    /// Two classes, -1 and +1.
     Classes,
+    /// Three or more classes of one softmax model, 0, ..., `classes` - 1. (Two are the same model as
+    /// [`Target::Classes`], with a score each.)
+    Multiclass {
+        /// K.
+        classes: u32,
+    },
     /// Reals, clipped to public bounds and mapped to [-1, 1] (offset = the middle).
     Interval {
         /// Public lower bound of y.
@@ -34,6 +40,24 @@ pub enum Target {
         /// Public upper bound of y.
         high: f64,
     },
+}
+
+/// Most classes of one model.
+pub const MOST_CLASSES: u32 = 1 << 10;
+
+impl Target {
+    /// Whether y holds classes, of whatever number.
+    pub fn is_classes(&self) -> bool {
+        !matches!(self, Target::Interval { .. })
+    }
+
+    /// How many scores a record has: K of a softmax model, otherwise one.
+    pub fn outputs(&self) -> usize {
+        match self {
+            Target::Multiclass { classes } => *classes as usize,
+            Target::Classes | Target::Interval { .. } => 1,
+        }
+    }
 }
 
 /// Public bounds of the features: one pair for all of them, or one per feature.
@@ -114,6 +138,9 @@ struct Maps {
 /// scaled and a user's coefficient, an integer iterate and a gradient (32), two candidates of a selection and their
 /// scores (48). Sizes that fail in the middle of a fit are refused before it by this.
 const BYTES_PER_FEATURE: usize = 128;
+
+/// Of these, for each further score: coefficients, iterates, gradients, candidates.
+const BYTES_PER_COEFFICIENT: usize = 80;
 
 impl Maps {
     fn with_capacity(n_features: usize) -> Result<Self> {
@@ -235,10 +262,17 @@ impl Schema {
                 ));
             }
         }
+        if let Target::Multiclass { classes } = target {
+            if !(2..=MOST_CLASSES).contains(&classes) {
+                let problem = format!("must be at least two and at most {MOST_CLASSES}");
+                return Err(Error::invalid("classes", problem));
+            }
+        }
         if row_norm.is_some_and(|norm| !(norm.is_finite() && norm > 0.0)) {
             return Err(Error::invalid("row_norm", "must be positive and finite"));
         }
-        room(n_features, BYTES_PER_FEATURE)?;
+        let others = (target.outputs() - 1) * BYTES_PER_COEFFICIENT;
+        room(n_features, BYTES_PER_FEATURE + others)?;
         let mut maps = Maps::with_capacity(n_features)?;
         let alike = bounds.lower.len() == 1 && bounds.upper.len() == 1;
         for j in 0..if alike { 1 } else { n_features } {
@@ -353,9 +387,12 @@ impl Schema {
         self.target
     }
 
-    /// Whether both have classes, or both reals.
+    /// Whether both have the same classes, or both reals.
     pub(crate) fn same_kind_of_target(&self, other: &Self) -> bool {
-        (self.target == Target::Classes) == (other.target == Target::Classes)
+        match (self.target, other.target) {
+            (Target::Interval { .. }, Target::Interval { .. }) => true,
+            (one, other) => one == other,
+        }
     }
 
     /// The public bound on the Euclidean norm of a scaled row without the intercept, where one was given.
@@ -431,10 +468,10 @@ impl Schema {
         )
     }
 
-    /// Scaled target in [-1, 1] (classes are -1 and +1 already).
+    /// Scaled target in [-1, 1] (classes are what they are).
     pub(crate) fn scale_target(&self, y: f64) -> f64 {
         match self.target {
-            Target::Classes => y,
+            Target::Classes | Target::Multiclass { .. } => y,
             Target::Interval { low, high } => {
                 let (half, middle) = self.target_scale(low, high);
                 ((y.clamp(low, high) - middle) / half).clamp(-1.0, 1.0)
@@ -516,7 +553,7 @@ impl Schema {
             ));
         }
         let (half, middle) = match self.target {
-            Target::Classes => (1.0, 0.0),
+            Target::Classes | Target::Multiclass { .. } => (1.0, 0.0),
             Target::Interval { low, high } => self.target_scale(low, high),
         };
         let unit = f64::from(MAX_FEATURE);

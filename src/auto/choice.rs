@@ -64,11 +64,15 @@ impl Facts<'_> {
     /// ([`crate::theory_of_privacy::objective_perturbation`]).
     fn objective(&self) -> bool {
         let lipschitz = |loss: &dyn Loss| loss.growth().is_bounded();
-        self.claim.records_per_person == 1 && self.loss.is_some_and(lipschitz)
+        let scalar = self.target.outputs() == 1;
+        scalar && self.claim.records_per_person == 1 && self.loss.is_some_and(lipschitz)
     }
 
     /// The clamp of the derivatives of the logistic loss in objective perturbation; other losses have none.
     fn clip(&self) -> Option<f64> {
+        if self.target.outputs() > 1 {
+            return self.logistic().then_some(self.least_clip());
+        }
         let strength =
             self.claim.n_samples as f64 * self.claim.epsilon / self.n_features.max(1) as f64;
         let clip = if strength < SURE_STRENGTH {
@@ -83,15 +87,25 @@ impl Facts<'_> {
         self.loss.is_some_and(|loss| loss.name() == "logistic")
     }
 
+    /// The clamp of the derivatives of the logistic loss where noise is large: their size where all classes are alike.
+    fn least_clip(&self) -> f64 {
+        match self.target.outputs() {
+            1 => AUTO_CLIP,
+            classes => 1.0 - 1.0 / classes as f64,
+        }
+    }
+
     /// Noisy Newton steps and a line through their scores. The clamp of the logistic loss opens as noise falls: none is
     /// left where the fit without it is what noise allows.
     fn newton(&self, rho: f64) -> NoisyNewton {
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
         let columns = (self.n_features + usize::from(self.intercept)) as f64;
-        let open = noise_allows(n, person, rho) / (OPEN_STRENGTH * columns);
+        let outputs = self.target.outputs();
+        let directions = columns * (outputs.max(2) - 1) as f64;
+        let open = noise_allows(n, person, rho) / (OPEN_STRENGTH * directions);
         NoisyNewton {
-            clip: (self.logistic() && open < 1.0).then_some(open.max(AUTO_CLIP)),
-            line: self.intercept.then_some(LINE_DEFAULT_SHARE),
+            clip: (self.logistic() && open < 1.0).then_some(open.max(self.least_clip())),
+            line: (self.intercept && outputs == 1).then_some(LINE_DEFAULT_SHARE),
             ..NoisyNewton::default()
         }
     }
@@ -111,7 +125,7 @@ impl Facts<'_> {
             clip: self.clip(),
             ..SelectRefit::default()
         };
-        let regression = self.target != Target::Classes;
+        let regression = !self.target.is_classes();
         let mechanism: Box<dyn Mechanism> = match self.intercept && regression && scale {
             true => Box::new(PrivateScale::target(Box::new(mechanism))),
             false => Box::new(mechanism),
@@ -184,7 +198,7 @@ pub struct Choice {
 /// # Errors
 /// As [`PrivateScale::new`] and [`PrivacyClaim::validate`].
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
-    let classes = facts.target == Target::Classes;
+    let classes = facts.target.is_classes();
     match facts.domain {
         Domain::L1 => {}
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {

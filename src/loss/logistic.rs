@@ -9,7 +9,7 @@ pub struct Logistic;
 /// branch-free (so that a loop over records vectorises) and without fused operations (so that every machine
 /// gets the same bits).
 #[inline(always)]
-fn exp(x: f64) -> f64 {
+pub(super) fn exp(x: f64) -> f64 {
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;

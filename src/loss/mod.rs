@@ -11,6 +11,7 @@ mod logistic;
 mod model;
 mod reviewed;
 mod smoothed_hinge;
+mod softmax;
 mod squared;
 mod tabulated;
 
@@ -21,6 +22,7 @@ pub use logistic::Logistic;
 pub use model::{Lifted, Model};
 pub use reviewed::{Admitted, Catalogued};
 pub use smoothed_hinge::SmoothedHinge;
+pub use softmax::Softmax;
 pub use squared::Squared;
 pub use tabulated::{Tabulated, TargetGrid};
 

@@ -41,7 +41,7 @@ impl Line {
         let rho = share * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
         let statement = problem.statement.projected()?;
         let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
-            Target::Classes => {
+            Target::Classes | Target::Multiclass { .. } => {
                 let clamped = problem.loss.name() == "clipped-logistic";
                 let loss = match clamped {
                     true => Logistic.into(),

@@ -2,6 +2,7 @@
 //! cannot read a record.
 
 mod catalogue;
+mod class_scores;
 mod dual_frank_wolfe;
 mod feature_scaler;
 mod frank_wolfe;

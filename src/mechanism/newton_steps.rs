@@ -3,6 +3,7 @@
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
+use super::class_scores::ClassScores;
 use super::noisy_gradient::Gradients;
 use crate::accounting::calibrate::{calibrate_events, rho_from_epsilon};
 use crate::accounting::event::Event;
@@ -15,6 +16,9 @@ use crate::plan::defaults::{
 };
 use crate::privacy::{Planned, Question, Session, Target};
 use crate::question::Moments;
+
+/// Of the logistic loss.
+const SCALAR_CURVATURE: f64 = 0.25;
 
 /// What users may set; None: the public rules.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,12 +44,13 @@ pub(super) struct NewtonSteps {
     normaliser: f64,
     /// R: rows are no longer, or count less.
     largest_row: f64,
+    scores: ClassScores,
 }
 
 /// What steps release.
 #[derive(Debug)]
 pub(super) struct Steps {
-    /// The mean of the last half of the iterates, in scaled units.
+    /// The mean of the last half of the iterates, in scaled units, score by score.
     pub theta: Vec<f64>,
     /// About the variance of scores that is noise.
     pub noise: f64,
@@ -55,7 +60,7 @@ pub(super) struct Steps {
 #[derive(Debug, Clone)]
 pub(super) struct Start {
     pub theta: Vec<f64>,
-    /// So many of the first coefficients.
+    /// So many of the first coefficients of every score.
     pub drawn: usize,
 }
 
@@ -156,7 +161,13 @@ impl NewtonSteps {
             scale: curvature * normaliser,
             normaliser,
             largest_row: problem.gradient_bound(),
+            scores: ClassScores(problem.outputs()),
         })
+    }
+
+    /// K: scores of a record.
+    pub fn outputs(&self) -> usize {
+        self.scores.0
     }
 
     pub fn planned(&self) -> Vec<Planned> {
@@ -183,7 +194,8 @@ impl NewtonSteps {
         )
     }
 
-    /// From `start`, for records with one column a coefficient, the intercept's last: as many as planned for, or fewer.
+    /// From `start`, for records with one column a coefficient of each score, the intercept's last: as many as planned
+    /// for, or fewer.
     /// `progress(session, t)` is called after every step.
     pub fn run(
         &self,
@@ -197,7 +209,8 @@ impl NewtonSteps {
             .map(|moments| session.ask(moments, ()))
             .next()
             .transpose()?;
-        let (inverse, noise) = self.inverse(moments, start.theta.len());
+        let columns = start.theta.len() / self.scores.0;
+        let (inverse, noise) = self.inverse(moments, columns);
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
         // theta of before, then the next theta.
@@ -208,13 +221,21 @@ impl NewtonSteps {
             let gradient = session.ask(&self.gradients.question, theta.as_slice())?;
             let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
-            for j in 0..start.drawn {
+            self.scores.project(gradient.as_mut_slice());
+            for j in (0..theta.len()).filter(|j| j % columns < start.drawn) {
                 gradient[j] += self.ridge * (theta[j] - start.theta[j]);
             }
             // theta + momentum (theta - before) - (1 - momentum) step
             moved.axpy(momentum, &theta, -momentum);
             match &inverse {
-                Some(inverse) => moved.gemv(momentum - 1.0, inverse, &gradient, 1.0),
+                // One bound on all Hessians serves every score.
+                Some(inverse) => {
+                    for k in 0..self.scores.0 {
+                        let gradient = gradient.rows(k * columns, columns);
+                        let mut moved = moved.rows_mut(k * columns, columns);
+                        moved.gemv(momentum - 1.0, inverse, &gradient, 1.0);
+                    }
+                }
                 None => {
                     let length = (1.0 - momentum) / (self.damping + self.ridge);
                     moved.axpy(-length, &gradient, 1.0);
@@ -270,10 +291,11 @@ impl NewtonSteps {
 }
 
 impl Start {
-    /// At zero, with `p` features and an intercept in the other columns, if there is one, that nothing draws.
-    pub fn zero(p: usize, columns: usize) -> Self {
+    /// At zero, with `p` features of each score and an intercept in the other columns, if there is one, that nothing
+    /// draws.
+    pub fn zero(p: usize, columns: usize, outputs: usize) -> Self {
         Self {
-            theta: vec![0.0; columns],
+            theta: vec![0.0; outputs * columns],
             drawn: p,
         }
     }
@@ -286,7 +308,8 @@ fn curvature(problem: &Problem) -> f64 {
     let clamped = problem.spread.map_or(1.0, |spread| {
         (CLAMPED_CURVATURE * problem.lipschitz() / spread).min(1.0)
     });
-    problem.smoothness() * clamped
+    let smoothness = (ClassScores(problem.outputs()).curvature()).unwrap_or(problem.smoothness());
+    smoothness * clamped
 }
 
 /// The ridge that the steps act as, where noise stands against the model that is expected.
@@ -299,19 +322,27 @@ fn curvature(problem: &Problem) -> f64 {
 fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let columns = problem.statement.n_columns() as f64;
     let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
-    let noise = noise / slope;
-    let few = (SHRINKAGE_DIRECTIONS * columns * noise / norm).min(1.0);
+    let scores = ClassScores(problem.outputs());
+    // One score that is a difference of classes, as of two, has the curvature of the scalar loss.
+    let curvature = match scores.0 {
+        1 => curvature,
+        _ => SCALAR_CURVATURE,
+    };
+    let noise = noise * scores.noise() * scores.slope() / slope;
+    let few = scores.shrinkage_of_few() * SHRINKAGE_DIRECTIONS * columns * noise / norm;
+    let few = few.min(1.0);
     // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.
     let (spread, signal) = match problem.schema().target() {
-        Target::Classes => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
+        Target::Classes | Target::Multiclass { .. } => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
         Target::Interval { .. } => match problem.spread {
             Some(spread) => (REGRESSOR_SLOPE * spread, REGRESSOR_SIGNAL * spread.powi(2)),
             // Where nothing is known of the targets nothing is of their residuals.
             None => (0.0, 1.0),
         },
     };
-    let sampling = (spread.min(slope) * norm).powi(2) / (problem.n_samples() as f64 * signal);
-    SHRINKAGE * curvature * norm * noise * few + sampling
+    let sampling = (spread.min(slope / scores.slope()) * norm).powi(2) / (problem.n_samples() as f64 * signal);
+    SHRINKAGE * scores.shrinkage() * curvature * norm * noise * few
+        + scores.shrinkage_of_sampling() * sampling
 }
 
 /// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for

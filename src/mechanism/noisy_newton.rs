@@ -96,6 +96,12 @@ impl Mechanism for NoisyNewton {
             damping: self.damping,
             ridge: self.ridge,
         };
+        if self.line.is_some() && problem.outputs() > 1 {
+            return Err(Error::invalid(
+                "line",
+                "is through one score a record; leave it at None for three or more classes",
+            ));
+        }
         let line = (self.line.map(|share| Line::plan(&problem, share))).transpose()?;
         let companions = line.as_ref().map_or_else(Vec::new, Line::events);
         let steps = NewtonSteps::plan(&problem, options, &companions)?;
@@ -137,14 +143,19 @@ impl Program<Fitted> for Release {
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let n_iter = self.steps.gradients.n_iter;
         let statement = session.statement();
-        let start = Start::zero(statement.schema().n_features(), statement.n_columns());
+        let columns = statement.n_columns();
+        let schema = statement.schema();
+        let outputs = schema.target().outputs();
+        let start = Start::zero(schema.n_features(), schema.n_columns(), outputs);
         let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
         let steps = self.steps.run(session, &start, &progress)?;
         let mut scaled = match &self.line {
             Some(line) => line.run(session, steps)?,
             None => steps.theta,
         };
-        self.norm.threshold(&mut scaled, self.threshold)?;
+        for scaled in scaled.chunks_mut(columns) {
+            self.norm.threshold(scaled, self.threshold)?;
+        }
         Ok(scaled.into())
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::minimiser::describe_clip;
+use super::minimiser::{check_scalar, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use super::noise_law::TiltLaw;
 use super::objective_perturbation::tilted;
@@ -27,7 +27,8 @@ impl RefitBy {
     /// The better one of those that are proved: objective perturbation spends nothing on curvature, but needs a
     /// Lipschitz loss and one record a person.
     pub(super) fn best(problem: &Problem) -> Self {
-        if problem.loss.growth().is_bounded() && problem.records_per_person() == 1 {
+        let scalar = problem.outputs() == 1;
+        if scalar && problem.loss.growth().is_bounded() && problem.records_per_person() == 1 {
             Self::ObjectivePerturbation
         } else {
             Self::NoisyNewton
@@ -111,13 +112,15 @@ impl Refit {
         match self {
             Self::Objective { question, .. } => session.ask(question, ()),
             Self::Newton(steps) => {
-                Ok((steps.run(session, &Start::zero(p, columns), progress)?).theta)
+                let start = Start::zero(p, columns, steps.outputs());
+                Ok((steps.run(session, &start, progress)?).theta)
             }
         }
     }
 }
 
 fn objective(problem: &Problem, ridge: Option<f64>, companions: &[(Event, u64)]) -> Result<Refit> {
+    check_scalar(problem)?;
     if !problem.loss.growth().is_bounded() {
         return Err(Error::UnsoundMechanism(
             "a refit by objective perturbation needs a Lipschitz loss, which the squared loss is not (Kifer, Smith & \

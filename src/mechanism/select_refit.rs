@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::{clipped, reviewed};
+use super::minimiser::{check_loss, clipped};
 use super::refit::{Refit, RefitBy};
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
@@ -33,7 +33,8 @@ use crate::question::{SelectionNoise, Vertex};
 /// **Neighbours**: replace-one or add-remove. **Privacy**: k bounded-range events and those of
 /// [`ObjectivePerturbation`](super::ObjectivePerturbation) or [`NoisyNewton`](super::NoisyNewton), composed adaptively
 /// by Renyi divergence: which features the refit uses is public once they are selected. **Needs** a catalogued loss.
-/// Norms: "l1" (features) and disjoint groups.
+/// Norms: "l1" (features) and disjoint groups. With three or more classes a feature is selected for all of them at once,
+/// by its coefficients' gradients in all classes, and the refit is by noisy Newton steps.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectRefit {
@@ -96,7 +97,8 @@ impl Mechanism for SelectRefit {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
         let problem = clipped(problem, self.clip)?;
-        reviewed(&problem, domain)?;
+        check_loss(&problem)?;
+        domain.reviewed_norm(problem.schema().n_features())?;
         let problem = Problem {
             residual_bound: match problem.loss.growth() {
                 Growth::SquaredResidual => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
@@ -105,8 +107,13 @@ impl Mechanism for SelectRefit {
             ..problem
         };
         let n_features = problem.schema().n_features();
-        let polytope =
-            domain.polytope(n_features, problem.schema().has_intercept(), Some(1.0), 1.0)?;
+        let outputs = problem.outputs();
+        // A feature is selected for all classes at once.
+        let each = || Domain::Groups((0..n_features).map(|j| vec![j]).collect());
+        let polytope = match domain {
+            Domain::L1 if outputs > 1 => problem.polytope(&each(), Some(1.0))?,
+            domain => problem.polytope(domain, Some(1.0))?,
+        };
         let candidates = match polytope.structure() {
             Structure::Groups(groups) => {
                 groups.len() - usize::from(problem.schema().has_intercept())
@@ -114,7 +121,9 @@ impl Mechanism for SelectRefit {
             _ => n_features,
         };
         let largest = match polytope.structure() {
-            Structure::Groups(groups) => groups.iter().map(Vec::len).max().unwrap_or(1),
+            Structure::Groups(groups) => {
+                groups.iter().map(Vec::len).max().unwrap_or(1) / outputs
+            }
             _ => 1,
         };
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
@@ -151,13 +160,13 @@ impl Mechanism for SelectRefit {
             ..problem.clone()
         };
         let refit = Refit::plan(by, &restricted, self.ridge, &companions)?;
-        let what = match polytope.structure() {
-            Structure::Groups(_) => "groups",
+        let what = match domain {
+            Domain::Groups(_) => "groups",
             _ => "features",
         };
         // The refit's own, k dimensions of noise against the ridge and the curvature of the loss.
-        let columns = n_selected as f64 + 1.0;
-        let curvature = problem.loss.smoothness() * problem.curvature() + refit.ridge();
+        let columns = outputs as f64 * (n_selected as f64 + 1.0);
+        let curvature = problem.smoothness() * problem.curvature() + refit.ridge();
         let summary = Summary {
             mechanism: format!(
                 "select-refit: {n_selected} {what} by exact selection, then {}",
@@ -171,6 +180,8 @@ impl Mechanism for SelectRefit {
         let steps = Steps {
             step: match problem.schema().target() {
                 Target::Classes => CLASSIFIER_SELECT_STEP,
+                // Of two classes the difference of their scores moves as far.
+                Target::Multiclass { .. } => 0.5 * CLASSIFIER_SELECT_STEP,
                 Target::Interval { .. } => REGRESSOR_SELECT_STEP,
             },
             selection,
@@ -196,7 +207,7 @@ impl Program<Fitted> for Steps {
         };
         let features: Vec<u32> = match &self.selection {
             None => (0..p as u32).collect(),
-            Some(selection) => self.select(selection, session, p)?,
+            Some(selection) => self.select(selection, session, (p, columns))?,
         };
         let (k, intercept) = (features.len(), columns - p);
         let total = self.n_selected + 1;
@@ -206,22 +217,26 @@ impl Program<Fitted> for Steps {
             (self.refit).release(&mut restricted, (k, k + intercept), &progress)?
         };
         session.progress(total, total)?;
-        let mut scaled = vec![0.0; columns];
-        for (&j, &theta) in features.iter().zip(&refitted) {
-            scaled[j as usize] = theta;
+        let outputs = refitted.len() / (k + intercept);
+        let mut scaled = vec![0.0; outputs * columns];
+        let scores = scaled.chunks_mut(columns);
+        for (scaled, refitted) in scores.zip(refitted.chunks(k + intercept)) {
+            for (&j, &theta) in features.iter().zip(refitted) {
+                scaled[j as usize] = theta;
+            }
+            scaled[p..].copy_from_slice(&refitted[k..]);
         }
-        scaled[p..].copy_from_slice(&refitted[k..]);
         Ok(scaled.into())
     }
 }
 
 impl Steps {
-    /// The selected features, ascending.
+    /// The selected features of p, ascending; a score has so many columns.
     fn select(
         &self,
         selection: &Question<Vertex>,
         session: &mut Session<'_>,
-        p: usize,
+        (p, columns): (usize, usize),
     ) -> Result<Vec<u32>> {
         let mut selected = BTreeSet::new();
         // Margins are integers; one unit of a coefficient is the step.
@@ -235,9 +250,9 @@ impl Steps {
             };
             vertex = session.ask(selection, at)?;
             retired = (vertex.iter().map(|&(j, _)| j))
-                .filter(|&j| (j as usize) < p)
+                .filter(|&j| (j as usize) % columns < p)
                 .collect();
-            selected.extend(retired.iter().copied());
+            selected.extend(retired.iter().map(|&j| j % columns as u32));
             session.progress(k + 1, self.n_selected + 1)?;
         }
         Ok(selected.into_iter().collect())

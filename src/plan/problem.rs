@@ -63,11 +63,11 @@ impl Problem {
     /// or the number of samples.
     pub fn validate(&self) -> Result<f64> {
         let delta = self.claim().validate()?;
-        if self.loss.task() == Task::Classification && self.schema().target() != Target::Classes {
+        if self.loss.task() == Task::Classification && !self.schema().target().is_classes() {
             return Err(Error::invalid(
                 "loss",
                 format!(
-                    "{:?} is for two classes, not for regression",
+                    "{:?} is for classes, not for regression",
                     self.loss.name()
                 ),
             ));
@@ -117,7 +117,7 @@ impl Problem {
     /// that needs none.
     pub fn model(&self) -> Result<RoomModel> {
         match self.loss.growth() {
-            Growth::Bounded { .. } => RoomModel::new(&self.loss, self.residual_bound),
+            Growth::Bounded { .. } => self.room_model(self.residual_bound),
             Growth::SquaredResidual => self.clamped(self.lipschitz()),
         }
     }
@@ -128,22 +128,34 @@ impl Problem {
     /// As [`Problem::model`].
     pub fn clamped(&self, clamp: f64) -> Result<RoomModel> {
         match self.loss.growth() {
-            Growth::Bounded { .. } => RoomModel::new(&self.loss, None),
-            Growth::SquaredResidual => RoomModel::new(&self.loss, Some(clamp)),
+            Growth::Bounded { .. } => self.room_model(None),
+            Growth::SquaredResidual => self.room_model(Some(clamp)),
         }
+    }
+
+    fn room_model(&self, clamp: Option<f64>) -> Result<RoomModel> {
+        RoomModel::for_target(&self.loss, clamp, self.schema().target())
+    }
+
+    /// K, the number of scores of a record.
+    pub fn outputs(&self) -> usize {
+        self.schema().target().outputs()
     }
 
     /// Curvature of the mean loss per unit of smoothness and squared reach: a public constant, see
     /// [`defaults`](crate::plan::defaults).
     pub fn curvature(&self) -> f64 {
         match self.schema().target() {
-            Target::Classes => CLASSIFIER_CURVATURE,
+            Target::Classes | Target::Multiclass { .. } => CLASSIFIER_CURVATURE,
             Target::Interval { .. } => REGRESSOR_CURVATURE,
         }
     }
 
-    /// beta, or L for a user's own loss, whose second derivative nothing bounds.
+    /// beta, of a softmax model 1/2 (Boehning 1992), or L for a user's own loss, whose second derivative nothing bounds.
     pub fn smoothness(&self) -> f64 {
+        if self.outputs() > 1 {
+            return 0.5;
+        }
         let smoothness = self.loss.smoothness();
         if smoothness.is_finite() {
             smoothness
@@ -176,7 +188,7 @@ impl Problem {
     /// What the public rules of mechanisms with Euclidean noise take the mean loss to look like.
     pub fn landscape(&self) -> Landscape {
         let (flatness, least, margin) = match self.schema().target() {
-            Target::Classes => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE, CLASSIFIER_MARGIN),
+            Target::Classes | Target::Multiclass { .. } => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE, CLASSIFIER_MARGIN),
             Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE, REGRESSOR_MARGIN),
         };
         let bound = self.smoothness() * self.gradient_bound().powi(2);
@@ -197,13 +209,17 @@ impl Problem {
     pub fn polytope(&self, domain: &Domain, radius: Option<f64>) -> Result<Selectable> {
         let schema = self.schema();
         let default = Self::default_radius(schema.target());
-        domain.polytope(schema.n_features(), schema.has_intercept(), radius, default)
+        let (p, intercept) = (schema.n_features(), schema.has_intercept());
+        match self.outputs() {
+            1 => domain.polytope(p, intercept, radius, default),
+            outputs => domain.polytope_of_scores(outputs, p, intercept, radius, default),
+        }
     }
 
     /// The public default radius for a target.
     pub fn default_radius(target: Target) -> f64 {
         match target {
-            Target::Classes => CLASSIFIER_RADIUS,
+            Target::Classes | Target::Multiclass { .. } => CLASSIFIER_RADIUS,
             Target::Interval { .. } => REGRESSOR_RADIUS,
         }
     }

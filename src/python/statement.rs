@@ -39,7 +39,7 @@ impl LossSpec {
             LossSpec::Named(name, parameter) => Ok(by_name(name, *parameter)?.into()),
             LossSpec::User(derivative, lipschitz) => {
                 let grid = match target {
-                    Target::Classes => TargetGrid::Classes,
+                    Target::Classes | Target::Multiclass { .. } => TargetGrid::Classes,
                     Target::Interval { .. } => TargetGrid::Interval,
                 };
                 let (z, y): (Vec<f64>, Vec<f64>) = Tabulated::points(grid, margin_bound)?.unzip();
@@ -122,6 +122,8 @@ pub(super) struct Statement {
     upper: Vec<f64>,
     pub(super) row_norm: Option<f64>,
     y_bounds: Option<(f64, f64)>,
+    /// K, where y holds classes.
+    n_classes: Option<u32>,
     fit_intercept: bool,
     loss: LossSpec,
     residual_bound: Option<f64>,
@@ -142,11 +144,11 @@ impl Statement {
     }
 
     fn target(&self) -> Target {
-        self.y_bounds
-            .map_or(Target::Classes, |(low, high)| Target::Interval {
-                low,
-                high,
-            })
+        match (self.y_bounds, self.n_classes) {
+            (Some((low, high)), _) => Target::Interval { low, high },
+            (None, Some(classes)) if classes > 2 => Target::Multiclass { classes },
+            (None, _) => Target::Classes,
+        }
     }
 
     /// The mechanism of a name with its options, after private scales or not: None leaves the choice to "auto", and is

@@ -52,13 +52,15 @@ impl Contribution {
         self.times(self.slopes.linf, FEATURE)
     }
 
-    /// A signed sum over at most `size` coordinates: |sum_j s_j d x_j| <= d_max |x_G|_1, and
-    /// |x_G|_1 <= min(size * 16383, sqrt(size) |x|_2). `row_norm` bounds |x|_2 in lattice units.
-    /// [`crate::theory_of_privacy::frank_wolfe`], disjoint groups.
+    /// A signed sum over entries of at most `features` features, for each of them of several outputs:
+    /// |sum_kj s_kj d_k x_j| <= sum_j |x_j| sum_k |d_k| <= |d|_1 |x_G|_1, and
+    /// |x_G|_1 <= min(features * 16383, sqrt(features) |x|_2). `row_norm` bounds |x|_2 in lattice units. One output has
+    /// |d|_1 = d_max. [`crate::theory_of_privacy::frank_wolfe`], disjoint groups.
     ///
     /// # Errors
     /// A bound beyond 2^62.
-    pub fn group(&self, size: u64, row_norm: Option<u64>) -> Result<u64> {
+    pub fn group(&self, features: u64, row_norm: Option<u64>) -> Result<u64> {
+        let size = features;
         let by_entries = size.saturating_mul(FEATURE);
         // Beyond the integers it says less than the entries do.
         let by_norm = row_norm.and_then(|norm| {
@@ -67,7 +69,7 @@ impl Contribution {
         });
         // An intercept is a group of one that no row norm covers: never below one entry.
         let bound = by_norm.map_or(by_entries, |bound| bound.max(FEATURE).min(by_entries));
-        self.times(self.slopes.linf, bound)
+        self.times(self.slopes.l1, bound)
     }
 
     /// Inner product with a vertex whose absolute integer coordinates sum to at most `l1`: |<v, d x>| <=

@@ -48,6 +48,14 @@ fn score_shift(l1: i64) -> u32 {
     (64 - l1.leading_zeros()).saturating_sub(3)
 }
 
+/// How many columns the entries of a group are of; entry j of output k is k `columns` + j.
+fn n_features(group: &[u32], columns: usize) -> usize {
+    let mut features: Vec<usize> = group.iter().map(|&j| j as usize % columns).collect();
+    features.sort_unstable();
+    features.dedup();
+    features.len()
+}
+
 impl Statement {
     /// Sensitivity of the linear score of a vertex, in integer score units.
     ///
@@ -58,8 +66,10 @@ impl Statement {
         match polytope.structure() {
             Structure::Coordinates(_) => contribution.coordinate(),
             Structure::Groups(groups) => {
-                let largest = groups.iter().map(Vec::len).max().unwrap_or(1);
-                contribution.group(largest as u64, self.schema().lattice_row_norm())
+                let columns = self.n_columns();
+                let features = groups.iter().map(|group| n_features(group, columns));
+                let most = features.max().unwrap_or(1);
+                contribution.group(most as u64, self.schema().lattice_row_norm())
             }
             // Flooring: |floor(a/2^b) - floor(a'/2^b)| <= ceil(|a - a'|/2^b).
             Structure::Vertices(_) => {
