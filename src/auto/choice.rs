@@ -91,7 +91,7 @@ impl Facts<'_> {
     fn least_clip(&self) -> f64 {
         match self.target.outputs() {
             1 => AUTO_CLIP,
-            classes => 1.0 - 1.0 / classes as f64,
+            classes => (0.5 - 0.5 / classes as f64).sqrt(),
         }
     }
 

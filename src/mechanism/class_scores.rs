@@ -23,11 +23,11 @@ impl ClassScores {
         (self.0 > 1).then(|| (1.0 / self.k()).max(LEAST_CURVATURE))
     }
 
-    /// The slope of a class that a record has at equal probabilities, 1 - 1/K, beside the 1/2 of two classes.
+    /// The length of a record's slopes at equal probabilities, sqrt(1 - 1/K), in units of that of two classes.
     pub fn slope(self) -> f64 {
         match self.0 {
             1 => 1.0,
-            _ => 2.0 * (1.0 - 1.0 / self.k()),
+            _ => (2.0 * (1.0 - 1.0 / self.k())).sqrt(),
         }
     }
 
