@@ -5,7 +5,7 @@ use crate::auto::PrivateScale;
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::mechanism::{
-    Mechanism, NoisyFrankWolfe, NoisyNewton, ObjectivePerturbation, SelectRefit,
+    ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, ObjectivePerturbation, SelectRefit,
 };
 use crate::plan::defaults::{
     AUTO_CLIP, LINE_DEFAULT_SHARE, OPEN_STRENGTH, SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH,
@@ -89,10 +89,7 @@ impl Facts<'_> {
 
     /// The clamp of the derivatives of the logistic loss where noise is large: their size where all classes are alike.
     fn least_clip(&self) -> f64 {
-        match self.target.outputs() {
-            1 => AUTO_CLIP,
-            classes => (0.5 - 0.5 / classes as f64).sqrt(),
-        }
+        ClassScores(self.target.outputs()).least_clip()
     }
 
     /// Noisy Newton steps and a line through their scores. The clamp of the logistic loss opens as noise falls: none is

@@ -5,9 +5,11 @@
 //! variance (1 - 1/K)/K. Two classes have the scalar model's law at every step: with scores +-z/2 and noise projected onto
 //! the directions that are seen, each class moves half as far as z, in opposite directions.
 
+use crate::plan::defaults::AUTO_CLIP;
+
 /// K, as the rules need it. One score is a scalar loss: every factor is 1.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ClassScores(pub usize);
+pub(crate) struct ClassScores(pub usize);
 
 /// The curvature that steps count on is no less than this, whatever K: the true one, at most 1/2, is then no more than
 /// four times as large, which steps with momentum 0.5 bear six times.
@@ -28,6 +30,14 @@ impl ClassScores {
         match self.0 {
             1 => 1.0,
             _ => (2.0 * (1.0 - 1.0 / self.k())).sqrt(),
+        }
+    }
+
+    /// The clamp of slopes that leaves them as they are at equal probabilities, in units of sqrt(2), which bounds them.
+    pub fn least_clip(self) -> f64 {
+        match self.0 {
+            1 => AUTO_CLIP,
+            _ => (0.5 - 0.5 / self.k()).sqrt(),
         }
     }
 

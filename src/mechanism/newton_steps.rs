@@ -1,9 +1,10 @@
 //! Noisy Newton steps: what noisy-newton, its last line and the refit of a selection share
 //! ([`crate::theory_of_privacy::noisy_gradients`], [`crate::theory_of_privacy::select_refit`]).
 
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
 use super::class_scores::ClassScores;
+use super::class_shrinkage::{Propagation, shrink};
 use super::noisy_gradient::Gradients;
 use crate::accounting::calibrate::{calibrate_events, rho_from_epsilon};
 use crate::accounting::event::Event;
@@ -210,7 +211,9 @@ impl NewtonSteps {
             .next()
             .transpose()?;
         let columns = start.theta.len() / self.scores.0;
-        let (inverse, noise) = self.inverse(moments, columns);
+        let eigen = moments
+            .map(|moments| SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments)));
+        let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
         // theta of before, then the next theta.
@@ -249,6 +252,19 @@ impl NewtonSteps {
             }
             progress(session, t + 1)?;
         }
+        if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
+            let propagation = Propagation {
+                n_iter,
+                momentum,
+                damping: self.damping,
+                ridge: self.ridge,
+                scale: self.scale,
+                noise: self.gradients.noise_scale,
+            };
+            let intercept = start.drawn < columns;
+            let theta = mean.as_mut_slice();
+            shrink(theta, moments, &propagation, self.scores, intercept);
+        }
         Ok(Steps {
             theta: mean.as_slice().to_vec(),
             noise,
@@ -261,14 +277,17 @@ impl NewtonSteps {
     /// T steps act as a ridge lambda/T against noise N on their mean: an eigenvector whose mean square score is m has the
     /// variance m (N/(scale m + lambda/T))^2. Noise on the moments adds eigenvalues; those of rows add up to no more than
     /// R^2. Without moments they are taken to fall as 1/j.
-    fn inverse(&self, moments: Option<Vec<f64>>, columns: usize) -> (Option<DMatrix<f64>>, f64) {
+    fn inverse(
+        &self,
+        moments: Option<&SymmetricEigen<f64, Dyn>>,
+        columns: usize,
+    ) -> (Option<DMatrix<f64>>, f64) {
         let trace = self.largest_row.powi(2) / self.normaliser;
-        let Some(moments) = moments else {
+        let Some(eigen) = moments else {
             let falling = || (1..=columns).map(|j| 1.0 / j as f64);
             let scale = trace / falling().sum::<f64>();
             return (None, self.noise_in_scores(falling().map(|m| m * scale)));
         };
-        let eigen = SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments));
         let inverse =
             |value: f64| 1.0 / ((self.scale * value).max(0.0) + self.ridge + self.damping);
         let positive = || eigen.eigenvalues.iter().map(|value| value.max(0.0));
@@ -340,7 +359,8 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
             None => (0.0, 1.0),
         },
     };
-    let sampling = (spread.min(slope / scores.slope()) * norm).powi(2) / (problem.n_samples() as f64 * signal);
+    let sampling =
+        (spread.min(slope / scores.slope()) * norm).powi(2) / (problem.n_samples() as f64 * signal);
     SHRINKAGE * scores.shrinkage() * curvature * norm * noise * few
         + scores.shrinkage_of_sampling() * sampling
 }

@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::class_scores::ClassScores;
+use super::class_shrinkage::without_clamp;
 use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
@@ -61,6 +63,8 @@ struct Release {
     steps: NewtonSteps,
     line: Option<Line>,
     threshold: f64,
+    /// Of the logistic loss.
+    clip: Option<f64>,
 }
 
 impl NoisyNewton {
@@ -129,6 +133,7 @@ impl Mechanism for NoisyNewton {
             steps,
             line,
             threshold,
+            clip: self.clip,
         };
         Plan::seal(problem, program, summary)
     }
@@ -153,6 +158,9 @@ impl Program<Fitted> for Release {
             Some(line) => line.run(session, steps)?,
             None => steps.theta,
         };
+        if let (2.., Some(clip)) = (outputs, self.clip) {
+            without_clamp(&mut scaled, clip, ClassScores(outputs));
+        }
         for scaled in scaled.chunks_mut(columns) {
             self.norm.threshold(scaled, self.threshold)?;
         }

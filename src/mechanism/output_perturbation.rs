@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::minimiser::{Options, check_scalar, Release, minimiser, plan_minimiser, reviewed};
+use super::minimiser::{Options, Release, check_scalar, minimiser, plan_minimiser, reviewed};
 use super::noise_law::OutputNoise;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;

@@ -121,9 +121,7 @@ impl Mechanism for SelectRefit {
             _ => n_features,
         };
         let largest = match polytope.structure() {
-            Structure::Groups(groups) => {
-                groups.iter().map(Vec::len).max().unwrap_or(1) / outputs
-            }
+            Structure::Groups(groups) => groups.iter().map(Vec::len).max().unwrap_or(1) / outputs,
             _ => 1,
         };
         let rho = rho_from_epsilon(problem.epsilon, delta)?;

@@ -84,7 +84,10 @@ impl Domain {
         let columns = n_features + usize::from(intercept);
         let entries = outputs * columns;
         if u32::try_from(entries).is_err() {
-            return Err(Error::invalid("X", "has too many features for so many classes"));
+            return Err(Error::invalid(
+                "X",
+                "has too many features for so many classes",
+            ));
         }
         Ok(match self {
             Domain::L1 => SignedCoordinates::l1_ball(entries, size).into(),
@@ -110,9 +113,8 @@ impl Domain {
             }
             Domain::SetFunction(function) => {
                 self.check_features(n_features)?;
-                return selectable(function.as_ref())?.polytope_of_scores(
-                    outputs, n_features, intercept, radius, default,
-                );
+                return selectable(function.as_ref())?
+                    .polytope_of_scores(outputs, n_features, intercept, radius, default);
             }
         })
     }

@@ -66,10 +66,7 @@ impl Problem {
         if self.loss.task() == Task::Classification && !self.schema().target().is_classes() {
             return Err(Error::invalid(
                 "loss",
-                format!(
-                    "{:?} is for classes, not for regression",
-                    self.loss.name()
-                ),
+                format!("{:?} is for classes, not for regression", self.loss.name()),
             ));
         }
         self.model()?;
@@ -188,7 +185,9 @@ impl Problem {
     /// What the public rules of mechanisms with Euclidean noise take the mean loss to look like.
     pub fn landscape(&self) -> Landscape {
         let (flatness, least, margin) = match self.schema().target() {
-            Target::Classes | Target::Multiclass { .. } => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE, CLASSIFIER_MARGIN),
+            Target::Classes | Target::Multiclass { .. } => {
+                (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE, CLASSIFIER_MARGIN)
+            }
             Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE, REGRESSOR_MARGIN),
         };
         let bound = self.smoothness() * self.gradient_bound().powi(2);

@@ -51,7 +51,9 @@ impl RoomModel {
         let outputs = margins.len();
         // The same records of every plane together.
         let mut pieces: Vec<Vec<&mut [i16]>> = Vec::new();
-        pieces.resize_with(targets.len().div_ceil(CHUNK), || Vec::with_capacity(outputs));
+        pieces.resize_with(targets.len().div_ceil(CHUNK), || {
+            Vec::with_capacity(outputs)
+        });
         for plane in out {
             for (piece, slopes) in pieces.iter_mut().zip(plane.chunks_mut(CHUNK)) {
                 piece.push(slopes);

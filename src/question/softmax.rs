@@ -223,7 +223,8 @@ impl Softmax {
         }
         if matches!(statement.schema().target(), Target::Multiclass { .. }) {
             return Err(Error::UnsoundMechanism(
-                "softmax sampling is proved for one score a record, not for three or more classes".into(),
+                "softmax sampling is proved for one score a record, not for three or more classes"
+                    .into(),
             ));
         }
         if loss == SmoothLoss::Logistic && statement.schema().target() != Target::Classes {
