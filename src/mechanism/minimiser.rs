@@ -125,6 +125,18 @@ pub(super) fn check_scalar(problem: &Problem) -> Result<()> {
     Ok(())
 }
 
+/// Objective perturbation is proved for one score a record ([`crate::theory_of_privacy::softmax_model`]).
+pub(super) fn check_tilted_scalar(problem: &Problem) -> Result<()> {
+    if problem.outputs() > 1 {
+        return Err(Error::UnsoundMechanism(
+            "objective perturbation is proved for losses whose second derivative has rank one for each record; that of \
+             three or more classes has one less than their number; use noisy-newton, or refit=\"noisy-newton\""
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
 /// The minimiser of a problem with a ridge, whose noise goes on the output.
 ///
 /// The squared loss has no bound on its slope, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y - z)

@@ -4,6 +4,8 @@
 mod catalogue;
 mod class_scores;
 mod class_shrinkage;
+#[cfg(test)]
+mod class_tests;
 mod dual_frank_wolfe;
 mod feature_scaler;
 mod frank_wolfe;

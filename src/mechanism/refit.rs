@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::minimiser::{check_scalar, describe_clip};
+use super::minimiser::{check_tilted_scalar, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use super::noise_law::TiltLaw;
 use super::objective_perturbation::tilted;
@@ -120,7 +120,7 @@ impl Refit {
 }
 
 fn objective(problem: &Problem, ridge: Option<f64>, companions: &[(Event, u64)]) -> Result<Refit> {
-    check_scalar(problem)?;
+    check_tilted_scalar(problem)?;
     if !problem.loss.growth().is_bounded() {
         return Err(Error::UnsoundMechanism(
             "a refit by objective perturbation needs a Lipschitz loss, which the squared loss is not (Kifer, Smith & \

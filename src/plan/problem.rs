@@ -66,7 +66,10 @@ impl Problem {
         if self.loss.task() == Task::Classification && !self.schema().target().is_classes() {
             return Err(Error::invalid(
                 "loss",
-                format!("{:?} is for classes, not for regression", self.loss.name()),
+                format!(
+                    "{:?} is for two classes or more, not for regression",
+                    self.loss.name()
+                ),
             ));
         }
         self.model()?;

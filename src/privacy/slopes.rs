@@ -49,6 +49,7 @@ impl RoomModel {
         out: &mut [Vec<i16>],
     ) {
         let outputs = margins.len();
+        let SlopeBound { linf, .. } = self.lattice().bound();
         // The same records of every plane together.
         let mut pieces: Vec<Vec<&mut [i16]>> = Vec::new();
         pieces.resize_with(targets.len().div_ceil(CHUNK), || {
@@ -74,8 +75,7 @@ impl RoomModel {
                     self.model()
                         .slopes(&z[..size], targets, &mut slopes[..size]);
                     for (out, slopes) in out.iter_mut().zip(slopes.chunks(m)) {
-                        let bound = self.lattice().bound().linf as f64;
-                        round_clamped(slopes, self.lattice().scale(), bound, out);
+                        round_clamped(slopes, self.lattice().scale(), linf as f64, out);
                     }
                     self.shorten(out);
                 },

@@ -184,7 +184,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
         "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object
-        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
+        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``. The second to the fourth
+        last, and "dual-frank-wolfe", are proved for two classes only and refuse more.
     bounds : pair, array of shape (n_features, 2) or mapping, optional
         Public bounds of the features: two numbers, two arrays ``(lowers, uppers)`` with one entry per feature, an array
         with one row per feature, or a mapping of column names to pairs, for data frames. Values outside are clipped, in
@@ -250,7 +251,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     ``coef_`` log odds and ``predict_proba`` calibrated. Derivatives of the
     logistic loss are clamped at 1/2, and less as noise gets small, which lessens the noise and changes only what
     records on the wrong side say; in "select-refit" and objective perturbation no line follows, and probabilities are
-    too sure. Every constant stands in ``src/plan/defaults.rs``, with where it comes from.
+    too sure. Three or more classes take noisy Newton steps, or "select-refit" as above, which selects a feature for all
+    of them: the Euclidean norm of a record's slopes is clamped at sqrt(1 - 1/K), what is noise by the released second
+    moments is shrunk, and no line follows. Every constant stands in ``src/plan/defaults.rs``, with where it comes from.
 
     References
     ----------
