@@ -130,9 +130,11 @@ def test_it_is_near_the_model_that_made_the_classes():
 
 def test_selection_is_readable():
     X, y = records()
-    groups = make(mechanism=SelectRefit(n_selected=2), epsilon=8.0).fit(X, y)
-    assert groups.support_.tolist() == [0, 1]
-    assert (groups.coef_[:, [0, 1]] != 0).all()
+    groups = make(mechanism=SelectRefit(n_selected=4), epsilon=20.0).fit(X, y)
+    assert {0, 1} <= set(groups.support_.tolist())
+    assert len(groups.support_) <= 4
+    used = groups.coef_ != 0
+    assert (used.all(axis=0) == used.any(axis=0)).all()  # in all classes or in none
 
 
 def test_labels():

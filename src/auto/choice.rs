@@ -157,7 +157,7 @@ pub struct Choice {
 /// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
-/// | bounds [0, 1] or [-1, 1] alone, n mu below 5 p, p < 2047 | select-refit |
+/// | two classes or reals, bounds [0, 1] or [-1, 1] alone, n mu below 5 p, p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
 /// Private scales ([`PrivateScale`]) come before all of these but Frank-Wolfe, and the middle and spread of the target
@@ -224,7 +224,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     };
     let (chosen, reason): (Box<dyn Mechanism>, _) = if lipschitz && sparse {
         (Box::new(objective()), "rows far shorter than sqrt(p)")
-    } else if facts.few(rho) && !facts.wide() {
+    } else if facts.target.outputs() == 1 && facts.few(rho) && !facts.wide() {
         return Ok(facts.select_refit("unit bounds, few records", scale));
     } else {
         (Box::new(facts.newton(rho)), "l1 and a smooth loss")

@@ -2,6 +2,7 @@
 //! cannot read a record.
 
 mod catalogue;
+mod class_offsets;
 mod class_scores;
 mod class_shrinkage;
 #[cfg(test)]

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::class_offsets::ClassOffsets;
 use super::minimiser::{check_loss, clipped};
 use super::refit::{Refit, RefitBy};
 use crate::accounting::calibrate::rho_from_epsilon;
@@ -12,8 +13,8 @@ use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::plan::defaults::{
-    CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER, SELECT_RESIDUAL, SELECT_SHARE,
-    SELECT_SIZE,
+    CLASS_OFFSET_SHARE, CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER,
+    SELECT_RESIDUAL, SELECT_SHARE, SELECT_SIZE,
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::Structure;
@@ -34,7 +35,8 @@ use crate::question::{SelectionNoise, Vertex};
 /// [`ObjectivePerturbation`](super::ObjectivePerturbation) or [`NoisyNewton`](super::NoisyNewton), composed adaptively
 /// by Renyi divergence: which features the refit uses is public once they are selected. **Needs** a catalogued loss.
 /// Norms: "l1" (features) and disjoint groups. With three or more classes a feature is selected for all of them at once,
-/// by its coefficients' gradients in all classes, and the refit is by noisy Newton steps.
+/// by its coefficients' gradients in all classes, at offsets that are released first instead of being candidates; the
+/// refit is by noisy Newton steps.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectRefit {
@@ -51,10 +53,15 @@ pub struct SelectRefit {
     pub clip: Option<f64>,
 }
 
+/// Integer units of a step.
+const STEP_UNITS: f64 = 1024.0;
+
 #[derive(Debug)]
 struct Steps {
     /// None where everything is selected anyway.
     selection: Option<Question<Vertex>>,
+    /// Of three or more classes, before a selection.
+    offsets: Option<ClassOffsets>,
     refit: Refit,
     /// About the features that are refitted, whichever they will be.
     selected: Arc<Statement>,
@@ -141,15 +148,28 @@ impl Mechanism for SelectRefit {
             None => ((SELECT_SIZE * strength.powf(SELECT_POWER)) as usize).clamp(1, candidates),
         };
         // k selections of epsilon0^2/8 each take the share.
-        let epsilon0 = (8.0 * share * rho / n_selected as f64).sqrt();
+        let selects = n_selected < candidates;
+        let of_offsets = match outputs > 1 && selects {
+            true => CLASS_OFFSET_SHARE,
+            false => 0.0,
+        };
+        let rho_of_choices = (1.0 - of_offsets) * share * rho;
+        let epsilon0 = (8.0 * rho_of_choices / n_selected as f64).sqrt();
+        let offsets = match of_offsets > 0.0 {
+            true => ClassOffsets::plan(&problem, of_offsets * share * rho)?,
+            false => None,
+        };
         let statement = &problem.statement;
         let noise = SelectionNoise::Exponential { epsilon0 };
-        let selection = (n_selected < candidates)
+        let selection = selects
             .then(|| statement.vertex(&problem.model()?, &polytope, noise, None))
             .transpose()?;
-        let companions: Vec<(Event, u64)> = (selection.iter())
+        let choices = (selection.iter())
             .flat_map(|selection| selection.events())
-            .map(|&(event, _)| (event, n_selected as u64))
+            .map(|&(event, _)| (event, n_selected as u64));
+        let companions: Vec<(Event, u64)> = (offsets.iter().flat_map(ClassOffsets::events))
+            .copied()
+            .chain(choices)
             .collect();
         let selected = statement.restricted((n_selected * largest).min(n_features))?;
         let by = self.refit.unwrap_or_else(|| RefitBy::best(&problem));
@@ -183,6 +203,7 @@ impl Mechanism for SelectRefit {
                 Target::Interval { .. } => REGRESSOR_SELECT_STEP,
             },
             selection,
+            offsets,
             refit,
             selected,
             n_selected,
@@ -195,7 +216,11 @@ impl Program<Fitted> for Steps {
     fn questions(&self) -> Vec<Planned> {
         let selection = self.selection.iter();
         let selection = selection.map(|selection| selection.times(self.n_selected as u64));
-        selection.chain(self.refit.planned()).collect()
+        let offsets = self.offsets.iter().map(ClassOffsets::planned);
+        offsets
+            .chain(selection)
+            .chain(self.refit.planned())
+            .collect()
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
@@ -237,16 +262,28 @@ impl Steps {
         (p, columns): (usize, usize),
     ) -> Result<Vec<u32>> {
         let mut selected = BTreeSet::new();
-        // Margins are integers; one unit of a coefficient is the step.
-        let unit = self.step / f64::from(MAX_FEATURE);
+        // Margins are integers; so many units of a coefficient are the step.
+        let unit = self.step / STEP_UNITS / f64::from(MAX_FEATURE);
         let (mut vertex, mut retired) = (Vec::new(), Vec::new());
+        let mut weight = STEP_UNITS as i64;
+        if let Some(offsets) = &self.offsets {
+            let value = session.statement().schema().intercept_value();
+            let entry = |offset: f64| (offset / value / self.step * STEP_UNITS).round() as i64;
+            let intercepts = (0..).map(|k| (p + k * columns) as u32);
+            let offsets = offsets.release(session)?;
+            vertex = intercepts.zip(offsets.into_iter().map(entry)).collect();
+            // They are no candidates then.
+            retired = vertex.iter().map(|&(j, _)| j).collect();
+            weight = 1;
+        }
         for k in 0..self.n_selected {
             let at = VertexAt {
-                moved: (&vertex, 1),
+                moved: (&vertex, weight),
                 retired: &retired,
                 unit,
             };
             vertex = session.ask(selection, at)?;
+            weight = STEP_UNITS as i64;
             retired = (vertex.iter().map(|&(j, _)| j))
                 .filter(|&j| (j as usize) % columns < p)
                 .collect();

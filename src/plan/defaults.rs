@@ -194,6 +194,9 @@ pub const SELECT_SIZE: f64 = 0.2;
 /// See [`SELECT_SIZE`].
 pub const SELECT_POWER: f64 = 0.65;
 
+/// Share of what selection spends for the offsets of three or more classes: a few per cent find shares of 1 in 100.
+pub const CLASS_OFFSET_SHARE: f64 = 0.05;
+
 /// How far a classifier's coefficient moves when its feature is selected, in scaled units.
 pub const CLASSIFIER_SELECT_STEP: f64 = 1.0;
 
