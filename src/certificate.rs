@@ -216,7 +216,7 @@ impl Certificate {
             Some(Target::Interval { low, high } | Target::Counts { low, high, .. }) => {
                 Some((low, high))
             }
-            Some(Target::Classes) | None => None,
+            Some(Target::Classes | Target::Multiclass { .. }) | None => None,
         }
     }
 

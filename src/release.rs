@@ -9,10 +9,10 @@ use crate::privacy::{Bounds, Curator, Ledger, Report, release};
 /// A private model in the user's units, with its certificate.
 #[derive(Debug, Clone)]
 pub struct Release {
-    /// One coefficient per feature, in the user's units.
+    /// One coefficient per feature, in the user's units; of a softmax model those of class 0, then of class 1, ...
     pub coefficients: Vec<f64>,
-    /// Intercept, in the user's units.
-    pub intercept: f64,
+    /// Intercept in the user's units, one a class of a softmax model.
+    pub intercepts: Vec<f64>,
     /// Released ranges in the user's units, one per feature, that features are clipped to before the coefficients
     /// apply, in the fit and in predictions alike; None where the model is linear everywhere.
     pub feature_ranges: Option<Bounds>,
@@ -35,11 +35,16 @@ pub fn run(
 ) -> Result<Release> {
     let released = release(plan.sealed(), curator, ledger, source, progress)?;
     let schema = plan.problem.schema();
-    let (coefficients, intercept) = schema.to_user_units(&released.value.scaled);
+    let (mut coefficients, mut intercepts) = (Vec::new(), Vec::new());
+    for scaled in released.value.scaled.chunks(schema.n_columns()) {
+        let (own, intercept) = schema.to_user_units(scaled);
+        coefficients.extend(own);
+        intercepts.push(intercept);
+    }
     let ranges = released.value.feature_ranges;
     Ok(Release {
         coefficients,
-        intercept,
+        intercepts,
         feature_ranges: ranges.map(|ranges| schema.ranges_to_user_units(&ranges)),
         n_iter: plan.summary.n_iter,
         certificate: released.certificate,

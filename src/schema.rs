@@ -25,8 +25,14 @@ pub enum Geometry {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Target {
-    /// -1 and +1.
+    /// Two classes, -1 and +1.
     Classes,
+    /// Three or more classes of one softmax model, 0, ..., `classes` - 1. (Two are the same model as
+    /// [`Target::Classes`], with a score each.)
+    Multiclass {
+        /// K.
+        classes: u32,
+    },
     /// Reals, clipped to public bounds and mapped to [-1, 1] (offset = the middle).
     Interval {
         /// Public lower bound of y.
@@ -62,7 +68,7 @@ impl Target {
     pub fn units(self) -> Option<f64> {
         match self {
             Self::Counts { high, unit, .. } => Some(high / unit),
-            Self::Classes | Self::Interval { .. } => None,
+            Self::Classes | Self::Multiclass { .. } | Self::Interval { .. } => None,
         }
     }
 
@@ -70,7 +76,25 @@ impl Target {
     fn log_unit(self) -> f64 {
         match self {
             Self::Counts { unit, .. } => unit.ln(),
-            Self::Classes | Self::Interval { .. } => 0.0,
+            Self::Classes | Self::Multiclass { .. } | Self::Interval { .. } => 0.0,
+        }
+    }
+}
+
+/// Most classes of one model.
+pub const MOST_CLASSES: u32 = 1 << 10;
+
+impl Target {
+    /// Whether y holds classes, of whatever number.
+    pub fn is_classes(&self) -> bool {
+        matches!(self, Target::Classes | Target::Multiclass { .. })
+    }
+
+    /// How many scores a record has: K of a softmax model, otherwise one.
+    pub fn outputs(&self) -> usize {
+        match self {
+            Target::Multiclass { classes } => *classes as usize,
+            Target::Classes | Target::Interval { .. } | Target::Counts { .. } => 1,
         }
     }
 }
@@ -153,6 +177,9 @@ struct Maps {
 /// scaled and a user's coefficient, an integer iterate and a gradient (32), two candidates of a selection and their
 /// scores (48). Sizes that fail in the middle of a fit are refused before it by this.
 const BYTES_PER_FEATURE: usize = 128;
+
+/// Of these, for each further score: coefficients, iterates, gradients, candidates.
+const BYTES_PER_COEFFICIENT: usize = 80;
 
 impl Maps {
     fn with_capacity(n_features: usize) -> Result<Self> {
@@ -283,10 +310,17 @@ impl Schema {
                 ));
             }
         }
+        if let Target::Multiclass { classes } = target {
+            if !(2..=MOST_CLASSES).contains(&classes) {
+                let problem = format!("must be at least two and at most {MOST_CLASSES}");
+                return Err(Error::invalid("classes", problem));
+            }
+        }
         if row_norm.is_some_and(|norm| !(norm.is_finite() && norm > 0.0)) {
             return Err(Error::invalid("row_norm", "must be positive and finite"));
         }
-        room(n_features, BYTES_PER_FEATURE)?;
+        let others = (target.outputs() - 1) * BYTES_PER_COEFFICIENT;
+        room(n_features, BYTES_PER_FEATURE + others)?;
         let mut maps = Maps::with_capacity(n_features)?;
         let alike = bounds.lower.len() == 1 && bounds.upper.len() == 1;
         for j in 0..if alike { 1 } else { n_features } {
@@ -401,9 +435,13 @@ impl Schema {
         self.target
     }
 
-    /// Whether both have classes, both reals, or both counts.
+    /// Whether both have the same classes, both reals, or both counts.
     pub(crate) fn same_kind_of_target(&self, other: &Self) -> bool {
-        std::mem::discriminant(&self.target) == std::mem::discriminant(&other.target)
+        match (self.target, other.target) {
+            (Target::Interval { .. }, Target::Interval { .. })
+            | (Target::Counts { .. }, Target::Counts { .. }) => true,
+            (one, other) => one == other,
+        }
     }
 
     /// The public bound on the Euclidean norm of a scaled row without the intercept, where one was given.
@@ -479,10 +517,10 @@ impl Schema {
         )
     }
 
-    /// Scaled target in [-1, 1] (classes are -1 and +1 already), of counts in [0, 1].
+    /// Scaled target in [-1, 1] (classes are what they are), of counts in [0, 1].
     pub(crate) fn scale_target(&self, y: f64) -> f64 {
         match self.target {
-            Target::Classes => y,
+            Target::Classes | Target::Multiclass { .. } => y,
             Target::Interval { low, high } => {
                 let (half, middle) = self.target_scale(low, high);
                 ((y.clamp(low, high) - middle) / half).clamp(-1.0, 1.0)
@@ -565,7 +603,7 @@ impl Schema {
             ));
         }
         let (half, middle) = match self.target {
-            Target::Classes => (1.0, 0.0),
+            Target::Classes | Target::Multiclass { .. } => (1.0, 0.0),
             Target::Interval { low, high } => self.target_scale(low, high),
             Target::Counts { unit, .. } => (1.0, unit.ln()),
         };

@@ -15,6 +15,7 @@
 //! | [`output_perturbation`] | noise on a minimiser, or on an iterate |
 //! | [`objective_perturbation`] | a random linear term in the objective |
 //! | [`softmax`] | draws from an entropic minimiser; follow the regularised leader |
+//! | [`softmax_model`] | three or more classes: one model, one gradient, one budget |
 //! | [`select_refit`] | selection, then a fit in few dimensions |
 //! | [`polyhedra`] | norms of set functions, their polyhedra and widths |
 //! | [`noise_and_accounting`] | lattice noise, composition, conversion |
@@ -43,3 +44,4 @@ pub mod records;
 pub mod select_refit;
 pub mod selection;
 pub mod softmax;
+pub mod softmax_model;

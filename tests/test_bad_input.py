@@ -384,7 +384,6 @@ def test_unusable_records(make, name):
 
 TARGETS = {
     "one class": (np.zeros(20), "one class"),
-    "three classes": (np.arange(20) % 3, "binary"),
     "numbers": (rng.uniform(size=20), "Unknown label type"),
     "mixed": (np.array([0, "a"] * 10, dtype=object), "Unknown label type"),
 }

@@ -63,6 +63,10 @@ KINDS = [
     for loss in LOSSES
     for kind in kinds_of(loss)
     for domain in DOMAINS
+] + [
+    pytest.param("multiclass", loss, domain, id=f"multiclass-{loss}-{domain}")
+    for loss in ("logistic", "clipped-logistic")
+    for domain in ("l1", "linf", "groups")
 ]
 every_kind = pytest.mark.parametrize(("kind", "loss", "domain"), KINDS)
 
@@ -82,6 +86,8 @@ def make(kind, loss, domain, **arguments):
     if kind == "counts":
         del arguments["loss"]
         return PrivateSparsePoissonRegressor(y_bounds=COUNT_BOUNDS, **arguments)
+    if kind == "multiclass":
+        return PrivateSparseClassifier(classes=("no", "perhaps", "yes"), **arguments)
     return PrivateSparseRegressor(y_bounds=Y_BOUNDS, **arguments)
 
 
@@ -92,6 +98,8 @@ def records(kind, seed=0):
     signal = X[:, 0] - 0.4 * X[:, 1] + rng.normal(0, 0.3, N)
     if kind == "counts":
         return X, np.floor(np.exp(signal))
+    if kind == "multiclass":
+        return X, np.select([signal > 0.5, signal < -0.5], ["yes", "no"], "perhaps")
     return X, np.where(signal > 0, "yes", "no") if kind == "classifier" else np.round(2 * signal) / 2
 
 
@@ -100,22 +108,22 @@ def model(estimator):
 
 
 def scaled_model(estimator, kind, domain):
-    """Coefficients and intercept in the units of the ball: scaled ones."""
+    """Coefficients, a row a score, and intercepts in the units of the ball: scaled ones."""
     constant = LOWER == UPPER
     if domain == "linf" or not estimator.fit_intercept:
         half, middle = np.maximum(np.abs(LOWER), np.abs(UPPER)), np.zeros(P)
     else:
         half, middle = (UPPER - LOWER) / 2, (UPPER + LOWER) / 2
     half, middle = np.where(constant, 1, half), np.where(constant, 0, middle)
-    coefficients, intercept = np.ravel(estimator.coef_).astype(float), float(np.ravel(estimator.intercept_)[0])
+    coefficients, intercepts = np.atleast_2d(estimator.coef_).astype(float), np.ravel(estimator.intercept_)
     if kind == "regressor":
         low, high = Y_BOUNDS
         y_half, y_middle = ((high - low) / 2, (high + low) / 2) if estimator.fit_intercept else (max(-low, high), 0.0)
-        coefficients, intercept = coefficients / y_half, (intercept - y_middle) / y_half
+        coefficients, intercepts = coefficients / y_half, (intercepts - y_middle) / y_half
     if kind == "counts" and estimator.fit_intercept:
-        intercept -= np.log(COUNT_BOUNDS[1] / 8)
+        intercepts = intercepts - np.log(COUNT_BOUNDS[1] / 8)
     theta = coefficients * half
-    return theta, intercept + float(theta @ (middle / half))
+    return theta, intercepts + theta @ (middle / half)
 
 
 def distance_from_hull(point, vertices):
@@ -164,17 +172,17 @@ def test_certificate_is_the_plan_and_verifies(kind, loss, domain):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_models_lie_in_the_ball(kind, loss, domain, fit_intercept):
     estimator = make(kind, loss, domain, fit_intercept=fit_intercept, epsilon=50.0).fit(*records(kind))
-    theta, intercept = scaled_model(estimator, kind, domain)
+    theta, intercepts = scaled_model(estimator, kind, domain)
     if not fit_intercept:
-        assert np.ravel(estimator.intercept_).tolist() == [0.0]
-    assert np.ravel(estimator.coef_)[3] == 0  # bounds say that the feature is constant
+        assert not np.ravel(estimator.intercept_).any()
+    assert not np.atleast_2d(estimator.coef_)[:, 3].any()  # bounds say that the feature is constant
     # Its weight is dropped on the way to the user's units, so the norms below are lower bounds of those inside.
     tolerance = 1e-9
     size = {
-        "l1": lambda: np.abs(theta).sum() + abs(intercept),
-        "linf": lambda: max(np.abs(theta).max(), abs(intercept)),
-        "groups": lambda: sum(np.abs(theta[group]).max() for group in GROUPS) + abs(intercept),
-        "simplex": lambda: theta.sum() + abs(intercept),
+        "l1": lambda: np.abs(theta).sum() + np.abs(intercepts).sum(),
+        "linf": lambda: max(np.abs(theta).max(), np.abs(intercepts).max()),
+        "groups": lambda: sum(np.abs(theta[:, group]).max() for group in GROUPS) + np.abs(intercepts).max(),
+        "simplex": lambda: theta.sum() + abs(intercepts[0]),
     }
     if domain != "vertices":
         assert size[domain]() <= RADIUS + tolerance
@@ -186,7 +194,7 @@ def test_models_lie_in_the_ball(kind, loss, domain, fit_intercept):
     hull += [[0.0] * P + [l1], [0.0] * P + [-l1]] if fit_intercept else []
     # Entries are rounded to 2^-20 of the largest one. The constant feature is not seen from outside.
     keep = [0, 1, 2, 4, 5]
-    assert distance_from_hull(np.array([*theta, intercept])[keep], np.array(hull)[:, keep]) <= 2 * 2.0**-20
+    assert distance_from_hull(np.array([*theta[0], *intercepts])[keep], np.array(hull)[:, keep]) <= 2 * 2.0**-20
 
 
 @every_kind
@@ -256,6 +264,15 @@ def test_predictions(kind, loss, domain):
     X, y = records(kind)
     estimator = make(kind, loss, domain).fit(X, y)
     predicted = estimator.predict(X)
+    if kind == "multiclass":
+        scores = X @ estimator.coef_.T + estimator.intercept_
+        assert estimator.coef_.shape == (3, P)
+        assert estimator.classes_.tolist() == ["no", "perhaps", "yes"]
+        assert np.allclose(estimator.decision_function(X), scores)
+        assert np.allclose(estimator.decision_function(sp.csr_matrix(X)), scores)
+        assert predicted.tolist() == estimator.classes_[estimator.decision_function(X).argmax(axis=1)].tolist()
+        assert hasattr(estimator, "predict_proba") == (loss == "logistic")
+        return
     linear = X @ np.ravel(estimator.coef_) + np.ravel(estimator.intercept_)
     assert estimator.support_.tolist() == np.flatnonzero(np.ravel(estimator.coef_)).tolist()
     if kind == "classifier":

@@ -72,6 +72,7 @@ PRIVATE = [
     PrivateSparseClassifier(mechanism=SgdOutput(), delta=1e-6, loss="hinge"),
     PrivateSparseClassifier(mechanism=FrankWolfe(n_iter=3), loss="squared", **ADD_REMOVE),
     PrivateSparseClassifier(records_per_person=2, bounds=(-10.0, 10.0)),
+    PrivateSparseClassifier(mechanism=NoisyProximalGradient(n_iter=3), delta=1e-6),
     PrivateSparseRegressor(mechanism=FrankWolfe(n_iter=3), norm="linf", loss="absolute", scale="private"),
     PrivateSparseRegressor(mechanism=NoisyProximalGradient(n_iter=3), delta=1e-6, alpha=0.1, loss="huber"),
     PrivateSparseRegressor(mechanism=OutputPerturbation(), ridge=0.5, loss="huber", y_bounds=(-5.0, 5.0)),

@@ -137,11 +137,12 @@ class NoisyNewton:
         Size of a prox of Omega that follows the release, in scaled units. None: 0.
     clip : float, optional
         Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
-        linearly. None: no clamp.
+        linearly. With three or more classes the Euclidean norm of a record's slopes, one a class, is clamped at sqrt(2)
+        times this. None: no clamp.
     line : float, optional
         Share of the zCDP budget, in (0, 1), for a last line: one factor for all coefficients and a constant, by a loss
         that is clamped less. It undoes what the clamp and the shrinkage of a noisy fit do to all coefficients at once.
-        Needs an intercept. None: no line.
+        Needs an intercept and no more than two classes. None: no line.
     """
 
     n_iter: int | None = None

@@ -5,7 +5,7 @@ use crate::auto::PrivateScale;
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::mechanism::{
-    Mechanism, NoisyFrankWolfe, NoisyNewton, ObjectivePerturbation, SelectRefit,
+    ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, ObjectivePerturbation, SelectRefit,
 };
 use crate::plan::defaults::{
     AUTO_CLIP, LINE_DEFAULT_SHARE, OPEN_STRENGTH, SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH,
@@ -64,11 +64,15 @@ impl Facts<'_> {
     /// ([`crate::theory_of_privacy::objective_perturbation`]).
     fn objective(&self) -> bool {
         let lipschitz = |loss: &dyn Loss| loss.growth().is_bounded();
-        self.claim.records_per_person == 1 && self.loss.is_some_and(lipschitz)
+        let scalar = self.target.outputs() == 1;
+        scalar && self.claim.records_per_person == 1 && self.loss.is_some_and(lipschitz)
     }
 
     /// The clamp of the derivatives of the logistic loss in objective perturbation; other losses have none.
     fn clip(&self) -> Option<f64> {
+        if self.target.outputs() > 1 {
+            return self.logistic().then_some(self.least_clip());
+        }
         let strength =
             self.claim.n_samples as f64 * self.claim.epsilon / self.n_features.max(1) as f64;
         let clip = if strength < SURE_STRENGTH {
@@ -83,15 +87,22 @@ impl Facts<'_> {
         self.loss.is_some_and(|loss| loss.name() == "logistic")
     }
 
+    /// The clamp of the derivatives of the logistic loss where noise is large: their size where all classes are alike.
+    fn least_clip(&self) -> f64 {
+        ClassScores(self.target.outputs()).least_clip()
+    }
+
     /// Noisy Newton steps and a line through their scores. The clamp of the logistic loss opens as noise falls: none is
     /// left where the fit without it is what noise allows.
     fn newton(&self, rho: f64) -> NoisyNewton {
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
         let columns = (self.n_features + usize::from(self.intercept)) as f64;
-        let open = noise_allows(n, person, rho) / (OPEN_STRENGTH * columns);
+        let outputs = self.target.outputs();
+        let directions = columns * (outputs.max(2) - 1) as f64;
+        let open = noise_allows(n, person, rho) / (OPEN_STRENGTH * directions);
         NoisyNewton {
-            clip: (self.logistic() && open < 1.0).then_some(open.max(AUTO_CLIP)),
-            line: self.intercept.then_some(LINE_DEFAULT_SHARE),
+            clip: (self.logistic() && open < 1.0).then_some(open.max(self.least_clip())),
+            line: (self.intercept && outputs == 1).then_some(LINE_DEFAULT_SHARE),
             ..NoisyNewton::default()
         }
     }
@@ -111,7 +122,7 @@ impl Facts<'_> {
             clip: self.clip(),
             ..SelectRefit::default()
         };
-        let regression = self.target != Target::Classes;
+        let regression = !self.target.is_classes();
         let mechanism: Box<dyn Mechanism> = match self.intercept && regression && scale {
             true => Box::new(PrivateScale::target(Box::new(mechanism))),
             false => Box::new(mechanism),
@@ -146,7 +157,7 @@ pub struct Choice {
 /// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
-/// | bounds [0, 1] or [-1, 1] alone, n mu below 5 p, p < 2047 | select-refit |
+/// | two classes or reals, bounds [0, 1] or [-1, 1] alone, n mu below 5 p, p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
 /// Private scales ([`PrivateScale`]) come before all of these but Frank-Wolfe, and the middle and spread of the target
@@ -184,7 +195,7 @@ pub struct Choice {
 /// # Errors
 /// As [`PrivateScale::new`] and [`PrivacyClaim::validate`].
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
-    let classes = facts.target == Target::Classes;
+    let classes = facts.target.is_classes();
     match facts.domain {
         Domain::L1 => {}
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
@@ -213,7 +224,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     };
     let (chosen, reason): (Box<dyn Mechanism>, _) = if lipschitz && sparse {
         (Box::new(objective()), "rows far shorter than sqrt(p)")
-    } else if facts.few(rho) && !facts.wide() {
+    } else if facts.target.outputs() == 1 && facts.few(rho) && !facts.wide() {
         return Ok(facts.select_refit("unit bounds, few records", scale));
     } else {
         (Box::new(facts.newton(rho)), "l1 and a smooth loss")

@@ -15,6 +15,7 @@ mod poisson;
 mod reviewed;
 mod rounding;
 mod smoothed_hinge;
+mod softmax;
 mod squared;
 mod tabulated;
 
@@ -28,6 +29,7 @@ pub use poisson::Poisson;
 pub use reviewed::{Admitted, Catalogued};
 pub use rounding::Rounding;
 pub use smoothed_hinge::SmoothedHinge;
+pub use softmax::Softmax;
 pub use squared::Squared;
 pub use tabulated::{Tabulated, TargetGrid};
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::check_loss;
+use super::minimiser::{check_loss, check_scalar};
 use super::minkowski::summands;
 use super::noise_law::OutputNoise;
 use super::output_perturbation::default_ridge;
@@ -161,6 +161,7 @@ impl Mechanism for DualFrankWolfe {
             return Err(Error::invalid("n_iter", problem));
         }
         check_loss(&problem)?;
+        check_scalar(&problem)?;
         let norm = domain.norm(problem.schema().n_features())?;
         let ridge = match self.ridge {
             Some(ridge) if ridge.is_finite() && ridge > 0.0 => ridge,

@@ -307,7 +307,8 @@ impl Program<Fitted> for Steps {
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
-        let mut iterate = vec![0i64; session.statement().n_columns()];
+        let schema = session.statement().schema();
+        let mut iterate = vec![0i64; schema.target().outputs() * schema.n_columns()];
         let mut vertex = Vec::new();
         for t in 0..self.n_iter {
             let at = VertexAt {

@@ -45,7 +45,7 @@ impl Line {
         let rho = share * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
         let statement = problem.statement.projected()?;
         let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
-            Target::Classes => {
+            Target::Classes | Target::Multiclass { .. } => {
                 let clamped = problem.loss.name() == "clipped-logistic";
                 let loss = match clamped {
                     true => Logistic.into(),
@@ -107,7 +107,7 @@ impl Line {
             signal,
             lift: match problem.schema().target() {
                 Target::Counts { .. } => COUNT_LIFT / problem.lipschitz(),
-                Target::Classes | Target::Interval { .. } => 0.0,
+                Target::Classes | Target::Multiclass { .. } | Target::Interval { .. } => 0.0,
             },
         })
     }

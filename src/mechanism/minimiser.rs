@@ -97,6 +97,7 @@ impl Program<Fitted> for Release {
 /// The norm of a domain where it, and the loss, were reviewed: what the proofs about minimisers and descents need.
 pub(super) fn reviewed(problem: &Problem, domain: &Domain) -> Result<ReviewedNorm> {
     check_loss(problem)?;
+    check_scalar(problem)?;
     domain.reviewed_norm(problem.schema().n_features())
 }
 
@@ -106,6 +107,30 @@ pub(super) fn check_loss(problem: &Problem) -> Result<()> {
         return Err(Error::UnsoundMechanism(
             "this mechanism rests on the loss being convex and smooth, which is not proved for a user's own loss; use a \
              catalogued loss, or frank-wolfe, noisy-gradient-frank-wolfe or noisy-proximal-gradient"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The proofs about minimisers and descents are for one score a record.
+pub(super) fn check_scalar(problem: &Problem) -> Result<()> {
+    if problem.outputs() > 1 {
+        return Err(Error::UnsoundMechanism(
+            "this mechanism is proved for one score a record, not for the softmax model of three or more classes; use \
+             noisy-newton, noisy-proximal-gradient, noisy-gradient-frank-wolfe, frank-wolfe or select-refit"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+/// Objective perturbation is proved for one score a record ([`crate::theory_of_privacy::softmax_model`]).
+pub(super) fn check_tilted_scalar(problem: &Problem) -> Result<()> {
+    if problem.outputs() > 1 {
+        return Err(Error::UnsoundMechanism(
+            "objective perturbation is proved for losses whose second derivative has rank one for each record; that of \
+             three or more classes has one less than their number; use noisy-newton, or refit=\"noisy-newton\""
                 .into(),
         ));
     }

@@ -2,6 +2,11 @@
 //! cannot read a record.
 
 mod catalogue;
+mod class_offsets;
+mod class_scores;
+mod class_shrinkage;
+#[cfg(test)]
+mod class_tests;
 mod dual_frank_wolfe;
 mod feature_scaler;
 mod frank_wolfe;
@@ -27,6 +32,7 @@ mod varying;
 
 use catalogue::entry;
 pub use catalogue::{Entry, Mechanism, by_name};
+pub(crate) use class_scores::ClassScores;
 pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};
 pub use feature_scaler::{FeatureScaler, FeatureScalerPlan};
 pub(crate) use frank_wolfe::Constrained;

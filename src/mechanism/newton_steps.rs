@@ -1,8 +1,10 @@
 //! Noisy Newton steps: what noisy-newton, its last line and the refit of a selection share
 //! ([`crate::theory_of_privacy::noisy_gradients`], [`crate::theory_of_privacy::select_refit`]).
 
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
+use super::class_scores::ClassScores;
+use super::class_shrinkage::{Propagation, shrink};
 use super::noisy_gradient::Gradients;
 use super::pace::Pace;
 use crate::accounting::calibrate::calibrate_events;
@@ -12,6 +14,7 @@ use crate::plan::Problem;
 use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
 use crate::privacy::{Planned, Question, Session};
 use crate::question::Moments;
+
 
 /// What users may set; None: the public rules.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,12 +61,13 @@ pub(super) struct NewtonSteps {
     normaliser: f64,
     /// R: rows are no longer, or count less.
     largest_row: f64,
+    scores: ClassScores,
 }
 
 /// What steps release.
 #[derive(Debug)]
 pub(super) struct Steps {
-    /// The mean of the last half of the iterates, in scaled units.
+    /// The mean of the last half of the iterates, in scaled units, score by score.
     pub theta: Vec<f64>,
     /// About the variance of scores that is noise.
     pub noise: f64,
@@ -73,7 +77,7 @@ pub(super) struct Steps {
 #[derive(Debug, Clone)]
 pub(super) struct Start {
     pub theta: Vec<f64>,
-    /// So many of the first coefficients.
+    /// So many of the first coefficients of every score.
     pub drawn: usize,
 }
 
@@ -122,7 +126,13 @@ impl NewtonSteps {
             scale: pace.curvature * normaliser,
             normaliser,
             largest_row: problem.gradient_bound(),
+            scores: ClassScores(problem.outputs()),
         })
+    }
+
+    /// K: scores of a record.
+    pub fn outputs(&self) -> usize {
+        self.scores.0
     }
 
     pub fn planned(&self) -> Vec<Planned> {
@@ -149,7 +159,8 @@ impl NewtonSteps {
         )
     }
 
-    /// From `start`, for records with one column a coefficient, the intercept's last: as many as planned for, or fewer.
+    /// From `start`, for records with one column a coefficient of each score, the intercept's last: as many as planned
+    /// for, or fewer.
     /// `progress(session, t)` is called after every step.
     pub fn run(
         &self,
@@ -163,7 +174,10 @@ impl NewtonSteps {
             .map(|moments| session.ask(moments, ()))
             .next()
             .transpose()?;
-        let (inverse, noise) = self.inverse(moments, start.theta.len());
+        let columns = start.theta.len() / self.scores.0;
+        let eigen = moments
+            .map(|moments| SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments)));
+        let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
         // theta of before, then the next theta.
@@ -174,13 +188,21 @@ impl NewtonSteps {
             let gradient = session.ask(&self.gradients.question, theta.as_slice())?;
             let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
-            for j in 0..start.drawn {
+            self.scores.project(gradient.as_mut_slice());
+            for j in (0..theta.len()).filter(|j| j % columns < start.drawn) {
                 gradient[j] += self.ridge * (theta[j] - start.theta[j]);
             }
             // theta + momentum (theta - before) - (1 - momentum) step
             moved.axpy(momentum, &theta, -momentum);
             match &inverse {
-                Some(inverse) => moved.gemv(momentum - 1.0, inverse, &gradient, 1.0),
+                // One bound on all Hessians serves every score.
+                Some(inverse) => {
+                    for k in 0..self.scores.0 {
+                        let gradient = gradient.rows(k * columns, columns);
+                        let mut moved = moved.rows_mut(k * columns, columns);
+                        moved.gemv(momentum - 1.0, inverse, &gradient, 1.0);
+                    }
+                }
                 None => {
                     let length = (1.0 - momentum) / (self.damping + self.ridge);
                     moved.axpy(-length, &gradient, 1.0);
@@ -194,6 +216,19 @@ impl NewtonSteps {
             }
             progress(session, t + 1)?;
         }
+        if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
+            let propagation = Propagation {
+                n_iter,
+                momentum,
+                damping: self.damping,
+                ridge: self.ridge,
+                scale: self.scale,
+                noise: self.gradients.noise_scale,
+            };
+            let intercept = start.drawn < columns;
+            let theta = mean.as_mut_slice();
+            shrink(theta, moments, &propagation, self.scores, intercept);
+        }
         Ok(Steps {
             theta: mean.as_slice().to_vec(),
             noise,
@@ -206,14 +241,17 @@ impl NewtonSteps {
     /// T steps act as a ridge lambda/T against noise N on their mean: an eigenvector whose mean square score is m has the
     /// variance m (N/(scale m + lambda/T))^2. Noise on the moments adds eigenvalues; those of rows add up to no more than
     /// R^2. Without moments they are taken to fall as 1/j.
-    fn inverse(&self, moments: Option<Vec<f64>>, columns: usize) -> (Option<DMatrix<f64>>, f64) {
+    fn inverse(
+        &self,
+        moments: Option<&SymmetricEigen<f64, Dyn>>,
+        columns: usize,
+    ) -> (Option<DMatrix<f64>>, f64) {
         let trace = self.largest_row.powi(2) / self.normaliser;
-        let Some(moments) = moments else {
+        let Some(eigen) = moments else {
             let falling = || (1..=columns).map(|j| 1.0 / j as f64);
             let scale = trace / falling().sum::<f64>();
             return (None, self.noise_in_scores(falling().map(|m| m * scale)));
         };
-        let eigen = SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments));
         let inverse =
             |value: f64| 1.0 / ((self.scale * value).max(0.0) + self.ridge + self.damping);
         let positive = || eigen.eigenvalues.iter().map(|value| value.max(0.0));
@@ -236,10 +274,11 @@ impl NewtonSteps {
 }
 
 impl Start {
-    /// At zero, with `p` features and an intercept in the other columns, if there is one, that nothing draws.
-    pub fn zero(p: usize, columns: usize) -> Self {
+    /// At zero, with `p` features of each score and an intercept in the other columns, if there is one, that nothing
+    /// draws.
+    pub fn zero(p: usize, columns: usize, outputs: usize) -> Self {
         Self {
-            theta: vec![0.0; columns],
+            theta: vec![0.0; outputs * columns],
             drawn: p,
         }
     }

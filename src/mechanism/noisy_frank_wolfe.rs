@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
 use super::public_width;
 use crate::error::{Error, Result};
@@ -20,6 +21,8 @@ use crate::theory::{frank_wolfe_excess, least, noisy_vertex_error};
 /// steps, d_t = (1 - nu_t) d_{t-1} + nu_t g_t with nu_t = 4/(t + 8)^(2/3) (Mokhtari, Hassani & Karbasi 2020): less
 /// noise, some delay, and mu_t = 2/(t + 8), which does not start with a jump to a vertex. Without the mean
 /// mu_t = 2/(t + 2), as in the paper.
+///
+/// Three or more classes have a row of theta each, and the ball is that of the sum of Omega + |b| over the classes.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: 2 d_max |x|_2 on the integer gradient
 /// (`question/sensitivity.rs`). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve. Vertices are
@@ -151,15 +154,18 @@ impl Program<Fitted> for Steps {
         let n_iter = self.gradients.n_iter;
         let p = session.statement().schema().n_features();
         let columns = session.statement().n_columns();
-        let (mut theta, mut mean) = (vec![0.0; columns], vec![0.0; columns]);
-        let mut vertex = vec![0.0; columns];
+        let scores = ClassScores(session.statement().schema().target().outputs());
+        let entries = scores.0 * columns;
+        let (mut theta, mut mean) = (vec![0.0; entries], vec![0.0; entries]);
+        let mut vertex = vec![0.0; entries];
         for t in 0..n_iter {
-            let gradient = session.ask(&self.gradients.question, &theta)?;
+            let mut gradient = session.ask(&self.gradients.question, &theta)?;
+            scores.project(&mut gradient);
             let nu = self.options.weight(t as f64);
             for (mean, g) in mean.iter_mut().zip(&gradient) {
                 *mean += if t == 0 { *g } else { nu * (g - *mean) };
             }
-            self.vertex(&mean, p, &mut vertex)?;
+            self.best_vertex(&mean, (p, columns), &mut vertex)?;
             let mu = self.options.step(t as f64);
             for (theta, v) in theta.iter_mut().zip(&vertex) {
                 *theta += mu * (v - *theta);
@@ -171,6 +177,31 @@ impl Program<Fitted> for Steps {
 }
 
 impl Steps {
+    /// The vertex of the score, one of those with `columns` entries each, whose own is best: the ball is of the sum over
+    /// the scores.
+    fn best_vertex(
+        &self,
+        gradient: &[f64],
+        (p, columns): (usize, usize),
+        vertex: &mut [f64],
+    ) -> Result<()> {
+        let (mut best, mut least) = (0, f64::INFINITY);
+        let parts = gradient.chunks(columns).zip(vertex.chunks_mut(columns));
+        for (k, (gradient, vertex)) in parts.enumerate() {
+            self.vertex(gradient, p, vertex)?;
+            let reached: f64 = gradient.iter().zip(vertex.iter()).map(|(g, v)| g * v).sum();
+            if reached < least {
+                (best, least) = (k, reached);
+            }
+        }
+        for (k, vertex) in vertex.chunks_mut(columns).enumerate() {
+            if k != best {
+                vertex.fill(0.0);
+            }
+        }
+        Ok(())
+    }
+
     /// argmin <gradient, v> over {Omega(theta) + |b| <= radius}: the better of the norm's vertex and of +-b.
     fn vertex(&self, gradient: &[f64], p: usize, vertex: &mut [f64]) -> Result<()> {
         self.norm.ball_vertex(&gradient[..p], &mut vertex[..p])?;

@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::class_scores::ClassScores;
+use super::class_shrinkage::without_clamp;
 use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
@@ -61,6 +63,8 @@ struct Release {
     steps: NewtonSteps,
     line: Option<Line>,
     threshold: f64,
+    /// Of the logistic loss.
+    clip: Option<f64>,
 }
 
 impl NoisyNewton {
@@ -96,6 +100,12 @@ impl Mechanism for NoisyNewton {
             damping: self.damping,
             ridge: self.ridge,
         };
+        if self.line.is_some() && problem.outputs() > 1 {
+            return Err(Error::invalid(
+                "line",
+                "is through one score a record; leave it at None for three or more classes",
+            ));
+        }
         let line = (self.line.map(|share| Line::plan(&problem, share))).transpose()?;
         let companions = line.as_ref().map_or_else(Vec::new, Line::events);
         let steps = NewtonSteps::plan(&problem, options, &companions)?;
@@ -123,6 +133,7 @@ impl Mechanism for NoisyNewton {
             steps,
             line,
             threshold,
+            clip: self.clip,
         };
         Plan::seal(problem, program, summary)
     }
@@ -137,14 +148,22 @@ impl Program<Fitted> for Release {
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let n_iter = self.steps.gradients.n_iter;
         let statement = session.statement();
-        let start = Start::zero(statement.schema().n_features(), statement.n_columns());
+        let columns = statement.n_columns();
+        let schema = statement.schema();
+        let outputs = schema.target().outputs();
+        let start = Start::zero(schema.n_features(), schema.n_columns(), outputs);
         let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
         let steps = self.steps.run(session, &start, &progress)?;
         let mut scaled = match &self.line {
             Some(line) => line.run(session, steps)?,
             None => steps.theta,
         };
-        self.norm.threshold(&mut scaled, self.threshold)?;
+        if let (2.., Some(clip)) = (outputs, self.clip) {
+            without_clamp(&mut scaled, clip, ClassScores(outputs));
+        }
+        for scaled in scaled.chunks_mut(columns) {
+            self.norm.threshold(scaled, self.threshold)?;
+        }
         Ok(scaled.into())
     }
 }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
@@ -21,6 +22,9 @@ use crate::prox::Scratch;
 /// Omega (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. The
 /// mean of iterates is dense, so a last prox, with a public threshold of the size of its noise, makes it sparse again:
 /// post-processing.
+///
+/// Three or more classes have a row of theta each, and the penalty is the sum of Omega over the classes. What noise all
+/// classes have in common is taken from the gradients: their slopes add up to 0.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: 2 d_max |x|_2 on the integer gradient
 /// (`question/sensitivity.rs`). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve; the iterates are
@@ -87,7 +91,7 @@ impl Mechanism for NoisyProximalGradient {
         let one = noise_of_one(&problem)?;
         let rows = problem.gradient_bound();
         let size = match problem.schema().target() {
-            Target::Classes => CLASSIFIER_STEP,
+            Target::Classes | Target::Multiclass { .. } => CLASSIFIER_STEP,
             _ if problem.schema().gradient_norm().is_some() => SCALED_STEP,
             Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_STEP,
         };
@@ -136,23 +140,28 @@ impl Program<Fitted> for Steps {
         let n_iter = self.gradients.n_iter;
         let p = session.statement().schema().n_features();
         let columns = session.statement().n_columns();
-        let (mut theta, mut before) = (vec![0.0; columns], vec![0.0; columns]);
-        let (mut mean, mut moved) = (vec![0.0; columns], vec![0.0; p]);
+        let scores = ClassScores(session.statement().schema().target().outputs());
+        let entries = scores.0 * columns;
+        let (mut theta, mut before) = (vec![0.0; entries], vec![0.0; entries]);
+        let (mut mean, mut moved) = (vec![0.0; entries], vec![0.0; p]);
         let mut scratch = Scratch::default();
         let first_of_mean = n_iter / 2;
         for t in 0..n_iter {
-            let gradient = session.ask(&self.gradients.question, &theta)?;
+            let mut gradient = session.ask(&self.gradients.question, &theta)?;
+            scores.project(&mut gradient);
             for (j, (theta, g)) in theta.iter_mut().zip(&gradient).enumerate() {
-                let ridge = if j < p { self.ridge } else { 0.0 };
+                let ridge = if j % columns < p { self.ridge } else { 0.0 };
                 let here = *theta;
                 *theta += self.momentum * (here - before[j])
                     - self.step * (g * self.normaliser + ridge * here);
                 before[j] = here;
             }
             if self.alpha > 0.0 {
-                moved.copy_from_slice(&theta[..p]);
                 let level = self.step * self.alpha;
-                (self.norm).prox(&moved, level, &mut theta[..p], &mut scratch)?;
+                for theta in theta.chunks_mut(columns) {
+                    moved.copy_from_slice(&theta[..p]);
+                    (self.norm).prox(&moved, level, &mut theta[..p], &mut scratch)?;
+                }
             }
             if t >= first_of_mean {
                 let weight = 1.0 / (t - first_of_mean + 1) as f64;

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::minimiser::{Options, clipped, plan_minimiser, reviewed};
+use super::minimiser::{Options, check_tilted_scalar, clipped, plan_minimiser, reviewed};
 use super::noise_law::TiltLaw;
 use crate::accounting::calibrate::about_gaussian_sigma;
 use crate::accounting::event::Event;
@@ -44,6 +44,7 @@ impl Mechanism for ObjectivePerturbation {
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let problem = clipped(problem, self.clip)?;
+        check_tilted_scalar(&problem)?;
         let norm = reviewed(&problem, domain)?;
         let ridge = match self.ridge {
             Some(ridge) => ridge,

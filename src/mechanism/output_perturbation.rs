@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::minimiser::{Options, Release, minimiser, plan_minimiser, reviewed};
+use super::minimiser::{Options, Release, check_scalar, minimiser, plan_minimiser, reviewed};
 use super::noise_law::OutputNoise;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
@@ -52,6 +52,7 @@ impl Mechanism for OutputPerturbation {
     }
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
+        check_scalar(&problem)?;
         match self.mode {
             Mode::Ridge => self.plan_ridge(problem, domain),
             Mode::EarlyStopping => self.plan_early_stopping(problem, domain),

@@ -1,6 +1,7 @@
 //! How many noisy Newton steps, how long, with how much momentum
 //! ([`crate::theory_of_privacy::noisy_gradients`]).
 
+use super::class_scores::ClassScores;
 use super::newton_steps::NewtonOptions;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
@@ -11,6 +12,9 @@ use crate::plan::defaults::{
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
+
+/// Of the logistic loss.
+const SCALAR_CURVATURE: f64 = 0.25;
 
 /// The public constants of steps.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +83,8 @@ pub(super) fn curvature(problem: &Problem) -> f64 {
     let clamped = problem.spread.map_or(1.0, |spread| {
         (CLAMPED_CURVATURE * problem.lipschitz() / spread).min(1.0)
     });
-    problem.smoothness() * clamped
+    let smoothness = (ClassScores(problem.outputs()).curvature()).unwrap_or(problem.smoothness());
+    smoothness * clamped
 }
 
 /// The density of a normal law of this standard deviation at its quantile: the mean curvature of the pinball loss.
@@ -98,20 +103,28 @@ fn density(level: f64, deviation: f64) -> f64 {
 fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let columns = problem.statement.n_columns() as f64;
     let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
+    let scores = ClassScores(problem.outputs());
     let noise = match problem.schema().target() {
         // Slopes of counts are in units of the mean rate, whatever their clamp.
         Target::Counts { .. } => noise,
         Target::Classes => noise / slope,
+        Target::Multiclass { .. } => noise * scores.noise() * scores.slope() / slope,
         // As of squared residuals, whose clamp has the curvature 0.75 of its size in spreads.
         Target::Interval { .. } => match (problem.spread, problem.level()) {
             (Some(spread), Some(_)) => noise * (CLAMPED_CURVATURE / (spread * curvature)),
             _ => noise / slope,
         },
     };
-    let few = (SHRINKAGE_DIRECTIONS * columns * noise / norm).min(1.0);
+    // One score that is a difference of classes, as of two, has the curvature of the scalar loss.
+    let curvature = match scores.0 {
+        1 => curvature,
+        _ => SCALAR_CURVATURE,
+    };
+    let few = scores.shrinkage_of_few() * SHRINKAGE_DIRECTIONS * columns * noise / norm;
+    let few = few.min(1.0);
     // Records as they were drawn: N^2 p = s^2 R^2/n, s the standard deviation of a derivative.
     let (spread, signal) = match problem.schema().target() {
-        Target::Classes => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
+        Target::Classes | Target::Multiclass { .. } => (CLASSIFIER_SLOPE, CLASSIFIER_SIGNAL),
         Target::Interval { .. } => match (problem.spread, problem.level()) {
             // Per unit of its curvature, which is not one.
             (Some(spread), Some(level)) => (
@@ -124,8 +137,10 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
         },
         Target::Counts { .. } => (COUNT_SLOPE, COUNT_SIGNAL),
     };
-    let sampling = (spread.min(slope) * norm).powi(2) / (problem.n_samples() as f64 * signal);
-    SHRINKAGE * curvature * norm * noise * few + sampling
+    let sampling =
+        (spread.min(slope / scores.slope()) * norm).powi(2) / (problem.n_samples() as f64 * signal);
+    SHRINKAGE * scores.shrinkage() * curvature * norm * noise * few
+        + scores.shrinkage_of_sampling() * sampling
 }
 
 /// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::minimiser::describe_clip;
+use super::minimiser::{check_tilted_scalar, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use super::noise_law::TiltLaw;
 use super::objective_perturbation::tilted;
@@ -29,7 +29,9 @@ impl RefitBy {
     /// the ridge there.
     pub(super) fn best(problem: &Problem) -> Self {
         let flat = problem.level().is_some() || problem.schema().target().units().is_some();
-        if problem.loss.growth().is_bounded() && problem.records_per_person() == 1 && !flat {
+        let scalar = problem.outputs() == 1;
+        let proved = problem.loss.growth().is_bounded() && problem.records_per_person() == 1;
+        if scalar && proved && !flat {
             Self::ObjectivePerturbation
         } else {
             Self::NoisyNewton
@@ -113,13 +115,15 @@ impl Refit {
         match self {
             Self::Objective { question, .. } => session.ask(question, ()),
             Self::Newton(steps) => {
-                Ok((steps.run(session, &Start::zero(p, columns), progress)?).theta)
+                let start = Start::zero(p, columns, steps.outputs());
+                Ok((steps.run(session, &start, progress)?).theta)
             }
         }
     }
 }
 
 fn objective(problem: &Problem, ridge: Option<f64>, companions: &[(Event, u64)]) -> Result<Refit> {
+    check_tilted_scalar(problem)?;
     if !problem.loss.growth().is_bounded() {
         return Err(Error::UnsoundMechanism(
             "a refit by objective perturbation needs a Lipschitz loss, which the squared loss is not (Kifer, Smith & \

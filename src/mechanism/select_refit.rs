@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::minimiser::{clipped, reviewed};
+use super::class_offsets::ClassOffsets;
+use super::minimiser::{check_loss, clipped};
 use super::refit::{Refit, RefitBy};
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
@@ -12,8 +13,8 @@ use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::plan::defaults::{
-    CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER, SELECT_RESIDUAL, SELECT_SHARE,
-    SELECT_SIZE,
+    CLASS_OFFSET_SHARE, CLASSIFIER_SELECT_STEP, REGRESSOR_SELECT_STEP, SELECT_POWER,
+    SELECT_RESIDUAL, SELECT_SHARE, SELECT_SIZE,
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::Structure;
@@ -33,7 +34,9 @@ use crate::question::{SelectionNoise, Vertex};
 /// **Neighbours**: replace-one or add-remove. **Privacy**: k bounded-range events and those of
 /// [`ObjectivePerturbation`](super::ObjectivePerturbation) or [`NoisyNewton`](super::NoisyNewton), composed adaptively
 /// by Renyi divergence: which features the refit uses is public once they are selected. **Needs** a catalogued loss.
-/// Norms: "l1" (features) and disjoint groups.
+/// Norms: "l1" (features) and disjoint groups. With three or more classes a feature is selected for all of them at once,
+/// by its coefficients' gradients in all classes, at offsets that are released first instead of being candidates; the
+/// refit is by noisy Newton steps.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectRefit {
@@ -50,10 +53,15 @@ pub struct SelectRefit {
     pub clip: Option<f64>,
 }
 
+/// Integer units of a step.
+const STEP_UNITS: f64 = 1024.0;
+
 #[derive(Debug)]
 struct Steps {
     /// None where everything is selected anyway.
     selection: Option<Question<Vertex>>,
+    /// Of three or more classes, before a selection.
+    offsets: Option<ClassOffsets>,
     refit: Refit,
     /// About the features that are refitted, whichever they will be.
     selected: Arc<Statement>,
@@ -96,7 +104,8 @@ impl Mechanism for SelectRefit {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
         let problem = clipped(problem, self.clip)?;
-        reviewed(&problem, domain)?;
+        check_loss(&problem)?;
+        domain.reviewed_norm(problem.schema().n_features())?;
         let problem = Problem {
             residual_bound: match problem.loss.growth() {
                 Growth::SquaredResidual => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
@@ -105,8 +114,13 @@ impl Mechanism for SelectRefit {
             ..problem
         };
         let n_features = problem.schema().n_features();
-        let polytope =
-            domain.polytope(n_features, problem.schema().has_intercept(), Some(1.0), 1.0)?;
+        let outputs = problem.outputs();
+        // A feature is selected for all classes at once.
+        let each = || Domain::Groups((0..n_features).map(|j| vec![j]).collect());
+        let polytope = match domain {
+            Domain::L1 if outputs > 1 => problem.polytope(&each(), Some(1.0))?,
+            domain => problem.polytope(domain, Some(1.0))?,
+        };
         let candidates = match polytope.structure() {
             Structure::Groups(groups) => {
                 groups.len() - usize::from(problem.schema().has_intercept())
@@ -114,7 +128,7 @@ impl Mechanism for SelectRefit {
             _ => n_features,
         };
         let largest = match polytope.structure() {
-            Structure::Groups(groups) => groups.iter().map(Vec::len).max().unwrap_or(1),
+            Structure::Groups(groups) => groups.iter().map(Vec::len).max().unwrap_or(1) / outputs,
             _ => 1,
         };
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
@@ -134,15 +148,28 @@ impl Mechanism for SelectRefit {
             None => ((SELECT_SIZE * strength.powf(SELECT_POWER)) as usize).clamp(1, candidates),
         };
         // k selections of epsilon0^2/8 each take the share.
-        let epsilon0 = (8.0 * share * rho / n_selected as f64).sqrt();
+        let selects = n_selected < candidates;
+        let of_offsets = match outputs > 1 && selects {
+            true => CLASS_OFFSET_SHARE,
+            false => 0.0,
+        };
+        let rho_of_choices = (1.0 - of_offsets) * share * rho;
+        let epsilon0 = (8.0 * rho_of_choices / n_selected as f64).sqrt();
+        let offsets = match of_offsets > 0.0 {
+            true => ClassOffsets::plan(&problem, of_offsets * share * rho)?,
+            false => None,
+        };
         let statement = &problem.statement;
         let noise = SelectionNoise::Exponential { epsilon0 };
-        let selection = (n_selected < candidates)
+        let selection = selects
             .then(|| statement.vertex(&problem.model()?, &polytope, noise, None))
             .transpose()?;
-        let companions: Vec<(Event, u64)> = (selection.iter())
+        let choices = (selection.iter())
             .flat_map(|selection| selection.events())
-            .map(|&(event, _)| (event, n_selected as u64))
+            .map(|&(event, _)| (event, n_selected as u64));
+        let companions: Vec<(Event, u64)> = (offsets.iter().flat_map(ClassOffsets::events))
+            .copied()
+            .chain(choices)
             .collect();
         let selected = statement.restricted((n_selected * largest).min(n_features))?;
         let by = self.refit.unwrap_or_else(|| RefitBy::best(&problem));
@@ -151,13 +178,13 @@ impl Mechanism for SelectRefit {
             ..problem.clone()
         };
         let refit = Refit::plan(by, &restricted, self.ridge, &companions)?;
-        let what = match polytope.structure() {
-            Structure::Groups(_) => "groups",
+        let what = match domain {
+            Domain::Groups(_) => "groups",
             _ => "features",
         };
         // The refit's own, k dimensions of noise against the ridge and the curvature of the loss.
-        let columns = n_selected as f64 + 1.0;
-        let curvature = problem.loss.smoothness() * problem.curvature() + refit.ridge();
+        let columns = outputs as f64 * (n_selected as f64 + 1.0);
+        let curvature = problem.smoothness() * problem.curvature() + refit.ridge();
         let summary = Summary {
             mechanism: format!(
                 "select-refit: {n_selected} {what} by exact selection, then {}",
@@ -171,9 +198,12 @@ impl Mechanism for SelectRefit {
         let steps = Steps {
             step: match problem.schema().target() {
                 Target::Classes => CLASSIFIER_SELECT_STEP,
+                // Of two classes the difference of their scores moves as far.
+                Target::Multiclass { .. } => 0.5 * CLASSIFIER_SELECT_STEP,
                 Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_SELECT_STEP,
             },
             selection,
+            offsets,
             refit,
             selected,
             n_selected,
@@ -186,7 +216,11 @@ impl Program<Fitted> for Steps {
     fn questions(&self) -> Vec<Planned> {
         let selection = self.selection.iter();
         let selection = selection.map(|selection| selection.times(self.n_selected as u64));
-        selection.chain(self.refit.planned()).collect()
+        let offsets = self.offsets.iter().map(ClassOffsets::planned);
+        offsets
+            .chain(selection)
+            .chain(self.refit.planned())
+            .collect()
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
@@ -196,7 +230,7 @@ impl Program<Fitted> for Steps {
         };
         let features: Vec<u32> = match &self.selection {
             None => (0..p as u32).collect(),
-            Some(selection) => self.select(selection, session, p)?,
+            Some(selection) => self.select(selection, session, (p, columns))?,
         };
         let (k, intercept) = (features.len(), columns - p);
         let total = self.n_selected + 1;
@@ -206,38 +240,54 @@ impl Program<Fitted> for Steps {
             (self.refit).release(&mut restricted, (k, k + intercept), &progress)?
         };
         session.progress(total, total)?;
-        let mut scaled = vec![0.0; columns];
-        for (&j, &theta) in features.iter().zip(&refitted) {
-            scaled[j as usize] = theta;
+        let outputs = refitted.len() / (k + intercept);
+        let mut scaled = vec![0.0; outputs * columns];
+        let scores = scaled.chunks_mut(columns);
+        for (scaled, refitted) in scores.zip(refitted.chunks(k + intercept)) {
+            for (&j, &theta) in features.iter().zip(refitted) {
+                scaled[j as usize] = theta;
+            }
+            scaled[p..].copy_from_slice(&refitted[k..]);
         }
-        scaled[p..].copy_from_slice(&refitted[k..]);
         Ok(scaled.into())
     }
 }
 
 impl Steps {
-    /// The selected features, ascending.
+    /// The selected features of p, ascending; a score has so many columns.
     fn select(
         &self,
         selection: &Question<Vertex>,
         session: &mut Session<'_>,
-        p: usize,
+        (p, columns): (usize, usize),
     ) -> Result<Vec<u32>> {
         let mut selected = BTreeSet::new();
-        // Margins are integers; one unit of a coefficient is the step.
-        let unit = self.step / f64::from(MAX_FEATURE);
+        // Margins are integers; so many units of a coefficient are the step.
+        let unit = self.step / STEP_UNITS / f64::from(MAX_FEATURE);
         let (mut vertex, mut retired) = (Vec::new(), Vec::new());
+        let mut weight = STEP_UNITS as i64;
+        if let Some(offsets) = &self.offsets {
+            let value = session.statement().schema().intercept_value();
+            let entry = |offset: f64| (offset / value / self.step * STEP_UNITS).round() as i64;
+            let intercepts = (0..).map(|k| (p + k * columns) as u32);
+            let offsets = offsets.release(session)?;
+            vertex = intercepts.zip(offsets.into_iter().map(entry)).collect();
+            // They are no candidates then.
+            retired = vertex.iter().map(|&(j, _)| j).collect();
+            weight = 1;
+        }
         for k in 0..self.n_selected {
             let at = VertexAt {
-                moved: (&vertex, 1),
+                moved: (&vertex, weight),
                 retired: &retired,
                 unit,
             };
             vertex = session.ask(selection, at)?;
+            weight = STEP_UNITS as i64;
             retired = (vertex.iter().map(|&(j, _)| j))
-                .filter(|&j| (j as usize) < p)
+                .filter(|&j| (j as usize) % columns < p)
                 .collect();
-            selected.extend(retired.iter().copied());
+            selected.extend(retired.iter().map(|&j| j % columns as u32));
             session.progress(k + 1, self.n_selected + 1)?;
         }
         Ok(selected.into_iter().collect())

@@ -149,14 +149,19 @@ impl Mechanism for OnVarying {
 }
 
 impl Among {
-    /// Values of the features that vary, and of the intercept, among `other` for the constant ones.
-    fn spread<T: Copy>(&self, values: &[T], other: T) -> Vec<T> {
-        let (some, rest) = values.split_at(self.features.len());
-        let mut all = vec![other; self.n_features];
-        for (&j, &value) in self.features.iter().zip(some) {
-            all[j as usize] = value;
+    /// Values of the features that vary, and of the intercept, among `other` for the constant ones; the same for each of
+    /// several scores.
+    fn spread<T: Copy>(&self, values: &[T], outputs: usize, other: T) -> Vec<T> {
+        let mut all = Vec::new();
+        for values in values.chunks(values.len() / outputs) {
+            let (some, rest) = values.split_at(self.features.len());
+            let start = all.len();
+            all.resize(start + self.n_features, other);
+            for (&j, &value) in self.features.iter().zip(some) {
+                all[start + j as usize] = value;
+            }
+            all.extend_from_slice(rest);
         }
-        all.extend_from_slice(rest);
         all
     }
 }
@@ -168,10 +173,11 @@ impl Program<Fitted> for Among {
 
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let fitted = self.inner.run(&mut session.varying(&self.varying)?)?;
+        let outputs = self.varying.schema().target().outputs();
         let ranges = fitted.feature_ranges.as_ref();
         Ok(Fitted {
-            scaled: self.spread(&fitted.scaled, 0.0),
-            feature_ranges: ranges.map(|ranges| self.spread(ranges, (0.0, 0.0))),
+            scaled: self.spread(&fitted.scaled, outputs, 0.0),
+            feature_ranges: ranges.map(|ranges| self.spread(ranges, 1, (0.0, 0.0))),
         })
     }
 }

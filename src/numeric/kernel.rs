@@ -196,6 +196,15 @@ pub fn map_pairs<F: Fn(f64, f64) -> f64>(a: &[f64], b: &[f64], out: &mut [f64], 
     dispatch!([F: Fn(f64, f64) -> f64], body, (a: &[f64], b: &[f64], out: &mut [f64], map: F) -> ())
 }
 
+/// Does `work`, compiled for wide vectors too; it should be `#[inline(always)]`.
+pub fn for_wide_vectors<F: FnOnce()>(work: F) {
+    #[inline(always)]
+    fn body<F: FnOnce()>(work: F) {
+        work();
+    }
+    dispatch!([F: FnOnce()], body, (work: F) -> ())
+}
+
 /// out_i = round(clamp(x_i * scale, -bound, bound)), ties to even; NaN gives 0. `bound` is at most 2^14.
 pub fn round_clamped(x: &[f64], scale: f64, bound: f64, out: &mut [i16]) {
     #[inline(always)]

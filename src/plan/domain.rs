@@ -65,6 +65,60 @@ impl Domain {
         })
     }
 
+    /// The same ball for K scores a record, entry j of score k at k times the number of columns, plus j: the l1 ball and the
+    /// l-infinity ball of all entries; groups hold the coefficients of their features for every score, and the
+    /// intercepts are one group.
+    ///
+    /// # Errors
+    /// As [`Domain::polytope`]; [`Error::InvalidArgument`] naming `norm` for the simplex, explicit vertices, and set
+    /// functions with another ball.
+    pub fn polytope_of_scores(
+        &self,
+        outputs: usize,
+        n_features: usize,
+        intercept: bool,
+        radius: Option<f64>,
+        default: f64,
+    ) -> Result<Selectable> {
+        let size = check_radius(radius, default)?;
+        let columns = n_features + usize::from(intercept);
+        let entries = outputs * columns;
+        if u32::try_from(entries).is_err() {
+            return Err(Error::invalid(
+                "X",
+                "has too many features for so many classes",
+            ));
+        }
+        Ok(match self {
+            Domain::L1 => SignedCoordinates::l1_ball(entries, size).into(),
+            Domain::Linf => LinfBall::new(entries, size).into(),
+            Domain::Groups(groups) => {
+                GroupBall::new(groups, n_features, intercept, size)?; // says what is wrong with them
+                let of_scores = |group: &[usize]| -> Vec<usize> {
+                    let entries = |k| group.iter().map(move |&j| k * columns + j);
+                    (0..outputs).flat_map(entries).collect()
+                };
+                let mut groups: Vec<Vec<usize>> =
+                    groups.iter().map(|group| of_scores(group)).collect();
+                if intercept {
+                    groups.push(of_scores(&[n_features]));
+                }
+                GroupBall::new(&groups, entries, false, size)?.into()
+            }
+            Domain::Simplex | Domain::Vertices(_) => {
+                return Err(Error::invalid(
+                    "norm",
+                    "must be \"l1\", \"linf\" or DisjointGroups(...) for frank-wolfe with three or more classes",
+                ));
+            }
+            Domain::SetFunction(function) => {
+                self.check_features(n_features)?;
+                return selectable(function.as_ref())?
+                    .polytope_of_scores(outputs, n_features, intercept, radius, default);
+            }
+        })
+    }
+
     /// The same on some of the `n_features` features, numbered anew, with the coefficients of the others 0. Groups and
     /// vertices lose what they have elsewhere; a group of nothing else is dropped. None where the domain is of another
     /// number of features, or [`restricted`] to some loses what algorithms need.

@@ -65,8 +65,8 @@ impl Problem {
     pub fn validate(&self) -> Result<f64> {
         let delta = self.claim().validate()?;
         let (target, name) = (self.schema().target(), self.loss.name());
-        if self.loss.task() == Task::Classification && target != Target::Classes {
-            let problem = format!("{name:?} is for two classes, not for regression");
+        if self.loss.task() == Task::Classification && !target.is_classes() {
+            let problem = format!("{name:?} is for two classes or more, not for regression");
             return Err(Error::invalid("loss", problem));
         }
         if (self.loss.task() == Task::Counts) != matches!(target, Target::Counts { .. }) {
@@ -122,8 +122,8 @@ impl Problem {
     pub fn model(&self) -> Result<RoomModel> {
         match self.loss.growth() {
             // It has become the bound of the loss.
-            _ if self.loss.task() == Task::Counts => RoomModel::new(&self.loss, None),
-            Growth::Bounded { .. } => RoomModel::new(&self.loss, self.residual_bound),
+            _ if self.loss.task() == Task::Counts => self.room_model(None),
+            Growth::Bounded { .. } => self.room_model(self.residual_bound),
             Growth::SquaredResidual => self.clamped(self.lipschitz()),
         }
     }
@@ -134,8 +134,8 @@ impl Problem {
     /// As [`Problem::model`].
     pub fn clamped(&self, clamp: f64) -> Result<RoomModel> {
         match self.loss.growth() {
-            Growth::Bounded { .. } => RoomModel::new(&self.loss, None),
-            Growth::SquaredResidual => RoomModel::new(&self.loss, Some(clamp)),
+            Growth::Bounded { .. } => self.room_model(None),
+            Growth::SquaredResidual => self.room_model(Some(clamp)),
         }
     }
 
@@ -158,17 +158,29 @@ impl Problem {
         })
     }
 
+    fn room_model(&self, clamp: Option<f64>) -> Result<RoomModel> {
+        RoomModel::for_target(&self.loss, clamp, self.schema().target())
+    }
+
+    /// K, the number of scores of a record.
+    pub fn outputs(&self) -> usize {
+        self.schema().target().outputs()
+    }
+
     /// Curvature of the mean loss per unit of smoothness and squared reach: a public constant, see
     /// [`defaults`](crate::plan::defaults).
     pub fn curvature(&self) -> f64 {
         match self.schema().target() {
-            Target::Classes => CLASSIFIER_CURVATURE,
+            Target::Classes | Target::Multiclass { .. } => CLASSIFIER_CURVATURE,
             Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_CURVATURE,
         }
     }
 
-    /// beta, or L for a user's own loss, whose second derivative nothing bounds.
+    /// beta, of a softmax model 1/2 (Boehning 1992), or L for a user's own loss, whose second derivative nothing bounds.
     pub fn smoothness(&self) -> f64 {
+        if self.outputs() > 1 {
+            return 0.5;
+        }
         let smoothness = self.loss.smoothness();
         if smoothness.is_finite() {
             smoothness
@@ -201,7 +213,9 @@ impl Problem {
     /// What the public rules of mechanisms with Euclidean noise take the mean loss to look like.
     pub fn landscape(&self) -> Landscape {
         let (flatness, least, margin) = match self.schema().target() {
-            Target::Classes => (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE, CLASSIFIER_MARGIN),
+            Target::Classes | Target::Multiclass { .. } => {
+                (CLASSIFIER_FLATNESS, CLASSIFIER_DISTANCE, CLASSIFIER_MARGIN)
+            }
             Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE, REGRESSOR_MARGIN),
             Target::Counts { .. } => (CLASSIFIER_FLATNESS, REGRESSOR_DISTANCE, CLASSIFIER_MARGIN),
         };
@@ -223,13 +237,17 @@ impl Problem {
     pub fn polytope(&self, domain: &Domain, radius: Option<f64>) -> Result<Selectable> {
         let schema = self.schema();
         let default = Self::default_radius(schema.target());
-        domain.polytope(schema.n_features(), schema.has_intercept(), radius, default)
+        let (p, intercept) = (schema.n_features(), schema.has_intercept());
+        match self.outputs() {
+            1 => domain.polytope(p, intercept, radius, default),
+            outputs => domain.polytope_of_scores(outputs, p, intercept, radius, default),
+        }
     }
 
     /// The public default radius for a target.
     pub fn default_radius(target: Target) -> f64 {
         match target {
-            Target::Classes => CLASSIFIER_RADIUS,
+            Target::Classes | Target::Multiclass { .. } => CLASSIFIER_RADIUS,
             Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_RADIUS,
         }
     }

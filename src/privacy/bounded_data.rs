@@ -256,6 +256,14 @@ fn check_targets(n: usize, p: usize, y: &[f64], schema: &Schema) -> Result<Vec<f
     if schema.target() == Target::Classes && y.iter().any(|&y| y != 1.0 && y != -1.0) {
         return Err(Error::InvalidData("y must be -1 or +1".into()));
     }
+    if let Target::Multiclass { classes } = schema.target() {
+        let is_class = |&y: &f64| (0.0..f64::from(classes)).contains(&y) && y.fract() == 0.0;
+        if !y.iter().all(is_class) {
+            return Err(Error::InvalidData(
+                "y must be the number of a class, from 0".into(),
+            ));
+        }
+    }
     Ok(y.iter().map(|&y| schema.scale_target(y)).collect())
 }
 

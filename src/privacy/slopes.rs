@@ -49,40 +49,59 @@ impl RoomModel {
         out: &mut [Vec<i16>],
     ) {
         let outputs = margins.len();
-        let SlopeBound { linf, l1, l2 } = self.lattice().bound();
-        let (mut z, mut slopes) = (vec![0.0; outputs * CHUNK], vec![0.0; outputs * CHUNK]);
-        let mut rounded = vec![0i16; CHUNK];
-        for (chunk, targets) in targets.chunks(CHUNK).enumerate() {
-            let (start, m) = (chunk * CHUNK, targets.len());
-            for (z, margins) in z.chunks_mut(m).zip(margins) {
-                for (z, &margin) in z.iter_mut().zip(&margins[start..]) {
-                    *z = margin as f64 * unit;
-                }
+        let SlopeBound { linf, .. } = self.lattice().bound();
+        // The same records of every plane together.
+        let mut pieces: Vec<Vec<&mut [i16]>> = Vec::new();
+        pieces.resize_with(targets.len().div_ceil(CHUNK), || {
+            Vec::with_capacity(outputs)
+        });
+        for plane in out {
+            for (piece, slopes) in pieces.iter_mut().zip(plane.chunks_mut(CHUNK)) {
+                piece.push(slopes);
             }
-            let size = outputs * m;
-            self.model()
-                .slopes(&z[..size], targets, &mut slopes[..size]);
-            for (out, slopes) in out.iter_mut().zip(slopes.chunks(m)) {
-                round_clamped(
-                    slopes,
-                    self.lattice().scale(),
-                    linf as f64,
-                    &mut rounded[..m],
-                );
-                out[start..start + m].copy_from_slice(&rounded[..m]);
-            }
-            for i in start..start + m {
-                let of_record = || out.iter().map(|plane| i64::from(plane[i]));
-                let sum: i64 = of_record().map(i64::abs).sum();
-                let square: i64 = of_record().map(|d| d * d).sum();
-                let most =
-                    (l1 as f64 / sum.max(1) as f64).min(l2 as f64 / (square.max(1) as f64).sqrt());
-                if most < 1.0 {
-                    // Towards zero, and a little less than the quotient, which errs by an ulp.
-                    let factor = most * (1.0 - 1e-12);
-                    for plane in out.iter_mut() {
-                        plane[i] = (f64::from(plane[i]) * factor) as i16;
+        }
+        (pieces.par_iter_mut().enumerate())
+            .zip(targets.par_chunks(CHUNK))
+            .for_each_init(
+                || (vec![0.0; outputs * CHUNK], vec![0.0; outputs * CHUNK]),
+                |(z, slopes), ((chunk, out), targets)| {
+                    let (start, m) = (chunk * CHUNK, targets.len());
+                    let size = outputs * m;
+                    for (z, margins) in z.chunks_mut(m).zip(margins) {
+                        for (z, &margin) in z.iter_mut().zip(&margins[start..]) {
+                            *z = margin as f64 * unit;
+                        }
                     }
+                    self.model()
+                        .slopes(&z[..size], targets, &mut slopes[..size]);
+                    for (out, slopes) in out.iter_mut().zip(slopes.chunks(m)) {
+                        round_clamped(slopes, self.lattice().scale(), linf as f64, out);
+                    }
+                    self.shorten(out);
+                },
+            );
+    }
+
+    /// Shortens every record of these planes to the bounds on its sum and on its Euclidean norm.
+    fn shorten(&self, planes: &mut [&mut [i16]]) {
+        let SlopeBound { l1, l2, .. } = self.lattice().bound();
+        let (mut sums, mut squares) = ([0i64; CHUNK], [0i64; CHUNK]);
+        for plane in planes.iter() {
+            for ((sum, square), &d) in sums.iter_mut().zip(&mut squares).zip(plane.iter()) {
+                let d = i64::from(d);
+                *sum += d.abs();
+                *square += d * d;
+            }
+        }
+        let (l1, l2) = (l1 as i64, l2 as i64);
+        let m = planes.first().map_or(0, |plane| plane.len());
+        for i in 0..m {
+            if sums[i] > l1 || squares[i] > l2 * l2 {
+                let (sum, norm) = (sums[i] as f64, (squares[i] as f64).sqrt());
+                // Towards zero, and a little less than the quotient, which errs by an ulp.
+                let factor = (l1 as f64 / sum).min(l2 as f64 / norm).min(1.0) * (1.0 - 1e-12);
+                for plane in planes.iter_mut() {
+                    plane[i] = (f64::from(plane[i]) * factor) as i16;
                 }
             }
         }

@@ -134,10 +134,10 @@ pub(super) fn ranges_to_python(py: Python<'_>, ranges: Option<Bounds>) -> Ranges
     })
 }
 
-/// Coefficients, intercept, iterations, certificate, and ranges.
+/// Coefficients, class by class where there are three or more, intercepts, iterations, certificate, and ranges.
 type Fitted<'py> = (
     Bound<'py, PyArray1<f64>>,
-    f64,
+    Bound<'py, PyArray1<f64>>,
     usize,
     PyCertificate,
     Ranges<'py>,
@@ -162,7 +162,7 @@ fn fit_private<'py>(
     })??;
     Ok((
         release.coefficients.into_pyarray(py),
-        release.intercept,
+        release.intercepts.into_pyarray(py),
         release.n_iter,
         PyCertificate(release.certificate),
         ranges_to_python(py, release.feature_ranges),

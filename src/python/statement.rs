@@ -40,7 +40,7 @@ impl LossSpec {
             LossSpec::Named(name, parameters) => Ok(by_name(name, parameters)?.into()),
             LossSpec::User(derivative, lipschitz) => {
                 let grid = match target {
-                    Target::Classes => TargetGrid::Classes,
+                    Target::Classes | Target::Multiclass { .. } => TargetGrid::Classes,
                     Target::Interval { .. } | Target::Counts { .. } => TargetGrid::Interval,
                 };
                 let (z, y): (Vec<f64>, Vec<f64>) = Tabulated::points(grid, margin_bound)?.unzip();
@@ -124,6 +124,8 @@ pub(super) struct Statement {
     pub(super) row_norm: Option<f64>,
     y_bounds: Option<(f64, f64)>,
     counts: bool,
+    /// K, where y holds classes.
+    n_classes: Option<u32>,
     fit_intercept: bool,
     loss: LossSpec,
     residual_bound: Option<f64>,
@@ -144,10 +146,11 @@ impl Statement {
     }
 
     fn target(&self) -> Target {
-        match self.y_bounds {
-            None => Target::Classes,
-            Some((low, high)) if self.counts => Target::counts(low, high, self.fit_intercept),
-            Some((low, high)) => Target::Interval { low, high },
+        match (self.y_bounds, self.n_classes) {
+            (Some((low, high)), _) if self.counts => Target::counts(low, high, self.fit_intercept),
+            (Some((low, high)), _) => Target::Interval { low, high },
+            (None, Some(classes)) if classes > 2 => Target::Multiclass { classes },
+            (None, _) => Target::Classes,
         }
     }
 

@@ -58,6 +58,12 @@ impl Statement {
             let problem = "must be read with an intercept to compare models";
             return Err(Error::invalid("data", problem));
         }
+        if self.schema().target().outputs() > 1 {
+            return Err(Error::invalid(
+                "classes",
+                "must be two to compare models by held-out loss; three or more are fitted, not searched",
+            ));
+        }
         let one = match self.adjacency() {
             Adjacency::ReplaceOne => LEVELS,
             Adjacency::AddRemove => LEVELS / 2,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::loss::{Admitted, Catalogued, Growth, Model, Rounding};
+use crate::loss::{Admitted, Catalogued, Growth, Model, Rounding, Softmax};
 use crate::numeric::kernel::MAX_DERIVATIVE;
+use crate::schema::Target;
 
 /// A loss as the room uses it: reviewed or tabulated, and its slopes clamped to public bounds, whatever it says.
 #[derive(Debug, Clone)]
@@ -36,7 +37,27 @@ impl RoomModel {
     /// [`Error::InvalidArgument`] naming `residual_bound`: a clamp for a loss that has bounds, none for one that has
     /// not, or one that is not positive and finite; bounds that no lattice fits.
     pub fn new(loss: &Admitted, clamp: Option<f64>) -> Result<Self> {
-        let model = loss.model();
+        Self::of(loss, loss.model(), clamp)
+    }
+
+    /// The same for records with targets of a schema: for three or more classes the logistic losses are a [`Softmax`]
+    /// model, and nothing else is.
+    ///
+    /// # Errors
+    /// As [`RoomModel::new`]; [`Error::InvalidArgument`] naming `loss` for other losses of several classes.
+    pub fn for_target(loss: &Admitted, clamp: Option<f64>, target: Target) -> Result<Self> {
+        match target {
+            Target::Multiclass { classes } => {
+                let softmax = Softmax::of(loss.catalogued(), classes as usize)?;
+                Self::of(loss, Arc::new(softmax), clamp)
+            }
+            Target::Classes | Target::Interval { .. } | Target::Counts { .. } => {
+                Self::new(loss, clamp)
+            }
+        }
+    }
+
+    fn of(loss: &Admitted, model: Arc<dyn Model>, clamp: Option<f64>) -> Result<Self> {
         let bound = match (model.growth(), clamp) {
             (Growth::Bounded { .. }, Some(_)) => {
                 return Err(Error::invalid(
@@ -91,11 +112,19 @@ impl RoomModel {
         &self.lattice
     }
 
-    /// The loss where it is reviewed as convex and smooth.
+    /// The loss of one score where it is reviewed as convex and smooth: what proofs about minimisers and descents
+    /// take.
     ///
     /// # Errors
-    /// [`Error::UnsoundMechanism`] for a user's own.
+    /// [`Error::UnsoundMechanism`] for a user's own, and for a model of several scores.
     pub(crate) fn reviewed(&self) -> Result<&Catalogued> {
+        if self.outputs() > 1 {
+            return Err(Error::UnsoundMechanism(
+                "this mechanism rests on a proof for one score a record, which three or more classes do not have; use \
+                 noisy-newton, noisy-proximal-gradient, noisy-gradient-frank-wolfe, frank-wolfe or select-refit"
+                    .into(),
+            ));
+        }
         self.loss.catalogued().ok_or_else(|| {
             Error::UnsoundMechanism(
                 "this mechanism rests on the loss being convex and smooth, which is not proved for a user's own loss; \

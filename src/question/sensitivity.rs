@@ -52,22 +52,24 @@ impl Contribution {
         self.times(self.slopes.linf, FEATURE)
     }
 
-    /// A signed sum over at most `size` coordinates: |sum_j s_j d x_j| <= d_max |x_G|_1, and
-    /// |x_G|_1 <= min(size * 16383, sqrt(size) |x|_2). `row_norm` bounds |x|_2 in lattice units.
-    /// [`crate::theory_of_privacy::frank_wolfe`], disjoint groups.
+    /// A signed sum over entries of at most `features` features, for each of them of several outputs, and of a column of
+    /// the intercept where the lattice value `intercept` is not 0:
+    /// |sum_kj s_kj d_k x_j| <= sum_j |x_j| sum_k |d_k| <= |d|_1 (|x_G|_1 + intercept), and
+    /// |x_G|_1 <= min(features * 16383, sqrt(features) |x|_2). `row_norm` bounds |x|_2 in lattice units, without the
+    /// intercept. One output has |d|_1 = d_max. [`crate::theory_of_privacy::frank_wolfe`], disjoint groups.
     ///
     /// # Errors
     /// A bound beyond 2^62.
-    pub fn group(&self, size: u64, row_norm: Option<u64>) -> Result<u64> {
-        let by_entries = size.saturating_mul(FEATURE);
+    pub fn group(&self, features: u64, row_norm: Option<u64>, intercept: i16) -> Result<u64> {
+        let by_entries = features.saturating_mul(FEATURE);
         // Beyond the integers it says less than the entries do.
         let by_norm = row_norm.and_then(|norm| {
             let square = u128::from(norm).pow(2); // below 2^128: norm < 2^64
-            square.checked_mul(u128::from(size)).map(sqrt_up)
+            square.checked_mul(u128::from(features)).map(sqrt_up)
         });
-        // An intercept is a group of one that no row norm covers: never below one entry.
-        let bound = by_norm.map_or(by_entries, |bound| bound.max(FEATURE).min(by_entries));
-        self.times(self.slopes.linf, bound)
+        let of_features = by_norm.map_or(by_entries, |bound| bound.min(by_entries));
+        let bound = of_features.saturating_add(u64::from(intercept.unsigned_abs()));
+        self.times(self.slopes.l1, bound)
     }
 
     /// Inner product with a vertex whose absolute integer coordinates sum to at most `l1`: |<v, d x>| <=
@@ -132,10 +134,10 @@ mod tests {
     /// A row norm that no row reaches bounds nothing, however large: the entries do.
     #[test]
     fn huge_row_norms_do_not_wrap() {
-        let entries = contribution(1).group(4, None).unwrap();
+        let entries = contribution(1).group(4, None, 0).unwrap();
         assert_eq!(entries, 2 * 4 * FEATURE);
         for norm in [1 << 31, 1 << 62, 1 << 63, u64::MAX] {
-            assert_eq!(contribution(1).group(4, Some(norm)).unwrap(), entries);
+            assert_eq!(contribution(1).group(4, Some(norm), 0).unwrap(), entries);
             let all = contribution(1).row(4, Some(norm), 0).unwrap();
             assert_eq!(all, contribution(1).row(4, None, 0).unwrap());
         }
@@ -167,10 +169,12 @@ mod tests {
             let entry = big(FEATURE) * big(FEATURE);
             let square = |bound: u64| big(bound).pow(2);
             let row = |norm: u64| big(norm).pow(2);
-            if let Ok(bound) = contribution(derivative).group(size, norm) {
+            if let Ok(bound) = contribution(derivative).group(size, norm, intercept) {
                 let entries = &entry * big(size).pow(2);
-                let by_norm = norm.map(|norm| (row(norm) * big(size)).max(entry.clone()));
-                prop_assert!(square(bound) >= twice.pow(2) * by_norm.map_or(entries.clone(), |b| b.min(entries)));
+                let features = norm.map_or(entries.clone(), |norm| (row(norm) * big(size)).min(entries));
+                let constant = &twice * big(u64::from(intercept.unsigned_abs()));
+                prop_assert!(big(bound) >= constant);
+                prop_assert!((big(bound) - constant).pow(2) >= twice.pow(2) * features);
             }
             if let Ok(bound) = contribution(derivative).row(size, norm, intercept) {
                 let entries = &entry * big(size);

@@ -221,6 +221,12 @@ impl Softmax {
                 "must not move features for softmax sampling, which takes unstored entries for zeros",
             ));
         }
+        if matches!(statement.schema().target(), Target::Multiclass { .. }) {
+            return Err(Error::UnsoundMechanism(
+                "softmax sampling is proved for one score a record, not for three or more classes"
+                    .into(),
+            ));
+        }
         if loss == SmoothLoss::Logistic && statement.schema().target() != Target::Classes {
             return Err(Error::invalid("loss", "logistic is for two classes"));
         }
@@ -391,7 +397,7 @@ fn factors(schema: &Schema) -> Result<Vec<f64>> {
     let bounds = schema.bounds();
     let side = |values: &[f64], j: usize| values[if values.len() == 1 { 0 } else { j }];
     let largest = match schema.target() {
-        Target::Classes => 1.0,
+        Target::Classes | Target::Multiclass { .. } => 1.0,
         Target::Interval { low, high } | Target::Counts { low, high, .. } => {
             low.abs().max(high.abs())
         }

@@ -7,7 +7,6 @@ use super::quantile::Quantile;
 use super::statement::Statement;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::schema::Target;
 
 /// A quantile of the targets of a regression, or of their distances from a public point, by the exponential mechanism
 /// (Smith 2011): of the targets on an even grid over [-1, 1], as fine as n, the level and epsilon0 are worth, of distances
@@ -45,7 +44,7 @@ impl Statement {
         epsilon0: f64,
         level: f64,
     ) -> Result<Question<TargetQuantile>> {
-        if self.schema().target() == Target::Classes {
+        if self.schema().target().is_classes() {
             let problem = "of targets are those of a regression, not classes";
             return Err(Error::invalid("quantiles", problem));
         }

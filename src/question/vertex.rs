@@ -48,6 +48,14 @@ fn score_shift(l1: i64) -> u32 {
     (64 - l1.leading_zeros()).saturating_sub(3)
 }
 
+/// The columns, ascending, that the entries of a group are of; entry j of output k is k `columns` + j.
+fn columns_of(group: &[u32], columns: usize) -> Vec<usize> {
+    let mut of_group: Vec<usize> = group.iter().map(|&j| j as usize % columns).collect();
+    of_group.sort_unstable();
+    of_group.dedup();
+    of_group
+}
+
 impl Statement {
     /// Sensitivity of the linear score of a vertex, in integer score units.
     ///
@@ -58,8 +66,21 @@ impl Statement {
         match polytope.structure() {
             Structure::Coordinates(_) => contribution.coordinate(),
             Structure::Groups(groups) => {
-                let largest = groups.iter().map(Vec::len).max().unwrap_or(1);
-                contribution.group(largest as u64, self.schema().lattice_row_norm())
+                let schema = self.schema();
+                let (p, columns) = (schema.n_features(), self.n_columns());
+                let mut most = 0;
+                for group in groups {
+                    let of_group = columns_of(group, columns);
+                    let features = of_group.partition_point(|&j| j < p);
+                    // A row norm does not cover the column of the intercept.
+                    let intercept = match features < of_group.len() {
+                        true => schema.lattice_intercept(),
+                        false => 0,
+                    };
+                    let norm = schema.lattice_row_norm();
+                    most = most.max(contribution.group(features as u64, norm, intercept)?);
+                }
+                Ok(most)
             }
             // Flooring: |floor(a/2^b) - floor(a'/2^b)| <= ceil(|a - a'|/2^b).
             Structure::Vertices(_) => {

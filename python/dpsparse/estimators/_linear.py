@@ -16,7 +16,15 @@ from dpsparse.estimators._tables import coefficient_names, read_again
 from dpsparse.estimators._validation import without_values
 from dpsparse.losses import Logistic
 
-__all__ = ["LinearClassifierMixin", "LinearRegressorMixin", "LogLinkRegressorMixin", "encode_labels"]
+__all__ = [
+    "LinearClassifierMixin",
+    "LinearRegressorMixin",
+    "LogLinkRegressorMixin",
+    "MulticlassMixin",
+    "declared_labels",
+    "encode_labels",
+    "encode_many_labels",
+]
 
 
 #: What three or more classes cost where they are split into pairs, for the message that refuses them.
@@ -59,33 +67,85 @@ def encode_labels(y: ArrayLike, declared: Any = None) -> tuple[NDArray[Any], NDA
     """
     if declared is not None:
         # No look at y beyond the public labels: scikit-learn warns about targets that do not look like classes.
-        labels = _declared_labels(declared)
-        negative, positive = (_equal(y, label) for label in labels)
-        if not (negative | positive).all():
-            numbered = np.asarray(y).dtype.kind in "iu" and labels.dtype.kind not in "biuf"
-            raise InvalidDataError(
-                "y holds a label that is not among the declared classes" + (_NUMBERED if numbered else "")
-            )
-        return labels, np.where(positive, 1.0, -1.0)
-    without_values(lambda: check_classification_targets(y))
-    classes, codes = np.unique(y, return_inverse=True)
+        labels = declared_labels(declared)
+        return labels, _signs(_codes(y, labels))
+    classes, codes = _read_labels(y)
     if len(classes) > 2:
         # The first sentence is the one that scikit-learn's checks look for.
         raise InvalidDataError(f"Only binary classification is supported. y has more than two classes; {_SPLIT}")
+    return classes, _signs(codes)
+
+
+def encode_many_labels(y: ArrayLike, declared: Any = None) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Encode two labels as -1 and +1, three or more as 0, 1, 2, ...
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of any type that sorts.
+    declared : sequence of labels, optional
+        All labels, two or more, known without looking at ``y``, in any order. A label may have no record.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        The labels, sorted.
+    targets : ndarray of shape (n_samples,)
+        As :func:`encode_labels` for two labels; otherwise the index of each entry of ``y`` in ``classes``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Where ``declared`` does not hold two or more different labels that sort.
+    InvalidDataError
+        Where ``y`` holds a label that was not declared; or, with none declared, does not hold labels, or one only.
+    """
+    if declared is not None:
+        classes = declared_labels(declared, many=True)
+        codes = _codes(y, classes)
+    else:
+        classes, codes = _read_labels(y)
+    return classes, _signs(codes) if len(classes) == 2 else codes.astype(np.float64)
+
+
+def _read_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the labels that y holds, sorted, two at least, and their indices."""
+    without_values(lambda: check_classification_targets(y))
+    classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise InvalidDataError("y holds one class only; a classifier needs two.")
-    return classes, 2.0 * codes.astype(np.float64) - 1.0
+    return classes, codes
 
 
-def _declared_labels(declared: Any) -> NDArray[Any]:
-    """Return the two declared labels, sorted."""
+def _signs(codes: NDArray[np.intp]) -> NDArray[np.float64]:
+    return 2.0 * codes.astype(np.float64) - 1.0
+
+
+def _codes(y: ArrayLike, labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the index of each entry of y among the declared labels."""
+    codes = np.full(len(np.asarray(y)), -1, dtype=np.intp)
+    for code, label in enumerate(labels):
+        codes[_equal(y, label)] = code
+    if (codes < 0).any():
+        numbered = np.asarray(y).dtype.kind in "iu" and labels.dtype.kind not in "biuf"
+        raise InvalidDataError(
+            "y holds a label that is not among the declared classes" + (_NUMBERED if numbered else "")
+        )
+    return codes
+
+
+def declared_labels(declared: Any, *, many: bool = False) -> NDArray[Any]:
+    """Return the declared labels, sorted: two of them, or, with ``many``, two or more."""
     problem = "classes must be a pair of two different labels that sort"
+    if many:
+        problem = "classes must be two or more different labels that sort"
     try:
         given = np.asarray(declared)
-        if given.ndim == 1 and len(given) > 2:
+        if not many and given.ndim == 1 and len(given) > 2:
             problem += f"; for more, {_SPLIT}"
         labels: NDArray[Any] = np.unique(given)
-        fine = given.shape == (2,) and len(labels) == 2 and bool(np.all(labels == labels))
+        number = given.shape == (2,) or (many and given.ndim == 1 and len(given) > 2)
+        fine = number and len(labels) == len(given) and bool(np.all(labels == labels))
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(problem) from error
     if not fine:
@@ -127,10 +187,15 @@ class _LinearModel:
     intercept_: Any
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Return X theta + b, of shape (n_samples,), with X clipped to ranges where there are any."""
+        """Return X theta + b, of shape (n_samples,) or, for K > 2 classes, (n_samples, K).
+
+        X is clipped to ranges first where there are any.
+        """
         check_is_fitted(self)
         X = read_again(self, X)
-        coefficients = self.coef_.ravel()
+        # One column a score; a vector where there is one score.
+        several = self.coef_.ndim == 2 and len(self.coef_) > 1
+        coefficients = self.coef_.T if several else self.coef_.ravel()
         constant = np.asarray(self.intercept_, dtype=np.float64).ravel()
         ranges = getattr(self, "feature_ranges_", None)
         if ranges is not None:
@@ -147,9 +212,9 @@ class _LinearModel:
 
     @property
     def support_(self) -> NDArray[np.intp]:
-        """Indices of the non-zero coefficients, increasing; an array of shape (n_nonzero,)."""
+        """Indices of the features with a non-zero coefficient, increasing; an array of shape (n_nonzero,)."""
         check_is_fitted(self, "coef_")
-        return np.flatnonzero(self.coef_)
+        return np.flatnonzero(np.any(np.atleast_2d(self.coef_) != 0.0, axis=0))
 
 
 class LinearRegressorMixin(_LinearModel):
@@ -288,3 +353,68 @@ class LinearClassifierMixin(_LinearModel):
         likely, unlikely = 1.0 / (1.0 + small), small / (1.0 + small)
         positive = scores > 0.0
         return np.column_stack([np.where(positive, unlikely, likely), np.where(positive, likely, unlikely)])
+
+
+class MulticlassMixin(LinearClassifierMixin):
+    """Predictions of a fitted linear classifier of two classes, or of the softmax model of three or more.
+
+    Of K >= 3 classes ``coef_`` has shape (K, n_features) and ``intercept_`` shape (K,): a row and a score a class.
+    """
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            X coef_.T + intercept_: for two classes the margin, positive where ``classes_[1]`` is predicted; for more
+            one score a class, of which the largest is predicted. X is clipped first where an estimator has
+            ``feature_ranges_``.
+        """
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``, by the sign, or the largest entry, of :meth:`decision_function`.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            return super().predict(X)
+        labels: NDArray[Any] = self.classes_[np.argmax(self._scores(X), axis=1)]
+        return labels
+
+    @available_if(_models_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict probabilities by the logistic or softmax model; only where ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities of ``classes_`` by :meth:`decision_function`; rows sum to 1.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            probabilities: NDArray[np.float64] = super().predict_proba(X)
+            return probabilities
+        scores = self._scores(X)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float64)

@@ -208,7 +208,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         warn_of_default_bounds(self, self._default_targets)
         X, y = read(self, X, y)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
-        self.coef_, self.intercept_ = self._fit(X, targets)
+        coefficients, intercepts = self._fit(X, targets)
+        self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
         return self
 
     def __sklearn_tags__(self) -> Any:

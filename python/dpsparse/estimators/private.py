@@ -15,7 +15,7 @@ from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
 from dpsparse._validation import flag, number, optional_number, positive_integer, row_bound
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
-from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
+from dpsparse.estimators._linear import LinearRegressorMixin, MulticlassMixin, declared_labels, encode_many_labels
 from dpsparse.estimators._tables import (
     column_count,
     feature_bounds,
@@ -29,7 +29,7 @@ from dpsparse.mechanisms import resolve, specification
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
 
-_LABELS_FROM_Y = "the two labels, read from y, are public"
+_LABELS_FROM_Y = "the {} labels, read from y, are public"
 
 
 # How the core begins errors about sizes of noise, which follow from the user's arguments.
@@ -70,7 +70,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
 
     @abstractmethod
     def _target_statement(self) -> dict[str, Any]:
-        """Public facts about y."""
+        """Public facts about y that are known without it."""
 
     def _private_scale(self) -> bool | None:
         choices = {"auto": None, "private": True, None: False}
@@ -108,6 +108,10 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         n_features : int, optional
             Number of features; None with a schema, which says it.
 
+        Notes
+        -----
+        A classifier plans for ``classes``, for two where they are None.
+
         Returns
         -------
         Plan
@@ -134,20 +138,27 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             statement["lower"], statement["upper"] = bound_arrays(self.bounds, names)
         return statement, mechanism, options, self._private_scale()
 
-    def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], float]:
+    def _fit(
+        self, X: Any, targets: npt.NDArray[np.float64], **about_targets: Any
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Fit, with what was read of the targets in the place of what is known without them.
+
+        Returns coefficients, of shape (n_classes, n_features) for three or more classes, and intercepts.
+        """
         n_samples, n_features = X.shape
         facts = self._facts(n_samples, n_features, names_for(self))
+        facts[0].update(about_targets)
         plan = planned(facts)
         key = seed(self.random_state)
         with progress(plan.mechanism, self.verbose) as report:
-            coefficients, intercept, n_iter, certificate, ranges = _core.fit_private(
+            coefficients, intercepts, n_iter, certificate, ranges = _core.fit_private(
                 plan, records(X), targets, seed=key, progress=report
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
         keep_facts(self, facts)
         self._keep_ranges(ranges)
-        return coefficients, intercept
+        return coefficients.reshape(len(intercepts), n_features), intercepts
 
     def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
         """Keep the released ranges, and what goes with them."""
@@ -159,7 +170,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         return tags
 
 
-class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSparse):
+class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     """Sparse linear classifier with differential privacy for the records it is fitted on.
 
     Minimises the mean loss over a ball of sparse models, privately. Neighbours, sensitivity and cost of a fit stand in
@@ -184,7 +195,8 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
         "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object
-        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
+        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``. The second to the fourth
+        last, and "dual-frank-wolfe", are proved for two classes only and refuse more.
     bounds : pair, array of shape (n_features, 2) or mapping, optional
         Public bounds of the features: two numbers, two arrays ``(lowers, uppers)`` with one entry per feature, an array
         with one row per feature, or a mapping of column names to pairs, for data frames. Values outside are clipped, in
@@ -201,8 +213,10 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         the data. These are ranges (two quantiles each by the exponential mechanism) or, where ``row_norm`` says that
         records are sparse counts, weights of columns (a Gaussian release); and a typical norm of the rows. "auto":
         where ``mechanism="auto"`` finds it worth its budget. None: never.
-    classes : pair of labels, optional
-        The two public labels, in any order: ``classes_`` is sorted. None: read from y, recorded as an assumption.
+    classes : sequence of labels, optional
+        The public labels, two or more, in any order: ``classes_`` is sorted. None: read from y, recorded as an
+        assumption. Three or more are one softmax model with one budget, for ``loss="logistic"``; a label without
+        records keeps its row.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features are scaled but not centred.
     n_iter : int, optional
@@ -223,17 +237,17 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        Coefficients in the user's units.
-    intercept_ : ndarray of shape (1,)
-        Intercept in the user's units.
-    classes_ : ndarray of shape (2,)
-        Labels, sorted; a positive coefficient favours ``classes_[1]``.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients in the user's units; for three or more classes a row a class.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts in the user's units.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted; of two, a positive coefficient favours ``classes_[1]``.
     feature_ranges_ : ndarray of shape (n_features, 2) or None
         Released ranges that features are clipped to before ``coef_`` and ``intercept_`` apply, in fits and in
         predictions alike; None where the model is linear everywhere.
     support_ : ndarray of int
-        Indices of the non-zero coefficients.
+        Indices of the features with a non-zero coefficient.
     certificate_ : Certificate
         What the fit cost and assumed.
     n_iter_ : int
@@ -257,7 +271,9 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
     ``coef_`` log odds and ``predict_proba`` calibrated. Derivatives of the
     logistic loss are clamped at 1/2, and less as noise gets small, which lessens the noise and changes only what
     records on the wrong side say; in "select-refit" and objective perturbation no line follows, and probabilities are
-    too sure. Every constant stands in ``src/plan/defaults.rs``, with where it comes from.
+    too sure. Three or more classes take noisy Newton steps, and "select-refit" for groups alone, which are selected for
+    all of them: the Euclidean norm of a record's slopes is clamped at sqrt(1 - 1/K), what is noise by the released second
+    moments is shrunk, and no line follows. Every constant stands in ``src/plan/defaults.rs``, with where it comes from.
 
     References
     ----------
@@ -343,8 +359,16 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         return float(super().score(X, y, sample_weight))
 
     def _target_statement(self) -> dict[str, Any]:
-        assumptions = [] if self.classes is not None else [_LABELS_FROM_Y]
-        return {"y_bounds": None, "counts": False, "residual_bound": None, "assumptions": assumptions}
+        known = self.classes is not None
+        n_classes = len(declared_labels(self.classes, many=True)) if known else 2
+        assumptions = [] if known else [_LABELS_FROM_Y.format("two")]
+        return {
+            "y_bounds": None,
+            "n_classes": n_classes,
+            "counts": False,
+            "residual_bound": None,
+            "assumptions": assumptions,
+        }
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately.
@@ -372,17 +396,18 @@ class PrivateSparseClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateSp
         """
         warn_of_default_bounds(self)
         X, y = read(self, X, y)
-        labels, targets = encode_labels(y, self.classes)
-        coefficients, intercept = self._fit(X, targets)
+        labels, targets = encode_many_labels(y, self.classes)
+        about_targets: dict[str, Any] = {}
+        if self.classes is None and len(labels) > 2:
+            assumptions = [_LABELS_FROM_Y.format(len(labels)), *person_assumptions(self)]
+            about_targets = {"n_classes": len(labels), "assumptions": assumptions}
+        self.coef_, self.intercept_ = self._fit(X, targets, **about_targets)
         self.classes_ = labels
-        self.coef_ = coefficients.reshape(1, -1)
-        self.intercept_ = np.array([intercept])
         return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
-        tags.classifier_tags.multi_class = False
         return tags
 
 
@@ -558,8 +583,13 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
 
     def _target_statement(self) -> dict[str, Any]:
         residual_bound = optional_number("residual_bound", self.residual_bound)
-        y_bounds = target_bounds(self.y_bounds)
-        return {"y_bounds": y_bounds, "counts": False, "residual_bound": residual_bound, "assumptions": []}
+        return {
+            "y_bounds": target_bounds(self.y_bounds),
+            "n_classes": None,
+            "counts": False,
+            "residual_bound": residual_bound,
+            "assumptions": [],
+        }
 
     def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
         super()._keep_ranges(ranges)
@@ -591,7 +621,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         warn_of_default_bounds(self)
         X, y = read(self, X, y)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
-        self.coef_, self.intercept_ = self._fit(X, targets)
+        coefficients, intercepts = self._fit(X, targets)
+        self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
         return self
 
     def __sklearn_tags__(self) -> Any:

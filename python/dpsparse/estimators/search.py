@@ -19,12 +19,12 @@ from dpsparse._core import InvalidArgumentError
 from dpsparse._progress import progress
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
-from dpsparse.estimators._linear import encode_labels
+from dpsparse.estimators._linear import declared_labels, encode_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
 from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
-from dpsparse.estimators.intervals import Facts, keep_facts
 from dpsparse.estimators.counts import PrivateSparsePoissonRegressor
+from dpsparse.estimators.intervals import Facts, keep_facts
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor, planned
 
 __all__ = ["PrivateSearchCV", "SearchPlan"]
@@ -286,6 +286,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         settings = self._candidates()
         n_public = public_count(reader.adjacency, reader.n_public, n_samples)
         names = names_for(reader)
+        if getattr(reader, "classes", None) is not None:
+            declared_labels(reader.classes)  # two: held-out loss compares models of one score
         plan = self._planned(settings, n_public, n_features, names)
         labels = None
         if isinstance(reader, PrivateSparseClassifier):

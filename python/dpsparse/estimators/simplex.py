@@ -204,7 +204,7 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
         self.random_state = random_state
 
     def _target_statement(self) -> dict[str, Any]:
-        return {"y_bounds": target_bounds(self.y_bounds), "assumptions": []}
+        return {"y_bounds": target_bounds(self.y_bounds), "n_classes": None, "assumptions": []}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately; further fits of the same records, and scores of them, are releases of their own.
@@ -325,7 +325,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         self.random_state = random_state
 
     def _target_statement(self) -> dict[str, Any]:
-        return {"y_bounds": None, "assumptions": [] if self.classes is not None else [_LABELS_FROM_Y]}
+        return {"y_bounds": None, "n_classes": 2, "assumptions": [] if self.classes is not None else [_LABELS_FROM_Y]}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately; further fits of the same records, and scores of them, are releases of their own.

@@ -88,7 +88,7 @@ impl PrivateScale {
     /// What ranges are for.
     fn ranges(facts: &Facts<'_>) -> Scales {
         match facts.target {
-            Target::Classes => Scales::Ranges,
+            Target::Classes | Target::Multiclass { .. } => Scales::Ranges,
             Target::Interval { .. } | Target::Counts { .. } => Scales::Clipped,
         }
     }
@@ -259,7 +259,10 @@ impl Program<Fitted> for Scaled {
         let map = self.releases.release(session)?;
         let mut fitted = (self.inner).run(&mut session.mapped(&map, &self.mapped)?)?;
         debug_assert!(fitted.feature_ranges.is_none(), "one map, not two");
-        map.undo(&mut fitted.scaled, self.mapped.schema(), from.schema());
+        let to = self.mapped.schema();
+        for scaled in fitted.scaled.chunks_mut(to.n_columns()) {
+            map.undo(scaled, to, from.schema());
+        }
         Ok(Fitted {
             feature_ranges: map.ranges(from.schema()),
             ..fitted

@@ -8,7 +8,7 @@ use crate::plan::defaults::{
     DISTANCE_NATS, LINE_DEFAULT_SHARE, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH,
     TARGET_SHARE, level_times_epsilon0, line_clamp, noise_allows,
 };
-use crate::privacy::{FeatureMap, Planned, Question, Session, Target};
+use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
 
 /// A median, and a quantile of the distances from it; targets are mapped so that [`TargetScale::spread`] is about one
@@ -32,7 +32,7 @@ impl TargetScale {
         let schema = problem.schema();
         let squared = problem.loss.growth() == Growth::SquaredResidual;
         let takes = squared || problem.level().is_some();
-        if !takes || !schema.has_intercept() || schema.target() == Target::Classes {
+        if !takes || !schema.has_intercept() || schema.target().is_classes() {
             return Ok(None);
         }
         let (n, person) = (problem.n_samples(), problem.records_per_person());

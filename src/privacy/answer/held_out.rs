@@ -53,7 +53,7 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
     let records = margins.iter().zip(&data.targets);
     // No overflow: fewer than 2^31 records of at most 2^16.
     Ok(match data.schema.target() {
-        Target::Classes => {
+        Target::Classes | Target::Multiclass { .. } => {
             let wrong = |(&z, &y): (&i64, &f64)| (z > 0) != (y > 0.0);
             LEVELS * records.filter(|&record| wrong(record)).count() as i64
         }

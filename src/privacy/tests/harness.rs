@@ -8,7 +8,7 @@ use crate::accounting::event::Adjacency;
 use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
-use crate::loss::{Admitted, Huber, Logistic, Poisson, Squared};
+use crate::loss::{Admitted, ClippedLogistic, Huber, Logistic, Poisson, Squared};
 use crate::privacy::answer::{Answer, Progress, Room, Sides};
 use crate::privacy::budget::Budget;
 use crate::privacy::in_memory::InMemory;
@@ -138,6 +138,9 @@ pub fn alone(test: impl FnOnce() + Send) {
     pool.unwrap().install(test);
 }
 
+/// A loss by name, with its clamp, for targets of a kind.
+type Kind = (&'static str, Admitted, Option<f64>, Target);
+
 /// Every combination of neighbours, records a person, schema, view and loss that is worth a look.
 pub fn settings() -> Vec<Setting> {
     let interval = Target::Interval {
@@ -149,7 +152,7 @@ pub fn settings() -> Vec<Setting> {
         high: 1.0,
         unit: 0.25,
     };
-    let losses: [(&str, Admitted, Option<f64>, Target); 5] = [
+    let losses: [Kind; 5] = [
         ("logistic", Logistic.into(), None, Target::Classes),
         ("huber", Huber::new(0.3).unwrap().into(), None, interval),
         ("squared 0.05", Squared.into(), Some(0.05), interval),
@@ -161,11 +164,25 @@ pub fn settings() -> Vec<Setting> {
             counts,
         ),
     ];
+    settings_of(&losses)
+}
+
+/// The same for softmax models of three classes.
+pub fn class_settings() -> Vec<Setting> {
+    let clipped = ClippedLogistic::new(0.4).unwrap();
+    let target = Target::Multiclass { classes: 3 };
+    settings_of(&[
+        ("softmax", Logistic.into(), None, target),
+        ("clipped softmax", clipped.into(), None, target),
+    ])
+}
+
+fn settings_of(losses: &[Kind]) -> Vec<Setting> {
     let mut settings = Vec::new();
     for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {
         for persons in [1, 2] {
-            for (name, loss, clamp, target) in &losses {
-                let model = RoomModel::new(loss, *clamp).unwrap();
+            for (name, loss, clamp, target) in losses {
+                let model = RoomModel::for_target(loss, *clamp, *target).unwrap();
                 let n = SHARED + persons;
                 let constant = Bounds {
                     lower: vec![-1.0, 0.0, -1.0],
@@ -204,8 +221,8 @@ pub fn settings() -> Vec<Setting> {
                     let weighed = schema_of_weights(*target);
                     let weighed = root.mapped(weighed).unwrap();
                     push(View::Mapped(map()), weighed, "mapped to weights");
-                    if *target == interval {
-                        let moved = root.mapped(schema_of_weights(interval)).unwrap();
+                    if !target.is_classes() {
+                        let moved = root.mapped(schema_of_weights(*target)).unwrap();
                         let targets = View::Mapped(map().with_target(0.3, 0.2));
                         push(targets, moved, "mapped, targets too");
                     }
@@ -273,8 +290,20 @@ impl Setting {
     /// add-remove.
     pub fn family(&self) -> Vec<Data> {
         let m = self.root.records_per_person() as usize;
-        let with = |own: Vec<Row>| Data::new(&[shared(), own].concat());
-        let all = extremes();
+        let classes = self.root.schema().target().outputs();
+        let shared: Vec<Row> = match classes {
+            1 => shared(),
+            _ => (shared().into_iter().enumerate())
+                .map(|(i, (x, _))| (x, (i % classes) as f64))
+                .collect(),
+        };
+        let with = |own: Vec<Row>| Data::new(&[shared.clone(), own].concat());
+        let all: Vec<Row> = match classes {
+            1 => extremes(),
+            _ => (extremes().into_iter().step_by(2))
+                .flat_map(|(x, _)| (0..classes).map(move |y| (x, y as f64)))
+                .collect(),
+        };
         // The records of a person are alike, or not.
         let mut persons: Vec<Vec<Row>> = all.iter().map(|&row| vec![row; m]).collect();
         if m > 1 {

@@ -4,11 +4,13 @@
 //! - `derived`: which records a map, of features, targets or scores, makes of others.
 //! - `progress`: what is heard of a release at work.
 //! - `neighbours`: what is drawn from moves by no more than events say, for every kind of question.
+//! - `classes`: the same for softmax models, whose slopes have three norms.
 //! - `covers`: the noise on a perturbed minimiser covers all that sets it apart from the exact one.
 //! - `parts`: when a part of the records is read anew.
 //! - `laws`: what is drawn around it follows the stated law.
 
 mod before_spending;
+mod classes;
 mod covers;
 mod derived;
 mod harness;

@@ -29,10 +29,10 @@ const SLACK: f64 = 1.0 + 1e-9;
 
 /// The largest part of a stated bound that neighbours reach, over some settings.
 #[derive(Debug, Default)]
-struct Reached(f64);
+pub struct Reached(f64);
 
 impl Reached {
-    fn add(&mut self, setting: &Setting, moved: f64, stated: f64) {
+    pub fn add(&mut self, setting: &Setting, moved: f64, stated: f64) {
         assert!(
             moved <= stated * SLACK,
             "{}: moved by {moved}, stated {stated}",
@@ -42,7 +42,7 @@ impl Reached {
     }
 
     /// Some neighbours come this near to the bound: it is tested, not only stated.
-    fn at_least(&self, part: f64) {
+    pub fn at_least(&self, part: f64) {
         assert!(self.0 >= part, "only {} of the bound is reached", self.0);
     }
 }
@@ -63,7 +63,7 @@ fn differences(one: &[Seen], other: &[Seen]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-fn l2(one: &[Seen], other: &[Seen]) -> f64 {
+pub fn l2(one: &[Seen], other: &[Seen]) -> f64 {
     let moved = differences(one, other);
     moved.iter().flatten().map(|d| d * d).sum::<f64>().sqrt()
 }
@@ -90,7 +90,7 @@ fn range(values: impl Iterator<Item = f64> + Clone) -> f64 {
 }
 
 /// The range of the privacy loss of a choice: exact laws exp(-eta q) and exp(-eta q'), normalised.
-fn choice(one: &[Seen], other: &[Seen]) -> f64 {
+pub fn choice(one: &[Seen], other: &[Seen]) -> f64 {
     let ranges = one.iter().zip(other).map(|pair| match pair {
         (Seen::Scores(a, eta), Seen::Scores(b, _)) => {
             assert_eq!(a.len(), b.len());
@@ -110,7 +110,7 @@ fn choice(one: &[Seen], other: &[Seen]) -> f64 {
 }
 
 /// zCDP of independent choices: range^2/8 each.
-fn independent(one: &[Seen], other: &[Seen]) -> f64 {
+pub fn independent(one: &[Seen], other: &[Seen]) -> f64 {
     let rho = one.iter().zip(other).map(|pair| match pair {
         (Seen::Sign(a, eta), Seen::Sign(b, _)) => (2.0 * eta * (a - b) as f64).powi(2) / 8.0,
         (Seen::Scores(a, eta), Seen::Scores(b, _)) => {
@@ -121,7 +121,7 @@ fn independent(one: &[Seen], other: &[Seen]) -> f64 {
     rho.sum()
 }
 
-fn gaussian<A>(question: &Question<A>) -> f64 {
+pub fn gaussian<A>(question: &Question<A>) -> f64 {
     match question.events() {
         [(Event::Gaussian { sensitivity, sigma }, 1)] => {
             assert!(*sigma > 0.0);
@@ -131,7 +131,7 @@ fn gaussian<A>(question: &Question<A>) -> f64 {
     }
 }
 
-fn exponential<A>(question: &Question<A>) -> f64 {
+pub fn exponential<A>(question: &Question<A>) -> f64 {
     match question.events() {
         [(Event::Exponential { epsilon0 }, _)] => *epsilon0,
         events => panic!("{events:?}"),
@@ -332,7 +332,7 @@ fn softmax_draws_keep_their_range() {
         for setting in settings() {
             let schema = setting.about.schema();
             let loss: Admitted = match schema.target() {
-                Target::Classes => Logistic.into(),
+                Target::Classes | Target::Multiclass { .. } => Logistic.into(),
                 // Refused below, as what is no loss of softmax sampling.
                 Target::Interval { .. } | Target::Counts { .. } => Squared.into(),
             };

@@ -1,0 +1,194 @@
+//! How much of what noisy steps of a softmax model find is noise, and less of it: post-processing.
+
+use nalgebra::{DVector, Dyn, SymmetricEigen};
+
+use super::class_scores::ClassScores;
+use crate::plan::defaults::{CLASS_CURVATURE, CLASS_SLOPE};
+
+/// The steps as they act on noise.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Propagation {
+    /// T; the mean of the last half is released.
+    pub n_iter: usize,
+    pub momentum: f64,
+    /// What is added to the curvature in the matrix that steps are divided by.
+    pub damping: f64,
+    pub ridge: f64,
+    /// Curvature of the mean loss per unit of the sums of squares.
+    pub scale: f64,
+    /// Standard deviation of the noise on an entry of the mean gradient, before the projection.
+    pub noise: f64,
+}
+
+impl Propagation {
+    /// Variance of the mean of the last half of the iterates along an eigenvector of the sums of squares, per variance
+    /// of the noise on a gradient, if the curvature is [`CLASS_CURVATURE`] times what steps count on.
+    ///
+    /// Noise of step s moves the iterate after t by r_{t - s}, r_0 = -(1 - m)/(h + lambda + ridge) and then as the steps
+    /// go on; the mean by the mean of those after the first half.
+    fn variance(&self, value: f64) -> f64 {
+        let expected = (self.scale * value).max(0.0);
+        let curvature = CLASS_CURVATURE * expected + self.ridge;
+        let length = (1.0 - self.momentum) / (expected + self.ridge + self.damping);
+        let (mut before, mut now) = (0.0, -length);
+        // sums[k]: of the first k + 1 responses.
+        let mut sums = Vec::with_capacity(self.n_iter);
+        let mut sum = 0.0;
+        for _ in 0..self.n_iter {
+            sum += now;
+            sums.push(sum);
+            let next = now + self.momentum * (now - before) - length * curvature * now;
+            (before, now) = (now, next);
+        }
+        let first = self.n_iter / 2;
+        let kept = (self.n_iter - first) as f64;
+        let weight = |step: usize| {
+            let all = sums[self.n_iter - 1 - step];
+            let early = match first.checked_sub(step + 1) {
+                Some(last) => sums[last],
+                None => 0.0,
+            };
+            (all - early) / kept
+        };
+        (0..self.n_iter).map(|step| weight(step).powi(2)).sum()
+    }
+}
+
+/// Shrinks the differences that features make between scores by 1 - E/Q (James & Stein 1961), no further than to nothing:
+/// Q is the sum over the classes of the squared centred scores, by the released second moments, and E what noise adds to
+/// it on average. The mean score of every class stays, so that what is left without any signal is the model of a constant.
+///
+/// `theta` holds a row of coefficients a class, the intercept last where there is one.
+pub(super) fn shrink(
+    theta: &mut [f64],
+    moments: &SymmetricEigen<f64, Dyn>,
+    steps: &Propagation,
+    scores: ClassScores,
+    intercept: bool,
+) -> f64 {
+    let columns = moments.eigenvalues.len();
+    let values = moments.eigenvalues.map(|value| value.max(0.0));
+    // M times the unit vector of the intercept: sums of the features, in units of its value.
+    let sums = intercept.then(|| {
+        let last = moments.eigenvectors.row(columns - 1).transpose();
+        &moments.eigenvectors * last.component_mul(&values)
+    });
+    let whole = sums.as_ref().map_or(0.0, |sums| sums[columns - 1]);
+    let centred = |square: f64, along: f64| match whole > 0.0 {
+        true => (square - along * along / whole).max(0.0),
+        false => square,
+    };
+    let noise: f64 = (0..columns)
+        .map(|j| {
+            let along = match &sums {
+                Some(_) => values[j] * moments.eigenvectors[(columns - 1, j)],
+                None => 0.0,
+            };
+            steps.variance(values[j]) * centred(values[j], along)
+        })
+        .sum();
+    let expected = noise * (steps.noise * scores.noise()).powi(2) * scores.0 as f64;
+    let found: f64 = (theta.chunks(columns))
+        .map(|theta| {
+            let theta = DVector::from_column_slice(theta);
+            let along = sums.as_ref().map_or(0.0, |sums| sums.dot(&theta));
+            let parts = moments.eigenvectors.tr_mul(&theta);
+            centred(parts.component_mul(&parts).dot(&values), along)
+        })
+        .sum();
+    let factor = (1.0 - expected / found.max(f64::MIN_POSITIVE)).max(0.0);
+    for theta in theta.chunks_mut(columns) {
+        let features = columns - usize::from(intercept);
+        let mut moved = 0.0;
+        for (j, theta) in theta[..features].iter_mut().enumerate() {
+            moved += (1.0 - factor) * *theta * sums.as_ref().map_or(0.0, |sums| sums[j]);
+            *theta *= factor;
+        }
+        if let (Some(last), true) = (theta.get_mut(features), whole > 0.0) {
+            *last += moved / whole;
+        }
+    }
+    factor
+}
+
+/// Multiplies the coefficients of a fit that was clamped at `clip` by the slope that scores have without noise, which
+/// leaves every prediction as it is and makes probabilities those of the model: scores of clamped fits are too large.
+pub(super) fn without_clamp(theta: &mut [f64], clip: f64, scores: ClassScores) {
+    let slope =
+        1.0 - CLASS_SLOPE * (1.0 - clip).max(0.0) / (1.0 - scores.least_clip()) / scores.0 as f64;
+    theta.iter_mut().for_each(|theta| *theta *= slope);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::DMatrix;
+
+    fn steps(n_iter: usize) -> Propagation {
+        Propagation {
+            n_iter,
+            momentum: 0.5,
+            damping: 0.3,
+            ridge: 0.1,
+            scale: 0.02,
+            noise: 0.7,
+        }
+    }
+
+    /// The variance is that of the steps, impulse by impulse.
+    #[test]
+    fn noise_goes_through_the_steps() {
+        let (steps, value) = (steps(9), 35.0);
+        let expected = steps.scale * value;
+        let curvature = CLASS_CURVATURE * expected + steps.ridge;
+        let mean = |noise: &[f64]| {
+            let (mut before, mut now, mut sum) = (0.0, 0.0, 0.0);
+            for (t, noise) in noise.iter().enumerate() {
+                let gradient = curvature * now + noise;
+                let step = (1.0 - steps.momentum) * gradient;
+                let step = step / (expected + steps.ridge + steps.damping);
+                (before, now) = (now, now + steps.momentum * (now - before) - step);
+                sum += if t >= 4 { now } else { 0.0 };
+            }
+            sum / 5.0
+        };
+        let square = |s: usize| {
+            let mut noise = [0.0; 9];
+            noise[s] = 1.0;
+            mean(&noise).powi(2)
+        };
+        let expected: f64 = (0..9).map(square).sum();
+        assert!((steps.variance(value) / expected - 1.0).abs() < 1e-12);
+    }
+
+    /// Mean scores stay, and what is as small as its noise goes.
+    #[test]
+    fn what_is_noise_goes_and_means_stay() {
+        // Two features and an intercept of value 1, over three records.
+        let records =
+            DMatrix::from_row_slice(3, 3, &[1.0, 0.2, 1.0, -0.4, 0.9, 1.0, 0.5, 0.1, 1.0]);
+        let moments = SymmetricEigen::new(records.transpose() * &records);
+        for (size, noise) in [(1e-3, 0.7), (50.0, 1e-3), (1.0, 0.05)] {
+            let theta = [0.4, -1.0, 2.0, 0.3, 0.5, -1.0, -0.7, 0.5, -1.0].map(|t| t * size);
+            let mut shrunk = theta;
+            let steps = Propagation { noise, ..steps(20) };
+            let factor = shrink(&mut shrunk, &moments, &steps, ClassScores(3), true);
+            assert!((0.0..=1.0).contains(&factor));
+            match size {
+                1e-3 => assert_eq!(factor, 0.0),
+                50.0 => assert!(factor > 0.999),
+                _ => assert!(factor > 0.0 && factor < 1.0, "{factor}"),
+            }
+            for (before, after) in theta.chunks(3).zip(shrunk.chunks(3)) {
+                let scores = |theta: &[f64]| &records * DVector::from_column_slice(theta);
+                let (before, after) = (scores(before), scores(after));
+                assert!((before.mean() - after.mean()).abs() < 1e-9 * size.max(1.0));
+                let left = (
+                    after.add_scalar(-after.mean()),
+                    before.add_scalar(-before.mean()),
+                );
+                assert!((left.0 - left.1 * factor).amax() < 1e-9 * size.max(1.0));
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Softmax models: what samplers are given moves, between neighbours, by no more than the event says, in each of the
+//! three norms of a record's slopes; and what leaves has the noise of the event.
+
+use super::harness::{P, SHARED, Setting, View, alone, asked, class_settings};
+use super::neighbours::{Reached, choice, exponential, gaussian, independent, l2};
+use crate::accounting::event::Event;
+use crate::exact::tap::Seen;
+use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates};
+use crate::privacy::answer::VertexAt;
+use crate::question::SelectionNoise;
+
+const CLASSES: usize = 3;
+
+/// Coefficients with which one class has nearly all probability, whatever the features where there is an intercept.
+fn coefficients(columns: usize, size: f64) -> Vec<f64> {
+    let mut theta = vec![0.0; CLASSES * columns];
+    theta[2 * columns - 1] = size;
+    theta[0] = -0.1 * size;
+    theta
+}
+
+#[test]
+fn gradients_of_several_scores_move_by_no_more_than_their_sensitivity() {
+    alone(|| {
+        let mut reached = Reached::default();
+        for setting in class_settings() {
+            for multiplier in [1.0, 1e5] {
+                let question = setting.about.gradient(&setting.model, multiplier).unwrap();
+                for size in [0.0, 0.5, 80.0] {
+                    let theta = coefficients(setting.about.n_columns(), size);
+                    let moved = setting.worst(
+                        &[question.once()],
+                        &|session| session.ask(&question, &theta).map(drop),
+                        &l2,
+                    );
+                    reached.add(&setting, moved, gaussian(&question));
+                }
+            }
+        }
+        // The length 1 in the place of sqrt(2), or of the largest slope, would not do.
+        reached.at_least(0.85);
+    });
+}
+
+/// The l1 ball, the l-infinity ball and groups of all classes' coefficients of some features.
+fn polytopes(setting: &Setting) -> Vec<(Selectable, Option<f64>)> {
+    let columns = setting.about.n_columns();
+    let entries = CLASSES * columns;
+    let of_columns = |group: &[usize]| -> Vec<usize> {
+        let of_class = |k| group.iter().map(move |&j| k * columns + j);
+        (0..CLASSES).flat_map(of_class).collect()
+    };
+    let groups: Vec<Vec<usize>> = (0..columns).map(|j| of_columns(&[j])).collect();
+    let pairs = match columns {
+        0..2 => groups.clone(),
+        _ => {
+            let rest: Vec<usize> = (1..columns - 1).collect();
+            let mut pairs = vec![of_columns(&[0, columns - 1])];
+            pairs.extend((!rest.is_empty()).then(|| of_columns(&rest)));
+            pairs
+        }
+    };
+    let group_ball = |groups: &[Vec<usize>]| GroupBall::new(groups, entries, false, 1.0);
+    vec![
+        (SignedCoordinates::l1_ball(entries, 2.0).into(), None),
+        (SignedCoordinates::l1_ball(entries, 2.0).into(), Some(1e6)),
+        (LinfBall::new(entries, 1.0).into(), None),
+        (group_ball(&groups).unwrap().into(), None),
+        (group_ball(&pairs).unwrap().into(), None),
+    ]
+}
+
+#[test]
+fn vertices_of_several_scores_are_chosen_within_their_range() {
+    alone(|| {
+        let mut reached: Vec<Reached> = (0..5).map(|_| Reached::default()).collect();
+        for setting in class_settings() {
+            for (k, (polytope, origin)) in polytopes(&setting).into_iter().enumerate() {
+                let noise = SelectionNoise::Exponential { epsilon0: 0.8 };
+                let question = (setting.about)
+                    .vertex(&setting.model, &polytope, noise, origin)
+                    .unwrap();
+                let columns = setting.about.n_columns() as u32;
+                let moved = [(2 * columns - 1, 3), (0, -1)];
+                for unit in [0.0, 4.0 / 16_383.0] {
+                    let worst = |cost: &dyn Fn(&[Seen], &[Seen]) -> f64| {
+                        setting.worst(
+                            &[question.once()],
+                            &|session| {
+                                let at = VertexAt {
+                                    moved: (&moved, 4),
+                                    retired: &[],
+                                    unit,
+                                };
+                                session.ask(&question, at).map(drop)
+                            },
+                            cost,
+                        )
+                    };
+                    match question.events() {
+                        [(Event::ZeroConcentrated { rho }, 1)] => {
+                            reached[k].add(&setting, worst(&independent), *rho);
+                        }
+                        _ => reached[k].add(&setting, worst(&choice), exponential(&question)),
+                    }
+                }
+            }
+        }
+        for reached in &reached {
+            reached.at_least(0.7);
+        }
+    });
+}
+
+/// Noise of the standard deviation that the event states on every entry of every class, around the sum over the records.
+#[test]
+fn gradients_of_several_scores_leave_with_the_noise_of_their_event() {
+    alone(|| {
+        let settings = class_settings();
+        let setting = settings
+            .iter()
+            .find(|setting| {
+                matches!(setting.view, View::Whole) && setting.about.n_columns() == P + 1
+            })
+            .unwrap();
+        let data = &setting.family()[0];
+        assert_eq!(data.y.len(), SHARED + 1);
+        let question = setting.about.gradient(&setting.model, 3.0).unwrap();
+        let Event::Gaussian { sigma, .. } = question.events()[0].0 else {
+            panic!("{:?}", question.events())
+        };
+        let unit = question.noise_scale() / sigma;
+        let theta = coefficients(P + 1, 0.7);
+        let (draws, entries) = (400, CLASSES * (P + 1));
+        let mut squares = vec![0.0; entries];
+        for seed in 0..draws {
+            let (answer, seen) = asked(setting, data, &[question.once()], seed, &|session| {
+                session.ask(&question, &theta)
+            });
+            let Seen::Integers(exact) = &seen[0] else {
+                panic!("{seen:?}")
+            };
+            let answer = answer.unwrap();
+            assert_eq!((answer.len(), exact.len()), (entries, entries));
+            for ((square, noisy), exact) in squares.iter_mut().zip(&answer).zip(exact) {
+                *square += ((noisy / unit - *exact as f64) / sigma).powi(2) / draws as f64;
+            }
+            // Slopes of a record add up to 0 but for rounding: so do its gradients over the classes.
+            for j in 0..=P {
+                let sum: i64 = (0..CLASSES).map(|k| exact[k * (P + 1) + j]).sum();
+                let size: i64 = (0..CLASSES).map(|k| exact[k * (P + 1) + j].abs()).sum();
+                assert!(
+                    sum.abs() as f64 <= 1e-3 * (size as f64 + 1e4),
+                    "{sum} of {size}"
+                );
+            }
+        }
+        // Chi-squared with 400 degrees of freedom: 5 standard deviations are 0.35, and 6 are not reached once in 1e8.
+        for square in squares {
+            assert!(
+                (square - 1.0).abs() < 6.0 * (2.0 / draws as f64).sqrt(),
+                "{square}"
+            );
+        }
+    });
+}

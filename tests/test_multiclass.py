@@ -1,0 +1,208 @@
+"""Three or more classes: one softmax model, one budget, one certificate."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.model_selection import cross_val_score
+
+from dpsparse import (
+    DisjointGroups,
+    FrankWolfe,
+    InvalidArgumentError,
+    InvalidDataError,
+    NoisyGradientFrankWolfe,
+    NoisyNewton,
+    NoisyProximalGradient,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    PenalisedFrankWolfe,
+    PrivateSearchCV,
+    PrivateSparseClassifier,
+    SelectRefit,
+    SgdOutput,
+    UnsoundMechanismError,
+)
+from dpsparse.privacy import GaussianEvent
+from reference.certificates import keeps_its_claim
+
+CLASSES = ("blue", "green", "red", "white")
+N, P = 6000, 6
+
+
+def records(seed=0, n=N):
+    """Four classes by three features of six; nobody is white."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, P))
+    scores = np.column_stack([2 * X[:, 0], 2 * X[:, 1] - X[:, 0], 0.5 - 2 * X[:, 1] + X[:, 2]])
+    drawn = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    return X, np.array(CLASSES)[drawn]
+
+
+def make(**arguments):
+    arguments = {"epsilon": 4.0, "bounds": (-1, 1), "classes": CLASSES, "random_state": 1} | arguments
+    return PrivateSparseClassifier(**arguments)
+
+
+TAKEN = [
+    make(),
+    make(mechanism=NoisyNewton()),
+    make(mechanism=NoisyNewton(share=0.0, clip=0.6)),
+    make(mechanism=NoisyProximalGradient(alpha=1e-3)),
+    make(mechanism=NoisyGradientFrankWolfe()),
+    make(mechanism=FrankWolfe()),
+    make(mechanism=FrankWolfe(), norm="linf", radius=3.0),
+    make(mechanism=FrankWolfe(), norm=DisjointGroups([[0], [1], [2, 3], [4], [5]])),
+    make(mechanism=PenalisedFrankWolfe(), alpha=1e-3),
+    make(mechanism=SelectRefit(n_selected=3)),
+    make(mechanism=SelectRefit(), norm=DisjointGroups([[0, 2], [1], [3, 4, 5]])),
+    make(mechanism=NoisyNewton(), scale="private"),
+    make(adjacency="add-remove", n_public=N, delta=1e-6),
+    make(records_per_person=2),
+    make(fit_intercept=False, mechanism=NoisyNewton()),
+]
+
+
+def name(estimator):
+    return f"{estimator.mechanism}-{estimator.norm}"
+
+
+@pytest.mark.parametrize("estimator", TAKEN, ids=name)
+def test_one_model_one_budget(estimator):
+    (X, y), (X_test, y_test) = records(), records(1)
+    plan = estimator.plan(N, P)
+    model = clone(estimator).fit(X, y)
+    assert model.coef_.shape == (4, P)
+    assert model.intercept_.shape == (4,)
+    assert model.classes_.tolist() == sorted(CLASSES)
+    certificate = model.certificate_
+    assert certificate.events == plan.events
+    assert keeps_its_claim(certificate)
+    assert certificate.epsilon(plan.delta) <= 4.0
+    assert json.loads(certificate.to_json())["target"] == {"multiclass": {"classes": 4}}
+    scores = model.decision_function(X_test)
+    assert scores.shape == (N, 4)
+    assert np.allclose(scores, X_test @ model.coef_.T + model.intercept_)
+    assert np.allclose(model.decision_function(sp.csr_matrix(X_test)), scores)
+    predicted = model.predict(X_test)
+    assert predicted.tolist() == model.classes_[scores.argmax(axis=1)].tolist()
+    probabilities = model.predict_proba(X_test)
+    assert np.allclose(probabilities.sum(axis=1), 1)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    assert np.allclose(probabilities, weights / weights.sum(axis=1, keepdims=True))
+    assert model.support_.tolist() == np.flatnonzero(np.abs(model.coef_).sum(axis=0)).tolist()
+    most = max(np.mean(y_test == label) for label in CLASSES)
+    assert model.score(X_test, y_test) > most + 0.05
+    back = pickle.loads(pickle.dumps(model))
+    assert (back.predict(X_test) == predicted).all()
+    assert (clone(estimator).fit(sp.csr_matrix(X), y).coef_ == model.coef_).all()
+
+
+def test_the_noise_is_that_of_one_gradient():
+    """The Euclidean sensitivity of all classes together is sqrt(2) times that of two: not K times."""
+    mechanism = NoisyProximalGradient(n_iter=10)
+    two = PrivateSparseClassifier(bounds=(-1, 1), mechanism=mechanism, classes=(0, 1)).plan(N, P)
+    for k in (3, 4, 30):
+        many = PrivateSparseClassifier(bounds=(-1, 1), mechanism=mechanism, classes=range(k)).plan(N, P)
+        assert many.noise_scales[0] / two.noise_scales[0] == pytest.approx(2**0.5, rel=1e-3)
+        ((event, count),) = many.events
+        assert isinstance(event, GaussianEvent)
+        assert count == 10
+
+
+def test_it_is_near_the_model_that_made_the_classes():
+    """With little noise: the differences of the coefficients, and probabilities that are calibrated."""
+    X, y = records(2, 60_000)
+    model = make(epsilon=100.0, classes=CLASSES[:3]).fit(X, y)
+    true = np.zeros((3, P))
+    true[0, 0], true[1, :2], true[2, 1:3] = 2, (-1, 2), (-2, 1)
+    centred = model.coef_ - model.coef_.mean(axis=0)
+    assert np.abs(centred - (true - true.mean(axis=0))).max() < 0.12
+    X_test, y_test = records(3, 20_000)
+    best = true @ X_test.T + np.array([[0.0], [0.0], [0.5]])
+    best = np.exp(best) / np.exp(best).sum(axis=0)
+    assert log_loss(y_test, model.predict_proba(X_test)) < log_loss(y_test, best.T) + 0.005
+
+
+def test_selection_is_readable():
+    X, y = records()
+    groups = make(mechanism=SelectRefit(n_selected=4), epsilon=20.0).fit(X, y)
+    assert {0, 1} <= set(groups.support_.tolist())
+    assert len(groups.support_) <= 4
+    used = groups.coef_ != 0
+    assert (used.all(axis=0) == used.any(axis=0)).all()  # in all classes or in none
+
+
+def test_labels():
+    X, y = records()
+    numbers = np.searchsorted(CLASSES, y)
+    expected = make().fit(X, y)
+    shuffled = make(classes=("white", "red", "blue", "green")).fit(X, y)
+    assert (shuffled.coef_ == expected.coef_).all()
+    assert (make(classes=(0, 1, 2, 3)).fit(X, numbers).coef_ == expected.coef_).all()
+    read = make(classes=None).fit(X, y)
+    assert read.classes_.tolist() == ["blue", "green", "red"]
+    assert read.coef_.shape == (3, P)
+    assert any("the 3 labels, read from y" in text for text in read.certificate_.assumptions)
+    assert keeps_its_claim(read.certificate_)
+    with pytest.raises(InvalidDataError, match="not among the declared classes"):
+        make(classes=("blue", "green", "white")).fit(X, y)
+    for classes in (("a", "a", "b"), ("a",), [["a", "b", "c"]], ("a", 1.0, None), 3):
+        with pytest.raises(InvalidArgumentError, match="classes must be two or more different labels"):
+            make(classes=classes).fit(X, y)
+    with pytest.raises(InvalidArgumentError, match="at most 1024"):
+        make(classes=range(1025)).plan(N, P)
+
+
+REFUSED = [
+    (UnsoundMechanismError, "one score", {"mechanism": OutputPerturbation()}),
+    (UnsoundMechanismError, "one score", {"mechanism": OutputPerturbation(mode="early-stopping")}),
+    (UnsoundMechanismError, "rank", {"mechanism": ObjectivePerturbation()}),
+    (UnsoundMechanismError, "one score", {"mechanism": SgdOutput()}),
+    (UnsoundMechanismError, "one score", {"mechanism": "dual-frank-wolfe", "alpha": 0.01, "ridge": 0.1}),
+    (UnsoundMechanismError, "rank", {"mechanism": SelectRefit(refit="objective-perturbation")}),
+    (InvalidArgumentError, "loss must be", {"loss": "hinge"}),
+    (InvalidArgumentError, "loss must be", {"loss": "squared", "mechanism": FrankWolfe()}),
+    (InvalidArgumentError, "loss must be", {"loss": lambda z, y: np.tanh(z - y)}),
+    (InvalidArgumentError, "line", {"mechanism": NoisyNewton(line=0.1)}),
+    (InvalidArgumentError, "norm", {"mechanism": FrankWolfe(), "norm": "simplex"}),
+]
+
+
+@pytest.mark.parametrize(("error", "match", "arguments"), REFUSED)
+def test_what_has_no_form_for_classes_is_refused_before_data(error, match, arguments):
+    estimator = make(**arguments)
+    with pytest.raises(error, match=match):
+        estimator.plan(N, P)
+    X, y = records(n=50)
+    X[0, 0] = np.inf  # would be an error about the records
+    with pytest.raises(error, match=match):
+        estimator._fit(X, np.zeros(50))
+
+
+def test_scorers_and_searches():
+    X, y = records(n=2000)
+    for scoring in ("accuracy", "balanced_accuracy"):
+        assert cross_val_score(make(), X, y, cv=3, scoring=scoring).min() > 0.4
+    labels = sorted(set(y))
+    for scoring in ("neg_log_loss", "roc_auc_ovr"):
+        assert np.isfinite(cross_val_score(make(classes=labels), X, y, cv=3, scoring=scoring)).all()
+    with pytest.raises((InvalidArgumentError, InvalidDataError), match=r"two|binary"):
+        PrivateSearchCV(make(), {"alpha": [0.1, 0.2]}, epsilon=1.0).fit(X, y)
+
+
+def test_constant_features_and_wide_bounds():
+    X, y = records()
+    wide = make(bounds=(-20, 20), epsilon=8.0).fit(X, y)
+    assert wide.score(*records(1)) > 0.45
+    constant = np.insert(X, 2, 7.0, axis=1)
+    bounds = np.insert(np.tile([-1.0, 1.0], (P, 1)), 2, [7.0, 7.0], axis=0)
+    expected = make(mechanism=NoisyNewton()).fit(X, y)
+    model = make(bounds=bounds, mechanism=NoisyNewton()).fit(constant, y)
+    assert (model.coef_[:, 2] == 0).all()
+    assert np.allclose(np.delete(model.coef_, 2, axis=1), expected.coef_)
+    assert np.allclose(model.intercept_, expected.intercept_)
