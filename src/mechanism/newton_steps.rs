@@ -15,7 +15,6 @@ use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
 use crate::privacy::{Planned, Question, Session};
 use crate::question::Moments;
 
-
 /// What users may set; None: the public rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NewtonOptions {

@@ -176,7 +176,13 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
     def _target_statement(self) -> dict[str, Any]:
         residual_bound = optional_number("residual_bound", self.residual_bound)
         y_bounds = count_bounds(self.y_bounds)
-        return {"y_bounds": y_bounds, "counts": True, "residual_bound": residual_bound, "assumptions": []}
+        return {
+            "y_bounds": y_bounds,
+            "n_classes": None,
+            "counts": True,
+            "residual_bound": residual_bound,
+            "assumptions": [],
+        }
 
     def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
         super()._keep_ranges(ranges)
