@@ -178,7 +178,7 @@ def test_what_has_no_form_for_classes_is_refused_before_data(error, match, argum
     estimator = make(**arguments)
     with pytest.raises(error, match=match):
         estimator.plan(N, P)
-    X, y = records(n=50)
+    X, _ = records(n=50)
     X[0, 0] = np.inf  # would be an error about the records
     with pytest.raises(error, match=match):
         estimator._fit(X, np.zeros(50))

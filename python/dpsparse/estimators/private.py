@@ -272,8 +272,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     logistic loss are clamped at 1/2, and less as noise gets small, which lessens the noise and changes only what
     records on the wrong side say; in "select-refit" and objective perturbation no line follows, and probabilities are
     too sure. Three or more classes take noisy Newton steps, and "select-refit" for groups alone, which are selected for
-    all of them: the Euclidean norm of a record's slopes is clamped at sqrt(1 - 1/K), what is noise by the released second
-    moments is shrunk, and no line follows. Every constant stands in ``src/plan/defaults.rs``, with where it comes from.
+    all of them: the Euclidean norm of a record's slopes is clamped at sqrt(1 - 1/K), what is noise by the released
+    second moments is shrunk, and no line follows. Every constant stands in ``src/plan/defaults.rs``, with where it
+    comes from.
 
     References
     ----------
