@@ -15,6 +15,7 @@
 //! | [`output_perturbation`] | noise on a minimiser, or on an iterate |
 //! | [`objective_perturbation`] | a random linear term in the objective |
 //! | [`softmax`] | draws from an entropic minimiser; follow the regularised leader |
+//! | [`counts_and_quantiles`] | losses of counts and of quantiles |
 //! | [`select_refit`] | selection, then a fit in few dimensions |
 //! | [`polyhedra`] | norms of set functions, their polyhedra and widths |
 //! | [`noise_and_accounting`] | lattice noise, composition, conversion |
@@ -30,6 +31,7 @@
 //! What these papers predict about accuracy stands in [`theory`](crate::theory).
 
 pub mod conventions;
+pub mod counts_and_quantiles;
 pub mod dual;
 pub mod frank_wolfe;
 pub mod leaks;

@@ -1,7 +1,7 @@
 """Estimators that follow scikit-learn's conventions."""
 
-from dpsparse.estimators.exact import SparseClassifier, SparseRegressor, path
 from dpsparse.estimators.counts import PrivateSparsePoissonRegressor
+from dpsparse.estimators.exact import SparseClassifier, SparseRegressor, path
 from dpsparse.estimators.exact_counts import SparsePoissonRegressor
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor
 from dpsparse.estimators.scaler import PrivateScaler

@@ -134,8 +134,8 @@ def warn_of_default_bounds(estimator: Any, targets: str = "[-1, 1]") -> None:
     for name, what, default in (("bounds", "features", "[-1, 1]"), ("y_bounds", "targets", targets)):
         if getattr(estimator, name, "") is None:
             warnings.warn(
-                f"{name} is None: {what} are taken to lie in {default}, and clipped to it in silence; state their public "
-                f"bounds, {name}=({default[1:-1]}) if these are they",
+                f"{name} is None: {what} are taken to lie in {default}, and clipped to it in silence; state their "
+                f"public bounds, {name}=({default[1:-1]}) if these are they",
                 DefaultBoundsWarning,
                 stacklevel=3,
             )

@@ -22,8 +22,8 @@ from dpsparse.estimators._bounds import bound_arrays, names_for, warn_of_default
 from dpsparse.estimators._linear import encode_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
-from dpsparse.estimators.intervals import Facts, keep_facts
 from dpsparse.estimators.counts import PrivateSparsePoissonRegressor
+from dpsparse.estimators.intervals import Facts, keep_facts
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor, planned
 
 __all__ = ["PrivateSearchCV", "SearchPlan"]
@@ -113,8 +113,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     **Score.** Classifiers: number of held-out errors. Regressors: sum of min(residual**2, 1) in integer steps of
-    2**-16, with targets scaled to [-1, 1] by ``y_bounds``; of counts, squared differences of the roots of prediction and
-    count over their upper bound. Features are clipped to ``bounds`` first, as in fits, and to
+    2**-16, with targets scaled to [-1, 1] by ``y_bounds``; of counts, squared differences of the roots of prediction
+    and count over their upper bound. Features are clipped to ``bounds`` first, as in fits, and to
     a model's own ``feature_ranges_``, and predictions then to ``y_bounds``, as in ``predict``.
 
     **Why it is private.** Neighbours are those of the estimator.
