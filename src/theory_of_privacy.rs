@@ -16,6 +16,7 @@
 //! | [`objective_perturbation`] | a random linear term in the objective |
 //! | [`softmax`] | draws from an entropic minimiser; follow the regularised leader |
 //! | [`softmax_model`] | three or more classes: one model, one gradient, one budget |
+//! | [`counts_and_quantiles`] | losses of counts and of quantiles |
 //! | [`select_refit`] | selection, then a fit in few dimensions |
 //! | [`polyhedra`] | norms of set functions, their polyhedra and widths |
 //! | [`noise_and_accounting`] | lattice noise, composition, conversion |
@@ -31,6 +32,7 @@
 //! What these papers predict about accuracy stands in [`theory`](crate::theory).
 
 pub mod conventions;
+pub mod counts_and_quantiles;
 pub mod dual;
 pub mod frank_wolfe;
 pub mod leaks;

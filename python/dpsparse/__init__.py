@@ -1,10 +1,10 @@
 """Differentially private empirical risk minimisation with sparsity-inducing norms.
 
 Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegressor`, and for counts
-:class:`PrivateSparsePoissonRegressor`; over the probability simplex
-:class:`PrivateSimplexClassifier`, :class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact
-ones, without privacy: :class:`SparseClassifier`, :class:`SparseRegressor`, :class:`SparsePoissonRegressor`, :func:`path`. Hyper-parameter search that
-is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
+:class:`PrivateSparsePoissonRegressor`; over the probability simplex :class:`PrivateSimplexClassifier`,
+:class:`PrivateSimplexRegressor` and, online, :class:`PrivateOnlineSimplex`. Exact ones, without privacy:
+:class:`SparseClassifier`, :class:`SparseRegressor`, :class:`SparsePoissonRegressor`, :func:`path`. Hyper-parameter
+search that is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
 Public schemas of data frames: :mod:`dpsparse.tables`. Checks for your own parts: :mod:`dpsparse.testing`. Data:
 :mod:`dpsparse.datasets`.

@@ -2,8 +2,8 @@
 
 By name: ``"logistic"``, ``"clipped-logistic"`` (derivatives at most 0.5), ``"hinge"`` (smoothed quadratically over
 width 0.5), ``"squared"`` (always ``(1/2)(z - y)**2``), ``"huber"`` (threshold 1), ``"absolute"`` (huber with
-threshold 0.1) and ``"pinball"`` (the median). ``"poisson"`` is the loss of the estimators for counts. The catalogue lives in the Rust core: a loss that is added there can be used by name without any change
-here.
+threshold 0.1) and ``"pinball"`` (the median). ``"poisson"`` is the loss of the estimators for counts. The catalogue
+lives in the Rust core: a loss that is added there can be used by name without any change here.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class Pinball:
     level : float, default 0.5
         Which quantile, in (0, 1); 0.5 is the median.
     width : float, default 0.1
-        Width of the smoothing. Private regressors map targets to [-1, 1] first, so it is in those units there, or in units
-        of the spread of the targets where that is released (``scale``); exact ones use it in the user's units.
+        Width of the smoothing. Private regressors map targets to [-1, 1] first, so it is in those units there, or in
+        units of the spread of the targets where that is released (``scale``); exact ones use it in the user's units.
     """
 
     level: float = 0.5

@@ -40,6 +40,12 @@ impl Poisson {
         Ok(Self { largest, bound })
     }
 
+    /// a, at least 0.
+    #[inline(always)]
+    fn count(&self, y: f64) -> f64 {
+        (self.largest * y).max(0.0)
+    }
+
     /// a (ln a - 1).
     fn constant(count: f64) -> f64 {
         if count > 0.0 {
@@ -66,7 +72,7 @@ impl Loss for Poisson {
     }
 
     fn value(&self, z: f64, y: f64) -> f64 {
-        let count = self.largest * y;
+        let count = self.count(y);
         // The loss is linear below the first and above the second.
         let least = (count - self.bound).max(0.0).ln().max(-MOST);
         let most = (count + self.bound).ln();
@@ -78,13 +84,13 @@ impl Loss for Poisson {
 
     #[inline(always)]
     fn derivative(&self, z: f64, y: f64) -> f64 {
-        let slope = exp(z.clamp(-MOST, MOST)) - self.largest * y;
+        let slope = exp(z.clamp(-MOST, MOST)) - self.count(y);
         slope.max(-self.bound).min(self.bound)
     }
 
     fn curvature(&self, z: f64, y: f64) -> f64 {
         let rate = exp(z.clamp(-MOST, MOST));
-        if (rate - self.largest * y).abs() < self.bound {
+        if (rate - self.count(y)).abs() < self.bound {
             rate
         } else {
             0.0
@@ -110,7 +116,7 @@ impl Loss for Poisson {
     }
 
     fn conjugate(&self, a: f64, y: f64) -> f64 {
-        let count = self.largest * y;
+        let count = self.count(y);
         if a.abs() > self.bound || a < -count {
             return f64::INFINITY;
         }

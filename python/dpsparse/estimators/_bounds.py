@@ -135,8 +135,8 @@ def warn_of_default_bounds(estimator: Any, targets: str = "[-1, 1]") -> None:
         stated_by_schema = name == "bounds" and getattr(estimator, "schema", None) is not None
         if getattr(estimator, name, "") is None and not stated_by_schema:
             warnings.warn(
-                f"{name} is None: {what} are taken to lie in {default}, and clipped to it in silence; state their public "
-                f"bounds, {name}=({default[1:-1]}) if these are they",
+                f"{name} is None: {what} are taken to lie in {default}, and clipped to it in silence; state their "
+                f"public bounds, {name}=({default[1:-1]}) if these are they",
                 DefaultBoundsWarning,
                 stacklevel=3,
             )

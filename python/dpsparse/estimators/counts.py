@@ -22,8 +22,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
 
     The logarithm of the rate is linear, ``log m = x coef_ + intercept_``: ``exp(coef_[j])`` is a rate ratio, the factor
     of the expected count per unit of feature j. Minimises the mean of half the Poisson deviance over sparse models,
-    privately. Counts are clipped to ``y_bounds``, and the derivative ``m - y`` of the loss is clamped. Everything else is
-    as in :class:`PrivateSparseClassifier`.
+    privately. Counts are clipped to ``y_bounds``, and the derivative ``m - y`` of the loss is clamped. Everything else
+    is as in :class:`PrivateSparseClassifier`.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     mechanism : str or mechanism object, default "auto"
-        As of :class:`PrivateSparseRegressor`; all of them take counts but "simplex-sampling", since the clamp bounds the
-        slope of the loss.
+        As of :class:`PrivateSparseRegressor`; all of them take counts but "simplex-sampling", since the clamp bounds
+        the slope of the loss.
     bounds : pair, array of shape (n_features, 2) or mapping, optional
         Public bounds of the features, as in :class:`PrivateSparseClassifier`.
     y_bounds : pair (lower, upper), optional
@@ -47,8 +47,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         they need not be integers. None: (0, 1), with a ``DefaultBoundsWarning``.
     residual_bound : float, optional
         Clamp of the difference of rate and count, in units of a typical count where that is released, else of
-        ``y_bounds[1] / 8`` (without an intercept: in units of the counts). None: 1 typical count, and more as noise gets
-        small.
+        ``y_bounds[1] / 8`` (without an intercept: in units of the counts). None: 1, and more as noise gets small
+        where a typical count is released.
     schema : Schema, optional
         Public facts about the columns of a table, as in :class:`PrivateSparseClassifier`.
     row_norm : float, optional
@@ -109,8 +109,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
 
     References
     ----------
-    McCullagh & Nelder (1989), chapter 6. Proofs: as of :class:`PrivateSparseClassifier`; the bounds of the loss stand in
-    ``src/loss/poisson.rs``.
+    McCullagh & Nelder (1989), chapter 6. Proofs: as of :class:`PrivateSparseClassifier`; the bounds of the loss stand
+    in ``src/loss/poisson.rs``.
 
     Examples
     --------

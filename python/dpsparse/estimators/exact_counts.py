@@ -134,8 +134,8 @@ class SparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _ExactLinear
         InvalidArgumentError
             A parameter is outside its domain, or both ``alpha`` and ``radius`` are set.
         InvalidDataError
-            Counts that are negative or, with an intercept, all 0; weights that are negative, all 0 or not one per record;
-            numbers so large that the fit leaves the range of double precision.
+            Counts that are negative or, with an intercept, all 0; weights that are negative, all 0 or not one per
+            record; numbers so large that the fit leaves the range of double precision.
         ValueError
             X or y fails scikit-learn's own validation (shape, NaN, infinity); the errors above derive from it.
         """

@@ -425,8 +425,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     delta : float, optional
         Privacy parameter in (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
     loss : str, loss object or callable, default "squared"
-        "squared" (always ``(1/2)(z - y)**2``), "huber", "absolute", an object of :mod:`dpsparse.losses`, or a
-        callable that maps arrays ``(z, y)`` to derivatives. Thresholds are in scaled units of y.
+        "squared" (always ``(1/2)(z - y)**2``), "huber", "absolute", "pinball" (the median; other quantiles by
+        ``Pinball(level=0.9)``), an object of :mod:`dpsparse.losses`, or a callable that maps arrays ``(z, y)`` to
+        derivatives. Thresholds are in scaled units of y.
     norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices or SetFunction, default "l1"
         Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
@@ -452,8 +453,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups).
     scale : {"auto", "private", None}, default "auto"
         Private scales of the features, see :class:`PrivateSparseClassifier`, and of the target: its median and a
-        quantile of the distances from it, two choices by the exponential mechanism, for ``loss="squared"`` and an
-        intercept. Long rows then count less instead of being shortened. ``residual_bound``, where given, is in units of
+        quantile of the distances from it, two choices by the exponential mechanism, for squared and pinball losses and
+        an intercept. Long rows then count less instead of being shortened. ``residual_bound``, where given, is in units of
         the scaled target; None: about a third of the released spread, and more as noise gets small.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.

@@ -117,8 +117,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     **Score.** Classifiers: number of held-out errors. Regressors: sum of min(residual**2, 1) in integer steps of
-    2**-16, with targets scaled to [-1, 1] by ``y_bounds``; of counts, squared differences of the roots of prediction and
-    count over their upper bound. Features are clipped to ``bounds`` first, as in fits, and to
+    2**-16, with targets scaled to [-1, 1] by ``y_bounds``; of counts, squared differences of the roots of prediction
+    and count over their upper bound. Features are clipped to ``bounds`` first, as in fits, and to
     a model's own ``feature_ranges_``, and predictions then to ``y_bounds``, as in ``predict``.
 
     **Why it is private.** Neighbours are those of the estimator.

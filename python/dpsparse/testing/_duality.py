@@ -168,13 +168,16 @@ def _gauge(F: SetFunction, s: Vector) -> float:
     return float(size)
 
 
-def _conjugate(loss: Any, spec: tuple[str, float | None], a: Vector, y: Vector) -> Vector:
+def _conjugate(loss: Any, spec: tuple[str, list[float]], a: Vector, y: Vector) -> Vector:
     """l*(a; y) from the formulas of the losses, not from the code that is checked."""
-    name, parameter = spec
+    name, parameters = spec
     if name == "squared":
         return 0.5 * a * a + a * y
     if name in {"huber", "absolute"}:
         return 0.5 * a * a + a * y
+    if name == "pinball":
+        level, width = parameters or (0.5, 0.1)
+        return a * y + 0.5 * width * ((a + level - 0.5) ** 2 - 0.25)
     margin = -a * y  # in [0, 1] for the losses of two classes
     if name == "logistic":
         entropy = np.zeros_like(margin)
@@ -183,7 +186,7 @@ def _conjugate(loss: Any, spec: tuple[str, float | None], a: Vector, y: Vector) 
             entropy[inside] += part[inside] * np.log(part[inside])
         return entropy
     if name == "hinge":
-        width = 0.5 if parameter is None else parameter
+        width = parameters[0] if parameters else 0.5
         return 0.5 * width * margin * margin - margin
     raise InvalidArgumentError(f"loss must be a catalogued one; {loss!r} has no conjugate here")
 

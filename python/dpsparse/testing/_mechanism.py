@@ -13,7 +13,7 @@ from sklearn.base import clone, is_classifier
 
 from dpsparse._core import Certificate, DpsparseError, InvalidArgumentError
 from dpsparse._validation import positive_integer
-from dpsparse.estimators import PrivateSparseClassifier, PrivateSparseRegressor
+from dpsparse.estimators import PrivateSparseClassifier, PrivateSparsePoissonRegressor, PrivateSparseRegressor
 from dpsparse.estimators._bounds import bound_arrays
 from dpsparse.privacy import Accountant
 from dpsparse.testing._audit import audit, released
@@ -105,7 +105,9 @@ class _Subject:
     def __init__(self, kind: Any, mechanism: Any, n_features: int, random_state: int, parameters: dict[str, Any]):
         self.random_state = random_state
         self.estimator = kind(**(parameters | {"mechanism": mechanism, "random_state": random_state}))
-        unstated = {name: (-1.0, 1.0) for name in ("bounds", "y_bounds") if getattr(self.estimator, name, "") is None}
+        targets = (0.0, 1.0) if isinstance(self.estimator, PrivateSparsePoissonRegressor) else (-1.0, 1.0)
+        defaults = {"bounds": (-1.0, 1.0), "y_bounds": targets}
+        unstated = {name: pair for name, pair in defaults.items() if getattr(self.estimator, name, "") is None}
         self.estimator.set_params(**unstated)
         if is_classifier(self.estimator) and self.estimator.classes is None:
             self.estimator.set_params(classes=(-1, 1))
