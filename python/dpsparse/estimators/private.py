@@ -406,8 +406,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     scale : {"auto", "private", None}, default "auto"
         Private scales of the features, see :class:`PrivateSparseClassifier`, and of the target: its median and a
         quantile of the distances from it, two choices by the exponential mechanism, for squared and pinball losses and
-        an intercept. Long rows then count less instead of being shortened. ``residual_bound``, where given, is in units of
-        the scaled target; None: about a third of the released spread, and more as noise gets small.
+        an intercept. Long rows then count less instead of being shortened. ``residual_bound``, where given, is in units
+        of the scaled target; None: about a third of the released spread, and more as noise gets small.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball. Without it features and targets are scaled but not centred.
     n_iter : int, optional
