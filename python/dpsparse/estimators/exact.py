@@ -454,8 +454,8 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
     ----------
     loss : str or loss object, default="squared"
         "squared", (z - y)^2 / 2; "huber" of threshold 1; "absolute", huber of threshold 0.1; "pinball", the median; or
-        an object of :mod:`dpsparse.losses`, such as ``Pinball(level=0.9)`` for a quantile. Squared with ``alpha`` is
-        scikit-learn's ``Lasso(alpha=alpha)``.
+        an object of :mod:`dpsparse.losses`, such as ``Pinball(level=0.9)`` for a quantile. Squared with ``alpha``
+        is scikit-learn's ``Lasso(alpha=alpha)``.
     norm : {"l1", "linf"} or set function, default="l1"
         The norm Omega that is penalised or bounded: an object of :mod:`dpsparse.set_functions` means f(|theta|), with
         its Lovasz extension f. One that is not monotone but gives all features together 0, as a graph cut
