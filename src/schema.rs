@@ -310,11 +310,11 @@ impl Schema {
                 ));
             }
         }
-        if let Target::Multiclass { classes } = target {
-            if !(2..=MOST_CLASSES).contains(&classes) {
-                let problem = format!("must be at least two and at most {MOST_CLASSES}");
-                return Err(Error::invalid("classes", problem));
-            }
+        if let Target::Multiclass { classes } = target
+            && !(2..=MOST_CLASSES).contains(&classes)
+        {
+            let problem = format!("must be at least two and at most {MOST_CLASSES}");
+            return Err(Error::invalid("classes", problem));
         }
         if row_norm.is_some_and(|norm| !(norm.is_finite() && norm > 0.0)) {
             return Err(Error::invalid("row_norm", "must be positive and finite"));

@@ -255,8 +255,8 @@ def frequencies(problem, n_iter, epsilon, fits, storage=np.asarray):
     counts = Counter()
     targets = np.array(y)
     for seed in range(fits):
-        coefficients, intercept, *_ = _core.fit_private(plan, records, targets, seed=seed, progress=None)
-        counts[(*coefficients.tolist(), intercept)] += 1
+        coefficients, intercepts, *_ = _core.fit_private(plan, records, targets, seed=seed, progress=None)
+        counts[(*coefficients.tolist(), *intercepts.tolist())] += 1
     merged = Counter()
     for key, count in zip(reference.model_keys(np.array(list(counts))), counts.values(), strict=True):
         merged[key] += count
@@ -302,7 +302,7 @@ def test_fits_with_secure_randomness_follow_the_law_too():
     plan = cases.estimator(problem, epsilon=epsilon, n_iter=n_iter).plan(len(X), p)
     drawn = [_core.fit_private(plan, X, y, seed=None, progress=None) for _ in range(4000)]
     assert all(certificate.secure for *_, certificate, _ in drawn)
-    counts = Counter(reference.model_keys(np.array([(*c.tolist(), b) for c, b, *_ in drawn])))
+    counts = Counter(reference.model_keys(np.array([(*c.tolist(), *b.tolist()) for c, b, *_ in drawn])))
     law = reference.model_law(problem, X.tolist(), y.tolist(), n_iter, cases.epsilon0(plan))
     assert compare(law, counts) > 1e-9  # not seeded: a false alarm in a thousand million runs
 

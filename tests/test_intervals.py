@@ -86,8 +86,8 @@ def released(estimator, X, y, keys):
     encoded = np.where(y == 1, 1.0, -1.0) if isinstance(estimator, PrivateSparseClassifier) else y
     rows = []
     for key in keys:
-        coefficients, intercept, *_ = _core.fit_private(plan, records(X), encoded, seed=key, progress=None)
-        rows.append([*coefficients, intercept])
+        coefficients, intercepts, *_ = _core.fit_private(plan, records(X), encoded, seed=key, progress=None)
+        rows.append([*coefficients, *intercepts])
     return np.array(rows)
 
 

@@ -487,6 +487,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         theirs = get_tags(self.estimator)
         tags.estimator_type = theirs.estimator_type
         tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = False  # held-out loss compares models of one score
         tags.input_tags.sparse = theirs.input_tags.sparse
         tags.target_tags.required = theirs.target_tags.required
         return tags
