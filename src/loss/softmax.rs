@@ -60,7 +60,8 @@ impl Softmax {
             _ => {
                 return Err(Error::invalid(
                     "loss",
-                    "must be \"logistic\" for three or more classes, which are one softmax model",
+                    "must be \"logistic\" for three or more classes, which are one softmax model. Only binary \
+                     classification is supported by other losses",
                 ));
             }
         };

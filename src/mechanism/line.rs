@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use nalgebra::DVector;
+
+use super::evidence::Evidence;
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
-use super::pace::curvature;
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
@@ -11,8 +13,9 @@ use crate::loss::Logistic;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL,
-    LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_STEPS,
-    REGRESSOR_REACH, REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
+    LEAST_REACH, LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_SLOPE_PRIOR, LINE_REACH,
+    LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_SLOPE_PRIOR, LINE_STEPS, REGRESSOR_REACH,
+    REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
 };
 use crate::privacy::{Planned, Session, Statement, Target};
 use crate::question::Projection;
@@ -21,13 +24,16 @@ use crate::question::Projection;
 /// loss without its clamp (Platt 1999 for classes), from one record's score each.
 ///
 /// Noise on two coefficients is small, so the clamp may be wide: what a tight clamp and shrinkage did to all
-/// coefficients at once, and to the intercept, is undone. The ridge draws to the slope that fits without noise have.
+/// coefficients at once, and to the intercept, is undone. What is expected of the line, given
+/// the noise, lies between what gradients tell and the slope that fits without noise have.
 #[derive(Debug)]
 pub(super) struct Line {
     statement: Arc<Statement>,
     steps: NewtonSteps,
-    /// Score whose image is 1.
+    /// Largest score whose image is 1.
     reach: f64,
+    /// About how far the constant is from where it starts.
+    constant: f64,
     /// Slope of the line through scores without noise.
     slope: f64,
     /// About the variance of scores without noise.
@@ -44,7 +50,7 @@ impl Line {
         }
         let rho = share * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
         let statement = problem.statement.projected()?;
-        let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
+        let (mut line, reach, slope, constant, signal) = match problem.schema().target() {
             Target::Classes | Target::Multiclass { .. } => {
                 let clamped = problem.loss.name() == "clipped-logistic";
                 let loss = match clamped {
@@ -62,8 +68,8 @@ impl Line {
                     loss,
                     ..problem.clone()
                 };
-                let prior = LINE_CLASSIFIER_PRIOR;
-                (line, CLASSIFIER_REACH, slope, prior, CLASSIFIER_SIGNAL)
+                let constant = LINE_CLASSIFIER_PRIOR;
+                (line, CLASSIFIER_REACH, slope, constant, CLASSIFIER_SIGNAL)
             }
             Target::Counts { .. } => {
                 let clamp =
@@ -78,8 +84,14 @@ impl Line {
                     residual_bound: problem.residual_bound.map(|_| clamp * spread),
                     ..problem.clone()
                 };
-                let (reach, prior) = (REGRESSOR_REACH * spread, LINE_REGRESSOR_PRIOR * spread);
-                (line, reach, 1.0, prior, REGRESSOR_SIGNAL * spread.powi(2))
+                let (reach, constant) = (REGRESSOR_REACH * spread, LINE_REGRESSOR_PRIOR * spread);
+                (
+                    line,
+                    reach,
+                    1.0,
+                    constant,
+                    REGRESSOR_SIGNAL * spread.powi(2),
+                )
             }
         };
         line.statement = Arc::clone(&statement);
@@ -90,19 +102,11 @@ impl Line {
             share: Some(LINE_SHARE),
             ridge: None,
         };
-        let plain = NewtonSteps::with_multiplier(&line, options, multiplier)?;
-        // Of quantiles it may be anything, of others it is about one.
-        let curvature = line.level().map_or(1.0, |_| curvature(&line));
-        // Noise of variance N^2 on the mean gradient against coefficients that are off by about `prior`.
-        let noise = plain.gradients.noise_scale / (LINE_STEPS as f64).sqrt();
-        let options = NewtonOptions {
-            ridge: Some((noise / prior).powi(2) / curvature),
-            ..options
-        };
         Ok(Self {
             statement,
             steps: NewtonSteps::with_multiplier(&line, options, multiplier)?,
             reach,
+            constant,
             slope,
             signal,
             lift: match problem.schema().target() {
@@ -124,18 +128,29 @@ impl Line {
     pub fn run(&self, session: &mut Session<'_>, fit: Steps) -> Result<Vec<f64>> {
         let mut theta = fit.theta;
         let intercept = session.statement().schema().intercept_value();
-        let projection = Projection::new(theta.clone(), self.reach)?;
+        // The less scores vary within their reach, the more noise there is on a slope.
+        let deviation = fit.deviation.unwrap_or(self.signal.sqrt());
+        let reach = (LINE_REACH * deviation).clamp(LEAST_REACH * self.reach, self.reach);
+        let projection = Projection::new(theta.clone(), reach)?;
         let mut projected = session.projected(&projection, &self.statement)?;
         // Of scores with so much noise the best multiple is less.
         let slope = self.slope * self.signal / (self.signal + fit.noise);
         let start = Start {
-            theta: vec![slope * self.reach, self.lift],
+            theta: vec![slope * reach, self.lift],
             drawn: 2,
         };
-        let line = (self.steps)
-            .run(&mut projected, &start, &|_, _| Ok(()))?
-            .theta;
-        let slope = line[0] / self.reach;
+        let off = match fit.deviation {
+            Some(_) => LINE_SLOPE_PRIOR,
+            None => LINE_FREE_SLOPE_PRIOR,
+        };
+        let deviations = DVector::from_vec(vec![off * slope * reach, self.constant]);
+        let steps = self.steps.run(&mut projected, &start, &|_, _| Ok(()))?;
+        let expected = |evidence: Evidence| {
+            evidence.expected(&DVector::from_column_slice(&start.theta), &deviations)
+        };
+        let line = (steps.evidence.and_then(expected))
+            .map_or(start.theta.clone(), |line| line.as_slice().to_vec());
+        let slope = line[0] / reach;
         theta.iter_mut().for_each(|theta| *theta *= slope);
         if let Some(last) = theta.last_mut() {
             *last += line[1] / intercept;

@@ -117,8 +117,8 @@ pub(super) fn check_loss(problem: &Problem) -> Result<()> {
 pub(super) fn check_scalar(problem: &Problem) -> Result<()> {
     if problem.outputs() > 1 {
         return Err(Error::UnsoundMechanism(
-            "this mechanism is proved for one score a record, not for the softmax model of three or more classes; use \
-             noisy-newton, noisy-proximal-gradient, noisy-gradient-frank-wolfe, frank-wolfe or select-refit"
+            "Only binary classification is supported by this mechanism: it is proved for one score a record, not for the \
+             softmax model of three or more classes; use noisy-newton, noisy-proximal-gradient, noisy-gradient-frank-wolfe, frank-wolfe or select-refit"
                 .into(),
         ));
     }
@@ -129,8 +129,9 @@ pub(super) fn check_scalar(problem: &Problem) -> Result<()> {
 pub(super) fn check_tilted_scalar(problem: &Problem) -> Result<()> {
     if problem.outputs() > 1 {
         return Err(Error::UnsoundMechanism(
-            "objective perturbation is proved for losses whose second derivative has rank one for each record; that of \
-             three or more classes has one less than their number; use noisy-newton, or refit=\"noisy-newton\""
+            "Only binary classification is supported by objective perturbation: it is proved for losses whose second \
+             derivative has rank one for each record, and that of K classes has K - 1; use noisy-newton, or \
+             refit=\"noisy-newton\""
                 .into(),
         ));
     }

@@ -8,6 +8,7 @@ mod class_shrinkage;
 #[cfg(test)]
 mod class_tests;
 mod dual_frank_wolfe;
+mod evidence;
 mod feature_scaler;
 mod frank_wolfe;
 mod line;

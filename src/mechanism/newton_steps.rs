@@ -5,6 +5,7 @@ use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
 use super::class_scores::ClassScores;
 use super::class_shrinkage::{Propagation, shrink};
+use super::evidence::Evidence;
 use super::noisy_gradient::Gradients;
 use super::pace::Pace;
 use crate::accounting::calibrate::calibrate_events;
@@ -70,6 +71,10 @@ pub(super) struct Steps {
     pub theta: Vec<f64>,
     /// About the variance of scores that is noise.
     pub noise: f64,
+    /// About the standard deviation of scores, where moments tell it.
+    pub deviation: Option<f64>,
+    /// Of one score, where there are moments.
+    pub evidence: Option<Evidence>,
 }
 
 /// Where steps start, and which coefficients the ridge draws to it.
@@ -177,17 +182,28 @@ impl NewtonSteps {
         let eigen = moments
             .map(|moments| SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments)));
         let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
+        let mut evidence = (eigen.as_ref())
+            .filter(|_| self.scores.0 == 1)
+            .map(|moments| Evidence::new(moments, self.scale));
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
         // theta of before, then the next theta.
         let mut moved = theta.clone();
         let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
         let first_of_mean = n_iter / 2;
+        // The first ones may be far from the minimiser, and the loss is nearly quadratic only.
+        let first_of_evidence = n_iter / 4;
+        let kept = (n_iter - first_of_evidence) as f64;
         for t in 0..n_iter {
             let gradient = session.ask(&self.gradients.question, theta.as_slice())?;
             let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
             self.scores.project(gradient.as_mut_slice());
+            if let Some(evidence) = evidence.as_mut().filter(|_| t >= first_of_evidence) {
+                evidence.theta.axpy(1.0 / kept, &theta, 1.0);
+                evidence.gradient.axpy(1.0 / kept, &gradient, 1.0);
+                evidence.variance = self.gradients.noise_scale.powi(2) / kept;
+            }
             for j in (0..theta.len()).filter(|j| j % columns < start.drawn) {
                 gradient[j] += self.ridge * (theta[j] - start.theta[j]);
             }
@@ -228,9 +244,12 @@ impl NewtonSteps {
             let theta = mean.as_mut_slice();
             shrink(theta, moments, &propagation, self.scores, intercept);
         }
+        let square = |evidence: &Evidence| evidence.square(&mean) * self.normaliser / self.scale;
         Ok(Steps {
-            theta: mean.as_slice().to_vec(),
             noise,
+            deviation: evidence.as_ref().map(|evidence| square(evidence).sqrt()),
+            evidence,
+            theta: mean.as_slice().to_vec(),
         })
     }
 

@@ -120,7 +120,7 @@ impl RoomModel {
     pub(crate) fn reviewed(&self) -> Result<&Catalogued> {
         if self.outputs() > 1 {
             return Err(Error::UnsoundMechanism(
-                "this mechanism rests on a proof for one score a record, which three or more classes do not have; use \
+                "Only binary classification is supported by this mechanism, which rests on a proof for one score a record; use \
                  noisy-newton, noisy-proximal-gradient, noisy-gradient-frank-wolfe, frank-wolfe or select-refit"
                     .into(),
             ));

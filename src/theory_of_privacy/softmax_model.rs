@@ -22,7 +22,7 @@
 //! use dpsparse::loss::{Growth, Model, Softmax};
 //! let root = 2f64.sqrt();
 //! let Growth::Bounded { linf, l1, l2 } = Softmax::new(10)?.growth() else { unreachable!() };
-//! assert!(linf <= 1.0 && l1 <= 2.0 && l2 >= root && l2 < root * (1.0 + 1e-12));
+//! assert!(linf < 1.0 + 1e-12 && l1 < 2.0 + 1e-12 && l2 >= root && l2 < root * (1.0 + 1e-12));
 //! # Ok::<(), dpsparse::Error>(())
 //! ```
 //!

@@ -61,6 +61,12 @@ def planned(facts: Facts, within: _core.SearchFacts | None = None) -> Plan:
     raise InvalidArgumentError(reason)
 
 
+#: Losses that become a softmax model for three or more classes.
+_LOSSES_OF_CLASSES = ("logistic", "clipped-logistic")
+#: Mechanisms whose proofs are for two.
+_BINARY_MECHANISMS = ("output-perturbation", "objective-perturbation", "sgd-output", "dual-frank-wolfe")
+
+
 class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
     """What private classifiers and regressors share."""
 
@@ -409,6 +415,10 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
+        loss = getattr(self.loss, "name", self.loss)
+        mechanism = getattr(self.mechanism, "name", self.mechanism)
+        several = isinstance(loss, str) and loss in _LOSSES_OF_CLASSES
+        tags.classifier_tags.multi_class = several and mechanism not in _BINARY_MECHANISMS
         return tags
 
 
