@@ -68,6 +68,11 @@ class SearchPlan:
         """The search in words."""
         return self.search.mechanism
 
+    def _repr_html_(self) -> str:
+        from dpsparse.words.attach import plan_html
+
+        return plan_html(self)
+
 
 class Shares(NamedTuple):
     """Shares of the zCDP budget, of sum 1."""
