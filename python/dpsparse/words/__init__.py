@@ -4,6 +4,7 @@ Everything here is post-processing of what was released, and of public facts: it
 """
 
 from dpsparse.words.certificate import explain
+from dpsparse.words.curve import PlanCurve
 from dpsparse.words.summary import Summary, summarise
 
-__all__ = ["Summary", "explain", "summarise"]
+__all__ = ["PlanCurve", "Summary", "explain", "summarise"]

@@ -30,7 +30,7 @@ def plan_html(plan: Any) -> str:
     if hasattr(plan, "n_iter"):
         facts.append(("iterations", str(plan.n_iter)))
     if hasattr(plan, "noise_scales") and plan.noise_scales:
-        facts.append(("largest noise scale, in units of the mean loss", float(max(plan.noise_scales))))
+        facts.append(("largest noise scale", float(max(plan.noise_scales))))
     if hasattr(plan, "predicted_excess_risk"):
         facts.append(("predicted excess risk, in units of the mean loss", float(plan.predicted_excess_risk)))
     return html.block("Plan", html.table(("what", "value"), facts), html.paragraphs(event_sentences(plan.events)))

@@ -65,7 +65,7 @@ def explain(model_or_certificate: Any) -> str:
     >>> X = rng.uniform(-1, 1, (5000, 3))
     >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=(False, True), n_iter=50).fit(X, X[:, 0] > 0)
     >>> print(explain(model).splitlines()[2])
-    Each of 50 choices may shift the odds of any answer by at most 5.84 %.
+    Each of 50 choices may shift the odds of any answer by at most 6.04 %.
     """
     return "\n".join(sentences(model_or_certificate))
 
@@ -132,8 +132,8 @@ def _event(event: Any) -> Callable[[int], str]:
         # 1/sqrt(2 rho) is the noise of the Gaussian answer that costs as much.
         rho, like = _up(event.rho), _down(1.0 / math.sqrt(2.0 * event.rho)) if event.rho > 0.0 else "any number of"
         return lambda n: (
-            f"{_each(n, 'answer')} tells no more than one with Gaussian noise of standard deviation {like} times what "
-            f"one neighbour can change in it (zero-concentrated, rho = {rho})."
+            f"{_each(n, 'answer')} has at most the Renyi divergences of one with Gaussian noise of standard deviation "
+            f"{like} times what one neighbour can change in it (rho = {rho})."
         )
     if isinstance(event, ObjectivePerturbationEvent):
         times = _down(event.sigma / event.lipschitz_norm) if event.lipschitz_norm > 0.0 else "any number of"
@@ -205,9 +205,12 @@ def _down(value: float) -> str:
 
 
 def _rounded(value: float, rounding: str) -> str:
-    """Return a number of at least 0 in three digits, rounded one way."""
+    """Return a number of at least 0 in three digits, rounded one way from its first twelve.
+
+    What follows them is the error of floating point: 1/10 is shown as 0.1.
+    """
     if value == 0.0 or not math.isfinite(value):
         return f"{value:g}"
-    exact = Decimal(value)
+    exact = Decimal(f"{value:.12g}")
     step = Decimal(1).scaleb(exact.adjusted() - _DIGITS + 1)
-    return f"{float(exact.quantize(step, rounding=rounding)):g}" if abs(exact) < 10**20 else f"{value:.3g}"
+    return f"{float(exact.quantize(step, rounding=rounding)):g}"

@@ -266,9 +266,7 @@ def _notes(model: Any, ratio: str | None, confidence: float, ends: _Ends | None,
     if ratio == "rate_ratio":
         said.append("rate_ratio: by the model, the factor of the expected count, per unit or against the reference.")
     if getattr(model, "feature_ranges_", None) is not None:
-        said.append(
-            "Features count only within range_lower and range_upper, which were released privately."
-        )
+        said.append("Features count only within range_lower and range_upper, which were released privately.")
     if ends is not None:
         said.append(
             f"lower and upper cover, each with probability {confidence:g} at least, the coefficient of the same fit "
