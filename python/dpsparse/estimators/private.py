@@ -558,6 +558,17 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     References
     ----------
     Talwar, Thakurta & Zhang (2015), Algorithm 2 and Corollary 2.7. Proofs: as of :class:`PrivateSparseClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import PrivateSparseRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (20_000, 5))
+    >>> y = 30 + 10 * X[:, 2] + rng.normal(size=20_000)
+    >>> model = PrivateSparseRegressor(epsilon=1.0, bounds=(-1, 1), y_bounds=(0, 100), random_state=0).fit(X, y)
+    >>> int(np.argmax(abs(model.coef_))), round(model.intercept_)
+    (2, 30)
     """
 
     def __init__(

@@ -35,6 +35,14 @@ class PlanCurve:
         Standard deviations of the noise on ``coef_``, in the user's units, where its law is known.
     plans : tuple of Plan
         The plans themselves.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseClassifier
+    >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1), n_iter=10)
+    >>> curve = model.plan_curve(10_000, 20, epsilons=(1, 2))
+    >>> [plan.n_iter for plan in curve.plans], curve.coef_std
+    ([10, 10], None)
     """
 
     epsilons: npt.NDArray[np.float64]
