@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import types
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,22 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(dpsparse.__path__, "dpsparse.")
     if not module.name.endswith(("__main__", "._core"))
 )
+#: Modules whose names users import, beside the package itself.
+PUBLIC = [
+    "datasets",
+    "displays",
+    "losses",
+    "mechanisms",
+    "online",
+    "polytopes",
+    "privacy",
+    "privacy.noise",
+    "set_functions",
+    "tables",
+    "testing",
+    "theory",
+    "words",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -61,6 +78,19 @@ def test_the_readmes_commands_are_what_ci_runs():
 def test_every_public_name_exists_and_is_documented():
     for name in dpsparse.__all__:
         assert getattr(dpsparse, name).__doc__, name
+
+
+def documented_elsewhere(name, part):
+    """Classes and functions of the core carry its documentation; modules and unions of types have no examples."""
+    return getattr(dpsparse._core, name, None) is part or isinstance(part, types.ModuleType | types.UnionType)
+
+
+@pytest.mark.parametrize("name", ["", *PUBLIC])
+def test_every_public_name_has_an_example(name):
+    module = importlib.import_module(f"dpsparse.{name}".rstrip("."))
+    parts = {part: getattr(module, part) for part in module.__all__}
+    wanted = {part: what for part, what in parts.items() if not documented_elsewhere(part, what)}
+    assert [part for part, what in wanted.items() if ">>>" not in (what.__doc__ or "")] == []
 
 
 def test_top_level_holds_what_the_project_fixes():

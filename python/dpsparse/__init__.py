@@ -7,10 +7,10 @@ Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegre
 search that is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
 Public schemas of data frames: :mod:`dpsparse.tables`. Checks for your own parts: :mod:`dpsparse.testing`. Data:
-:mod:`dpsparse.datasets`.
+:mod:`dpsparse.datasets`. Results in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`.
 """
 
-from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions, theory
+from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions, theory, words
 from dpsparse._core import (
     BudgetExceededError,
     Certificate,
@@ -44,6 +44,7 @@ from dpsparse.losses import *
 from dpsparse.mechanisms import *
 from dpsparse.online import PrivateOnlineSimplex
 from dpsparse.polytopes import DisjointGroups, Vertices
+from dpsparse.words.attach import attach as _attach
 
 __all__ = [
     "BudgetExceededError",
@@ -84,6 +85,9 @@ __all__ = [
     "privacy",
     "set_functions",
     "theory",
+    "words",
 ]
 __all__ += losses.__all__
 __all__ += mechanisms.__all__
+
+_attach()

@@ -11,6 +11,16 @@ class InvalidTypeError(InvalidDataError, TypeError):
     """The records are of an unusable type: dates, text, categories, objects. No message holds a value.
 
     Both an ``InvalidDataError`` and a ``TypeError``, which scikit-learn's conventions ask for.
+
+    Examples
+    --------
+    >>> from dpsparse import InvalidTypeError
+    >>> from dpsparse.tables import Number, Schema
+    >>> try:
+    ...     Schema({"age": Number(0, 120)}).encode({"age": ["young"]})
+    ... except InvalidTypeError as error:
+    ...     print("young" in str(error))
+    False
     """
 
 
@@ -18,6 +28,16 @@ class UnknownLevelError(InvalidDataError):
     """A column of categories holds a value that the schema does not list, and has no ``other`` for it.
 
     The message names the column, never the value.
+
+    Examples
+    --------
+    >>> from dpsparse import UnknownLevelError
+    >>> from dpsparse.tables import Category, Schema
+    >>> try:
+    ...     Schema({"sex": Category(["f", "m"])}).encode({"sex": ["x"]})
+    ... except UnknownLevelError as error:
+    ...     print("x" in str(error).split())
+    False
     """
 
 
@@ -25,11 +45,33 @@ class SecretStateError(DpsparseError, TypeError):
     """An object that holds private data would leave by a pickle or a copy, where nobody expects any.
 
     Also a ``TypeError``, as :mod:`pickle` and :mod:`copy` raise for what they cannot take.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> from dpsparse import PrivateOnlineSimplex, SecretStateError
+    >>> leader = PrivateOnlineSimplex(1.0, 1e-6, horizon=10, n_features=3, bound=1.0)
+    >>> try:
+    ...     pickle.dumps(leader)
+    ... except SecretStateError:
+    ...     print("refused")
+    refused
     """
 
 
 class DefaultBoundsWarning(UserWarning):
-    """Bounds were not stated: values are taken to lie in [-1, 1], and clipped to it. It looks at no data."""
+    """Bounds were not stated: values are taken to lie in [-1, 1], and clipped to it. It looks at no data.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from dpsparse import DefaultBoundsWarning, PrivateSparseClassifier
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     plan = PrivateSparseClassifier(classes=(0, 1)).plan(10_000, 20)
+    >>> [issubclass(warning.category, DefaultBoundsWarning) for warning in caught]
+    [True]
+    """
 
 
 for _public in (InvalidTypeError, UnknownLevelError, SecretStateError, DefaultBoundsWarning):

@@ -24,7 +24,15 @@ Derivative: TypeAlias = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float6
 
 @dataclass(frozen=True)
 class Logistic:
-    """Logistic loss ``ln(1 + exp(-y z))``: Lipschitz constant 1, smoothness 1/4."""
+    """Logistic loss ``ln(1 + exp(-y z))``: Lipschitz constant 1, smoothness 1/4.
+
+    Examples
+    --------
+    >>> from dpsparse import Logistic, SparseClassifier
+    >>> X = [[-2.0], [-1.0], [1.0], [2.0]]
+    >>> SparseClassifier(loss=Logistic(), alpha=0.01).fit(X, [0, 0, 1, 1]).predict([[3.0]])
+    array([1])
+    """
 
     name: ClassVar[str] = "logistic"
 
@@ -38,6 +46,13 @@ class ClippedLogistic:
     bound : float, default 0.5
         Largest size of the derivative, in (0, 1): the Lipschitz constant, which the noise is proportional to. 0.5 is
         its size at margin 0.
+
+    Examples
+    --------
+    >>> from dpsparse import ClippedLogistic, SparseClassifier
+    >>> X = [[-2.0], [-1.0], [1.0], [2.0]]
+    >>> SparseClassifier(loss=ClippedLogistic(bound=0.3), alpha=0.01).fit(X, [0, 0, 1, 1]).predict([[3.0]])
+    array([1])
     """
 
     bound: float = 0.5
@@ -52,6 +67,13 @@ class Hinge:
     ----------
     width : float, default 0.5
         Width of the parabola, in units of the margin.
+
+    Examples
+    --------
+    >>> from dpsparse import Hinge, SparseClassifier
+    >>> X = [[-2.0], [-1.0], [1.0], [2.0]]
+    >>> SparseClassifier(loss=Hinge(width=0.2), alpha=0.01).fit(X, [0, 0, 1, 1]).predict([[3.0]])
+    array([1])
     """
 
     width: float = 0.5
@@ -60,7 +82,16 @@ class Hinge:
 
 @dataclass(frozen=True)
 class Squared:
-    """Squared loss ``(1/2)(z - y)**2``; private fits clamp the residual at ``residual_bound``."""
+    """Squared loss ``(1/2)(z - y)**2``; private fits clamp the residual at ``residual_bound``.
+
+    Examples
+    --------
+    >>> from dpsparse import SparseRegressor, Squared
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = SparseRegressor(loss=Squared(), alpha=0.01).fit(X, [1.0, 3.0, 5.0, 7.0])
+    >>> float(model.coef_[0].round(1))
+    2.0
+    """
 
     name: ClassVar[str] = "squared"
 
@@ -74,6 +105,14 @@ class Huber:
     threshold : float, default 1.0
         Where the loss turns linear, which is also its Lipschitz constant. Private regressors map targets to [-1, 1]
         first, so it is in those units there; exact ones use it in the user's units.
+
+    Examples
+    --------
+    >>> from dpsparse import Huber, SparseRegressor
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = SparseRegressor(loss=Huber(threshold=0.5), alpha=0.01).fit(X, [1.0, 3.0, 5.0, 7.0])
+    >>> float(model.coef_[0].round(1))
+    2.0
     """
 
     threshold: float = 1.0
@@ -94,6 +133,14 @@ class Pinball:
     width : float, default 0.1
         Width of the smoothing. Private regressors map targets to [-1, 1] first, so it is in those units there, or in
         units of the spread of the targets where that is released (``scale``); exact ones use it in the user's units.
+
+    Examples
+    --------
+    >>> from dpsparse import Pinball, SparseRegressor
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = SparseRegressor(loss=Pinball(level=0.5, width=0.1), alpha=0.01).fit(X, [1.0, 3.0, 5.0, 7.0])
+    >>> float(model.coef_[0].round(1))
+    2.0
     """
 
     level: float = 0.5
@@ -116,6 +163,15 @@ class CustomLoss:
         classifiers and values in [-1, 1] for regressors.
     lipschitz : float, default 1.0
         Bound on the derivative. Larger values are clamped to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import CustomLoss, PrivateSparseRegressor
+    >>> loss = CustomLoss(lambda z, y: np.tanh(z - y))
+    >>> model = PrivateSparseRegressor(loss=loss, bounds=(-1, 1), y_bounds=(0, 10))
+    >>> model.plan(10_000, 20).epsilon
+    1.0
     """
 
     derivative: Derivative

@@ -51,6 +51,13 @@ class FrankWolfe:
         no guarantee is proved; for reproduction only.
     allow_uncertified : bool, default False
         Must be True for ``calibration="paper"``; the certificate then says ``certified=False``.
+
+    Examples
+    --------
+    >>> from dpsparse import FrankWolfe, PrivateSparseClassifier
+    >>> model = PrivateSparseClassifier(mechanism=FrankWolfe(n_iter=40), bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).mechanism
+    'frank-wolfe over the l1 ball, 40 iterations'
     """
 
     n_iter: int | None = None
@@ -75,6 +82,14 @@ class PenalisedFrankWolfe:
         Number of steps T. None: the public rule of :class:`FrankWolfe`.
     radius : float, optional
         Size of the ball that is searched, in scaled units. None: the estimator's, or the public default.
+
+    Examples
+    --------
+    >>> from dpsparse import PenalisedFrankWolfe, PrivateSparseClassifier
+    >>> mechanism = PenalisedFrankWolfe(alpha=0.01, n_iter=40)
+    >>> model = PrivateSparseClassifier(mechanism=mechanism, bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).mechanism
+    'frank-wolfe over the l1 ball with penalty 0.01, 40 iterations'
     """
 
     alpha: float | None = None
@@ -99,6 +114,13 @@ class NoisyGradientFrankWolfe:
         Size of the ball in scaled units; the intercept shares it. None: the estimator's, or the public default.
     average_gradients : bool, default True
         Whether a step uses a running mean of the noisy gradients: less noise, some delay. False: as in the paper.
+
+    Examples
+    --------
+    >>> from dpsparse import NoisyGradientFrankWolfe, PrivateSparseClassifier
+    >>> model = PrivateSparseClassifier(mechanism=NoisyGradientFrankWolfe(n_iter=30), bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).n_iter
+    30
     """
 
     n_iter: int | None = None
@@ -143,6 +165,13 @@ class NoisyNewton:
         Share of the zCDP budget, in (0, 1), for a last line: one factor for all coefficients and a constant, by a loss
         that is clamped less. It undoes what the clamp and the shrinkage of a noisy fit do to all coefficients at once.
         Needs an intercept and no more than two classes. None: no line.
+
+    Examples
+    --------
+    >>> from dpsparse import NoisyNewton, PrivateSparseClassifier
+    >>> model = PrivateSparseClassifier(mechanism=NoisyNewton(n_iter=20), bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).n_iter
+    20
     """
 
     n_iter: int | None = None
@@ -175,6 +204,13 @@ class NoisyProximalGradient:
         Length of a step. None: a public rule.
     momentum : float, optional
         Share of the last move that a step repeats, at least 0 and below 1. None: 0.95.
+
+    Examples
+    --------
+    >>> from dpsparse import NoisyProximalGradient, PrivateSparseClassifier
+    >>> model = PrivateSparseClassifier(mechanism=NoisyProximalGradient(n_iter=50), bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).n_iter
+    50
     """
 
     n_iter: int | None = None
@@ -215,6 +251,14 @@ class OutputPerturbation:
         T of mode "early-stopping". None: a public rule.
     threshold : float, optional
         Size of a prox of Omega that follows the release, in scaled units: post-processing, sparse again. None: 0.
+
+    Examples
+    --------
+    >>> from dpsparse import OutputPerturbation, PrivateSparseClassifier
+    >>> mechanism = OutputPerturbation(ridge=0.1, noise="laplace")
+    >>> model = PrivateSparseClassifier(mechanism=mechanism, bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).mechanism
+    'output-perturbation with ridge 0.100000'
     """
 
     mode: str = "ridge"
@@ -249,6 +293,14 @@ class ObjectivePerturbation:
     clip : float, optional
         Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
         linearly. None: no clamp.
+
+    Examples
+    --------
+    >>> from dpsparse import ObjectivePerturbation, PrivateSparseClassifier
+    >>> mechanism = ObjectivePerturbation(ridge=0.01, clip=0.5)
+    >>> model = PrivateSparseClassifier(mechanism=mechanism, bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).mechanism
+    'objective-perturbation with ridge 0.010000 and derivatives of the logistic loss clamped at 0.5'
     """
 
     noise: str = "gaussian"
@@ -281,6 +333,13 @@ class SgdOutput:
         In scaled units; the intercept is under it too. None: the estimator's, or 0.
     step : float, optional
         Length eta of a step without a ridge, at most ``2 / (beta R2**2)``. None: a public rule.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseClassifier, SgdOutput
+    >>> model = PrivateSparseClassifier(mechanism=SgdOutput(n_passes=3, batch_size=100), bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).mechanism
+    'sgd-output, 3 passes in batches of 100, ridge 0'
     """
 
     noise: str = "gaussian"
@@ -314,6 +373,13 @@ class SelectRefit:
     clip : float, optional
         Clamp of the derivative of the logistic loss, in (0, 1), which the noise is proportional to; the loss goes on
         linearly. None: no clamp.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseClassifier, SelectRefit
+    >>> model = PrivateSparseClassifier(mechanism=SelectRefit(n_selected=4), bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).events[0][1]  # choices
+    4
     """
 
     n_selected: int | None = None
@@ -380,6 +446,14 @@ class DualFrankWolfe:
     as well in one step, and where rows are long for what they say (the dense synthetic sets),
     :class:`NoisyProximalGradient`, which puts no ridge on the intercept, does better than all. So this mechanism is
     for norms without such a prox and users' own set functions.
+
+    Examples
+    --------
+    >>> from dpsparse import DualFrankWolfe, PrivateSparseClassifier
+    >>> mechanism = DualFrankWolfe(alpha=0.01, ridge=0.05, n_iter=10)
+    >>> model = PrivateSparseClassifier(mechanism=mechanism, bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).mechanism
+    'dual-frank-wolfe by noisy iterates with penalty 0.01, ridge 0.050000, 10 iterations'
     """
 
     variant: str = "noisy-iterates"

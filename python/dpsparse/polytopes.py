@@ -68,6 +68,14 @@ class Vertices:
     vertices : array-like of shape (n_vertices, n_features)
         Public. Entries are rounded to 2**-20 of the largest one. With an intercept, the hull also takes
         plus and minus the largest entry on the intercept.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseRegressor, Vertices
+    >>> norm = Vertices([[1, 0], [0, 1], [-1, -1]])
+    >>> model = PrivateSparseRegressor(norm=norm, bounds=(-1, 1), y_bounds=(0, 10), fit_intercept=False)
+    >>> model.plan(10_000, 2).mechanism
+    'frank-wolfe over the convex hull of explicit vertices, 98 iterations (auto: a ball with few vertices)'
     """
 
     vertices: npt.ArrayLike

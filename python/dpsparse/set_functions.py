@@ -55,7 +55,14 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
-    """A number with its standard error."""
+    """A number with its standard error.
+
+    Examples
+    --------
+    >>> from dpsparse.set_functions import Cardinality
+    >>> Cardinality(4).gaussian_width().exact
+    True
+    """
 
     value: float
     stderr: float
@@ -67,6 +74,13 @@ class SetFunction(ABC):
 
     Set functions never change. They add up (``F + G``) and have positive multiples (``2.5 * F``); they can be pickled
     and copied where a user's callable inside can.
+
+    Examples
+    --------
+    >>> from dpsparse.set_functions import Cardinality, SetFunction
+    >>> F = 2.5 * Cardinality(3)
+    >>> isinstance(F, SetFunction), F([0, 2])
+    (True, 5.0)
     """
 
     _core: CoreSetFunction

@@ -38,6 +38,13 @@ def gaussian_width(function: SetFunction, n_samples: int = 10_000, random_state:
 
     ``p * sqrt(2 / pi)`` for F = |A|, which KD states as O(p); about ``sqrt(2 ln 2p)`` for min(|A|, 1). See
     :meth:`dpsparse.set_functions.SetFunction.gaussian_width`, which this is.
+
+    Examples
+    --------
+    >>> from dpsparse import theory
+    >>> from dpsparse.set_functions import Cardinality
+    >>> round(theory.gaussian_width(Cardinality(4)).value, 3)  # 4 sqrt(2 / pi)
+    3.192
     """
     return function.gaussian_width(n_samples=n_samples, random_state=random_state)
 
@@ -65,6 +72,12 @@ def suggested_alpha(width: SetFunction | float, *, n_samples: int, row_norm: flo
     ------
     InvalidArgumentError
         If an argument is not positive and finite.
+
+    Examples
+    --------
+    >>> from dpsparse import theory
+    >>> round(theory.suggested_alpha(3.5, n_samples=10_000, row_norm=2.0), 6)
+    0.005714
     """
     size = gaussian_width(width).value if isinstance(width, SetFunction) else number("width", width)
     n = count("n_samples", n_samples)
@@ -88,6 +101,12 @@ def polytope_iterations(curvature: float, scale: float, *, n_samples: int, epsil
         Number of records n.
     epsilon : float
         Privacy parameter.
+
+    Examples
+    --------
+    >>> from dpsparse import theory
+    >>> round(theory.polytope_iterations(1.0, 1.0, n_samples=10_000, epsilon=1.0))
+    464
     """
     return _iterations(curvature, scale, n_samples, epsilon)
 
@@ -98,6 +117,12 @@ def width_iterations(curvature: float, scale: float, *, n_samples: int, epsilon:
     G_C is the Gaussian width of the constraint set, L2 the l2-Lipschitz constant of the loss. What ``plan()`` of
     "noisy-gradient-frank-wolfe" takes instead minimises :func:`noisy_gradient_excess_risk`; the theorem's
     ``sigma**2 = 32 L2 T log(T / delta)**2 / (n epsilon)**2`` should have ``L2**2``.
+
+    Examples
+    --------
+    >>> from dpsparse import theory
+    >>> round(theory.width_iterations(1.0, 2.0, n_samples=10_000, epsilon=1.0))
+    292
     """
     return _iterations(curvature, scale, n_samples, epsilon)
 
@@ -119,6 +144,12 @@ def selection_excess_risk(
         D: how far one record moves a score of the mean loss.
     rho : float
         zCDP budget of all steps, see :func:`dpsparse.privacy.rho_from_epsilon`.
+
+    Examples
+    --------
+    >>> from dpsparse import theory
+    >>> round(theory.selection_excess_risk(1.0, 50, 3.7, 1e-4, 0.02), 4)
+    0.0515
     """
     return _core.theory_selection_excess(
         number("curvature", curvature),
@@ -142,6 +173,12 @@ def noisy_gradient_excess_risk(curvature: float, n_iter: int, width: float, nois
         Gaussian width of the ball.
     noise : float
         Standard deviation of the noise on an entry of the mean gradient that a step uses.
+
+    Examples
+    --------
+    >>> from dpsparse import theory
+    >>> round(theory.noisy_gradient_excess_risk(1.0, 50, 2.0, 0.01), 4)
+    0.0785
     """
     return _core.theory_gradient_excess(
         number("curvature", curvature), count("n_iter", n_iter), number("width", width), number("noise", noise)
@@ -179,6 +216,12 @@ def ridge_excess_risk(
         Its smallest curvature, or one that stands for the flat directions.
     tilt, output : float, default 0.0
         Standard deviation of the noise on an entry of the gradient, and of the released point.
+
+    Examples
+    --------
+    >>> from dpsparse import theory
+    >>> round(theory.ridge_excess_risk(n_columns=20, distance=1.0, ridge=0.01, trace=0.25, output=0.1), 5)
+    0.00725
     """
     return _core.theory_ridge_excess(
         count("n_columns", n_columns),

@@ -169,6 +169,13 @@ class Adult:
         The two public labels, the rarer last.
     raw : mapping of str to ndarray
         The columns of the file under their UCI names, integers as int64 and the others as str.
+
+    Examples
+    --------
+    >>> from dpsparse.datasets import load_adult
+    >>> data = load_adult()
+    >>> data.X.shape[0], data.bounds, data.classes
+    (32561, (0.0, 1.0), ('<=50K', '>50K'))
     """
 
     X: Any

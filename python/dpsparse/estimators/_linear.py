@@ -1,6 +1,9 @@
 """What every linear estimator of the package shares, private or not: labels, scores, predictions, support."""
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +18,9 @@ from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse.estimators._tables import coefficient_names, read_again
 from dpsparse.estimators._validation import without_values
 from dpsparse.losses import Logistic
+
+if TYPE_CHECKING:
+    from dpsparse.words.summary import Summary
 
 __all__ = [
     "LinearClassifierMixin",
@@ -215,6 +221,59 @@ class _LinearModel:
         """Indices of the features with a non-zero coefficient, increasing; an array of shape (n_nonzero,)."""
         check_is_fitted(self, "coef_")
         return np.flatnonzero(np.any(np.atleast_2d(self.coef_) != 0.0, axis=0))
+
+    def summary(self, *, confidence: float = 0.95, only_support: bool = False) -> Summary:
+        """Return the coefficients as a table: post-processing of what was released, which costs no privacy.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Of the intervals, where the law of the noise is known, strictly between 0 and 1.
+        only_support : bool, default False
+            Leave out features whose coefficients are all 0.
+
+        Returns
+        -------
+        Summary
+            One row a coefficient: attribute, level, the reference level that it compares with (a row of its own, with
+            coefficient 0), unit, coefficient in the user's units; ``odds_ratio`` of logistic classifiers (of three or
+            more classes: against ``classes_[0]``), ``rate_ratio`` of models of counts; intervals where one is proved.
+            It prints, shows in notebooks, and has ``rows``, ``to_dict()`` and ``to_frame()``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If an argument is out of its domain.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse import SparsePoissonRegressor
+        >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+        >>> table = SparsePoissonRegressor(alpha=0.001).fit(X, [1, 2, 4, 8]).summary()
+        >>> table.to_dict()["attribute"], round(table.rows[1]["rate_ratio"], 1)
+        (['(intercept)', 'x0'], 2.0)
+        """
+        from dpsparse.words.summary import summarise
+
+        return summarise(self, confidence=confidence, only_support=only_support)
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        # Raises AttributeError where scikit-learn is set to show text.
+        diagram = super()._repr_html_  # type: ignore[misc]
+        return lambda: str(diagram()) + self._words_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._words_html()
+        return bundle
+
+    def _words_html(self) -> str:
+        from dpsparse.words.attach import model_html
+
+        return model_html(self)
 
 
 class LinearRegressorMixin(_LinearModel):

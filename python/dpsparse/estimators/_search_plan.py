@@ -46,6 +46,14 @@ class SearchPlan:
         The budget, which ``events`` keep.
     search : Search
         Fits, choice and refits as the core releases them.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSearchCV, PrivateSparseClassifier
+    >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1), n_iter=10)
+    >>> plan = PrivateSearchCV(model, {"radius": [1.0, 5.0]}, epsilon=2.0).plan(10_000, 20)
+    >>> len(plan.fits), plan.epsilon, plan.n_train + plan.n_held_out
+    (2, 2.0, 10000)
     """
 
     candidates: tuple[dict[str, Any], ...]
@@ -67,6 +75,11 @@ class SearchPlan:
     def mechanism(self) -> str:
         """The search in words."""
         return self.search.mechanism
+
+    def _repr_html_(self) -> str:
+        from dpsparse.words.attach import plan_html
+
+        return plan_html(self)
 
 
 class Shares(NamedTuple):

@@ -19,7 +19,7 @@ from dpsparse.mechanisms import OutputPerturbation, SgdOutput, resolve
 from dpsparse.privacy import GaussianEvent, LaplaceEvent
 from dpsparse.set_functions import SetFunction
 
-__all__ = ["Facts", "ReleasedNoiseMixin", "keep_facts"]
+__all__ = ["Facts", "ReleasedNoiseMixin", "keep_facts", "planned_deviations"]
 
 _HAVE_A_LAW = (
     "intervals need a release whose noise has a known law: mechanism='output-perturbation' or 'sgd-output' with "
@@ -229,6 +229,19 @@ def keep_facts(estimator: Any, facts: Facts) -> None:
     vars(estimator).pop("_facts_of_fit", None)
     if facts[1] in (OutputPerturbation.name, SgdOutput.name):
         estimator._facts_of_fit = _comparable(estimator, facts)
+
+
+def planned_deviations(estimator: Any, plan: Plan) -> npt.NDArray[np.float64] | None:
+    """Return the standard deviations of the noise on ``coef_`` that a plan leads to, of shape (n_features,).
+
+    In the user's units; None where the noise has no known law.
+    """
+    try:
+        _with_a_law(estimator)
+        law = _law(plan)
+    except UnsoundMechanismError:
+        return None
+    return np.asarray(law.factors * law.deviation(), dtype=np.float64)
 
 
 def _comparable(estimator: Any, facts: Facts) -> tuple[Any, ...]:

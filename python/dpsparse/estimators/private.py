@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, Plan
@@ -24,8 +24,9 @@ from dpsparse.estimators._tables import (
     table_row_norm,
 )
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
-from dpsparse.estimators.intervals import Facts, ReleasedNoiseMixin, keep_facts
+from dpsparse.estimators.intervals import Facts, ReleasedNoiseMixin, keep_facts, planned_deviations
 from dpsparse.mechanisms import resolve, specification
+from dpsparse.words.curve import EPSILONS, PlanCurve, checked_epsilons, curve_of
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
 
@@ -133,6 +134,48 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         """
         warn_of_default_bounds(self, self._default_targets)
         return planned(self._facts(n_samples, column_count(self, n_features)))
+
+    def plan_curve(
+        self, n_samples: int, n_features: int | None = None, *, epsilons: Sequence[float] = EPSILONS
+    ) -> PlanCurve:
+        """Plan for several epsilons, to choose one before any data are read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records, as of :meth:`plan`.
+        n_features : int, optional
+            Number of features; None with a schema, which says it.
+        epsilons : sequence of float
+            Budgets to compare, positive and increasing.
+
+        Returns
+        -------
+        PlanCurve
+            Noise, predicted excess risk and, where the law of the noise is known, standard deviations of the
+            coefficients for each epsilon; the estimator is not changed.
+
+        Raises
+        ------
+        DpsparseError
+            As :meth:`plan`, for an epsilon that no plan exists for too.
+
+        Examples
+        --------
+        >>> from dpsparse import PrivateSparseClassifier
+        >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=("no", "yes"))
+        >>> curve = model.plan_curve(10_000, 20, epsilons=(0.5, 1, 2))
+        >>> bool(curve.noise_scale[0] > curve.noise_scale[1] > curve.noise_scale[2])
+        True
+        """
+        plans, deviations = [], []
+        for epsilon in checked_epsilons(epsilons):
+            tried = clone(self).set_params(epsilon=epsilon)
+            plan = tried.plan(n_samples, n_features)
+            plans.append(plan)
+            deviations.append(planned_deviations(tried, plan))
+        known = [deviation for deviation in deviations if deviation is not None]
+        return curve_of(plans, np.array(known) if len(known) == len(plans) else None)
 
     def _facts(self, n_samples: int, n_features: int, names: Sequence[str] | None = None) -> Facts:
         """Everything public that a fit rests on; with the names of the columns where bounds go by names."""
@@ -525,6 +568,17 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     References
     ----------
     Talwar, Thakurta & Zhang (2015), Algorithm 2 and Corollary 2.7. Proofs: as of :class:`PrivateSparseClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import PrivateSparseRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (20_000, 5))
+    >>> y = 30 + 10 * X[:, 2] + rng.normal(size=20_000)
+    >>> model = PrivateSparseRegressor(epsilon=1.0, bounds=(-1, 1), y_bounds=(0, 100), random_state=0).fit(X, y)
+    >>> int(np.argmax(abs(model.coef_))), round(model.intercept_)
+    (2, 30)
     """
 
     def __init__(

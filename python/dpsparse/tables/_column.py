@@ -44,6 +44,13 @@ class Term:
         Unit of a value; None for indicators.
     reference : str or None
         The level that the coefficient of an indicator compares with; None where there is none.
+
+    Examples
+    --------
+    >>> from dpsparse.tables import Number, Schema
+    >>> (term,) = Schema({"age": Number(18, 90, unit="years")}).terms
+    >>> term.name, term.upper, term.unit
+    ('age', 90.0, 'years')
     """
 
     attribute: str

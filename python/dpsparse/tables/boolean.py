@@ -50,6 +50,12 @@ class Boolean(Column):
         The value that is encoded as 0.
     true_values, false_values : sequence of str
         Text that is true and false.
+
+    Examples
+    --------
+    >>> from dpsparse.tables import Boolean, Schema
+    >>> Schema({"smoker": Boolean()}).encode({"smoker": [True, False, "true"]}).ravel()
+    array([1., 0., 1.])
     """
 
     types: ClassVar[tuple[str, ...]] = ("boolean",)

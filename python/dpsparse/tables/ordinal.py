@@ -54,6 +54,13 @@ class Ordinal(Column):
         lowest.
     scores : sequence of float, optional
         Public scores, increasing, one for each level. None: whole numbers in steps of 1.
+
+    Examples
+    --------
+    >>> from dpsparse.tables import Ordinal, Schema
+    >>> schema = Schema({"pain": Ordinal(["none", "some", "much"])})
+    >>> schema.encode({"pain": ["much", "none"]}).ravel()
+    array([2., 0.])
     """
 
     types: ClassVar[tuple[str, ...]] = ()

@@ -40,6 +40,16 @@ class PenalisedProblem:
         Whether b is free; otherwise it is 0.
     sample_weight : array of shape (n_samples,) or None, default=None
         Weights, normalised to sum 1; None means equal ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.set_functions import Cardinality
+    >>> from dpsparse.testing import PenalisedProblem
+    >>> X, y = np.array([[1.0], [2.0]]), np.array([1.0, 2.0])
+    >>> problem = PenalisedProblem(X, y, Cardinality(1), alpha=0.5)
+    >>> problem.alpha, problem.norm.n_features
+    (0.5, 1)
     """
 
     X: Vector

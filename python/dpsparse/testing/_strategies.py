@@ -94,6 +94,11 @@ def set_functions(draw: Any, max_features: int = 6, monotone: bool | None = None
     -------
     hypothesis strategy
         Of :class:`~dpsparse.set_functions.SetFunction`.
+
+    Examples
+    --------
+    >>> from dpsparse.testing import set_functions
+    >>> norms = set_functions(max_features=3, monotone=True)  # for hypothesis.given
     """
     p = draw(st.integers(2, max_features))
     if monotone is False:
@@ -138,6 +143,11 @@ def neighbouring_datasets(
     -------
     hypothesis strategy
         Of ``((X, y), (X', y'))``, float64 arrays.
+
+    Examples
+    --------
+    >>> from dpsparse.testing import neighbouring_datasets
+    >>> pairs = neighbouring_datasets(max_samples=4)  # for hypothesis.given
     """
     n, p = draw(st.integers(4, max(4, max_samples))), draw(st.integers(1, max_features))
     entry = st.one_of(st.sampled_from([-bound, 0.0, bound]), st.floats(-bound, bound))

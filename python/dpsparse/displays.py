@@ -1,0 +1,351 @@
+"""Drawings of models and plans with matplotlib (extra ``plot``), by scikit-learn's conventions for displays.
+
+They draw what was released, or public facts: no display reads a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsparse._core import InvalidArgumentError, Plan
+from dpsparse._validation import positive_integer
+from dpsparse.words.curve import EPSILONS, plan_numbers
+from dpsparse.words.summary import INTERCEPT, Summary
+
+__all__ = ["CoefficientDisplay", "EpsilonDisplay"]
+
+_QUANTITIES = {
+    "predicted_excess_risk": "predicted excess risk (mean loss)",
+    "noise_scale": "largest noise scale of the plan",
+    "coef_std": "largest standard deviation of a coefficient",
+}
+
+
+def _axes(ax: Any) -> Any:
+    """Return axes to draw on: those given, or new ones."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError("displays need matplotlib: install dpsparse[plot]") from error
+    return plt.subplots()[1]
+
+
+class CoefficientDisplay:
+    """Coefficients of a linear model, with their intervals where those are proved.
+
+    Parameters
+    ----------
+    summary : Summary
+        The table that is drawn.
+    ratio : bool, default False
+        Draw odds or rate ratios, on a logarithmic axis, in place of coefficients.
+    max_coefficients : int, default 30
+        Draw no more than that many for each class: those of the largest absolute values.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes that were drawn on last.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from dpsparse import SparseRegressor
+    >>> from dpsparse.displays import CoefficientDisplay
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
+    >>> model = SparseRegressor(alpha=0.1).fit(X, [0.0, 1.0, 2.0, 3.0])
+    >>> display = CoefficientDisplay.from_estimator(model, ax=Figure().subplots())
+    >>> display.ax_.get_xlabel()
+    'coefficient'
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, summary: Summary, *, ratio: bool = False, max_coefficients: int = 30) -> None:
+        self.summary = summary
+        self.ratio = ratio
+        self.max_coefficients = max_coefficients
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        ax: Any = None,
+        ratio: bool = False,
+        confidence: float = 0.95,
+        max_coefficients: int = 30,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the non-zero coefficients of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with ``summary()``.
+        ax : matplotlib Axes, optional
+            Axes to draw on. None: new ones.
+        ratio : bool, default False
+            Draw odds or rate ratios.
+        confidence : float, default 0.95
+            Of the intervals.
+        max_coefficients : int, default 30
+            Draw no more than that many for each class.
+        **kwargs
+            For matplotlib's ``Axes.errorbar``.
+
+        Returns
+        -------
+        CoefficientDisplay
+
+        Raises
+        ------
+        InvalidArgumentError
+            If an argument is out of its domain, or ratios are asked of a model that has none.
+        ImportError
+            Where matplotlib is not installed.
+        """
+        table = estimator.summary(confidence=confidence, only_support=True)
+        return cls(table, ratio=ratio, max_coefficients=max_coefficients).plot(ax=ax, **kwargs)
+
+    def plot(self, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. None: new ones.
+        **kwargs
+            For matplotlib's ``Axes.errorbar``.
+
+        Returns
+        -------
+        self
+        """
+        table, most = self.summary, positive_integer("max_coefficients", self.max_coefficients)
+        ratio = next((name for name in table.columns if name in ("odds_ratio", "rate_ratio")), None)
+        if self.ratio and ratio is None:
+            raise InvalidArgumentError("ratio=True needs a logistic classifier or a model of counts")
+        value = ratio if self.ratio and ratio is not None else "coefficient"
+        low, high = ("lower", "upper") if value == "coefficient" else (f"{value}_lower", f"{value}_upper")
+        rows = [
+            row
+            for row in table.rows
+            if row["attribute"] != INTERCEPT
+            and row[value] is not None
+            and (row["reference"] is None or row["level"] != row["reference"])
+        ]
+        largest: dict[str, float] = {}
+        for row in rows:
+            name = _name(row)
+            largest[name] = max(abs(row["coefficient"]), largest.get(name, 0.0))
+        chosen = set(sorted(largest, key=lambda name: -largest[name])[:most])
+        # From top to bottom in the order of the table.
+        places = {name: -k for k, name in enumerate(name for name in largest if name in chosen)}
+        ax = _axes(ax)
+        for label in dict.fromkeys(row.get("class") for row in rows):
+            drawn = [row for row in rows if row.get("class") == label and _name(row) in chosen]
+            centres = np.array([row[value] for row in drawn])
+            ends = None
+            if low in table.columns:
+                ends = np.array([[row[value] - row[low] for row in drawn], [row[high] - row[value] for row in drawn]])
+            options = {"fmt": "o", "capsize": 3, "label": label, **kwargs}
+            ax.errorbar(centres, [places[_name(row)] for row in drawn], xerr=ends, **options)
+        ax.axvline(0.0 if value == "coefficient" else 1.0, color="0.6", linewidth=1.0, zorder=0)
+        ax.set_yticks(list(places.values()), list(places))
+        ax.set_xlabel(value.replace("_", " "))
+        if value != "coefficient":
+            ax.set_xscale("log")
+        if "class" in table.columns and rows:
+            ax.legend(title="class")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _name(row: Any) -> str:
+    name = row["attribute"] if row["level"] is None else f"{row['attribute']}={row['level']}"
+    # A dollar sign would begin mathematics.
+    return str(name).replace("$", r"\$")
+
+
+class EpsilonDisplay:
+    """A number against epsilon: planned before any data, or measured on fitted models, with error bars.
+
+    Parameters
+    ----------
+    epsilons : array-like of shape (n_epsilons,)
+        Budgets.
+    values : array-like of shape (n_epsilons,)
+        The number that is drawn.
+    spread : array-like of shape (n_epsilons,), optional
+        Half lengths of error bars.
+    name : str, default "value"
+        Label of the vertical axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes that were drawn on last.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from dpsparse import PrivateSparseClassifier
+    >>> from dpsparse.displays import EpsilonDisplay
+    >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1))
+    >>> display = EpsilonDisplay.from_estimator(model, n_samples=10_000, n_features=20, ax=Figure().subplots())
+    >>> bool(display.values[0] > display.values[-1])  # more budget, less error
+    True
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, epsilons: Any, values: Any, *, spread: Any = None, name: str = "value") -> None:
+        self.epsilons: npt.NDArray[np.float64] = np.asarray(epsilons, dtype=np.float64)
+        self.values: npt.NDArray[np.float64] = np.asarray(values, dtype=np.float64)
+        self.spread = None if spread is None else np.asarray(spread, dtype=np.float64)
+        self.name = name
+        if self.epsilons.ndim != 1 or self.values.shape != self.epsilons.shape or self.epsilons.size == 0:
+            raise InvalidArgumentError("epsilons and values must have one equal number of entries, one or more")
+        if self.spread is not None and self.spread.shape != self.epsilons.shape:
+            raise InvalidArgumentError("spread must have as many entries as epsilons")
+        if not np.all(self.epsilons > 0.0):
+            raise InvalidArgumentError("epsilons must be positive")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        n_samples: int,
+        n_features: int | None = None,
+        epsilons: Sequence[float] = EPSILONS,
+        quantity: str = "predicted_excess_risk",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw what an estimator would plan for several epsilons; no data and no budget are needed.
+
+        Parameters
+        ----------
+        estimator : private estimator
+            With ``plan_curve``; it need not be fitted, and is not changed.
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of features; None with a schema.
+        epsilons : sequence of float
+            Budgets to compare, increasing.
+        quantity : {"predicted_excess_risk", "noise_scale", "coef_std"}, default "predicted_excess_risk"
+            What to draw; "coef_std" (the largest one) where the law of the noise is known.
+        ax : matplotlib Axes, optional
+            Axes to draw on. None: new ones.
+        **kwargs
+            For matplotlib's ``Axes.errorbar``.
+
+        Returns
+        -------
+        EpsilonDisplay
+
+        Raises
+        ------
+        InvalidArgumentError
+            If an argument is out of its domain.
+        ImportError
+            Where matplotlib is not installed.
+        """
+        _check_quantity(quantity)
+        curve = estimator.plan_curve(n_samples, n_features, epsilons=epsilons)
+        values = getattr(curve, quantity)
+        if values is None:
+            raise InvalidArgumentError("quantity='coef_std' needs a mechanism whose noise has a known law")
+        values = values.max(axis=1) if values.ndim > 1 else values
+        return cls(curve.epsilons, values, name=_QUANTITIES[quantity]).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_plans(
+        cls, plans: Sequence[Plan], *, quantity: str = "predicted_excess_risk", ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw plans against their epsilons; parameters as of :meth:`from_estimator`, without "coef_std"."""
+        _check_quantity(quantity)
+        if quantity == "coef_std":
+            raise InvalidArgumentError("quantity='coef_std' needs an estimator: use from_estimator")
+        ordered = sorted(plans, key=lambda plan: plan.epsilon)
+        epsilons, values = [plan.epsilon for plan in ordered], plan_numbers(ordered, quantity)
+        return cls(epsilons, values, name=_QUANTITIES[quantity]).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_scores(cls, epsilons: Any, scores: Any, *, name: str = "score", ax: Any = None, **kwargs: Any) -> Self:
+        """Draw scores of fitted models: means, and standard deviations over repetitions as error bars.
+
+        Scores on private records are releases that no certificate covers; take public or synthetic ones.
+
+        Parameters
+        ----------
+        epsilons : array-like of shape (n_epsilons,)
+            Budgets.
+        scores : array-like of shape (n_epsilons, n_repeats)
+            Scores of repeated fits, at least one for each epsilon. With one there are no error bars.
+        name : str, default "score"
+            Label of the vertical axis.
+        ax : matplotlib Axes, optional
+            Axes to draw on. None: new ones.
+        **kwargs
+            For matplotlib's ``Axes.errorbar``.
+
+        Returns
+        -------
+        EpsilonDisplay
+
+        Raises
+        ------
+        InvalidArgumentError
+            For arrays of other shapes, and epsilons that are not positive.
+        ImportError
+            Where matplotlib is not installed.
+        """
+        table = np.asarray(scores, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] == 0:
+            raise InvalidArgumentError("scores must have the shape (n_epsilons, n_repeats)")
+        spread = table.std(axis=1, ddof=1) if table.shape[1] > 1 else None
+        return cls(epsilons, table.mean(axis=1), spread=spread, name=name).plot(ax=ax, **kwargs)
+
+    def plot(self, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. None: new ones.
+        **kwargs
+            For matplotlib's ``Axes.errorbar``.
+
+        Returns
+        -------
+        self
+        """
+        ax = _axes(ax)
+        ax.errorbar(self.epsilons, self.values, yerr=self.spread, **{"marker": "o", "capsize": 3, **kwargs})
+        ax.set_xscale("log")
+        ax.set_xlabel("epsilon")
+        ax.set_ylabel(self.name)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _check_quantity(quantity: Any) -> None:
+    if not isinstance(quantity, str) or quantity not in _QUANTITIES:
+        raise InvalidArgumentError(f"quantity must be one of {', '.join(map(repr, _QUANTITIES))}")
