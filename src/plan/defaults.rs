@@ -123,8 +123,8 @@ pub const LINE_STEPS: usize = 10;
 /// Share of it for second moments.
 pub const LINE_SHARE: f64 = 0.1;
 
-/// Scores that a line clips at, in standard deviations of the scores: a slope of normal scores is off by 1 % then.
-pub const LINE_REACH: f64 = 2.5;
+/// Scores that a line clips at, in standard deviations of the scores: more where they have tails that few records reach.
+pub const LINE_REACH: f64 = 4.0;
 
 /// Least of them, in units of the largest.
 pub const LEAST_REACH: f64 = 0.1;
