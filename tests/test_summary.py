@@ -16,6 +16,8 @@ import dpsparse
 from dpsparse import (
     Certificate,
     InvalidArgumentError,
+    PrivateOnlineSimplex,
+    PrivateScaler,
     PrivateSearchCV,
     PrivateSimplexClassifier,
     PrivateSparseClassifier,
@@ -414,6 +416,19 @@ def test_html_is_well_formed_and_escaped(classifier):
     assert classifier._repr_mimebundle_()["text/html"].endswith(
         classifier._repr_html_()[classifier._repr_html_().index('<div class="dpsparse">') :]
     )
+
+
+def test_html_of_scalers_and_of_games():
+    X = np.random.default_rng(0).uniform(-1, 1, (300, 3))
+    scaler = PrivateScaler(bounds=[(-1, 1), (-2, 2), (-3, 3)])
+    parsed = Balanced(scaler.plan(300, 3)._repr_html_())
+    assert "iterations" not in parsed.text
+    assert any(text.startswith("Each of 6 choices") for text in parsed.text)
+    certificate = scaler.fit(X).certificate_
+    assert "feature 1 to [-2, 2]" in "".join(Balanced(certificate._repr_html_()).text)
+    leader = PrivateOnlineSimplex(1.0, 1e-6, horizon=10, n_features=3, bound=1.0)
+    leader.update(np.zeros(3))
+    assert any("times as probable" in text for text in Balanced(leader.certificate_._repr_html_()).text)
 
 
 def test_html_follows_scikit_learns_setting(classifier):
