@@ -348,6 +348,19 @@ def test_progress_goes_to_stderr(classification, capsys):
 
 
 @pytest.mark.parametrize(
+    ("mechanism", "shown"),
+    [("auto", "noisy-newton"), ("noisy-gradient-frank-wolfe", "noisy-gradient-frank-wolfe"), ("frank-wolfe",) * 2],
+)
+def test_lines_of_progress_are_short(mechanism, shown, classification, capsys):
+    X, y = classification
+    PrivateSparseClassifier(mechanism=mechanism, verbose=1, random_state=0, bounds=(-3, 3)).fit(X, y)
+    lines = [line for line in capsys.readouterr().err.replace("\n", "\r").split("\r") if line]
+    assert lines
+    # A bar that tqdm draws begins with the name too.
+    assert all(line.startswith(f"{shown}: ") and len(line) <= 100 for line in lines)
+
+
+@pytest.mark.parametrize(
     ("mechanism", "steps"),
     [
         (OutputPerturbation(mode="early-stopping", n_iter=7), 7),

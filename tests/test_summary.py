@@ -16,6 +16,8 @@ import dpsparse
 from dpsparse import (
     Certificate,
     InvalidArgumentError,
+    PrivateOnlineSimplex,
+    PrivateScaler,
     PrivateSearchCV,
     PrivateSimplexClassifier,
     PrivateSparseClassifier,
@@ -350,7 +352,7 @@ def test_a_certificate_in_words(classifier):
     text = explain(classifier)
     first = text.splitlines()[0]
     assert "7.39 times as probable" in first  # exp(2), rounded up
-    assert "is exchanged for any other" in first
+    assert text.splitlines()[1].startswith("Neighbouring records (replace-one) differ in one record (a row of X")
     assert "n = 3000, which is public" in text
     assert f"{ODD} to [20, 80]" in text
     assert "school=degree< to [0, 1]" in text
@@ -380,7 +382,7 @@ def test_add_remove_in_words():
         1, 1e-6, bounds=(-1, 1), classes=(False, True), adjacency="add-remove", n_public=250, n_iter=3
     ).fit(X, X[:, 0] > 0)
     text = explain(model)
-    assert "is added or taken out" in text
+    assert ": added or taken out." in text
     assert "n = 250, a public stand-in," in text
     assert "300" not in text
 
@@ -414,6 +416,19 @@ def test_html_is_well_formed_and_escaped(classifier):
     assert classifier._repr_mimebundle_()["text/html"].endswith(
         classifier._repr_html_()[classifier._repr_html_().index('<div class="dpsparse">') :]
     )
+
+
+def test_html_of_scalers_and_of_games():
+    X = np.random.default_rng(0).uniform(-1, 1, (300, 3))
+    scaler = PrivateScaler(bounds=[(-1, 1), (-2, 2), (-3, 3)])
+    parsed = Balanced(scaler.plan(300, 3)._repr_html_())
+    assert "iterations" not in parsed.text
+    assert any(text.startswith("Each of 6 choices") for text in parsed.text)
+    certificate = scaler.fit(X).certificate_
+    assert "feature 1 to [-2, 2]" in "".join(Balanced(certificate._repr_html_()).text)
+    leader = PrivateOnlineSimplex(1.0, 1e-6, horizon=10, n_features=3, bound=1.0)
+    leader.update(np.zeros(3))
+    assert any("times as probable" in text for text in Balanced(leader.certificate_._repr_html_()).text)
 
 
 def test_html_follows_scikit_learns_setting(classifier):

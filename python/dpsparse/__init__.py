@@ -10,7 +10,7 @@ Public schemas of data frames: :mod:`dpsparse.tables`. Checks for your own parts
 :mod:`dpsparse.datasets`. Results in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`.
 """
 
-from dpsparse import datasets, losses, mechanisms, polytopes, privacy, set_functions, theory, words
+from dpsparse import datasets, displays, losses, mechanisms, polytopes, privacy, set_functions, theory, words
 from dpsparse._core import (
     BudgetExceededError,
     Certificate,
@@ -78,6 +78,7 @@ __all__ = [
     "UserLossError",
     "Vertices",
     "datasets",
+    "displays",
     "losses",
     "mechanisms",
     "path",

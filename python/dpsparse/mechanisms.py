@@ -585,6 +585,12 @@ def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, st
     return mechanism.name, json.dumps({name: _option(name, kinds[name], value) for name, value in options.items()})
 
 
+def short_name(description: str) -> str:
+    """Return the name of the first mechanism in a plan's description; without one, what stands before a comma."""
+    found = [(description.index(name), -len(name), name) for name in MECHANISMS if name in description]
+    return min(found)[2] if found else description.split(",")[0]
+
+
 def _option(name: str, kind: str, value: Any) -> Any:
     """Check an option by its declared kind, so that the error names it."""
     if kind == "int | None":

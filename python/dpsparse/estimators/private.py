@@ -25,7 +25,7 @@ from dpsparse.estimators._tables import (
 )
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
 from dpsparse.estimators.intervals import Facts, ReleasedNoiseMixin, keep_facts, planned_deviations
-from dpsparse.mechanisms import resolve, specification
+from dpsparse.mechanisms import resolve, short_name, specification
 from dpsparse.words.curve import EPSILONS, PlanCurve, checked_epsilons, curve_of
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
@@ -199,7 +199,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         facts[0].update(about_targets)
         plan = planned(facts)
         key = seed(self.random_state)
-        with progress(plan.mechanism, self.verbose) as report:
+        with progress(short_name(plan.mechanism), self.verbose) as report:
             coefficients, intercepts, n_iter, certificate, ranges = _core.fit_private(
                 plan, records(X), targets, seed=key, progress=report
             )

@@ -295,7 +295,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         else:
             targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         _check_storage(plan, reader, X)
-        with progress(plan.mechanism, self.verbose) as report:
+        with progress(plan.mechanism.split(",")[0], self.verbose) as report:
             best, coefficients, intercept, n_iter, ranges, certificate = plan.search.release(
                 records(X),
                 targets,

@@ -28,8 +28,8 @@ __all__ = ["event_sentences", "explain", "guarantee", "sentences"]
 _DIGITS = 3
 _MOST_BOUNDS = 20
 _NEIGHBOURS = {
-    "replace-one": "is exchanged for any other within the bounds",
-    "add-remove": "is added or taken out",
+    "replace-one": "any other within the bounds may stand in the place of what is there",
+    "add-remove": "added or taken out",
 }
 
 
@@ -64,7 +64,7 @@ def explain(model_or_certificate: Any) -> str:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (5000, 3))
     >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=(False, True), n_iter=50).fit(X, X[:, 0] > 0)
-    >>> print(explain(model).splitlines()[2])
+    >>> print(explain(model).splitlines()[3])
     Each of 50 choices may shift the odds of any answer by at most 6.04 %.
     """
     return "\n".join(sentences(model_or_certificate))
@@ -73,8 +73,10 @@ def explain(model_or_certificate: Any) -> str:
 def sentences(model_or_certificate: Any) -> list[str]:
     """Return the sentences of :func:`explain`."""
     certificate, names = _read(model_or_certificate)
+    adjacency = certificate.adjacency
     return [
         guarantee(certificate),
+        f"Neighbouring records ({adjacency}) differ in {certificate.unit}: {_NEIGHBOURS[adjacency]}.",
         f"It was made by {certificate.mechanism}.",
         *event_sentences(certificate.events),
         _records(certificate),
@@ -93,8 +95,7 @@ def guarantee(certificate: Certificate) -> str:
     return (
         f"Whatever is concluded from this release is at most {_up(math.exp(min(epsilon, 700.0)))} times as probable"
         + (f", plus {_up(delta)}," if delta > 0.0 else "")
-        + f" as it would be if {certificate.unit} {_NEIGHBOURS[certificate.adjacency]}"
-        f" (epsilon = {_up(epsilon)}, delta = {_up(delta)}, {certificate.adjacency})."
+        + f" as it would be from neighbouring records (epsilon = {_up(epsilon)}, delta = {_up(delta)})."
     )
 
 
