@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use nalgebra::DVector;
 
-use super::evidence::Evidence;
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
+use super::pace::curvature;
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::loss::Logistic;
+use crate::loss::{Growth, Logistic};
 use crate::plan::Problem;
 use crate::plan::defaults::{
     CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL,
@@ -24,16 +24,17 @@ use crate::question::Projection;
 /// loss without its clamp (Platt 1999 for classes), from one record's score each.
 ///
 /// Noise on two coefficients is small, so the clamp may be wide: what a tight clamp and shrinkage did to all
-/// coefficients at once, and to the intercept, is undone. What is expected of the line, given
-/// the noise, lies between what gradients tell and the slope that fits without noise have.
+/// coefficients at once, and to the intercept, is undone. What is expected of the line lies
+/// between what gradients tell and the slope that fits without noise have: by the two precisions for the squared loss, by a
+/// ridge for others.
 #[derive(Debug)]
 pub(super) struct Line {
     statement: Arc<Statement>,
     steps: NewtonSteps,
     /// Largest score whose image is 1.
     reach: f64,
-    /// About how far the constant is from where it starts.
-    constant: f64,
+    /// Of the squared loss, about how far the constant is from where it starts; None: a ridge draws to the start.
+    constant: Option<f64>,
     /// Slope of the line through scores without noise.
     slope: f64,
     /// About the variance of scores without noise.
@@ -50,7 +51,7 @@ impl Line {
         }
         let rho = share * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
         let statement = problem.statement.projected()?;
-        let (mut line, reach, slope, constant, signal) = match problem.schema().target() {
+        let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
             Target::Classes | Target::Multiclass { .. } => {
                 let clamped = problem.loss.name() == "clipped-logistic";
                 let loss = match clamped {
@@ -68,8 +69,8 @@ impl Line {
                     loss,
                     ..problem.clone()
                 };
-                let constant = LINE_CLASSIFIER_PRIOR;
-                (line, CLASSIFIER_REACH, slope, constant, CLASSIFIER_SIGNAL)
+                let prior = LINE_CLASSIFIER_PRIOR;
+                (line, CLASSIFIER_REACH, slope, prior, CLASSIFIER_SIGNAL)
             }
             Target::Counts { .. } => {
                 let clamp =
@@ -84,14 +85,8 @@ impl Line {
                     residual_bound: problem.residual_bound.map(|_| clamp * spread),
                     ..problem.clone()
                 };
-                let (reach, constant) = (REGRESSOR_REACH * spread, LINE_REGRESSOR_PRIOR * spread);
-                (
-                    line,
-                    reach,
-                    1.0,
-                    constant,
-                    REGRESSOR_SIGNAL * spread.powi(2),
-                )
+                let (reach, prior) = (REGRESSOR_REACH * spread, LINE_REGRESSOR_PRIOR * spread);
+                (line, reach, 1.0, prior, REGRESSOR_SIGNAL * spread.powi(2))
             }
         };
         line.statement = Arc::clone(&statement);
@@ -102,11 +97,20 @@ impl Line {
             share: Some(LINE_SHARE),
             ridge: None,
         };
+        let mut steps = NewtonSteps::with_multiplier(&line, options, multiplier)?;
+        let quadratic = line.loss.growth() == Growth::SquaredResidual;
+        if !quadratic {
+            // Of quantiles it may be anything, of others it is about one.
+            let curvature = line.level().map_or(1.0, |_| curvature(&line));
+            // Noise of variance N^2 on the mean gradient against coefficients that are off by about `prior`.
+            let noise = steps.gradients.noise_scale / (LINE_STEPS as f64).sqrt();
+            steps.ridge = (noise / prior).powi(2) / curvature;
+        }
         Ok(Self {
             statement,
-            steps: NewtonSteps::with_multiplier(&line, options, multiplier)?,
+            steps,
             reach,
-            constant,
+            constant: quadratic.then_some(prior),
             slope,
             signal,
             lift: match problem.schema().target() {
@@ -128,28 +132,36 @@ impl Line {
     pub fn run(&self, session: &mut Session<'_>, fit: Steps) -> Result<Vec<f64>> {
         let mut theta = fit.theta;
         let intercept = session.statement().schema().intercept_value();
-        // The less scores vary within their reach, the more noise there is on a slope.
-        let deviation = fit.deviation.unwrap_or(self.signal.sqrt());
-        let reach = (LINE_REACH * deviation).clamp(LEAST_REACH * self.reach, self.reach);
-        let projection = Projection::new(theta.clone(), reach)?;
-        let mut projected = session.projected(&projection, &self.statement)?;
         // Of scores with so much noise the best multiple is less.
         let slope = self.slope * self.signal / (self.signal + fit.noise);
+        let reach = match self.constant {
+            // The less scores vary within their reach, the more noise there is on a slope.
+            Some(_) => {
+                let deviation = fit.deviation.unwrap_or(self.signal.sqrt());
+                (LINE_REACH * deviation).clamp(LEAST_REACH * self.reach, self.reach)
+            }
+            None => self.reach,
+        };
+        let projection = Projection::new(theta.clone(), reach)?;
+        let mut projected = session.projected(&projection, &self.statement)?;
         let start = Start {
             theta: vec![slope * reach, self.lift],
             drawn: 2,
         };
-        let off = match fit.deviation {
-            Some(_) => LINE_SLOPE_PRIOR,
-            None => LINE_FREE_SLOPE_PRIOR,
-        };
-        let deviations = DVector::from_vec(vec![off * slope * reach, self.constant]);
         let steps = self.steps.run(&mut projected, &start, &|_, _| Ok(()))?;
-        let expected = |evidence: Evidence| {
-            evidence.expected(&DVector::from_column_slice(&start.theta), &deviations)
+        let line = match (self.constant, steps.evidence) {
+            (Some(constant), Some(evidence)) => {
+                let off = match fit.deviation {
+                    Some(_) => LINE_SLOPE_PRIOR,
+                    None => LINE_FREE_SLOPE_PRIOR,
+                };
+                let deviations = DVector::from_vec(vec![off * slope * reach, constant]);
+                let from = DVector::from_column_slice(&start.theta);
+                let expected = evidence.expected(&from, &deviations).unwrap_or(from);
+                expected.as_slice().to_vec()
+            }
+            _ => steps.theta,
         };
-        let line = (steps.evidence.and_then(expected))
-            .map_or(start.theta.clone(), |line| line.as_slice().to_vec());
         let slope = line[0] / reach;
         theta.iter_mut().for_each(|theta| *theta *= slope);
         if let Some(last) = theta.last_mut() {

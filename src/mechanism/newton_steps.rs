@@ -191,7 +191,7 @@ impl NewtonSteps {
         let mut moved = theta.clone();
         let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
         let first_of_mean = n_iter / 2;
-        // The first ones may be far from the minimiser, and the loss is nearly quadratic only.
+        // The first ones may be far from the minimiser, and clamps are quadratic near it only.
         let first_of_evidence = n_iter / 4;
         let kept = (n_iter - first_of_evidence) as f64;
         for t in 0..n_iter {

@@ -72,7 +72,7 @@ impl Pace {
 /// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
 /// targets, so that many records have none. Steps with momentum m converge where the true one is up to 2 (1 + m)/(1 - m)
 /// times as large.
-fn curvature(problem: &Problem) -> f64 {
+pub(super) fn curvature(problem: &Problem) -> f64 {
     if problem.schema().target().units().is_some() {
         // The mean rate is about one unit; records beyond the clamp have none.
         return (CLAMPED_CURVATURE * problem.lipschitz()).min(1.0);

@@ -201,13 +201,14 @@ pub const LINE_SLOPE_PRIOR: f64 = 0.2;
 /// The same where no second moments tell how much of the scores is noise: 0.5 and 1 are alike on inst_eval.
 pub const LINE_FREE_SLOPE_PRIOR: f64 = 0.75;
 
-/// About how far the constant of a line through scores of a classifier is from where it starts.
-pub const LINE_CLASSIFIER_PRIOR: f64 = 0.15;
+/// How far the two parameters of a line through scores of a classifier are from where they start, times the root of the
+/// curvature.
+pub const LINE_CLASSIFIER_PRIOR: f64 = 0.07;
 
 /// The same of a line through log rates: 0.15 loses .03 at epsilon 0.1 and .01 at 1 on both tables, 0.015 is alike.
 pub const LINE_COUNT_PRIOR: f64 = 0.03;
 
-/// The same of a regressor, in standard deviations of the targets.
+/// About how far the constant of a line of a regressor is from where it starts, in standard deviations of the targets.
 pub const LINE_REGRESSOR_PRIOR: f64 = 0.1;
 
 /// Largest shares of the zCDP budget that the middle and the spread of the targets spend: the first, but up to the second
