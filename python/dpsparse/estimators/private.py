@@ -460,8 +460,10 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         tags.classifier_tags.poor_score = True
         loss = getattr(self.loss, "name", self.loss)
         mechanism = getattr(self.mechanism, "name", self.mechanism)
+        # Whatever was passed: fits say what is wrong with it.
         several = isinstance(loss, str) and loss in _LOSSES_OF_CLASSES
-        tags.classifier_tags.multi_class = several and mechanism not in _BINARY_MECHANISMS
+        binary = isinstance(mechanism, str) and mechanism in _BINARY_MECHANISMS
+        tags.classifier_tags.multi_class = several and not binary
         return tags
 
 
