@@ -6,7 +6,10 @@ use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 /// The Hessian of the mean loss, as it was released, and gradients near the minimiser.
 #[derive(Debug)]
 pub(super) struct Evidence {
-    hessian: DMatrix<f64>,
+    /// Of the sums of squares.
+    pub moments: SymmetricEigen<f64, Dyn>,
+    /// Of the mean loss, per unit of the sums of squares.
+    pub scale: f64,
     /// The mean of coefficients, and of the gradients there.
     pub theta: DVector<f64>,
     pub gradient: DVector<f64>,
@@ -15,22 +18,21 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// `scale` times the moments, without negative eigenvalues.
-    pub fn new(moments: &SymmetricEigen<f64, Dyn>, scale: f64) -> Self {
-        let values = moments.eigenvalues.map(|value| (scale * value).max(0.0));
-        let scaled = &moments.eigenvectors * DMatrix::from_diagonal(&values);
-        let columns = values.len();
-        Self {
-            hessian: scaled * moments.eigenvectors.transpose(),
-            theta: DVector::zeros(columns),
-            gradient: DVector::zeros(columns),
-            variance: 0.0,
-        }
+    /// H, without negative eigenvalues: as many multiplications as the cube of its columns, which lines have two of.
+    fn hessian(&self) -> DMatrix<f64> {
+        let values = (self.moments.eigenvalues).map(|value| (self.scale * value).max(0.0));
+        let scaled = &self.moments.eigenvectors * DMatrix::from_diagonal(&values);
+        scaled * self.moments.eigenvectors.transpose()
     }
 
-    /// <theta, H theta>.
-    pub fn square(&self, theta: &DVector<f64>) -> f64 {
-        theta.dot(&(&self.hessian * theta))
+    /// The sum of the squared scores of `theta`.
+    pub fn squares(&self, theta: &DVector<f64>) -> f64 {
+        let parts = self.moments.eigenvectors.tr_mul(theta);
+        let values = self.moments.eigenvalues.iter();
+        values
+            .zip(&parts)
+            .map(|(value, x)| value.max(0.0) * x * x)
+            .sum()
     }
 
     /// The minimiser that is expected, if before it was normal around `start` with these standard deviations.
@@ -43,12 +45,11 @@ impl Evidence {
         start: &DVector<f64>,
         deviations: &DVector<f64>,
     ) -> Option<DVector<f64>> {
-        let b = &self.hessian * (&self.theta - start) - &self.gradient;
+        let hessian = self.hessian();
+        let b = &hessian * (&self.theta - start) - &self.gradient;
         let precision = DMatrix::from_diagonal(&deviations.map(|deviation| deviation.powi(-2)));
-        let matrix = &self.hessian * &self.hessian / self.variance + precision;
-        let found = matrix
-            .cholesky()?
-            .solve(&(&self.hessian * b / self.variance));
+        let matrix = &hessian * &hessian / self.variance + precision;
+        let found = matrix.cholesky()?.solve(&(hessian * b / self.variance));
         Some(start + found)
     }
 }
@@ -63,10 +64,14 @@ mod tests {
         let matrix = DMatrix::from_row_slice(2, 2, &[2.0, 0.5, 0.5, 1.0]);
         let minimiser = DVector::from_vec(vec![0.7, -0.2]);
         let start = DVector::from_vec(vec![0.1, 0.4]);
-        let mut evidence = Evidence::new(&SymmetricEigen::new(matrix.clone()), 1.0);
-        evidence.theta = DVector::from_vec(vec![-3.0, 5.0]);
-        evidence.gradient = &matrix * (&evidence.theta - &minimiser);
-        evidence.variance = 1e-12;
+        let theta = DVector::from_vec(vec![-3.0, 5.0]);
+        let mut evidence = Evidence {
+            moments: SymmetricEigen::new(2.0 * &matrix),
+            scale: 0.5,
+            gradient: &matrix * (&theta - &minimiser),
+            theta,
+            variance: 1e-12,
+        };
         let of = |evidence: &Evidence, deviation: f64| {
             (evidence.expected(&start, &DVector::from_element(2, deviation))).unwrap()
         };
@@ -74,7 +79,8 @@ mod tests {
         evidence.variance = 1.0;
         assert!((of(&evidence, 1e-6) - &start).norm() < 1e-9);
         let one = Evidence {
-            hessian: DMatrix::from_element(1, 1, 2.0),
+            moments: SymmetricEigen::new(DMatrix::from_element(1, 1, 4.0)),
+            scale: 0.5,
             theta: DVector::zeros(1),
             gradient: DVector::from_element(1, -6.0),
             variance: 4.0,
@@ -82,6 +88,6 @@ mod tests {
         let mean = (one.expected(&DVector::zeros(1), &DVector::from_element(1, 1.0))).unwrap();
         // 3 from the gradient with variance 1, 0 from the start with variance 1.
         assert!((mean[0] - 1.5).abs() < 1e-12);
-        assert!((one.square(&mean) - 4.5).abs() < 1e-12);
+        assert!((one.squares(&mean) - 9.0).abs() < 1e-12);
     }
 }

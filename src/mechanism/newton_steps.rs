@@ -182,9 +182,6 @@ impl NewtonSteps {
         let eigen = moments
             .map(|moments| SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments)));
         let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
-        let mut evidence = (eigen.as_ref())
-            .filter(|_| self.scores.0 == 1)
-            .map(|moments| Evidence::new(moments, self.scale));
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
         // theta of before, then the next theta.
@@ -194,15 +191,15 @@ impl NewtonSteps {
         // The first ones may be far from the minimiser, and clamps are quadratic near it only.
         let first_of_evidence = n_iter / 4;
         let kept = (n_iter - first_of_evidence) as f64;
+        let (mut at, mut mean_gradient) = (0.0 * &theta, 0.0 * &theta);
         for t in 0..n_iter {
             let gradient = session.ask(&self.gradients.question, theta.as_slice())?;
             let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
             self.scores.project(gradient.as_mut_slice());
-            if let Some(evidence) = evidence.as_mut().filter(|_| t >= first_of_evidence) {
-                evidence.theta.axpy(1.0 / kept, &theta, 1.0);
-                evidence.gradient.axpy(1.0 / kept, &gradient, 1.0);
-                evidence.variance = self.gradients.noise_scale.powi(2) / kept;
+            if t >= first_of_evidence {
+                at.axpy(1.0 / kept, &theta, 1.0);
+                mean_gradient.axpy(1.0 / kept, &gradient, 1.0);
             }
             for j in (0..theta.len()).filter(|j| j % columns < start.drawn) {
                 gradient[j] += self.ridge * (theta[j] - start.theta[j]);
@@ -244,10 +241,19 @@ impl NewtonSteps {
             let theta = mean.as_mut_slice();
             shrink(theta, moments, &propagation, self.scores, intercept);
         }
-        let square = |evidence: &Evidence| evidence.square(&mean) * self.normaliser / self.scale;
+        let evidence = eigen
+            .filter(|_| self.scores.0 == 1)
+            .map(|moments| Evidence {
+                moments,
+                scale: self.scale,
+                theta: at,
+                gradient: mean_gradient,
+                variance: self.gradients.noise_scale.powi(2) / kept,
+            });
+        let deviation = |evidence: &Evidence| (evidence.squares(&mean) * self.normaliser).sqrt();
         Ok(Steps {
             noise,
-            deviation: evidence.as_ref().map(|evidence| square(evidence).sqrt()),
+            deviation: evidence.as_ref().map(deviation),
             evidence,
             theta: mean.as_slice().to_vec(),
         })
