@@ -13,9 +13,9 @@ use crate::loss::{Growth, Logistic};
 use crate::plan::Problem;
 use crate::plan::defaults::{
     CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL,
-    LEAST_REACH, LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_SLOPE_PRIOR, LINE_REACH,
-    LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_SLOPE_PRIOR, LINE_STEPS, REGRESSOR_REACH,
-    REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
+    LEAST_REACH, LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_REACH, LINE_FREE_SLOPE,
+    LINE_FREE_SLOPE_PRIOR, LINE_REACH, LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_SLOPE_PRIOR,
+    LINE_STEPS, REGRESSOR_REACH, REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
 };
 use crate::privacy::{Planned, Session, Statement, Target};
 use crate::question::Projection;
@@ -33,14 +33,21 @@ pub(super) struct Line {
     steps: NewtonSteps,
     /// Largest score whose image is 1.
     reach: f64,
-    /// Of the squared loss, about how far the constant is from where it starts; None: a ridge draws to the start.
-    constant: Option<f64>,
+    /// Of the squared loss, the clamp of residuals and about how far the constant is from where it starts; None: a ridge
+    /// draws to the start.
+    squared: Option<Squared>,
     /// Slope of the line through scores without noise.
     slope: f64,
     /// About the variance of scores without noise.
     signal: f64,
     /// What a clamp is expected to have taken off all scores.
     lift: f64,
+}
+
+#[derive(Debug)]
+struct Squared {
+    clamp: Option<f64>,
+    constant: f64,
 }
 
 impl Line {
@@ -50,7 +57,15 @@ impl Line {
             return Err(Error::invalid("line", "must lie strictly between 0 and 1"));
         }
         let rho = share * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
-        let statement = problem.statement.projected()?;
+        let quadratic = problem.loss.growth() == Growth::SquaredResidual;
+        // The slope has noise in units of the deviation of the scores, 1/LINE_REACH of their reach, the constant in
+        // units of the value of its column: both, times the norm of a row, are least at the root.
+        let value = if quadratic {
+            LINE_REACH.powf(-0.5)
+        } else {
+            1.0
+        };
+        let statement = problem.statement.projected(value)?;
         let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
             Target::Classes | Target::Multiclass { .. } => {
                 let clamped = problem.loss.name() == "clipped-logistic";
@@ -98,7 +113,6 @@ impl Line {
             ridge: None,
         };
         let mut steps = NewtonSteps::with_multiplier(&line, options, multiplier)?;
-        let quadratic = line.loss.growth() == Growth::SquaredResidual;
         if !quadratic {
             // Of quantiles it may be anything, of others it is about one.
             let curvature = line.level().map_or(1.0, |_| curvature(&line));
@@ -110,7 +124,10 @@ impl Line {
             statement,
             steps,
             reach,
-            constant: quadratic.then_some(prior),
+            squared: quadratic.then_some(Squared {
+                clamp: line.residual_bound,
+                constant: prior,
+            }),
             slope,
             signal,
             lift: match problem.schema().target() {
@@ -133,39 +150,47 @@ impl Line {
         let mut theta = fit.theta;
         let intercept = session.statement().schema().intercept_value();
         // Of scores with so much noise the best multiple is less.
-        let slope = self.slope * self.signal / (self.signal + fit.noise);
-        let reach = match self.constant {
+        let mut slope = self.slope * self.signal / (self.signal + fit.noise);
+        let deviation = fit.deviation.unwrap_or(self.signal.sqrt());
+        let (reach, off) = match (&self.squared, fit.deviation) {
+            (None, _) => (self.reach, 0.0),
             // The less scores vary within their reach, the more noise there is on a slope.
-            Some(_) => {
-                let deviation = fit.deviation.unwrap_or(self.signal.sqrt());
-                (LINE_REACH * deviation).clamp(LEAST_REACH * self.reach, self.reach)
+            (Some(_), Some(_)) => {
+                let least = LEAST_REACH * self.reach;
+                let reach = (LINE_REACH * deviation).clamp(least, self.reach);
+                (reach, LINE_SLOPE_PRIOR)
             }
-            None => self.reach,
+            (Some(_), None) => {
+                slope *= LINE_FREE_SLOPE;
+                (LINE_FREE_REACH * deviation, LINE_FREE_SLOPE_PRIOR)
+            }
         };
-        let projection = Projection::new(theta.clone(), reach)?;
+        // A clamp that hardly any residual reaches would add noise for nothing.
+        let usual = session.usual_target() + deviation;
+        let clamp = self.squared.as_ref().and_then(|squared| squared.clamp);
+        let zoom = clamp.map_or(1.0, |clamp| (clamp / usual).max(1.0));
+        let projection = Projection::new(theta.clone(), reach)?.with_zoom(zoom)?;
         let mut projected = session.projected(&projection, &self.statement)?;
+        let value = self.statement.schema().intercept_value();
         let start = Start {
-            theta: vec![slope * reach, self.lift],
+            theta: vec![slope * reach * zoom, self.lift / value],
             drawn: 2,
         };
         let steps = self.steps.run(&mut projected, &start, &|_, _| Ok(()))?;
-        let line = match (self.constant, steps.evidence) {
-            (Some(constant), Some(evidence)) => {
-                let off = match fit.deviation {
-                    Some(_) => LINE_SLOPE_PRIOR,
-                    None => LINE_FREE_SLOPE_PRIOR,
-                };
-                let deviations = DVector::from_vec(vec![off * slope * reach, constant]);
+        let line = match (&self.squared, steps.evidence) {
+            (Some(squared), Some(evidence)) => {
                 let from = DVector::from_column_slice(&start.theta);
+                let deviations =
+                    zoom * DVector::from_vec(vec![off * slope * reach, squared.constant / value]);
                 let expected = evidence.expected(&from, &deviations).unwrap_or(from);
                 expected.as_slice().to_vec()
             }
             _ => steps.theta,
         };
-        let slope = line[0] / reach;
+        let slope = line[0] / (reach * zoom);
         theta.iter_mut().for_each(|theta| *theta *= slope);
         if let Some(last) = theta.last_mut() {
-            *last += line[1] / intercept;
+            *last += line[1] * value / (zoom * intercept);
         }
         Ok(theta)
     }

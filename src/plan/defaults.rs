@@ -198,8 +198,16 @@ pub const CLASS_CURVATURE: f64 = 0.6;
 /// loan_rate at epsilon 0.1.
 pub const LINE_SLOPE_PRIOR: f64 = 0.2;
 
-/// The same where no second moments tell how much of the scores is noise: 0.5 and 1 are alike on inst_eval.
-pub const LINE_FREE_SLOPE_PRIOR: f64 = 0.75;
+/// The same where no second moments tell how much of the scores is noise: with thousands of columns most of it may be.
+pub const LINE_FREE_SLOPE_PRIOR: f64 = 1.0;
+
+/// Where a slope starts there, in units of what it would be if all columns were as telling as the public rules expect. On
+/// inst_eval it should be .2, .45, .6 and .8 at epsilon 0.1, 0.5, 1 and 4, and the rules expect .67 to .75.
+pub const LINE_FREE_SLOPE: f64 = 0.5;
+
+/// Scores that a line clips at there, in standard deviations that are expected of them: sums over many columns have no
+/// tails.
+pub const LINE_FREE_REACH: f64 = 2.75;
 
 /// How far the two parameters of a line through scores of a classifier are from where they start, times the root of the
 /// curvature.
@@ -217,6 +225,13 @@ pub const TARGET_SHARE: [f64; 2] = [0.06, 0.15];
 
 /// Share of the distances from the middle beyond the spread that is released, least and most.
 pub const TARGET_LEVELS: (f64, f64) = (0.1, 0.5);
+
+/// Share of the targets beyond their tail: no more, or it is not asked for, and no less than a fifth of it. Wider clamps add
+/// noise, and narrower ones bias lines through skewed targets.
+pub const TARGET_TAIL: f64 = 0.02;
+
+/// Share of the zCDP budget that the tail spends.
+pub const TARGET_TAIL_SHARE: f64 = 0.01;
 
 /// How much likelier, in nats, a threshold at the quantile of the targets must be than one in an empty tail, and should be:
 /// below the first nothing of the targets is released; with the second a median is found among 2^13 thresholds.

@@ -22,7 +22,13 @@ impl Projection {
         };
         BoundedData {
             schema: schema.clone(),
-            targets: data.targets.clone(),
+            targets: match self.zoom() {
+                // Labels stay as they are.
+                1.0 => data.targets.clone(),
+                zoom => (data.targets.iter())
+                    .map(|&y| (y * zoom).clamp(-1.0, 1.0))
+                    .collect(),
+            },
             features: Features::Dense(margins.par_iter().map(image).collect()),
         }
     }

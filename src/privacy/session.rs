@@ -15,7 +15,7 @@ use super::records::Records;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::question::{Derivation, FeatureMap, Projection, Question, Split, Statement};
-use crate::schema::Schema;
+use crate::schema::{Schema, Target};
 
 /// What a running program may do: ask what it announced. It hands out no records, and nothing outside the room makes
 /// one.
@@ -31,6 +31,8 @@ pub struct Session<'a> {
     report: Report<'a>,
     curator: &'a Curator<'a>,
     last_read: Option<Read>,
+    /// See [`Session::usual_target`].
+    usual_target: f64,
 }
 
 /// A part as it was last read: the fits of a search often share it, and only the public facts decide how it is read.
@@ -81,12 +83,19 @@ impl<'a> Session<'a> {
             report,
             curator,
             last_read: None,
+            usual_target: 1.0,
         }
     }
 
     /// The public facts of the records of this session.
     pub fn statement(&self) -> &Arc<Statement> {
         self.records.get().statement()
+    }
+
+    /// About how far targets of these records are from 0, in scaled units, by what is public by now: 1, or less where a
+    /// map of the targets leaves room for values that their public bounds exclude, or that few have.
+    pub fn usual_target(&self) -> f64 {
+        self.usual_target
     }
 
     /// An answer: the question is taken off the plan, then noise or a choice is drawn. What the caller says, `at`, is
@@ -167,7 +176,10 @@ impl<'a> Session<'a> {
             ));
         }
         let made = map.apply(&self.records.get().data, to.schema());
-        Ok(self.with(InMemory::of_any_size(made, to)))
+        Ok(Session {
+            usual_target: map.usual_target(self.usual_target),
+            ..self.with(InMemory::of_any_size(made, to))
+        })
     }
 
     /// Some of the features of the records, ascending, as `to` states them.
@@ -205,8 +217,8 @@ impl<'a> Session<'a> {
     /// The same records with a public score as their only feature, as `to` states them.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::projected`]), or coefficients
-    /// that are not one a column.
+    /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::projected`]), coefficients
+    /// that are not one a column, or targets that are not those of a regression and would change.
     pub fn projected(
         &mut self,
         projection: &Projection,
@@ -220,8 +232,15 @@ impl<'a> Session<'a> {
                 "must have one coefficient a column of the records",
             ));
         }
+        let reals = matches!(to.schema().target(), Target::Interval { .. });
+        if projection.zoom() != 1.0 && !reals {
+            return Err(Error::invalid("zoom", "is for the targets of regressions"));
+        }
         let made = projection.apply(data, to.schema());
-        Ok(self.with(InMemory::of_any_size(made, to)))
+        Ok(Session {
+            usual_target: (self.usual_target * projection.zoom()).min(1.0),
+            ..self.with(InMemory::of_any_size(made, to))
+        })
     }
 
     /// A part of the records, read as `to` states: one side of a split that was asked for, or all of them.
@@ -283,6 +302,7 @@ impl<'a> Session<'a> {
             report: &mut *self.report,
             curator: self.curator,
             last_read: None,
+            usual_target: self.usual_target,
         }
     }
 

@@ -16,6 +16,8 @@ pub struct FeatureMap {
     norm: f64,
     /// (middle, half).
     target: Option<(f64, f64)>,
+    /// Distance from the middle that few targets exceed.
+    tail: Option<f64>,
 }
 
 impl FeatureMap {
@@ -32,6 +34,7 @@ impl FeatureMap {
             limit,
             norm: 1.0,
             target: None,
+            tail: None,
         }
     }
 
@@ -65,6 +68,23 @@ impl FeatureMap {
         Self {
             target: Some((middle, half)),
             ..self
+        }
+    }
+
+    /// The same map, with a distance from the middle of the targets that few of them exceed, if one was released: it
+    /// clips nothing.
+    pub fn with_tail(self, tail: Option<f64>) -> Self {
+        Self { tail, ..self }
+    }
+
+    /// About how far images of targets are from 0, if targets are from it no further than `end`: no further by their
+    /// ends, and few by the tail.
+    pub(crate) fn usual_target(&self, end: f64) -> f64 {
+        let ends = [-end, end].map(|y| self.target_value(y).abs());
+        let usual = ends[0].max(ends[1]);
+        match (self.target, self.tail) {
+            (Some((_, half)), Some(tail)) => usual.min(tail / half),
+            _ => usual,
         }
     }
 

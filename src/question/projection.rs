@@ -2,14 +2,15 @@
 
 use crate::error::{Error, Result};
 
-/// x -> clamp(<theta, x>/reach, -1, 1), in scaled units, the intercept included in theta.
+/// x -> clamp(<theta, x>/reach, -1, 1), in scaled units, the intercept included in theta; and y -> clamp(zoom y, -1, 1).
 ///
-/// theta is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
-/// storage: neighbouring records stay neighbouring.
+/// All of them are public: fixed beforehand, or released. Then the image of a record depends on the record alone, in
+/// every storage: neighbouring records stay neighbouring.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Projection {
     theta: Vec<f64>,
     reach: f64,
+    zoom: f64,
 }
 
 impl Projection {
@@ -20,7 +21,19 @@ impl Projection {
             let problem = "needs finite coefficients, and a positive and finite reach";
             return Err(Error::invalid("projection", problem));
         }
-        Ok(Self { theta, reach })
+        let zoom = 1.0;
+        Ok(Self { theta, reach, zoom })
+    }
+
+    /// The same, with targets so many times as large: of regressions alone.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a number that is not positive and finite.
+    pub fn with_zoom(self, zoom: f64) -> Result<Self> {
+        if !(zoom.is_finite() && zoom > 0.0) {
+            return Err(Error::invalid("zoom", "must be positive and finite"));
+        }
+        Ok(Self { zoom, ..self })
     }
 
     /// One coefficient a column of the records, the intercept last.
@@ -31,5 +44,10 @@ impl Projection {
     /// The score whose image is 1.
     pub fn reach(&self) -> f64 {
         self.reach
+    }
+
+    /// What targets are multiplied by.
+    pub fn zoom(&self) -> f64 {
+        self.zoom
     }
 }

@@ -266,14 +266,15 @@ impl Statement {
         Ok(self.derived(Derivation::Part, schema, n_samples))
     }
 
-    /// The statement about these records with a public score as their only feature ([`Session::projected`]), and an
-    /// intercept.
+    /// The statement about these records with a public score as their only feature ([`Session::projected`]), and
+    /// `intercept` in the column of the intercept ([`Schema::with_intercept_value`]).
     ///
     /// [`Session::projected`]: crate::privacy::Session::projected
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for records without an intercept, to which a score is not a constant nearer.
-    pub fn projected(self: &Arc<Self>) -> Result<Arc<Self>> {
+    /// [`Error::InvalidArgument`] for records without an intercept, to which a score is not a constant nearer, or a value
+    /// outside (0, 1].
+    pub fn projected(self: &Arc<Self>, intercept: f64) -> Result<Arc<Self>> {
         if !self.schema.has_intercept() {
             return Err(Error::invalid(
                 "fit_intercept",
@@ -286,6 +287,7 @@ impl Statement {
         };
         let target = self.schema.target();
         let schema = Schema::new(1, bounds, Geometry::Uncentred, target, true, None)?;
+        let schema = schema.with_intercept_value(intercept)?;
         Ok(self.derived(Derivation::Projected, schema, self.n_samples))
     }
 

@@ -6,17 +6,19 @@ use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     DISTANCE_NATS, LINE_DEFAULT_SHARE, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH,
-    TARGET_SHARE, level_times_epsilon0, line_clamp, noise_allows,
+    TARGET_SHARE, TARGET_TAIL, TARGET_TAIL_SHARE, level_times_epsilon0, line_clamp, noise_allows,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
 
-/// A median, and a quantile of the distances from it; targets are mapped so that [`TargetScale::spread`] is about one
+/// A median, and one or two quantiles of the distances from it; targets are mapped so that [`TargetScale::spread`] is about one
 /// standard deviation of them, if they are normal.
 #[derive(Debug)]
 pub(super) struct TargetScale {
     median: Question<TargetQuantile>,
     distance: Question<TargetQuantile>,
+    /// A distance that few targets exceed, where a line's clamp would be wider than most are.
+    tail: Option<Question<TargetQuantile>>,
     /// Distance of the second quantile in standard deviations of a normal law.
     deviations: f64,
     /// Clamp of the residuals of a fit, in standard deviations.
@@ -51,8 +53,13 @@ impl TargetScale {
         let strength = noise_allows(n, person, rho) / schema.n_columns() as f64;
         let clamp = TARGET_CLAMP * (strength / 100.0).clamp(1.0, 30.0);
         let line = line_clamp(n, person, LINE_DEFAULT_SHARE * rho);
+        let small = (8.0 * TARGET_TAIL_SHARE * rho).sqrt();
+        let few = level_times_epsilon0(TARGET_NATS[0], n, person) / small;
+        let worth = squared && line > TARGET_REACH && few < TARGET_TAIL;
+        let tail_question = || statement.target_quantile(small, 1.0 - few.max(TARGET_TAIL / 5.0));
         Ok(Some(Self {
             median: statement.target_quantile(epsilon0, 0.5)?,
+            tail: worth.then(tail_question).transpose()?,
             distance: statement.target_quantile(epsilon0, 1.0 - tail)?,
             deviations: upper_quantile(tail / 2.0),
             clamp,
@@ -78,18 +85,22 @@ impl TargetScale {
         })
     }
 
-    pub fn planned(&self) -> [Planned; 2] {
-        [self.median.once(), self.distance.once()]
+    pub fn planned(&self) -> impl Iterator<Item = Planned> {
+        self.questions().map(Question::once)
     }
 
-    pub fn questions(&self) -> [&Question<TargetQuantile>; 2] {
-        [&self.median, &self.distance]
+    pub fn questions(&self) -> impl Iterator<Item = &Question<TargetQuantile>> {
+        [&self.median, &self.distance].into_iter().chain(&self.tail)
     }
 
     /// Asks, and adds what it learns to `map`.
     pub fn release(&self, session: &mut Session<'_>, map: FeatureMap) -> Result<FeatureMap> {
         let median = session.ask(&self.median, TargetValue::Itself)?;
         let distance = session.ask(&self.distance, TargetValue::DistanceFrom(median))?;
-        Ok(map.with_target(median, distance / self.deviations * self.reach))
+        let tail = (self.tail.as_ref())
+            .map(|tail| session.ask(tail, TargetValue::DistanceFrom(median)))
+            .transpose()?;
+        let half = distance / self.deviations * self.reach;
+        Ok(map.with_target(median, half).with_tail(tail))
     }
 }

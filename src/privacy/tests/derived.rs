@@ -19,8 +19,13 @@ fn projections_are_by_finite_coefficients_of_all_columns() {
         let error = Projection::new(theta, reach).unwrap_err();
         assert!(is_argument(&error, "projection"), "{error}");
     }
+    for zoom in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let projection = Projection::new(vec![1.0], 1.0).unwrap();
+        let error = projection.with_zoom(zoom).unwrap_err();
+        assert!(is_argument(&error, "zoom"), "{error}");
+    }
     let root = statement(Adjacency::ReplaceOne);
-    let to = root.projected().unwrap();
+    let to = root.projected(1.0).unwrap();
     let planned = [to.moments(1.0).unwrap().once()];
     for (columns, fits) in [(P, false), (P + 1, true), (P + 2, false)] {
         let projection = Projection::new(vec![1.0; columns], 1.0).unwrap();
@@ -38,7 +43,10 @@ fn projections_are_by_finite_coefficients_of_all_columns() {
         None,
     );
     let bare = Statement::new(schema.unwrap(), 9, Adjacency::ReplaceOne, 1).unwrap();
-    assert!(is_argument(&bare.projected().unwrap_err(), "fit_intercept"));
+    assert!(is_argument(
+        &bare.projected(1.0).unwrap_err(),
+        "fit_intercept"
+    ));
 }
 
 /// Targets move where map and statement both say so; classes never.
@@ -82,6 +90,72 @@ fn targets_move_as_the_statement_says() {
         refused(&root, &[median.once()], &|session| {
             session.ask(&median, TargetValue::DistanceFrom(point))
         });
+    }
+}
+
+/// Targets grow by a public factor, are clipped, and are no larger than is said; labels stay labels.
+#[test]
+fn projected_targets_are_zoomed_and_clipped() {
+    let interval = |low: f64, high: f64| Target::Interval { low, high };
+    let of = |target: Target| {
+        let schema = Schema::new(P, bounds(), Geometry::Uncentred, target, true, None);
+        let root = Statement::new(schema.unwrap(), shared().len(), Adjacency::ReplaceOne, 1);
+        root.unwrap()
+    };
+    let zoomed = |zoom: f64| {
+        let projection = Projection::new(vec![1.0; P + 1], 1.0).unwrap();
+        projection.with_zoom(zoom).unwrap()
+    };
+    // Targets 1 and -1 of bounds -4 and 4 are 1/4 and -1/4; mapped by 0.1 and 0.75, 0.2 and -7/15, of at most 22/15.
+    let root = of(interval(-4.0, 4.0));
+    let mapped = root
+        .mapped(of(interval(-1.0, 1.0)).schema().clone())
+        .unwrap();
+    let to = mapped.projected(1.0).unwrap();
+    let question = to.target_quantile(1.0, 0.5).unwrap();
+    for (half, tail, zoom, usual) in [
+        (0.75, None, 1.0, 1.0),
+        (2.2, None, 1.0, 0.5),
+        (2.2, None, 1.5, 0.75),
+        (2.2, None, 3.0, 1.0),
+        (2.2, Some(0.55), 3.0, 0.75),
+        (2.2, Some(5.0), 1.5, 0.75),
+    ] {
+        let map = FeatureMap::linear(vec![1.0; P]).with_target(0.1, half);
+        let map = map.with_tail(tail);
+        let expected = [0.25, -0.25].map(|y: f64| (zoom * (y - 0.1) / half).clamp(-1.0, 1.0));
+        let (found, seen) = asked(&whole(&root), &data(), &[question.once()], 1, &|session| {
+            let mut session = session.mapped(&map, &mapped)?;
+            let mut session = session.projected(&zoomed(zoom), &to)?;
+            session.ask(&question, TargetValue::Itself)?;
+            Ok(session.usual_target())
+        });
+        assert!((found.unwrap() - usual).abs() < 1e-12, "{half} {zoom}");
+        let Some(Seen::Scores(scores, _)) = seen.first() else {
+            panic!("{seen:?}");
+        };
+        let last = scores.len() - 1;
+        let up_to = |k: usize| {
+            let threshold = 2.0 * k as f64 / last as f64 - 1.0;
+            2 * expected.iter().filter(|&&y| y <= threshold).count() as i64
+        };
+        for (k, &score) in scores.iter().enumerate() {
+            let below = if k == 0 { 0 } else { up_to(k - 1) };
+            assert_eq!(
+                score,
+                (below - 2).max(2 - up_to(k)).max(0),
+                "{half} {zoom} {k}"
+            );
+        }
+    }
+    let classes = of(Target::Classes);
+    let to = classes.projected(1.0).unwrap();
+    for (zoom, fits) in [(1.0, true), (2.0, false)] {
+        let planned = [to.moments(1.0).unwrap().once()];
+        let (result, _) = asked(&whole(&classes), &data(), &planned, 1, &|session| {
+            session.projected(&zoomed(zoom), &to).map(drop)
+        });
+        assert_eq!(result.is_ok(), fits);
     }
 }
 

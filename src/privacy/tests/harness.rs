@@ -227,7 +227,12 @@ fn settings_of(losses: &[Kind]) -> Vec<Setting> {
                         push(targets, moved, "mapped, targets too");
                     }
                     let projection = Projection::new(vec![2.0, -0.7, 0.0, 0.4], 1.3).unwrap();
-                    let projected = root.projected().unwrap();
+                    let projected = root.projected(0.5).unwrap();
+                    if matches!(target, Target::Interval { .. }) {
+                        let zoomed = projection.clone().with_zoom(3.0).unwrap();
+                        let how = "projected, targets larger";
+                        push(View::Projected(zoomed), Arc::clone(&projected), how);
+                    }
                     push(View::Projected(projection), projected, "projected");
                     let two = root.restricted(2).unwrap();
                     push(View::Restricted(vec![0, 2]), two, "restricted");
