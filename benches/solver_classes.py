@@ -1,7 +1,7 @@
 """Exact softmax fits beside scikit-learn's saga, each until its relative duality gap is at most 1e-4 and 1e-6.
 
-Claim: faster than saga to 1e-6. saga's seconds are the least of those of a falling sequence of tolerances whose solution
-attains the gap, which is measured for both by the same lines of numpy below. There is no peer for the norm "l21".
+Claim: faster than saga to 1e-6. Seconds are the least of those of a falling sequence of tolerances whose solution
+attains the gap, measured for both by the same lines of numpy below. There is no peer for the norm "l21".
 
 Run: ``python benches/solver_classes.py [--quick]``; one thread unless RAYON_NUM_THREADS is set.
 """

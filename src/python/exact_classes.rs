@@ -8,8 +8,8 @@ use crate::solver::{
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-/// What the Python estimator reads: coefficients, feature by feature, intercepts, objective, duality gap, passes, whether
-/// it converged, the dual point.
+/// What the Python estimator reads: coefficients, feature by feature, intercepts, objective, duality gap, passes,
+/// whether it converged, the dual point.
 type Fitted<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,

@@ -58,10 +58,8 @@ def solve(
     asked: Any, options: dict[str, Any], start: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[float, float, int, bool, NDArray[np.float64]]]:
     """Return coefficients of shape (n_classes, n_features), intercepts, and what came of the fit."""
-    coefficients, intercepts, *outcome = fit_classes(
-        asked, alpha=options["alpha"], radius=options["radius"], start=start
-    )
-    return _rows(coefficients, intercepts), intercepts, tuple(outcome)  # type: ignore[return-value]
+    fitted = fit_classes(asked, alpha=options["alpha"], radius=options["radius"], start=start)
+    return _rows(*fitted[:2]), fitted[1], fitted[2:]
 
 
 def solve_path(

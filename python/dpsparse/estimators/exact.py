@@ -137,11 +137,9 @@ class _ExactLinearModel(BaseEstimator):
         """Fit on validated data; sets n_iter_ and duality_gap_, returns coefficients and intercept."""
         request = self._request(options, X, y, sample_weight)
         start = self._start(X.shape[1], request["y"].size) if self.warm_start else None
-        coefficients, intercept, *outcome = fit_exact(
-            request, alpha=options["alpha"], radius=options["radius"], start=start
-        )
-        self._keep(*outcome)
-        return coefficients, intercept
+        fitted = fit_exact(request, alpha=options["alpha"], radius=options["radius"], start=start)
+        self._keep(*fitted[2:])
+        return fitted[:2]
 
     def _keep(self, objective: float, gap: float, n_iter: int, converged: bool, dual: NDArray[np.float64]) -> None:
         """Keep, and say, what came of a fit."""
@@ -351,7 +349,8 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         feature together.
     warm_start : bool, default=False
         Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
-        keeps its dual point, one number per record (and class), so that a refit from a solution finds its certificate at once.
+        keeps its dual point, one number per record (and class), so that a refit from a solution finds its
+        certificate at once.
     verbose : int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 

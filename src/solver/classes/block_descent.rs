@@ -6,11 +6,11 @@
 //! sum_i w_i (<s_i, u_i> + <u_i, (diag(p_i) - p_i p_i') u_i>/2)
 //! ```
 //!
-//! Its derivative R, K planes of n entries, is what passes keep. All coefficients of a feature move together: their model
-//! has the Hessian H_j = sum_i w_i x_ij^2 (diag(p_i) - p_i p_i'), and its minimum with the penalty is approached in K
-//! dimensions, at no cost in records. Adding a constant to them changes no score that matters, so they are shifted to where
-//! the penalty is least: descent alone would creep along that direction. The intercepts are the coefficients of a column
-//! of ones without a penalty.
+//! Its derivative R, K planes of n entries, is what passes keep. All coefficients of a feature move together: their
+//! model has the Hessian H_j = sum_i w_i x_ij^2 (diag(p_i) - p_i p_i'), and its minimum with the penalty is approached
+//! in K dimensions, at no cost in records. Adding a constant to them changes no score that matters, so they are shifted
+//! to where the penalty is least: descent alone would creep along that direction. The intercepts are the coefficients
+//! of a column of ones without a penalty.
 
 use super::ClassProblem;
 use super::design::add_coupled;
@@ -141,7 +141,8 @@ impl BlockDescent {
         least.collect_into_vec(&mut self.least);
     }
 
-    /// Passes over the working set until they bring little; returns by how much model plus penalty have fallen at least.
+    /// Passes over the working set until they bring little; returns by how much model plus penalty have fallen at
+    /// least.
     pub fn minimise(
         &mut self,
         problem: &ClassProblem<'_>,

@@ -7,9 +7,9 @@ const BLOCK: usize = 256;
 
 /// A matrix whose columns can move the scores of K classes that depend on each other.
 pub trait ClassDesign: Design + std::fmt::Debug {
-    /// residual_ik += h_i P_ik x_ij (steps_k - sum_l P_il steps_l): what the step of the coefficients of feature j in all
-    /// classes does to the slopes of a softmax model of probabilities P, weighted by h. `probabilities` and `residual` are
-    /// K planes of n entries.
+    /// residual_ik += h_i P_ik x_ij (steps_k - sum_l P_il steps_l): what the step of the coefficients of feature j in
+    /// all classes does to the slopes of a softmax model of probabilities P, weighted by h. `probabilities` and
+    /// `residual` are K planes of n entries.
     fn add_coupled(
         &self,
         j: usize,
@@ -22,9 +22,9 @@ pub trait ClassDesign: Design + std::fmt::Debug {
     /// sum_i h_i x_ij^2, at the speed of an inner product.
     fn weighted_square(&self, j: usize, h: &[f64]) -> f64;
 
-    /// A copy whose columns have the `weights`-mean 0, weights of sum 1, and the means; None where it would take far more
-    /// memory. A free intercept takes up what is subtracted, so that the problem is the same and its features no longer
-    /// vie with the intercept.
+    /// A copy whose columns have the `weights`-mean 0, weights of sum 1, and the means; None where it would take far
+    /// more memory. A free intercept takes up what is subtracted, so that the problem is the same and its features no
+    /// longer vie with the intercept.
     fn centred(&self, weights: &[f64]) -> Option<(DenseDesign<'static>, Vec<f64>)>;
 }
 

@@ -1,16 +1,16 @@
 //! Certificates of suboptimality by Fenchel duality, as in [`crate::solver`] with K slopes a record.
 //!
 //! The conjugate of ln sum_k exp z_k - z_y at a is the negative entropy sum_k q_k ln q_k of q = a + e_y where q is a
-//! probability vector, infinite elsewhere. For every A of such rows with sum_i w_i a_ik = 0 for every class (needed with
-//! free intercepts only) and V = X'(w A),
+//! probability vector, infinite elsewhere. For every A of such rows with sum_i w_i a_ik = 0 for every class (needed
+//! with free intercepts only) and V = X'(w A),
 //!
 //! ```text
 //! risk + alpha Omega(Theta) >= sum_i w_i H(a_i + e_yi) + min_T <V, T> + alpha Omega(T) + (ridge/2)|T|^2
 //! ```
 //!
 //! with H the entropy. Without a ridge the minimum is 0 where the dual norm of V is at most alpha, and minus infinity
-//! elsewhere: A is scaled by alpha over that norm, towards 0, which lies in every domain (q = e_y). Over the ball the bound
-//! is that of any penalty t less t times the radius.
+//! elsewhere: A is scaled by alpha over that norm, towards 0, which lies in every domain (q = e_y). Over the ball the
+//! bound is that of any penalty t less t times the radius.
 
 use super::norm::{ball_level, dual, ridge_minimum, value};
 use super::point::correlate;
@@ -116,7 +116,8 @@ fn entropy(problem: &ClassProblem<'_>, slopes: &[f64], scale: f64) -> f64 {
     sum
 }
 
-/// Makes sum_i w_i a_ik = 0 for every class by mixing all q_i = a_i + e_yi with one and the same r: q = (q + t r)/(1 + t).
+/// Makes sum_i w_i a_ik = 0 for every class by mixing all q_i = a_i + e_yi with one and the same r: q = (q + t r)/(1 +
+/// t).
 ///
 /// With e_k the sums to be rid of and s_k > 0 the shares of the classes, r = s - e/t brings them to 0 and adds up to 1,
 /// as the e_k do to 0. It is a probability vector from t = max_k e_k/s_k on. At the best intercepts e and t are 0 up to

@@ -1,20 +1,21 @@
 //! Exact fits of the logistic model of K classes, one softmax, with the certificate of [`super`].
 //!
-//! With weights w normalised to sum 1, z_i = Theta' x_i + b, a column of Theta and an entry of b a class, the problems are
+//! With weights w normalised to sum 1, z_i = Theta' x_i + b, a column of Theta and an entry of b a class, the problems
+//! are
 //!
 //! ```text
 //! penalised     min  sum_i w_i (ln sum_k exp z_ik - z_iy) + (ridge/2)|Theta|_F^2 + alpha Omega(Theta)
 //! constrained   min  the first two terms     over Omega(Theta) <= radius
 //! ```
 //!
-//! with the free, unpenalised intercepts b and a [`ClassNorm`] Omega. Adding a constant to all classes' coefficients of a
-//! feature changes no probability: Omega and the ridge decide it. Coefficients lie feature by feature, scores and slopes
-//! class by class. Reading order:
+//! with the free, unpenalised intercepts b and a [`ClassNorm`] Omega. Adding a constant to all classes' coefficients of
+//! a feature changes no probability: Omega and the ridge decide it. Coefficients lie feature by feature, scores and
+//! slopes class by class. Reading order:
 //!
 //! - `problem`: the validated data. `design`: what a matrix must offer besides [`Design`](super::Design).
 //! - `norm`: the norms, and the minimum over the coefficients of one feature.
-//! - `point`: Theta and b with all that is derived from them. `duality_gap`: the certificates, which alone decide when to
-//!   stop.
+//! - `point`: Theta and b with all that is derived from them. `duality_gap`: the certificates, which alone decide when
+//!   to stop.
 //! - `newton`: the loop over quadratic models; `block_descent` minimises one, a feature at a time.
 //! - `ball`: the constrained form.
 
@@ -127,8 +128,8 @@ pub fn classes_alpha_max(problem: &ClassProblem<'_>, norm: ClassNorm) -> Result<
     Ok(newton.dual_norm())
 }
 
-/// Solves the penalised problem for every alpha in turn, each from the last solution: falling alphas are the fast order.
-/// `max_iter` and the count of passes are those of one alpha; [`ClassSolution::dual`] stays empty.
+/// Solves the penalised problem for every alpha in turn, each from the last solution: falling alphas are the fast
+/// order. `max_iter` and the count of passes are those of one alpha; [`ClassSolution::dual`] stays empty.
 ///
 /// # Errors
 /// As [`minimise_classes`].

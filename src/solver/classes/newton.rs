@@ -10,6 +10,8 @@ use crate::solver::run::Run;
 const FIRST_ACCURACY: f64 = 1e-2;
 /// Share of what a model promises that a step must bring, for its length.
 const SUFFICIENT: f64 = 0.05;
+/// The same of a faithful model.
+const FAITHFUL: f64 = 0.5;
 /// Halvings of a step after which none is worth it.
 const MOST_HALVINGS: usize = 40;
 
@@ -23,6 +25,8 @@ pub(super) struct ClassNewton<'r, 'a> {
     point: Point,
     trial: Point,
     model: BlockDescent,
+    /// Whether the last step brought what its model promised, at full length.
+    faithful: bool,
 }
 
 impl<'r, 'a> ClassNewton<'r, 'a> {
@@ -37,6 +41,7 @@ impl<'r, 'a> ClassNewton<'r, 'a> {
             trial: point.clone(),
             point,
             model: BlockDescent::new(problem, norm),
+            faithful: true,
         })
     }
 
@@ -94,7 +99,8 @@ impl<'r, 'a> ClassNewton<'r, 'a> {
         Ok(solution)
     }
 
-    /// Minimises risk + alpha Omega until the gap is at most `target`, or `watcher`, which sees every point, has enough.
+    /// Minimises risk + alpha Omega until the gap is at most `target`, or `watcher`, which sees every point, has
+    /// enough.
     pub fn minimise(
         &mut self,
         alpha: f64,
@@ -107,6 +113,7 @@ impl<'r, 'a> ClassNewton<'r, 'a> {
         }
         let mut last_gap = f64::INFINITY;
         self.run.accuracy = FIRST_ACCURACY;
+        self.faithful = true;
         loop {
             let objective = self.point.risk + alpha * self.point.norm;
             bound.observe(self.problem, self.point.dual(), alpha);
@@ -121,8 +128,11 @@ impl<'r, 'a> ClassNewton<'r, 'a> {
             if converged || self.run.is_over() {
                 return Ok((bound, converged));
             }
-            // Passes that bring little while the gap stays are slow, not done.
-            if gap > 0.5 * last_gap {
+            if !self.faithful {
+                // Digits of the minimiser of such a model are worth nothing yet.
+                self.run.accuracy = FIRST_ACCURACY;
+            } else if gap > 0.5 * last_gap {
+                // Passes that bring little while the gap stays are slow, not done.
                 self.run.accuracy = (0.1 * self.run.accuracy).max(LEAST_ACCURACY);
             }
             last_gap = gap;
@@ -133,6 +143,7 @@ impl<'r, 'a> ClassNewton<'r, 'a> {
                     return Ok((bound, false));
                 }
                 self.run.accuracy = LEAST_ACCURACY;
+                self.faithful = true;
             }
         }
     }
@@ -149,11 +160,12 @@ impl<'r, 'a> ClassNewton<'r, 'a> {
         if promised <= 0.0 {
             return Ok(false);
         }
-        for _ in 0..MOST_HALVINGS {
+        for halvings in 0..MOST_HALVINGS {
             self.trial.update_primal(problem, norm);
             let decrease = old - (self.trial.risk + alpha * self.trial.norm);
             if promised <= 16.0 * self.point.rounding {
-                // Rounding hides such a change of the objective, but not its effect on the gap, which is of first order.
+                // Rounding hides such a change of the objective, but not its effect on the gap, which is of first
+                // order.
                 self.trial.update_dual(problem, norm);
                 let own_gap = |point: &Point| {
                     let (bound, _) = penalty_dual(problem, point.dual(), alpha);
@@ -166,6 +178,7 @@ impl<'r, 'a> ClassNewton<'r, 'a> {
                 return Ok(better);
             }
             if decrease >= SUFFICIENT * promised {
+                self.faithful = halvings == 0 && decrease >= FAITHFUL * promised;
                 self.trial.update_dual(problem, norm);
                 std::mem::swap(&mut self.point, &mut self.trial);
                 return Ok(true);

@@ -82,9 +82,9 @@ impl ClassNorm {
 
 impl Block<'_> {
     /// Moves theta, the coefficients of one feature, towards the minimum over t of <g, t - theta> + <t - theta, H (t -
-    /// theta)>/2 + (ridge/2)|t|^2 + alpha Omega(t), and leaves the step in `step`. Returns by how much that has fallen at
-    /// least: a number without cancellation, as differences of values are lost in rounding long before gradients are.
-    /// `scratch` holds 2 K numbers of no meaning.
+    /// theta)>/2 + (ridge/2)|t|^2 + alpha Omega(t), and leaves the step in `step`. Returns by how much that has fallen
+    /// at least: a number without cancellation, as differences of values are lost in rounding long before gradients
+    /// are. `scratch` holds 2 K numbers of no meaning.
     pub(super) fn update(
         self,
         norm: ClassNorm,
@@ -126,8 +126,8 @@ impl Block<'_> {
         self.alpha * norm.of_feature(theta) + 0.5 * self.ridge * square
     }
 
-    /// One coordinate after another to its minimum. Returns the least decrease: half the curvature times the squares of the
-    /// steps.
+    /// One coordinate after another to its minimum. Returns the least decrease: half the curvature times the squares of
+    /// the steps.
     fn sweep(self, t: &mut [f64], slopes: &mut [f64]) -> f64 {
         let mut decrease = 0.0;
         for (k, row) in self.hessian.chunks_exact(t.len()).enumerate() {
@@ -150,9 +150,9 @@ impl Block<'_> {
         decrease
     }
 
-    /// One proximal gradient step of all classes, of a length that suits every eigenvalue of H: they lie between 0 and the
-    /// trace, and below twice the largest entry of the diagonal, as the rows of H add up to 0 with no positive entry off
-    /// the diagonal (Gershgorin 1931). Returns the least decrease, as [`Self::sweep`].
+    /// One proximal gradient step of all classes, of a length that suits every eigenvalue of H: they lie between 0 and
+    /// the trace, and below twice the largest entry of the diagonal, as the rows of H add up to 0 with no positive
+    /// entry off the diagonal (Gershgorin 1931). Returns the least decrease, as [`Self::sweep`].
     fn gradient_step(self, t: &mut [f64], slopes: &mut [f64], steps: &mut [f64]) -> f64 {
         let diagonal = self.hessian.iter().step_by(t.len() + 1);
         let trace: f64 = diagonal.clone().sum();
@@ -197,8 +197,8 @@ fn length(row: &[f64]) -> f64 {
     row.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// argmin_c sum_k (level n |s_k - c| + (s_k - c)^2/2) of n sorted numbers of the given mean: between the m lowest and the
-/// others the derivative is 0 at mean + level (n - 2 m), which falls in m.
+/// argmin_c sum_k (level n |s_k - c| + (s_k - c)^2/2) of n sorted numbers of the given mean: between the m lowest and
+/// the others the derivative is 0 at mean + level (n - 2 m), which falls in m.
 fn penalised_centre(sorted: &[f64], mean: f64, level: f64) -> f64 {
     let n = sorted.len();
     for (m, next) in sorted.iter().enumerate() {

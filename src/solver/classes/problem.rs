@@ -24,8 +24,8 @@ impl<'a> ClassProblem<'a> {
     ///
     /// # Errors
     /// Lengths that do not match X; other targets; fewer than two classes; weights that are negative, not finite or all
-    /// 0; with intercepts a class without a record of positive weight (its best intercept would be infinite); a negative
-    /// ridge.
+    /// 0; with intercepts a class without a record of positive weight (its best intercept would be infinite); a
+    /// negative ridge.
     pub fn new(
         design: &'a (dyn ClassDesign + 'a),
         targets: &'a [f64],
