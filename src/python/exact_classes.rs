@@ -46,8 +46,8 @@ struct Request<'py> {
     progress: Option<Py<PyAny>>,
 }
 
-/// As of coordinate descent for one score a record.
-const MOST_PASSES: usize = 10_000;
+/// Enough for all but hopeless problems: passes are cheap where features are few, and many where they are much alike.
+const MOST_PASSES: usize = 100_000;
 
 impl Request<'_> {
     /// Runs `solve` without the interpreter; Ctrl-C and lines of progress are looked after from time to time.

@@ -337,7 +337,7 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
         coordinate of the working set once; one of proximal gradients is a gradient step on it, and one of
         dual-frank-wolfe takes a greedy vertex. None means 100,000 for proximal gradients, whose steps bring less,
-        and 10,000 for the others.
+        and for three or more classes, and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
         norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
@@ -455,15 +455,22 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         options = self._options()
         X, targets = self._validated(X, y)
         if len(self.classes_) > 2:
-            asked = self._class_request(options, X, targets, sample_weight)
-            start = self._class_start(X.shape[1], asked["y"].size) if self.warm_start else None
-            self.coef_, self.intercept_, outcome = _exact_classes.solve(asked, options, start)
-            self._keep(*outcome)
+            self.coef_, self.intercept_ = self._solve_classes(options, X, targets, sample_weight)
             return self
         coefficients, intercept = self._solve(options, X, targets, sample_weight)
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         return self
+
+    def _solve_classes(
+        self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Fit three or more classes on validated data, as :meth:`_solve` does two."""
+        asked = self._class_request(options, X, y, sample_weight)
+        start = self._class_start(X.shape[1], asked["y"].size) if self.warm_start else None
+        coefficients, intercepts, outcome = _exact_classes.solve(asked, options, start)
+        self._keep(*outcome)
+        return coefficients, intercepts
 
     def _class_request(self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any) -> Any:
         """Return what the core takes for three or more classes besides alpha and radius, from validated data."""
