@@ -17,6 +17,7 @@ from dpsparse import (
     PrivateSparseClassifier,
     PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
+    SparseClassifier,
     Vertices,
     _core,
 )
@@ -357,6 +358,25 @@ def test_counts_have_their_own_estimator_and_loss():
     ):
         with pytest.raises(InvalidArgumentError, match="PrivateSparsePoissonRegressor"):
             estimator.plan(10, 1)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l21", "linf"])
+@pytest.mark.parametrize("loss", [name for name in _core.loss_names() if name != "poisson"])
+def test_exact_fits_of_three_classes_are_certified_or_refused(loss, norm):
+    X, y = records("multiclass")
+    exact = SparseClassifier(loss=loss, norm=norm, alpha=0.03)
+    if loss != "logistic" or norm == "linf":
+        needed = "loss='logistic'" if loss != "logistic" else "norm='l1' or 'l21'"
+        with pytest.raises(InvalidArgumentError, match=f"has 3 classes, .* needs {needed}; .*OneVsRestClassifier"):
+            exact.fit(X, y)
+        assert not hasattr(exact, "coef_")
+        return
+    exact.fit(X, y)
+    assert exact.coef_.shape == (3, P)
+    assert len(exact.support_) > 0
+    assert 0.0 <= exact.duality_gap_ <= 1e-6 * np.log(3)
+    assert np.allclose(exact.predict_proba(X).sum(axis=1), 1.0)
+    assert exact.score(X, y) > np.unique(y, return_counts=True)[1].max() / N
 
 
 def test_every_catalogued_loss_is_in_the_suite():

@@ -243,6 +243,21 @@ def test_weights_count_as_repetitions():
     assert once.intercept_ == pytest.approx(often.intercept_, abs=1e-6)
 
 
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_weights_and_repetitions_differ_by_what_their_gaps_allow(norm):
+    """With a ridge r a gap g allows a distance sqrt(2 g/r) from the minimiser: scikit-learn's 1e-7 needs tiny gaps."""
+    rng = np.random.default_rng(3)
+    X, y, weights = rng.uniform(size=(15, 10)), rng.integers(0, 3, 15), rng.integers(0, 5, 15)
+    y[0], weights[0] = 2, 1
+    for tol in (1e-3, 1e-6, 1e-13):
+        model = SparsePoissonRegressor(norm=norm, alpha=0.01, ridge=0.01, tol=tol)
+        weighted = (model.fit(X, y, sample_weight=weights).coef_, model.duality_gap_)
+        repeated = (model.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).coef_, model.duality_gap_)
+        allowed = sum(np.sqrt(2.0 * gap / 0.01) for _, gap in (weighted, repeated))
+        assert np.linalg.norm(weighted[0] - repeated[0]) <= allowed
+    np.testing.assert_allclose(weighted[0], repeated[0], atol=1e-9)
+
+
 @pytest.mark.parametrize("y", [[0.0, 0.0, 0.0], [1.0, -1.0, 2.0]])
 def test_exact_fits_refuse_what_has_no_rate(y):
     X = np.arange(3.0).reshape(-1, 1)

@@ -32,6 +32,9 @@ EXACT = [
     SparseClassifier(alpha=0.0, ridge=0.1, fit_intercept=False),
     # Points that differ by less than the default tolerance differ by more than weights and repetitions may.
     SparseClassifier(alpha=0.01, solver="proximal-gradient", warm_start=True, tol=1e-10),
+    SparseClassifier(alpha=0.01, tol=1e-12),
+    SparseClassifier(norm="l21", alpha=0.01, tol=1e-12, warm_start=True),
+    SparseClassifier(norm="l21", radius=2.0, ridge=0.01, fit_intercept=False, tol=1e-12),
     SparseRegressor(loss="huber", norm="linf", alpha=0.01),
     SparseRegressor(loss="absolute", radius=5.0, ridge=0.01),
     SparseRegressor(alpha=0.01, solver="coordinate-descent", fit_intercept=False, warm_start=True),

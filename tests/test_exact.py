@@ -508,7 +508,7 @@ def test_bad_data():
     with pytest.raises(DpsparseError, match="class"):
         SparseClassifier().fit(X, np.ones(len(y)))
     with pytest.raises(DpsparseError, match="binary"):
-        SparseClassifier().fit(X, np.arange(len(y)) % 3)
+        SparseClassifier(loss="hinge").fit(X, np.arange(len(y)) % 3)
     with pytest.raises(DpsparseError, match="class"):
         SparseClassifier().fit(X, y, sample_weight=(y > 0).astype(float))
 

@@ -40,6 +40,7 @@ __all__ = [
     "epsilon_from_rho",
     "evaluate_loss",
     "exponential_mechanism",
+    "fit_classes",
     "fit_exact",
     "fit_private",
     "fit_scaler",
@@ -48,6 +49,7 @@ __all__ = [
     "non_private_gradient",
     "non_private_release",
     "non_private_simplex_scores",
+    "path_classes",
     "path_exact",
     "plan_private",
     "plan_scaler",
@@ -500,3 +502,35 @@ def fit_exact(
 def path_exact(
     request: _ExactRequest, *, alphas: list[float] | None, n_alphas: int, ratio: float
 ) -> tuple[list[float], list[_Fitted]]: ...
+
+# coefficients (the classes' of one feature after those of another), intercepts, objective, duality gap, passes, whether
+# it converged, dual point (the records' of one class after those of another)
+_FittedClasses: TypeAlias = tuple[
+    NDArray[np.float64], NDArray[np.float64], float, float, int, bool, NDArray[np.float64]
+]
+
+@type_check_only
+class _ClassRequest(TypedDict):
+    # as of _ExactRequest
+    x: NDArray[np.float64] | tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+    # 0, 1, ..., n_classes - 1
+    y: NDArray[np.float64]
+    n_classes: int
+    sample_weight: NDArray[np.float64] | None
+    norm: str
+    ridge: float
+    fit_intercept: bool
+    tol: float
+    max_iter: int | None
+    progress: Callable[[int, float], object] | None
+
+def fit_classes(
+    request: _ClassRequest,
+    *,
+    alpha: float | None,
+    radius: float | None,
+    start: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None] | None,
+) -> _FittedClasses: ...
+def path_classes(
+    request: _ClassRequest, *, alphas: list[float] | None, n_alphas: int, ratio: float
+) -> tuple[list[float], list[_FittedClasses]]: ...

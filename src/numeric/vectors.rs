@@ -32,6 +32,30 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     dispatch!([], body, (a: &[f64], b: &[f64]) -> f64)
 }
 
+/// sum_i h_i a_i^2, up to the end of the shorter.
+///
+/// ```
+/// assert_eq!(dpsparse::numeric::vectors::weighted_square(&[1.0, 2.0], &[3.0, 4.0]), 19.0);
+/// ```
+#[inline]
+pub fn weighted_square(a: &[f64], h: &[f64]) -> f64 {
+    #[inline(always)]
+    fn body(a: &[f64], h: &[f64]) -> f64 {
+        let n = a.len().min(h.len());
+        let (a, a_tail) = a[..n].as_chunks::<PARTS>();
+        let (h, h_tail) = h[..n].as_chunks::<PARTS>();
+        let mut sums = [0.0; PARTS];
+        for (a, h) in a.iter().zip(h) {
+            for k in 0..PARTS {
+                sums[k] += h[k] * a[k] * a[k];
+            }
+        }
+        let tail: f64 = a_tail.iter().zip(h_tail).map(|(a, h)| h * a * a).sum();
+        sums.iter().sum::<f64>() + tail
+    }
+    dispatch!([], body, (a: &[f64], h: &[f64]) -> f64)
+}
+
 /// <a_k, b> for four a, with the bits of [`dot`]: b is read once.
 ///
 /// # Panics
@@ -160,6 +184,8 @@ mod tests {
             let close = |x: f64, y: f64| (x - y).abs() <= 1e-12 * n as f64;
             prop_assert!(close(dot(a[0], b), plain(a[0], b)));
             prop_assert_eq!(dot4(a, b), a.map(|a| dot(a, b)));
+            let squares: f64 = a[0].iter().zip(b).map(|(x, h)| h * x * x).sum();
+            prop_assert!(close(weighted_square(a[0], b), squares));
             let mut pairs = pair_products(a, b).into_iter();
             for k in 1..4 {
                 for l in 0..k {
@@ -183,6 +209,7 @@ mod tests {
                 add4_weighted(a, scales, b, &mut out);
                 add(a[1], scales[1], &mut out);
                 out.push(dot(a[0], b));
+                out.push(weighted_square(a[0], b));
                 out.extend(dot4(a, b));
                 out.extend(pair_products(a, b));
                 out.iter().map(|x| x.to_bits()).collect::<Vec<_>>()

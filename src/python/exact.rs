@@ -1,11 +1,12 @@
+use super::exact_classes::falling;
 use super::set_function::CoreSetFunction;
 use super::threads;
 use crate::error::{Error, Result};
 use crate::loss::{self, Catalogued};
 use crate::norm::SetFunctionNorm;
 use crate::solver::{
-    CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser, Solution, Start,
-    Stopping, alpha_max, minimise, path, poisson,
+    ClassDesign, CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser,
+    Solution, Start, Stopping, alpha_max, minimise, path, poisson,
 };
 use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -13,7 +14,7 @@ use pyo3::prelude::*;
 
 /// X as Python hands it over.
 #[derive(FromPyObject)]
-enum Matrix<'py> {
+pub(super) enum Matrix<'py> {
     Dense(PyReadonlyArray2<'py, f64>),
     /// n_rows, indptr, indices, data of compressed columns.
     Sparse(
@@ -43,7 +44,7 @@ fn indices(values: &PyReadonlyArray1<'_, i64>) -> Result<Vec<usize>> {
 }
 
 impl Matrix<'_> {
-    fn design(&self) -> Result<Box<dyn Design + '_>> {
+    pub fn design(&self) -> Result<Box<dyn ClassDesign + '_>> {
         Ok(match self {
             Matrix::Dense(x) => Box::new(dense(x.as_array())?),
             Matrix::Sparse(n_rows, starts, rows, values) => Box::new(CscDesign::new(
@@ -149,12 +150,13 @@ impl Request<'_> {
         let solved = threads::watched(py, |watch| {
             let norm = function.map(SetFunctionNorm::new).transpose()?;
             let (loss, weights) = (&*loss, weights.as_deref());
+            let design: &dyn Design = design.as_ref();
             let regulariser = norm
                 .as_ref()
                 .map_or(Regulariser::L1, |norm| Regulariser::Norm(norm));
             let max_iter = max_iter.unwrap_or_else(|| method.default_max_iter(regulariser));
             let task = Task {
-                problem: Problem::new(design.as_ref(), &y, weights, loss, ridge, fit_intercept)?,
+                problem: Problem::new(design, &y, weights, loss, ridge, fit_intercept)?,
                 regulariser,
                 method,
                 stopping: Stopping { tol, max_iter },
@@ -236,9 +238,7 @@ fn path_exact<'py>(
             Some(alphas) => alphas,
             None => {
                 let largest = alpha_max(&task.problem, task.regulariser)?;
-                let last = n_alphas.saturating_sub(1).max(1) as f64;
-                let share = |k: usize| ratio.powf(k as f64 / last);
-                (0..n_alphas).map(|k| largest * share(k)).collect()
+                falling(largest, n_alphas, ratio)
             }
         };
         let Task {

@@ -4,6 +4,7 @@ pub(crate) mod accounting;
 mod certificate;
 pub(crate) mod error;
 mod exact;
+mod exact_classes;
 mod loss;
 mod noise;
 mod online;
@@ -28,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     accounting::register(module)?;
     loss::register(module)?;
     exact::register(module)?;
+    exact_classes::register(module)?;
     selection::register(module)?;
     set_function::register(module)?;
     noise::register(module)?;

@@ -174,7 +174,7 @@ impl<'a> DenseDesign<'a> {
     }
 
     #[inline]
-    fn column(&self, j: usize) -> &[f64] {
+    pub(super) fn column(&self, j: usize) -> &[f64] {
         &self.data[j * self.n_rows..(j + 1) * self.n_rows]
     }
 
@@ -346,7 +346,7 @@ impl CscDesign {
     }
 
     #[inline]
-    fn column(&self, j: usize) -> impl Iterator<Item = (usize, f64)> {
+    pub(super) fn column(&self, j: usize) -> impl Iterator<Item = (usize, f64)> {
         let range = self.starts[j]..self.starts[j + 1];
         let values = self.values[range.clone()].iter().copied();
         self.rows[range].iter().copied().zip(values)

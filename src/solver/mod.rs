@@ -20,9 +20,11 @@
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.
 //! - `dual_frank_wolfe`, with `tilted_risk`: a positive ridge; the dual problem over the polytope of the norm.
 //! - `path`: sequences of penalties.
+//! - `classes`: the same for the logistic model of three or more classes, with loops of its own.
 
 mod accelerated_gradient;
 mod cholesky;
+mod classes;
 mod cluster_step;
 mod coordinate_descent;
 mod counts;
@@ -46,6 +48,10 @@ mod support_step;
 mod test_norms;
 mod tilted_risk;
 
+pub use classes::{
+    ClassDesign, ClassNorm, ClassProblem, ClassSolution, ClassStart, classes_alpha_max,
+    classes_path, minimise_classes,
+};
 pub use counts::poisson;
 pub use design::{CscDesign, DenseDesign, Design};
 pub use path::{alpha_max, path};
@@ -59,6 +65,7 @@ use coordinate_descent::CoordinateDescent;
 use dual_frank_wolfe::DualFrankWolfe;
 use duality_gap::BallBound;
 use model::Model;
+use multiplier::ScalarBall;
 use proximal_newton::ProximalNewton;
 use regulariser::Omega;
 use run::Run;
@@ -204,7 +211,11 @@ pub fn minimise<D: Design + ?Sized>(
             let alpha_at_zero = bound.multiplier();
             newton.start_at(start)?;
             newton.show_given(&mut bound)?;
-            multiplier::search(&mut newton, &mut bound, alpha_at_zero)?;
+            let mut ball = ScalarBall {
+                newton: &mut newton,
+                bound: &mut bound,
+            };
+            multiplier::search(&mut ball, alpha_at_zero)?;
             finite(bound.into_solution(newton.run.n_iter()))
         }
     }

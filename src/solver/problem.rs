@@ -47,19 +47,7 @@ impl<'a, D: Design + ?Sized> Problem<'a, D> {
         if !targets.iter().all(|y| y.is_finite()) {
             return invalid("y contains NaN or infinity");
         }
-        let weights = match weights {
-            None => vec![1.0 / n as f64; n],
-            Some(weights) => {
-                let largest = weights.iter().fold(0.0f64, |m, &w| m.max(w));
-                if !weights.iter().all(|&w| w.is_finite() && w >= 0.0) || largest == 0.0 {
-                    return invalid(
-                        "sample_weight must be finite and non-negative, with a positive sum",
-                    );
-                }
-                let sum: f64 = weights.iter().map(|w| w / largest).sum();
-                weights.iter().map(|w| w / largest / sum).collect()
-            }
-        };
+        let weights = normalised(weights, n)?;
         if loss.task() == Task::Classification {
             if targets.iter().any(|y| y.abs() != 1.0) {
                 return invalid("the labels of a classification loss must be -1 and +1");
@@ -110,4 +98,19 @@ impl<'a, D: Design + ?Sized> Problem<'a, D> {
     pub fn fit_intercept(&self) -> bool {
         self.fit_intercept
     }
+}
+
+/// Weights of sum 1 for n records; none given means equal ones.
+pub(super) fn normalised(weights: Option<&[f64]>, n: usize) -> Result<Vec<f64>> {
+    let Some(weights) = weights else {
+        return Ok(vec![1.0 / n as f64; n]);
+    };
+    let largest = weights.iter().fold(0.0f64, |m, &w| m.max(w));
+    if !weights.iter().all(|&w| w.is_finite() && w >= 0.0) || largest == 0.0 {
+        return Err(Error::InvalidData(
+            "sample_weight must be finite and non-negative, with a positive sum".into(),
+        ));
+    }
+    let sum: f64 = weights.iter().map(|w| w / largest).sum();
+    Ok(weights.iter().map(|w| w / largest / sum).collect())
 }

@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from dpsparse._core import CoreSetFunction, InvalidArgumentError, InvalidDataError, fit_exact, path_exact
+from dpsparse.estimators import _exact_classes
 from dpsparse.estimators._columns import check_columns, check_target
-from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
+from dpsparse.estimators._linear import LinearRegressorMixin, MulticlassMixin, encode_many_labels
 from dpsparse.losses import catalogued
 from dpsparse.set_functions import SetFunction
 
@@ -23,7 +24,7 @@ __all__ = ["SparseClassifier", "SparseRegressor", "path"]
 
 _DEFAULT_RADIUS = 10.0
 _SOLVERS = ("auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe")
-_NORMS = ("l1", "linf")
+_NORMS = ("l1", "l21", "linf")
 
 
 def _number(name: str, value: Any, *, positive: bool = False) -> float:
@@ -111,6 +112,12 @@ class _ExactLinearModel(BaseEstimator):
 
     def _request(self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any) -> Any:
         """Return what the core takes besides alpha and radius, from validated data."""
+        request = {name: value for name, value in options.items() if name not in ("alpha", "radius")}
+        data = self._data(X, y, sample_weight)
+        return {**request, **data, "norm": _core_norm(self.norm, X.shape[1])}
+
+    def _data(self, X: Any, y: NDArray[np.float64], sample_weight: Any) -> dict[str, Any]:
+        """Return validated data as the core takes them."""
         weights = None
         if sample_weight is not None:
             weights = _sample_weights(sample_weight, X)
@@ -118,9 +125,7 @@ class _ExactLinearModel(BaseEstimator):
             if kept.any() and not kept.all():
                 # A record of weight 0 is absent, whatever its entries are.
                 X, y, weights = X[kept], y[kept], weights[kept]
-        request = {name: value for name, value in options.items() if name not in ("alpha", "radius")}
-        norm = _core_norm(self.norm, X.shape[1])
-        return {**request, "x": _core_matrix(X), "y": y, "sample_weight": weights, "norm": norm}
+        return {"x": _core_matrix(X), "y": y, "sample_weight": weights}
 
     @abstractmethod
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
@@ -132,9 +137,12 @@ class _ExactLinearModel(BaseEstimator):
         """Fit on validated data; sets n_iter_ and duality_gap_, returns coefficients and intercept."""
         request = self._request(options, X, y, sample_weight)
         start = self._start(X.shape[1], request["y"].size) if self.warm_start else None
-        coefficients, intercept, objective, gap, n_iter, converged, dual = fit_exact(
-            request, alpha=options["alpha"], radius=options["radius"], start=start
-        )
+        fitted = fit_exact(request, alpha=options["alpha"], radius=options["radius"], start=start)
+        self._keep(*fitted[2:])
+        return fitted[:2]
+
+    def _keep(self, objective: float, gap: float, n_iter: int, converged: bool, dual: NDArray[np.float64]) -> None:
+        """Keep, and say, what came of a fit."""
         self._dual = dual if self.warm_start else None
         self.n_iter_ = n_iter
         self.duality_gap_ = gap
@@ -145,9 +153,8 @@ class _ExactLinearModel(BaseEstimator):
                 f"the duality gap {gap:.3g} is above the tolerance after {n_iter} passes (objective {objective:.6g}): "
                 "raise max_iter or tol, or scale the features",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        return coefficients, intercept
 
     def _start(
         self, n_features: int, n_samples: int
@@ -185,7 +192,7 @@ def _core_matrix(X: Any) -> Any:
 
 
 def _core_norm(norm: str | SetFunction, n_features: int) -> CoreSetFunction | None:
-    """Return the core's set function; None means the l1 norm."""
+    """Return the core's set function; None means the l1 norm, which "l21" is for one coefficient a feature."""
     if isinstance(norm, SetFunction):
         return norm._core
     return CoreSetFunction("group_cover", [list(range(n_features))], None, n_features) if norm == "linf" else None
@@ -197,9 +204,9 @@ class Path(NamedTuple):
     alphas: NDArray[np.float64]
     """The penalties, of shape (n_alphas,)."""
     coefs: NDArray[np.float64]
-    """theta, of shape (n_alphas, n_features)."""
+    """theta, of shape (n_alphas, n_features); of three or more classes (n_alphas, n_classes, n_features)."""
     intercepts: NDArray[np.float64]
-    """b, of shape (n_alphas,)."""
+    """b, of shape (n_alphas,); of three or more classes (n_alphas, n_classes)."""
     gaps: NDArray[np.float64]
     """Upper bounds on objective minus minimum, of shape (n_alphas,)."""
 
@@ -264,8 +271,13 @@ def path(
         raise InvalidArgumentError(f"ratio must be below 1; got {ratio!r}")
     given = None if alphas is None else [_number("alphas", alpha) for alpha in alphas]
     X, targets = model._validated(X, y)
-    request = model._request(options, X, targets, sample_weight)
-    used, fits = path_exact(request, alphas=given, n_alphas=int(n_alphas), ratio=float(ratio))
+    fits: list[Any]
+    if isinstance(model, SparseClassifier) and len(model.classes_) > 2:
+        asked = model._class_request(options, X, targets, sample_weight)
+        used, fits = _exact_classes.solve_path(asked, given, int(n_alphas), float(ratio))
+    else:
+        request = model._request(options, X, targets, sample_weight)
+        used, fits = path_exact(request, alphas=given, n_alphas=int(n_alphas), ratio=float(ratio))
     missed = sum(not fit[5] for fit in fits)
     if missed:
         warnings.warn(
@@ -274,35 +286,43 @@ def path(
             ConvergenceWarning,
             stacklevel=2,
         )
-    columns = [np.array([fit[k] for fit in fits], dtype=np.float64) for k in (0, 1, 3)]
-    return Path(np.array(used), columns[0].reshape(len(fits), X.shape[1]), columns[1], columns[2])
+    coefficients, intercepts, gaps = (np.array([fit[k] for fit in fits], dtype=np.float64) for k in (0, 1, 3))
+    if not fits:
+        coefficients = coefficients.reshape(0, X.shape[1])
+    return Path(np.array(used), coefficients, intercepts, gaps)
 
 
 def _print_progress(iteration: int, gap: float) -> None:
     print(f"[dpsparse] {iteration} passes, duality gap {gap:.3g}")
 
 
-class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel):
-    """Linear classifier of two classes with a sparsity-inducing norm as penalty or constraint, fitted exactly
-    and without privacy.
+class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
+    """Linear classifier with a sparsity-inducing norm as penalty or constraint, fitted exactly and without privacy.
 
-    With z = X theta + b, labels y in {-1, +1} and weights w it minimises::
+    For two classes, with z = X theta + b, labels y in {-1, +1} and weights w it minimises::
 
         sum_i w_i l(z_i; y_i) / sum_i w_i + (ridge/2) |theta|_2^2 + alpha Omega(theta)
 
     or, with ``radius``, the first two terms over ``Omega(theta) <= radius``. The intercept b is neither penalised nor
     constrained. Data are never clipped or scaled.
 
+    Three or more classes are one softmax model: theta is a matrix with a row a class, b a vector, z a row of scores a
+    record, and the loss ``l(z; y) = ln(sum_k exp(z_k)) - z_y``. It takes ``loss="logistic"`` and the norms "l1" and
+    "l21".
+
     Parameters
     ----------
     loss : str or loss object, default="logistic"
         "logistic", ln(1 + exp(-y z)); "hinge", smoothed quadratically over a width of 0.5 below its kink; "squared",
         "huber", "absolute" of z - y; or an object of :mod:`dpsparse.losses`. Logistic with ``alpha`` is
-        scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``.
-    norm : {"l1", "linf"} or set function, default="l1"
-        The norm Omega that is penalised or bounded: an object of :mod:`dpsparse.set_functions` means f(|theta|), with
-        its Lovasz extension f. One that is not monotone but gives all features together 0, as a graph cut
-        does, means the seminorm f(theta), which can be penalised but not bounded.
+        scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``, whatever the
+        number of classes. Others take two classes only.
+    norm : {"l1", "l21", "linf"} or set function, default="l1"
+        The norm Omega that is penalised or bounded: "l1" is the sum of all |theta|; "l21" the sum over the features of
+        the Euclidean norm of their coefficients, which selects a feature for all classes or for none, and is "l1" for
+        two classes. For two classes also "linf", or an object of :mod:`dpsparse.set_functions`, which means f(|theta|),
+        with its Lovasz extension f. One that is not monotone but gives all features together 0, as a graph cut does,
+        means the seminorm f(theta), which can be penalised but not bounded.
     alpha : float or None, default=None
         Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``.
     radius : float or None, default=None
@@ -312,12 +332,12 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
-        The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
+        The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercepts.
     max_iter : int or None, default=None
         Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
         coordinate of the working set once; one of proximal gradients is a gradient step on it, and one of
         dual-frank-wolfe takes a greedy vertex. None means 100,000 for proximal gradients, whose steps bring less,
-        and 10,000 for the others.
+        and for three or more classes, and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
         norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
@@ -325,23 +345,25 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive
         ``ridge``: to reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set
         function whose prox is slow to compute (its steps need greedy vertices only, its certificate still a prox now
-        and then).
+        and then). Three or more classes take "auto" and "coordinate-descent", which moves all coefficients of a
+        feature together.
     warm_start : bool, default=False
         Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
-        keeps its dual point, one number per record, so that a refit from a solution finds its certificate at once.
+        keeps its dual point, one number per record (and class), so that a refit from a solution finds its
+        certificate at once.
     verbose : int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        theta; a positive coefficient favours ``classes_[1]``.
-    intercept_ : ndarray of shape (1,)
-        b.
-    classes_ : ndarray of shape (2,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        theta; of two classes, a positive coefficient favours ``classes_[1]``.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        b; of three or more classes the entries add up to 0.
+    classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     support_ : ndarray of shape (n_nonzero,)
-        Indices of the non-zero coefficients.
+        Indices of the features with a non-zero coefficient.
     n_iter_ : int
         Passes that the fit took.
     duality_gap_ : float
@@ -358,6 +380,9 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]])
     >>> SparseClassifier(alpha=0.1).fit(X, ["no", "no", "yes", "yes"]).support_
     array([0])
+    >>> model = SparseClassifier(alpha=0.01, norm="l21").fit(X, ["no", "perhaps", "perhaps", "yes"])
+    >>> model.coef_.shape, model.predict(X).tolist()
+    ((3, 2), ['no', 'perhaps', 'perhaps', 'yes'])
     """
 
     _task = "classification"
@@ -394,7 +419,8 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
+        loss = self.loss if isinstance(self.loss, str) else getattr(self.loss, "name", "")
+        tags.classifier_tags.multi_class = _exact_classes.is_taken(loss, self.norm, self.solver)
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -405,7 +431,7 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Samples, finite.
         y : array-like of shape (n_samples,)
-            Labels, two different ones.
+            Labels, two different ones or more.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Non-negative weights; only their ratios matter, and a record of weight 0 is absent. None means equal
             weights.
@@ -418,25 +444,57 @@ class SparseClassifier(LinearClassifierMixin, ClassifierMixin, _ExactLinearModel
         Raises
         ------
         InvalidArgumentError
-            A parameter is outside its domain, or both ``alpha`` and ``radius`` are set.
+            A parameter is outside its domain, or both ``alpha`` and ``radius`` are set; three or more classes with a
+            loss, norm or solver for two.
         InvalidDataError
-            One class only, more than two, weights that are negative, all 0 or not one per record, or numbers so large
-            that the fit leaves the range of double precision.
+            One class only, weights that are negative, all 0, not one per record or, with an intercept, all 0 in some
+            class, or numbers so large that the fit leaves the range of double precision.
         ValueError
             X or y fails scikit-learn's own validation (shape, NaN, infinity); the errors above derive from it.
         """
         options = self._options()
-        X, signs = self._validated(X, y)
-        coefficients, intercept = self._solve(options, X, signs, sample_weight)
+        X, targets = self._validated(X, y)
+        if len(self.classes_) > 2:
+            self.coef_, self.intercept_ = self._solve_classes(options, X, targets, sample_weight)
+            return self
+        coefficients, intercept = self._solve(options, X, targets, sample_weight)
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         return self
 
+    def _solve_classes(
+        self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Fit three or more classes on validated data, as :meth:`_solve` does two."""
+        asked = self._class_request(options, X, y, sample_weight)
+        start = self._class_start(X.shape[1], asked["y"].size) if self.warm_start else None
+        coefficients, intercepts, outcome = _exact_classes.solve(asked, options, start)
+        self._keep(*outcome)
+        return coefficients, intercepts
+
+    def _class_request(self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any) -> Any:
+        """Return what the core takes for three or more classes besides alpha and radius, from validated data."""
+        _exact_classes.check(options, self.norm, len(self.classes_))
+        return _exact_classes.request(options, self.norm, len(self.classes_), self._data(X, y, sample_weight))
+
+    def _class_start(self, n_features: int, n_samples: int) -> tuple[Any, Any, NDArray[np.float64] | None] | None:
+        """Return the last coefficients, feature by feature, intercepts and dual point, as :meth:`_start` does."""
+        n_classes = len(self.classes_)
+        coefficients = np.array(getattr(self, "coef_", ()), dtype=np.float64)
+        if coefficients.shape != (n_classes, n_features):
+            return None
+        intercepts = np.array(getattr(self, "intercept_", 0.0), dtype=np.float64).ravel()
+        if intercepts.size != n_classes:
+            intercepts = np.zeros(n_classes)
+        dual = getattr(self, "_dual", None)
+        fits = dual is not None and dual.size == n_classes * n_samples
+        return coefficients.T.ravel(), intercepts, dual if fits else None
+
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
         X, y = check_columns(X), check_target(y, numbers=False)
         X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64)
-        self.classes_, signs = encode_labels(y)
-        return X, signs
+        self.classes_, targets = encode_many_labels(y)
+        return X, targets
 
 
 class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
