@@ -1,7 +1,7 @@
 """Private fits of ten classes beside binary fits of the same records and mechanism.
 
-Claim: dense 100 000 x 100, K = 10: at most 12 times the binary fit. Processor seconds, so that other work on the machine
-counts little; both fits take turns, and each ratio is one of medians.
+Claim: dense 100 000 x 100, K = 10: at most 12 times the binary fit. Processor seconds, so that other work on the
+machine counts little; both fits take turns, and each ratio is one of medians.
 
 Run: ``python benches/classes.py [--quick]``; RAYON_NUM_THREADS sets the threads of both.
 """

@@ -953,8 +953,15 @@ def test_scalers_and_searches_keep_them_too():
     rows = kept_rows(schema, table, 2, int(np.random.RandomState(3).randint(2**31 - 1)))
     few = {name: [cells[i] for i in rows] for name, cells in table.items()}
     arguments = ADD_REMOVE | {"random_state": 3}
-    with_person = PrivateScaler(schema=schema, **arguments).fit(table)
-    np.testing.assert_array_equal(with_person.ranges_, PrivateScaler(schema=SCHEMA, **arguments).fit(few).ranges_)
+    with_person, without = (
+        PrivateScaler(schema=schema, **arguments).fit(table),
+        PrivateScaler(schema=SCHEMA, **arguments).fit(few),
+    )
+    np.testing.assert_array_equal(with_person.ranges_, without.ranges_)
+    known = without.certificate_.assumptions
+    (new,) = (text for text in with_person.certificate_.assumptions if text not in known)
+    assert "'id'" in new
+    assert with_person.certificate_.events == without.certificate_.events
     grid = {"scale": ["auto", None]}
     with_person, without = (
         PrivateSearchCV(classifier(s, **ADD_REMOVE), grid, epsilon=4.0, delta=1e-6, random_state=3)
