@@ -270,7 +270,7 @@ def _notes(model: Any, ratio: str | None, confidence: float, ends: _Ends | None,
         said.append(
             "Features count only within range_lower and range_upper, which were released privately."
             if clips
-            else "range_lower and range_upper were released privately for the units of the fit; nothing is clipped to them."
+            else "range_lower and range_upper were released privately, as units of the fit; nothing is clipped to them."
         )
     if ends is not None:
         said.append(
