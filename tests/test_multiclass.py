@@ -28,6 +28,7 @@ from dpsparse import (
     UnsoundMechanismError,
 )
 from dpsparse.privacy import GaussianEvent
+from processes import run
 from reference.certificates import keeps_its_claim
 
 CLASSES = ("blue", "green", "red", "white")
@@ -224,6 +225,30 @@ def test_searches_of_mechanisms_for_two_classes_are_refused():
     search = PrivateSearchCV(make(), {"mechanism": ["noisy-newton", "output-perturbation"]}, epsilon=4.0)
     with pytest.raises(UnsoundMechanismError, match="binary"):
         search.fit(X, y)
+
+
+SEEDED_FITS = """
+    import numpy as np, scipy.sparse as sp
+    from dpsparse import FrankWolfe, NoisyNewton, NoisyProximalGradient, PrivateSparseClassifier
+    rng = np.random.default_rng(0)
+    n, p = 9001, 37
+    X = np.where(rng.uniform(size=(n, p)) < 0.5, 0.0, rng.uniform(-1, 1, (n, p)))
+    y = rng.integers(0, 5, n)
+    for mechanism in (FrankWolfe(n_iter=9), NoisyProximalGradient(n_iter=5), NoisyNewton(), "auto"):
+        for data in (X, np.asfortranarray(X), sp.csr_matrix(X), sp.csc_matrix(X)):
+            model = PrivateSparseClassifier(bounds=(-1, 1), classes=range(5), mechanism=mechanism, random_state=5)
+            model.fit(data, y)
+            print(model.coef_.tobytes().hex(), model.intercept_.tobytes().hex())
+"""
+
+
+def test_neither_threads_nor_storage_change_a_bit():
+    outputs = {run(SEEDED_FITS, RAYON_NUM_THREADS=str(threads)) for threads in (1, 2, 3)}
+    assert len(outputs) == 1
+    lines = outputs.pop().split("\n")[:16]
+    fits = [set(lines[k : k + 4]) for k in range(0, 16, 4)]
+    assert [len(fit) for fit in fits] == [1, 1, 1, 1]
+    assert len(set.union(*fits)) == 4
 
 
 def test_constant_features_and_wide_bounds():
