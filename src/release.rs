@@ -3,7 +3,7 @@
 use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::exact::noise::source::Source;
-use crate::plan::Plan;
+use crate::plan::{FeatureRanges, Plan};
 use crate::privacy::{Bounds, Curator, Ledger, Report, release};
 
 /// A private model in the user's units, with its certificate.
@@ -13,9 +13,8 @@ pub struct Release {
     pub coefficients: Vec<f64>,
     /// Intercept in the user's units, one a class of a softmax model.
     pub intercepts: Vec<f64>,
-    /// Released ranges in the user's units, one per feature, that features are clipped to before the coefficients
-    /// apply, in the fit and in predictions alike; None where the model is linear everywhere.
-    pub feature_ranges: Option<Bounds>,
+    /// Released ranges in the user's units, one per feature; None where none were released.
+    pub feature_ranges: Option<FeatureRanges<Bounds>>,
     /// Iterations made (public: fixed by the plan).
     pub n_iter: usize,
     /// What the release cost.
@@ -45,7 +44,7 @@ pub fn run(
     Ok(Release {
         coefficients,
         intercepts,
-        feature_ranges: ranges.map(|ranges| schema.ranges_to_user_units(&ranges)),
+        feature_ranges: ranges.map(|ranges| ranges.map(|of| schema.ranges_to_user_units(&of))),
         n_iter: plan.summary.n_iter,
         certificate: released.certificate,
     })

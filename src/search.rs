@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
-use crate::plan::{Fitted, Plan};
+use crate::plan::{FeatureRanges, Fitted, Plan};
 use crate::privacy::answer::Part;
 use crate::privacy::{
     Bounds, Claim, Curator, Geometry, Planned, Program, Question, Schema, Sealed, Session,
@@ -90,6 +90,8 @@ pub struct Found {
     pub best: usize,
     /// The winning model, in the user's units.
     pub model: LinearModel,
+    /// Its released ranges, clipped to or not.
+    pub feature_ranges: Option<FeatureRanges<Bounds>>,
     /// Iterations of its fit (public).
     pub n_iter: usize,
 }
@@ -171,15 +173,24 @@ impl Search {
     }
 }
 
-fn linear(plan: &Plan, fitted: &Fitted) -> LinearModel {
+/// A fitted model in the user's units, and its released ranges.
+fn linear(plan: &Plan, fitted: Fitted) -> (LinearModel, Option<FeatureRanges<Bounds>>) {
     let schema = plan.problem.schema();
-    let (coefficients, intercept) = schema.to_user_units(&fitted.scaled);
-    let ranges = fitted.feature_ranges.as_ref();
-    LinearModel {
-        coefficients,
-        intercept,
-        feature_ranges: ranges.map(|ranges| schema.ranges_to_user_units(ranges)),
+    let (mut coefficients, mut intercepts) = (Vec::new(), Vec::new());
+    for scaled in fitted.scaled.chunks(schema.n_columns()) {
+        let (own, intercept) = schema.to_user_units(scaled);
+        coefficients.extend(own);
+        intercepts.push(intercept);
     }
+    let ranges =
+        (fitted.feature_ranges).map(|ranges| ranges.map(|of| schema.ranges_to_user_units(&of)));
+    let clipped = ranges.as_ref().filter(|ranges| ranges.clips);
+    let model = LinearModel {
+        coefficients,
+        intercepts,
+        feature_ranges: clipped.map(|ranges| ranges.of.clone()),
+    };
+    (model, ranges)
 }
 
 impl Program<Found> for Search {
@@ -197,26 +208,32 @@ impl Program<Found> for Search {
     fn run(&self, session: &mut Session<'_>) -> Result<Found> {
         let split = &self.facts.split;
         session.ask(split, ())?;
-        let mut models = Vec::with_capacity(self.fits.len());
+        let (mut models, mut ranges) = (Vec::new(), Vec::new());
         for plan in &self.fits {
             let mut training = session.part(Part::Training(split), &plan.problem.statement)?;
-            models.push(linear(plan, &plan.run_within(&mut training)?));
+            let (model, own) = linear(plan, plan.run_within(&mut training)?);
+            models.push(model);
+            ranges.push(own);
         }
         let best = (session.part(Part::HeldOut(split), &self.facts.held_out)?)
             .ask(&self.choice, &models)?;
-        let (model, n_iter) = match self.refits.get(best) {
+        let ((model, feature_ranges), n_iter) = match self.refits.get(best) {
             Some(plan) => {
                 let mut all = session.part(Part::All, &plan.problem.statement)?;
                 (
-                    linear(plan, &plan.run_within(&mut all)?),
+                    linear(plan, plan.run_within(&mut all)?),
                     plan.summary.n_iter,
                 )
             }
-            None => (models.swap_remove(best), self.fits[best].summary.n_iter),
+            None => {
+                let winner = (models.swap_remove(best), ranges.swap_remove(best));
+                (winner, self.fits[best].summary.n_iter)
+            }
         };
         Ok(Found {
             best,
             model,
+            feature_ranges,
             n_iter,
         })
     }

@@ -64,7 +64,7 @@ fn models_are_compared_on_what_none_was_fitted_on() {
             panic!("a gradient, then a choice: {seen:?}");
         };
         let model = released.value.model;
-        let wrong = |i: usize| (model.coefficients[i] + model.intercept > 0.0) != (y[i] > 0.0);
+        let wrong = |i: usize| (model.coefficients[i] + model.intercepts[0] > 0.0) != (y[i] > 0.0);
         let others = (0..N).filter(|&i| gradient[i] == 0);
         assert!((1..N).contains(&others.clone().count()));
         let errors = others.filter(|&i| wrong(i)).count() as i64;

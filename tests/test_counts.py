@@ -156,8 +156,8 @@ def test_models_are_compared_by_roots_of_counts():
     search = _core.SearchFacts(
         n_samples=200, lower=np.array([-1.0]), upper=np.array([1.0]), y_bounds=(0.5, 6.0), counts=True, **facts
     )
-    models = [(np.array([0.8, -0.5, 0.0, 0.0]), 0.7, None), (np.zeros(4), 5.0, None)]
-    for score, (coefficients, intercept, _) in zip(search.non_private_scores(X, y, models), models, strict=True):
+    models = [(np.array([0.8, -0.5, 0.0, 0.0]), [0.7], None), (np.zeros(4), [5.0], None)]
+    for score, (coefficients, (intercept,), _) in zip(search.non_private_scores(X, y, models), models, strict=True):
         rates = np.clip(np.exp(X @ coefficients + intercept), 0.5, 6.0)
         apart = (np.sqrt(rates / 6) - np.sqrt(np.clip(y, 0.5, 6) / 6)) ** 2
         assert score == pytest.approx(2**16 * apart.sum(), rel=1e-3)

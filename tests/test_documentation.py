@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 import types
@@ -80,16 +81,38 @@ def test_every_public_name_exists_and_is_documented():
         assert getattr(dpsparse, name).__doc__, name
 
 
-def documented_elsewhere(name, part):
-    """Classes and functions of the core carry its documentation; modules and unions of types have no examples."""
-    return getattr(dpsparse._core, name, None) is part or isinstance(part, types.ModuleType | types.UnionType)
+def without_example(part):
+    """Modules and unions of types have no examples."""
+    return isinstance(part, types.ModuleType | types.UnionType)
+
+
+def of_the_core():
+    """Public names that the compiled core holds: doctest finds no examples in there by itself."""
+    names = {}
+    for name in ["", *PUBLIC]:
+        module = importlib.import_module(f"dpsparse.{name}".rstrip("."))
+        for part in module.__all__:
+            if getattr(dpsparse._core, part, None) is getattr(module, part):
+                names[part] = getattr(module, part)
+    return names
+
+
+@pytest.mark.parametrize("name", sorted(of_the_core()))
+def test_docstring_examples_of_the_core(name):
+    example = doctest.DocTestParser().get_doctest(inspect.getdoc(of_the_core()[name]), {}, name, None, 0)
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0
+
+
+def test_the_core_has_public_names():
+    assert {"Accountant", "Certificate", "GaussianEvent", "Plan", "TooLargeError", "calibrate"} <= set(of_the_core())
 
 
 @pytest.mark.parametrize("name", ["", *PUBLIC])
 def test_every_public_name_has_an_example(name):
     module = importlib.import_module(f"dpsparse.{name}".rstrip("."))
     parts = {part: getattr(module, part) for part in module.__all__}
-    wanted = {part: what for part, what in parts.items() if not documented_elsewhere(part, what)}
+    wanted = {part: what for part, what in parts.items() if not without_example(what)}
     assert [part for part, what in wanted.items() if ">>>" not in (what.__doc__ or "")] == []
 
 

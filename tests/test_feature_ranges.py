@@ -185,10 +185,10 @@ def test_pickles_keep_ranges_and_refits_of_clones_release_them_again(make):
     [
         {"scale": None},
         {"scale": "auto"},  # never with a mechanism of the user's choice
-        {"scale": "auto", "mechanism": "auto", "bounds": (-1.0, 1.0)},
+        {"scale": None, "mechanism": "auto"},
     ],
 )
-def test_models_without_clipping_have_no_ranges(make, changes):
+def test_models_without_released_ranges_have_none(make, changes):
     X, model = fitted(make, **changes)
     assert model.feature_ranges_ is None
     scores = X @ np.ravel(model.coef_) + np.ravel(model.intercept_)
@@ -199,6 +199,51 @@ def test_models_without_clipping_have_no_ranges(make, changes):
     model = make().fit(*training(make))
     assert model.feature_ranges_ is not None
     assert model.set_params(**changes).fit(*training(make)).feature_ranges_ is None
+
+
+def several(**changes):
+    """A classifier of three classes."""
+    return PrivateSparseClassifier(**arguments(classes=("low", "middle", "high"), **changes))
+
+
+@pytest.mark.parametrize("make", [classifier, several])
+@pytest.mark.parametrize(
+    "changes",
+    [{"mechanism": "auto", "scale": "auto"}, {"mechanism": "noisy-newton"}, {"mechanism": "noisy-proximal-gradient"}],
+)
+def test_ranges_that_only_give_units_are_shown_and_clip_nothing(make, changes):
+    """Quantiles within the bounds near those of the features, the bounds of a constant one; the model is linear."""
+    X, y = outliers()
+    terciles = np.quantile(y, [1 / 3, 2 / 3])
+    names = ("no", "yes") if make is classifier else ("low", "middle", "high")
+    y = np.array(names)[np.digitize(y, [0.0] if make is classifier else terciles)]
+    model = make(**changes).fit(X, y)
+    assert "private ranges" in model.certificate_.mechanism
+    ranges = model.feature_ranges_
+    assert ranges.shape == (P, 2)
+    assert tuple(ranges[4]) == (3.0, 3.0)
+    assert (np.diff(np.column_stack([LOWER, ranges, UPPER])) >= 0).all()
+    inner = np.quantile(np.clip(X, LOWER, UPPER), [0.02, 0.98], axis=0).T[:4]
+    assert (ranges[:4, 0] >= inner[:, 0] - 1).all()
+    assert (ranges[:4, 1] <= inner[:, 1] + 1).all()
+    assert (np.ptp(ranges[:4], axis=1) > 0).all()
+    expected = X @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(
+        model.decision_function(X), expected.ravel() if make is classifier else expected, rtol=1e-9, atol=1e-9
+    )
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert "nothing is clipped to them" in str(model.summary())
+
+
+def test_ranges_of_several_classes_clip_where_fits_do():
+    X, y = outliers()
+    model = several().fit(X, np.array(("low", "middle", "high"))[np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))])
+    lower, upper = model.feature_ranges_.T
+    expected = np.clip(X, lower, upper) @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-9)
+    assert np.abs(expected - X @ model.coef_.T - model.intercept_).max() > 0.1
+    assert "Features count only within" in str(model.summary())
 
 
 def test_exact_models_are_linear_everywhere():
@@ -250,7 +295,7 @@ def test_held_out_losses_are_those_of_the_clipped_model(stored):
     X_bounded, unit = np.clip(X, LOWER, UPPER), 2**16
     _, model = fitted(regressor)
     unclipped = linear(model.coef_, model.intercept_, None)
-    models = [(m.coef_, m.intercept_, m.feature_ranges_) for m in (model, unclipped)]
+    models = [(m.coef_, [m.intercept_], m.feature_ranges_) for m in (model, unclipped)]
     parts = stored(X)
     if sp.issparse(parts):
         parts = records(parts)
@@ -268,7 +313,7 @@ def test_held_out_losses_are_those_of_the_clipped_model(stored):
 def test_ranges_of_another_shape_are_refused(ranges):
     X, y = outliers()
     with pytest.raises(DpsparseError, match="feature_ranges"):
-        scores(X, y, [(np.zeros(P), 0.0, ranges)], (-1.0, 1.0))
+        scores(X, y, [(np.zeros(P), [0.0], ranges)], (-1.0, 1.0))
 
 
 # --- the kit ---

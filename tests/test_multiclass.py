@@ -28,6 +28,7 @@ from dpsparse import (
     UnsoundMechanismError,
 )
 from dpsparse.privacy import GaussianEvent
+from processes import run
 from reference.certificates import keeps_its_claim
 
 CLASSES = ("blue", "green", "red", "white")
@@ -191,8 +192,63 @@ def test_scorers_and_searches():
     labels = sorted(set(y))
     for scoring in ("neg_log_loss", "roc_auc_ovr"):
         assert np.isfinite(cross_val_score(make(classes=labels), X, y, cv=3, scoring=scoring)).all()
-    with pytest.raises((InvalidArgumentError, InvalidDataError), match=r"two|binary"):
-        PrivateSearchCV(make(), {"alpha": [0.1, 0.2]}, epsilon=1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("classes", [CLASSES, None])
+@pytest.mark.parametrize("refit_share", [0.0, 0.5])
+def test_searches_choose_among_models_of_all_classes(classes, refit_share):
+    X, y = records()
+    grid = [{"mechanism": [FrankWolfe()], "radius": [0.01]}, {"mechanism": [NoisyNewton()]}]
+    search = PrivateSearchCV(make(classes=classes), grid, epsilon=8.0, refit_share=refit_share, random_state=0)
+    search.fit(X, y)
+    labels = sorted(set(y) if classes is None else CLASSES)
+    assert search.classes_.tolist() == labels
+    assert search.best_index_ == 1
+    winner = search.best_estimator_
+    assert winner.coef_.shape == (len(labels), P)
+    assert winner.intercept_.shape == (len(labels),)
+    assert search.score(*records(1)) > 0.5
+    assert keeps_its_claim(search.certificate_)
+    read = any("labels, read from y" in said for said in search.certificate_.assumptions)
+    assert read == (classes is None)
+    if classes is not None:
+        plan = search.plan(N, P)
+        assert list(plan.events) == search.certificate_.events
+        # Two classes cost other noise: the plan knew how many there are.
+        two = PrivateSearchCV(make(classes=(0, 1)), grid, epsilon=8.0, refit_share=refit_share).plan(N, P)
+        assert plan.fits[0].noise_scales != two.fits[0].noise_scales
+    np.testing.assert_allclose(search.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_searches_of_mechanisms_for_two_classes_are_refused():
+    X, y = records(n=100)
+    search = PrivateSearchCV(make(), {"mechanism": ["noisy-newton", "output-perturbation"]}, epsilon=4.0)
+    with pytest.raises(UnsoundMechanismError, match="binary"):
+        search.fit(X, y)
+
+
+SEEDED_FITS = """
+    import numpy as np, scipy.sparse as sp
+    from dpsparse import FrankWolfe, NoisyNewton, NoisyProximalGradient, PrivateSparseClassifier
+    rng = np.random.default_rng(0)
+    n, p = 9001, 37
+    X = np.where(rng.uniform(size=(n, p)) < 0.5, 0.0, rng.uniform(-1, 1, (n, p)))
+    y = rng.integers(0, 5, n)
+    for mechanism in (FrankWolfe(n_iter=9), NoisyProximalGradient(n_iter=5), NoisyNewton(), "auto"):
+        for data in (X, np.asfortranarray(X), sp.csr_matrix(X), sp.csc_matrix(X)):
+            model = PrivateSparseClassifier(bounds=(-1, 1), classes=range(5), mechanism=mechanism, random_state=5)
+            model.fit(data, y)
+            print(model.coef_.tobytes().hex(), model.intercept_.tobytes().hex())
+"""
+
+
+def test_neither_threads_nor_storage_change_a_bit():
+    outputs = {run(SEEDED_FITS, RAYON_NUM_THREADS=str(threads)) for threads in (1, 2, 3)}
+    assert len(outputs) == 1
+    lines = outputs.pop().split("\n")[:16]
+    fits = [set(lines[k : k + 4]) for k in range(0, 16, 4)]
+    assert [len(fit) for fit in fits] == [1, 1, 1, 1]
+    assert len(set.union(*fits)) == 4
 
 
 def test_constant_features_and_wide_bounds():

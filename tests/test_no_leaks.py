@@ -204,6 +204,7 @@ def test_progress_shows_public_counts_only(capsys):
 PUBLIC = {
     "coef_",
     "intercept_",
+    "_clips_features",
     "feature_ranges_",
     "target_bounds_",
     "classes_",

@@ -48,7 +48,7 @@ from reference.certificates import keeps_its_claim
 UNIT = 2**16  # a loss of 1
 GRID = {"radius": [1.0, 10.0]}
 # Margins of three public models at four records; the labels decide the errors.
-MODELS = [(np.array(c), d, None) for c, d in (([1.0, 0.0], 0.0), ([0.0, -1.0], 0.25), ([0.0, 0.0], 1.0))]
+MODELS = [(np.array(c), [d], None) for c, d in (([1.0, 0.0], 0.0), ([0.0, -1.0], 0.25), ([0.0, 0.0], 1.0))]
 RECORDS = [(x, y, label) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for label in (-1.0, 1.0)]
 
 
@@ -58,16 +58,17 @@ def held_out(records, y_bounds=None):
     return scores_of(x, y, MODELS, lower=[-1.0], upper=[1.0], y_bounds=y_bounds)
 
 
-def scores_of(x, y, models, *, lower, upper, y_bounds):
+def scores_of(x, y, models, *, lower, upper, y_bounds=None, n_classes=2):
     """The integer scores by which a search compares models on these records."""
     facts = _core.SearchFacts(
         n_samples=10,
-        n_features=len(models[0][0]),
+        n_features=len(models[0][0]) // len(models[0][1]),
         n_held_out=2,
         share=0.2,
         lower=np.asarray(lower),
         upper=np.asarray(upper),
         y_bounds=y_bounds,
+        n_classes=n_classes,
         adjacency="replace-one",
         records_per_person=1,
     )
@@ -82,7 +83,7 @@ def law(scores, epsilon, adjacency, people=1):
 
 
 def errors(records):
-    return np.array([sum((a * c[0] + b * c[1] + d > 0) != (y > 0) for a, b, y in records) for c, d, _ in MODELS])
+    return np.array([sum((a * c[0] + b * c[1] + d > 0) != (y > 0) for a, b, y in records) for c, (d,), _ in MODELS])
 
 
 # --- the choice ---
@@ -98,7 +99,7 @@ def test_scores_of_regressors_are_clamped_squares():
     rng = np.random.default_rng(0)
     records = [tuple(record) for record in np.column_stack([rng.integers(-4, 5, (50, 2)) / 4, rng.uniform(-9, 9, 50)])]
     scores = held_out(records, y_bounds=(-2.0, 6.0))
-    for score, (c, d, _) in zip(scores, MODELS, strict=True):
+    for score, (c, (d,), _) in zip(scores, MODELS, strict=True):
         residuals = [(a * c[0] + b * c[1] + d - np.clip(y, -2, 6)) / 4 for a, b, y in records]
         assert score / UNIT == pytest.approx(sum(min(r * r, 1) for r in residuals), abs=50 * (2**-16 + 1e-3))
 
@@ -128,7 +129,7 @@ def test_the_privacy_of_a_choice_by_enumeration(adjacency):
 def test_storage_and_order_change_no_score():
     rng = np.random.default_rng(1)
     x, y = rng.uniform(-1, 1, (500, 6)) * (rng.uniform(size=(500, 6)) < 0.4), rng.choice([-1.0, 1.0], 500)
-    models = [(rng.normal(size=6), 0.1, ranges) for ranges in (None, np.tile([-0.3, 0.5], (6, 1)), None)]
+    models = [(rng.normal(size=6), [0.1], ranges) for ranges in (None, np.tile([-0.3, 0.5], (6, 1)), None)]
     bounds = {"lower": np.array([-1.0]), "upper": np.array([2.0]), "y_bounds": None}
     reference = scores_of(x, y, models, **bounds)
     for stored in (np.asfortranarray(x), sp.csr_matrix(x), sp.csc_matrix(x)):
@@ -136,6 +137,28 @@ def test_storage_and_order_change_no_score():
         np.testing.assert_array_equal(again, reference)
     order = rng.permutation(500)
     np.testing.assert_array_equal(scores_of(x[order], y[order], models, **bounds), reference)
+
+
+@pytest.mark.parametrize("stored", [np.asfortranarray, sp.csr_matrix, sp.csc_matrix])
+def test_scores_of_several_classes_are_numbers_of_errors(stored):
+    """Against numpy; models with ranges clip; the first of equal scores is predicted."""
+    rng = np.random.default_rng(2)
+    x, y = rng.integers(-4, 5, (300, 3)) / 4.0, rng.integers(0, 4, 300).astype(float)
+    ranges = np.tile([-0.25, 0.5], (3, 1))
+    models = [(rng.integers(-3, 4, 12) / 1.0, rng.integers(-2, 3, 4) / 2.0, r) for r in (None, ranges)]
+    models.append((np.zeros(12), np.zeros(4), None))
+    stored_x = x if stored is np.asfortranarray else parts(stored(x))
+    scores = scores_of(stored_x, y, models, lower=[-1.0], upper=[1.0], n_classes=4)
+    for score, (coefficients, intercepts, clip) in zip(scores, models, strict=True):
+        seen = x if clip is None else np.clip(x, *clip.T)
+        margins = seen @ coefficients.reshape(4, 3).T + intercepts
+        gap = np.diff(np.sort(margins, axis=1)[:, -2:], axis=1).ravel()
+        # Features are rounded to a lattice: what is nearly equal there may be equal here, and the other way round.
+        unsure = (gap < 1e-2) & (np.ptp(margins, axis=1) > 0)
+        errors = UNIT * (margins.argmax(axis=1) != y)
+        assert errors[~unsure].sum() <= score <= errors[~unsure].sum() + UNIT * unsure.sum()
+    assert scores[2] == UNIT * (y != 0).sum()
+    assert len(set(scores)) == 3
 
 
 # --- the budget ---

@@ -42,6 +42,7 @@ from dpsparse.tables import Boolean, Category, Number, Schema
 from dpsparse.words import Summary, explain
 from dpsparse.words.attach import model_html
 from dpsparse.words.certificate import _down, _up, event_sentences, guarantee
+from dpsparse.words.curve import EPSILONS
 
 ODD = "a<i>&"
 SCHEMA = Schema(
@@ -469,6 +470,31 @@ def test_a_curve_is_the_plans_themselves(classifier):
         "predicted_excess_risk",
         "largest_coef_std",
     ]
+
+
+def test_plans_have_the_curve_of_their_estimator(classifier):
+    plan = classifier.plan(3000)
+    model = clone(classifier)
+    own = model.plan(3000)
+    model.set_params(epsilon=9.0, bounds=(-1, 1), schema=None)
+    for one in (plan, own):  # of the parameters that the estimator had, whatever it has now
+        curve, expected = one.curve(epsilons=(0.5, 2)), classifier.plan_curve(3000, epsilons=(0.5, 2))
+        assert repr(curve) == repr(expected)
+        assert [each.events for each in curve.plans] == [each.events for each in expected.plans]
+    assert plan.curve().epsilons.tolist() == list(EPSILONS)
+    regressor = PrivateSparseRegressor(bounds=(-1, 1), y_bounds=(-1, 1))
+    assert repr(regressor.plan(2000, 3).curve(epsilons=[1])) == repr(regressor.plan_curve(2000, 3, epsilons=[1]))
+    again = plan.curve(epsilons=[1]).plans[0].curve(epsilons=[3])
+    assert again.plans[0].events == classifier.plan_curve(3000, epsilons=[3]).plans[0].events
+    with pytest.raises(dpsparse.InvalidArgumentError, match="epsilons"):
+        plan.curve(epsilons=())
+
+
+def test_plans_that_no_estimator_made_have_no_curve():
+    model = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1))
+    (fit, *_) = PrivateSearchCV(model, {"radius": [1.0]}, epsilon=2.0).plan(1000, 3).fits
+    with pytest.raises(dpsparse.InvalidArgumentError, match="plan must be made by"):
+        fit.curve()
 
 
 def test_a_curve_without_a_law_has_no_deviations():

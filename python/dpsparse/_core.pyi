@@ -1,10 +1,12 @@
 """Types of the compiled module; its docstrings live in the Rust sources."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpsparse.words.curve import PlanCurve
 
 __all__ = [
     "Accountant",
@@ -291,6 +293,8 @@ class Plan:
     def predicted_excess_risk(self) -> float: ...
     @property
     def parameters(self) -> dict[str, float]: ...
+    # Attached where the package is imported.
+    def curve(self, *, epsilons: Sequence[float] = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)) -> PlanCurve: ...
 
 @final
 class ScalerPlan:
@@ -320,6 +324,7 @@ def plan_scaler(
     level: float | None,
     adjacency: str,
     records_per_person: int,
+    assumptions: list[str],
 ) -> ScalerPlan: ...
 def fit_scaler(plan: ScalerPlan, x: Any, *, seed: int | None) -> tuple[NDArray[np.float64], Certificate]: ...
 
@@ -406,9 +411,11 @@ def fit_private(
     *,
     seed: int | None,
     progress: Callable[[int, int], object] | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int, Certificate, NDArray[np.float64] | None]: ...
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int, Certificate, _Ranges | None]: ...
 
-_Model: TypeAlias = tuple[NDArray[np.float64], float, NDArray[np.float64] | None]
+#: Released ranges, and whether features are clipped to them.
+_Ranges: TypeAlias = tuple[NDArray[np.float64], bool]
+_Model: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]
 
 @final
 class SearchFacts:
@@ -422,6 +429,7 @@ class SearchFacts:
         lower: NDArray[np.float64],
         upper: NDArray[np.float64],
         y_bounds: tuple[float, float] | None,
+        n_classes: int | None = None,
         counts: bool = False,
         adjacency: str,
         records_per_person: int,
@@ -446,7 +454,7 @@ class Search:
         assumptions: list[str],
         seed: int | None,
         progress: Callable[[int, int], object] | None,
-    ) -> tuple[int, NDArray[np.float64], float, int, NDArray[np.float64] | None, Certificate]: ...
+    ) -> tuple[int, NDArray[np.float64], NDArray[np.float64], int, _Ranges | None, Certificate]: ...
 
 def check_storage(plan: Plan, x: Any, y: NDArray[np.float64]) -> None: ...
 def unit_factors(plan: Plan) -> tuple[NDArray[np.float64], float] | None: ...

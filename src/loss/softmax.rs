@@ -89,22 +89,25 @@ impl Softmax {
         let len = y.len();
         let longest = self.longest();
         let plane = |k: usize| k * m + start..k * m + start + len;
-        let (mut largest, mut sum) = ([0f64; BLOCK], [0f64; BLOCK]);
-        let (mut others, mut squares) = ([0f64; BLOCK], [0f64; BLOCK]);
-        largest[..len].copy_from_slice(&z[plane(0)]);
+        // Slices of one length, so that loops over them need no checks and use wide instructions.
+        let mut storage = [[0f64; BLOCK]; 4];
+        let [largest, sum, others, squares] = storage.each_mut().map(|entries| &mut entries[..len]);
+        largest.copy_from_slice(&z[plane(0)]);
         for k in 1..self.classes {
-            for (largest, &z) in largest.iter_mut().zip(&z[plane(k)]) {
-                *largest = largest.max(z);
+            let z = &z[plane(k)];
+            for i in 0..len {
+                largest[i] = largest[i].max(z[i]);
             }
         }
         // In the order of the classes, for every record: its slopes depend on nothing else.
         for k in 0..self.classes {
             let class = k as f64;
-            let weights = out[plane(k)].iter_mut().zip(&z[plane(k)]);
-            for (i, (weight, &z)) in weights.enumerate() {
-                *weight = exp((z - largest[i]).max(-700.0));
-                sum[i] += *weight;
-                let other = if y[i] == class { 0.0 } else { *weight };
+            let (z, weights) = (&z[plane(k)], &mut out[plane(k)]);
+            for i in 0..len {
+                let weight = exp((z[i] - largest[i]).max(-700.0));
+                weights[i] = weight;
+                sum[i] += weight;
+                let other = if y[i] == class { 0.0 } else { weight };
                 others[i] += other;
                 squares[i] += other * other;
             }
@@ -121,12 +124,10 @@ impl Softmax {
         }
         for k in 0..self.classes {
             let class = k as f64;
-            for (i, slope) in out[plane(k)].iter_mut().enumerate() {
-                *slope = if y[i] == class {
-                    others[i]
-                } else {
-                    *slope * sum[i]
-                };
+            let slopes = &mut out[plane(k)];
+            for i in 0..len {
+                let other = slopes[i] * sum[i];
+                slopes[i] = if y[i] == class { others[i] } else { other };
             }
         }
     }

@@ -27,6 +27,8 @@ pub struct FeatureScaler {
     /// Quantile at the lower end of a range, in (0, 1/2); the upper end has 1 - level. None: the lowest that this
     /// epsilon0 finds reliably, within [`RANGE_LEVELS`].
     pub level: Option<f64>,
+    /// What the release takes for granted beside what the room does.
+    pub assumptions: Vec<String>,
 }
 
 /// What a [`FeatureScaler`] will release and spend, fixed before any record is read.
@@ -63,6 +65,7 @@ impl FeatureScaler {
     ///     n_features: 2,
     ///     bounds: Bounds { lower: vec![0.0], upper: vec![1000.0] },
     ///     level: None,
+    ///     assumptions: vec![],
     /// };
     /// let plan = scaler.plan()?;
     /// assert!(plan.is_reliable() && plan.level() == 0.1 && plan.sealed().events()[0].1 == 4);
@@ -125,7 +128,7 @@ impl FeatureScaler {
             mechanism: format!(
                 "private ranges of {count} features, quantiles q and 1 - q of each, q = {level}"
             ),
-            assumptions: Vec::new(),
+            assumptions: self.assumptions.clone(),
         };
         let quantiles = Box::new(Quantiles { question });
         Ok(FeatureScalerPlan {

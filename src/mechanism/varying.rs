@@ -174,10 +174,10 @@ impl Program<Fitted> for Among {
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let fitted = self.inner.run(&mut session.varying(&self.varying)?)?;
         let outputs = self.varying.schema().target().outputs();
-        let ranges = fitted.feature_ranges.as_ref();
         Ok(Fitted {
             scaled: self.spread(&fitted.scaled, outputs, 0.0),
-            feature_ranges: ranges.map(|ranges| self.spread(ranges, 1, (0.0, 0.0))),
+            feature_ranges: (fitted.feature_ranges)
+                .map(|ranges| ranges.map(|of| self.spread(&of, 1, (0.0, 0.0)))),
         })
     }
 }

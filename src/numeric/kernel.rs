@@ -99,6 +99,40 @@ pub fn inner_products(columns: &[i16], d: &[i16], out: &mut [i64]) {
     }
 }
 
+/// Records that columns and planes of d are cut into: whole runs of the widest kernel, few enough that four pieces of
+/// columns stay in the nearest cache while all planes pass by.
+const PIECE: usize = 3072;
+
+/// The inner products of columns that are stored one after the other with each of several planes of d, by one thread:
+/// those of the first plane, then those of the next. The columns are read once.
+pub fn inner_products_of_planes(columns: &[i16], planes: &[Vec<i16>]) -> Vec<i64> {
+    let n = planes.first().map_or(0, Vec::len);
+    let count = columns.len().checked_div(n).unwrap_or(0);
+    let mut out = vec![0i64; planes.len() * count];
+    for start in (0..n).step_by(PIECE) {
+        let piece = start..n.min(start + PIECE);
+        for first in (0..count).step_by(4) {
+            let column = |j: usize| &columns[j * n..][piece.clone()];
+            for (plane, out) in planes.iter().zip(out.chunks_mut(count)) {
+                let (d, out) = (&plane[piece.clone()], &mut out[first..count.min(first + 4)]);
+                if let [a, b, c, e] = out {
+                    let dots = dot4(std::array::from_fn(|k| column(first + k)), d);
+                    // Below 2^59 in all, as a sum of fewer than 2^31 products.
+                    *a = a.wrapping_add(dots[0]);
+                    *b = b.wrapping_add(dots[1]);
+                    *c = c.wrapping_add(dots[2]);
+                    *e = e.wrapping_add(dots[3]);
+                } else {
+                    for (k, out) in out.iter_mut().enumerate() {
+                        *out = out.wrapping_add(dot_portable(column(first + k), d));
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
 /// Inner products of four columns with d. All five slices must have one length.
 ///
 /// Accumulators: products are below 2^28, sums of a pair below 2^29, of three pairs below 2^31 (i32); the i64
@@ -141,6 +175,56 @@ pub fn add_scaled(margins: &mut [i64], column: &[i16], weight: i64) {
             for (margin, &x) in margins.iter_mut().zip(column) {
                 *margin = margin.wrapping_add(weight.wrapping_mul(i64::from(x)));
             }
+        }
+    }
+}
+
+/// margins += the sum over `terms` (j, weight) of weight times what column j holds from entry `start` on, columns of `n`
+/// entries stored one after the other. The caller proves that margins cannot overflow, as for [`add_scaled`].
+pub fn add_products(
+    margins: &mut [i64],
+    (columns, n): (&[i16], usize),
+    start: usize,
+    terms: &[(usize, i64)],
+) {
+    let len = margins.len();
+    let column = |j: usize| &columns[j * n + start..][..len];
+    for terms in terms.chunks(4) {
+        let fit = terms
+            .iter()
+            .all(|&(_, weight)| i32::try_from(weight).is_ok());
+        if let ([first, _, ..], true) = (terms, fit) {
+            // Fewer than four: a column with the weight 0 changes nothing.
+            let term = |k: usize| *terms.get(k).unwrap_or(&(first.0, 0));
+            let weights = std::array::from_fn(|k| term(k).1 as i32);
+            add_four(margins, std::array::from_fn(|k| column(term(k).0)), weights);
+        } else {
+            for &(j, weight) in terms {
+                add_scaled(margins, column(j), weight);
+            }
+        }
+    }
+}
+
+/// margins += the sum of weight * column over four columns of the same length.
+fn add_four(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
+    debug_assert!(columns.iter().all(|column| column.len() == margins.len()));
+    match width() {
+        Width::Portable => add_four_portable(margins, columns, weights),
+        // SAFETY: the features were detected.
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx2 => unsafe { x86::add_four_avx2(margins, columns, weights) },
+        // SAFETY: the features were detected.
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx512 => unsafe { x86::add_four_avx512(margins, columns, weights) },
+    }
+}
+
+/// Products are below 2^31 2^14; that sums fit is the caller's proof.
+fn add_four_portable(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
+    for (column, weight) in columns.into_iter().zip(weights) {
+        for (margin, &x) in margins.iter_mut().zip(column) {
+            *margin = margin.wrapping_add(i64::from(weight).wrapping_mul(i64::from(x)));
         }
     }
 }
@@ -455,6 +539,52 @@ mod x86 {
         })
     }
 
+    /// Eight records at a time: the low halves of lanes hold all of a weight and of a feature.
+    #[target_feature(enable = "avx512bw")]
+    pub(super) fn add_four_avx512(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
+        const LANES: usize = 8;
+        let factors = weights.map(|weight| _mm512_set1_epi64(i64::from(weight)));
+        let whole = margins.len() / LANES * LANES;
+        let (whole_margins, rest) = margins.split_at_mut(whole);
+        for (eight, margins) in whole_margins.chunks_exact_mut(LANES).enumerate() {
+            let at = eight * LANES;
+            // SAFETY: the chunk has eight i64, which are exactly 512 bits.
+            let mut sum = unsafe { _mm512_loadu_si512(margins.as_ptr().cast()) };
+            for (column, factor) in columns.iter().zip(factors) {
+                // SAFETY: the slice index checks that the load has its 128 bits.
+                let x = unsafe { _mm_loadu_si128(column[at..at + LANES].as_ptr().cast()) };
+                let product = _mm512_mul_epi32(_mm512_cvtepi16_epi64(x), factor);
+                sum = _mm512_add_epi64(sum, product);
+            }
+            // SAFETY: as for the load.
+            unsafe { _mm512_storeu_si512(margins.as_mut_ptr().cast(), sum) };
+        }
+        super::add_four_portable(rest, columns.map(|column| &column[whole..]), weights);
+    }
+
+    /// The same for four records at a time.
+    #[target_feature(enable = "avx2")]
+    pub(super) fn add_four_avx2(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
+        const LANES: usize = 4;
+        let factors = weights.map(|weight| _mm256_set1_epi64x(i64::from(weight)));
+        let whole = margins.len() / LANES * LANES;
+        let (whole_margins, rest) = margins.split_at_mut(whole);
+        for (four, margins) in whole_margins.chunks_exact_mut(LANES).enumerate() {
+            let at = four * LANES;
+            // SAFETY: the chunk has four i64, which are exactly 256 bits.
+            let mut sum = unsafe { _mm256_loadu_si256(margins.as_ptr().cast()) };
+            for (column, factor) in columns.iter().zip(factors) {
+                // SAFETY: the slice index checks that the load has its 64 bits.
+                let x = unsafe { _mm_loadl_epi64(column[at..at + LANES].as_ptr().cast()) };
+                let product = _mm256_mul_epi32(_mm256_cvtepi16_epi64(x), factor);
+                sum = _mm256_add_epi64(sum, product);
+            }
+            // SAFETY: as for the load.
+            unsafe { _mm256_storeu_si256(margins.as_mut_ptr().cast(), sum) };
+        }
+        super::add_four_portable(rest, columns.map(|column| &column[whole..]), weights);
+    }
+
     #[target_feature(enable = "avx2")]
     pub(super) fn add_scaled_avx2(margins: &mut [i64], column: &[i16], weight: i32) {
         super::add_scaled_small(margins, column, weight);
@@ -543,6 +673,32 @@ pub(crate) mod tests {
         }
 
         #[test]
+        fn sums_of_scaled_columns_match_a_wide_reference(
+            n in 1usize..70,
+            weights in proptest::collection::vec(
+                prop_oneof![-(1i64 << 31)..=(1 << 31) - 1, -(1i64 << 44)..=1 << 44], 0..11),
+            start in 0usize..40,
+            seed in any::<u32>(),
+        ) {
+            let (start, p) = (start.min(n), weights.len().max(1));
+            let entry = |k: usize| (seed as usize).wrapping_add(k * 7919).wrapping_mul(104_729) % 32_767;
+            let columns: Vec<i16> = (0..n * p).map(|k| (entry(k) as i32 - 16_383) as i16).collect();
+            // The last column first, so that columns are told apart.
+            let terms: Vec<(usize, i64)> = (0..weights.len()).rev().zip(weights.iter().copied()).collect();
+            let moved = || {
+                let mut margins = vec![-3i64; n - start];
+                add_products(&mut margins, (&columns, n), start, &terms);
+                margins
+            };
+            for margins in at_every_width(moved) {
+                for (i, &margin) in margins.iter().enumerate() {
+                    let products = terms.iter().map(|&(j, w)| i128::from(w) * i128::from(columns[j * n + start + i]));
+                    prop_assert_eq!(i128::from(margin), products.sum::<i128>() - 3);
+                }
+            }
+        }
+
+        #[test]
         fn quantisation_is_rounding_of_the_clipped_map(x in -1e6..1e6f64, scale in -1e3..1e3f64, offset in -1e5..1e5f64) {
             let (low, high) = (-100.0, f64::from(MAX_FEATURE));
             let expected = (x * scale + offset).clamp(low, high).round_ties_even() as i16;
@@ -556,6 +712,38 @@ pub(crate) mod tests {
             };
             for out in at_every_width(read) {
                 prop_assert_eq!(out, [[expected; 21]; 2]);
+            }
+        }
+    }
+
+    /// Planes longer than a piece, and numbers of columns that are no multiple of four.
+    #[test]
+    fn products_of_planes_are_those_of_each() {
+        for (n, p, outputs) in [
+            (1, 1, 1),
+            (PIECE, 4, 2),
+            (2 * PIECE + 35, 7, 3),
+            (50, 3, 5),
+            (9, 0, 2),
+        ] {
+            let entry = |k: usize, bound: i16| {
+                (k * 7919 % (2 * bound as usize + 1)) as i32 - i32::from(bound)
+            };
+            let columns: Vec<i16> = (0..n * p).map(|k| entry(k, MAX_FEATURE) as i16).collect();
+            let plane = |k: usize| {
+                (0..n)
+                    .map(|i| entry(i + 31 * k, MAX_DERIVATIVE) as i16)
+                    .collect()
+            };
+            let planes: Vec<Vec<i16>> = (0..outputs).map(plane).collect();
+            for products in at_every_width(|| inner_products_of_planes(&columns, &planes)) {
+                assert_eq!(products.len(), outputs * p);
+                for (k, plane) in planes.iter().enumerate() {
+                    for j in 0..p {
+                        let expected = reference(&columns[j * n..(j + 1) * n], plane);
+                        assert_eq!(i128::from(products[k * p + j]), expected);
+                    }
+                }
             }
         }
     }

@@ -8,6 +8,6 @@ mod privacy_claim;
 mod problem;
 
 pub use domain::Domain;
-pub use plan::{Fitted, Plan, Summary};
+pub use plan::{FeatureRanges, Fitted, Plan, Summary};
 pub use privacy_claim::PrivacyClaim;
 pub use problem::Problem;

@@ -38,9 +38,26 @@ pub struct Fitted {
     /// Coefficients in scaled units: the features, then the intercept where there is one; of a softmax model so for class 0,
     /// then for class 1, and so on.
     pub scaled: Vec<f64>,
-    /// Released ranges in scaled units, one per feature, to which features are clipped before the coefficients apply;
-    /// None: the model is linear everywhere.
-    pub feature_ranges: Option<Vec<(f64, f64)>>,
+    /// Released ranges in scaled units, one per feature; None: none were released.
+    pub feature_ranges: Option<FeatureRanges<Vec<(f64, f64)>>>,
+}
+
+/// Ranges of features that were released, public ones in their place where a feature has none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureRanges<T> {
+    /// The ranges, one per feature.
+    pub of: T,
+    /// Whether features are clipped to them before the coefficients apply, in the fit and in predictions alike;
+    /// otherwise they gave the units of the fit alone, and the model is linear everywhere.
+    pub clips: bool,
+}
+
+impl<T> FeatureRanges<T> {
+    /// The same ranges as something else.
+    pub fn map<U>(self, map: impl FnOnce(T) -> U) -> FeatureRanges<U> {
+        let Self { of, clips } = self;
+        FeatureRanges { of: map(of), clips }
+    }
 }
 
 impl From<Vec<f64>> for Fitted {

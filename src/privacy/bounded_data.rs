@@ -11,12 +11,22 @@ use super::lines::Lines;
 use super::row_norm::RowNorm;
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
-use crate::numeric::kernel::{add_scaled, gradient_pass};
+use crate::numeric::kernel::{add_products, gradient_pass};
 use crate::question::check_sparse;
 use crate::schema::{Schema, Target};
 
-/// Records per piece of work.
-const CHUNK: usize = 4096;
+/// Records per piece of work where so many columns are read together: what is read stays in a near cache.
+pub(in crate::privacy) fn chunk_of(columns: usize) -> usize {
+    const ENTRIES: usize = 1 << 17;
+    (ENTRIES / columns.max(1)).clamp(512, 4096)
+}
+
+/// The sum of the slopes: below 2^45 for fewer than 2^31 of them, so that nothing wraps. Checks would keep the loop from
+/// wide instructions.
+pub(in crate::privacy) fn total(d: &[i16]) -> i64 {
+    d.iter()
+        .fold(0i64, |sum, &d| sum.wrapping_add(i64::from(d)))
+}
 
 /// Records as integers in [-16383, 16383] and targets in [-1, 1].
 pub struct BoundedData {
@@ -131,7 +141,7 @@ impl BoundedData {
     /// 2^15 gives partial sums below 2^60, and base * sum d is below 2^59.
     pub(in crate::privacy) fn gradient(&self, d: &[i16], gradient: &mut [i64]) {
         let p = self.schema.n_features();
-        let total: i64 = d.iter().map(|&d| i64::from(d)).sum();
+        let total = total(d);
         let (features, intercept) = gradient.split_at_mut(p);
         if let [intercept] = intercept {
             *intercept = i64::from(self.schema.lattice_intercept()) * total;
@@ -169,16 +179,11 @@ impl BoundedData {
         let mut constant = i64::from(self.schema.lattice_intercept()) * intercept.sum::<i64>();
         match &self.features {
             Features::Dense(columns) => {
-                margins
-                    .par_chunks_mut(CHUNK)
-                    .enumerate()
-                    .for_each(|(chunk, margins)| {
-                        let start = chunk * CHUNK;
-                        for (j, weight) in features.clone() {
-                            let column = &columns[j * n + start..][..margins.len()];
-                            add_scaled(margins, column, weight);
-                        }
-                    });
+                let terms: Vec<(usize, i64)> = features.collect();
+                let chunk = chunk_of(terms.len());
+                (margins.par_chunks_mut(chunk).enumerate()).for_each(|(k, margins)| {
+                    add_products(margins, (columns, n), k * chunk, &terms);
+                });
             }
             Features::Sparse {
                 rows,

@@ -160,7 +160,9 @@ impl<'x> Curator<'x> {
         let records = InMemory::new(Arc::new(self.whole(statement)?), statement)?;
         let mut most = 0;
         for question in questions {
-            most = most.max(question.bytes(statement, self.raw.stored())?);
+            let stored = self.raw.stored();
+            let scores = question.bytes_of_scores(questions, stored);
+            most = most.max(question.bytes(statement, stored)? + scores);
         }
         room(most)?;
         Ok(records)

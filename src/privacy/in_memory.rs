@@ -56,14 +56,7 @@ impl InMemory {
         let n = self.data.n_records();
         states.margins.resize_with(outputs, || vec![0; n]);
         states.slopes.resize_with(outputs, || vec![0; n]);
-        if fresh {
-            (states.margins.iter_mut()).for_each(|margins| margins.fill(0));
-        }
-        for step in moves {
-            let margins = &mut states.margins[step.output];
-            self.data
-                .add_to_margins(margins, step.direction, step.weight);
-        }
+        self.data.move_planes(&mut states.margins, moves, fresh);
     }
 
     fn gradient(&self, model: &RoomModel, unit: f64, states: &mut States) -> Sum {
@@ -77,18 +70,18 @@ impl InMemory {
         let weights = weights.get_or_insert_with(|| RowNorm::gradient_weights(&self.data));
         let columns = self.data.n_columns();
         let mut sums = vec![0; columns * slopes.len()];
-        for (slopes, sums) in slopes.iter_mut().zip(sums.chunks_mut(columns)) {
-            if let Some(weights) = weights {
+        if let Some(weights) = weights {
+            for slopes in slopes.iter_mut() {
                 (slopes.par_iter_mut())
-                    .zip(weights)
+                    .zip(weights.par_iter())
                     .with_min_len(CHUNK)
                     .for_each(|(slope, weight)| {
                         // Towards zero: never more than the weight allows.
                         *slope = (f64::from(*slope) * *weight) as i16;
                     });
             }
-            self.data.gradient(slopes, sums);
         }
+        self.data.gradients(slopes, &mut sums);
         Sum(sums)
     }
 }

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::numeric::kernel::round_clamped;
+use super::planes::by_records;
+use crate::numeric::kernel::{for_wide_vectors, round_clamped};
 use crate::question::{RoomModel, SlopeBound};
 
 /// Records per piece of work.
@@ -31,9 +32,7 @@ impl RoomModel {
             .zip(targets.par_chunks(CHUNK))
             .for_each(|((out, margins), targets)| {
                 let (mut z, mut slopes) = ([0f64; CHUNK], [0f64; CHUNK]);
-                for (z, &margin) in z.iter_mut().zip(margins) {
-                    *z = margin as f64 * unit;
-                }
+                scores(margins, unit, &mut z);
                 let n = out.len();
                 self.model().slopes(&z[..n], targets, &mut slopes[..n]);
                 round_clamped(&slopes[..n], self.lattice().scale(), bound, out);
@@ -50,17 +49,7 @@ impl RoomModel {
     ) {
         let outputs = margins.len();
         let SlopeBound { linf, .. } = self.lattice().bound();
-        // The same records of every plane together.
-        let mut pieces: Vec<Vec<&mut [i16]>> = Vec::new();
-        pieces.resize_with(targets.len().div_ceil(CHUNK), || {
-            Vec::with_capacity(outputs)
-        });
-        for plane in out {
-            for (piece, slopes) in pieces.iter_mut().zip(plane.chunks_mut(CHUNK)) {
-                piece.push(slopes);
-            }
-        }
-        (pieces.par_iter_mut().enumerate())
+        (by_records(out, CHUNK).par_iter_mut().enumerate())
             .zip(targets.par_chunks(CHUNK))
             .for_each_init(
                 || (vec![0.0; outputs * CHUNK], vec![0.0; outputs * CHUNK]),
@@ -68,9 +57,7 @@ impl RoomModel {
                     let (start, m) = (chunk * CHUNK, targets.len());
                     let size = outputs * m;
                     for (z, margins) in z.chunks_mut(m).zip(margins) {
-                        for (z, &margin) in z.iter_mut().zip(&margins[start..]) {
-                            *z = margin as f64 * unit;
-                        }
+                        scores(&margins[start..][..m], unit, z);
                     }
                     self.model()
                         .slopes(&z[..size], targets, &mut slopes[..size]);
@@ -84,26 +71,63 @@ impl RoomModel {
 
     /// Shortens every record of these planes to the bounds on its sum and on its Euclidean norm.
     fn shorten(&self, planes: &mut [&mut [i16]]) {
-        let SlopeBound { l1, l2, .. } = self.lattice().bound();
-        let (mut sums, mut squares) = ([0i64; CHUNK], [0i64; CHUNK]);
-        for plane in planes.iter() {
-            for ((sum, square), &d) in sums.iter_mut().zip(&mut squares).zip(plane.iter()) {
-                let d = i64::from(d);
-                *sum += d.abs();
-                *square += d * d;
-            }
-        }
-        let (l1, l2) = (l1 as i64, l2 as i64);
+        let SlopeBound { linf, l1, l2 } = self.lattice().bound();
+        let (mut sums, mut squares) = ([0u32; CHUNK], [0u32; CHUNK]);
+        for_wide_vectors(
+            #[inline(always)]
+            || add_sizes(planes, &mut sums, &mut squares),
+        );
+        // Sums are exact: fewer than 2^18 outputs of at most 2^14. So are the squares of records within the bound on the
+        // sum, sum d^2 <= linf sum |d|, where that product fits; of no other record are they looked at.
+        let exact = planes.len() < 1 << 18 && linf * l1 < 1 << 32;
         let m = planes.first().map_or(0, |plane| plane.len());
         for i in 0..m {
-            if sums[i] > l1 || squares[i] > l2 * l2 {
-                let (sum, norm) = (sums[i] as f64, (squares[i] as f64).sqrt());
-                // Towards zero, and a little less than the quotient, which errs by an ulp.
-                let factor = (l1 as f64 / sum).min(l2 as f64 / norm).min(1.0) * (1.0 - 1e-12);
-                for plane in planes.iter_mut() {
-                    plane[i] = (f64::from(plane[i]) * factor) as i16;
-                }
+            if !exact || u64::from(sums[i]) > l1 || u64::from(squares[i]) > l2 * l2 {
+                self.shorten_record(planes, i);
             }
+        }
+    }
+
+    /// The same for one record.
+    fn shorten_record(&self, planes: &mut [&mut [i16]], i: usize) {
+        let SlopeBound { l1, l2, .. } = self.lattice().bound();
+        let sizes = || {
+            planes
+                .iter()
+                .map(|plane| u64::from(plane[i].unsigned_abs()))
+        };
+        let (sum, square) = (sizes().sum::<u64>(), sizes().map(|d| d * d).sum::<u64>());
+        if sum > l1 || square > l2 * l2 {
+            // Towards zero, and a little less than the quotient, which errs by an ulp.
+            let factor = (l1 as f64 / sum as f64).min(l2 as f64 / (square as f64).sqrt());
+            let factor = factor.min(1.0) * (1.0 - 1e-12);
+            for plane in planes.iter_mut() {
+                plane[i] = (f64::from(plane[i]) * factor) as i16;
+            }
+        }
+    }
+}
+
+/// z_i = margins_i * unit.
+fn scores(margins: &[i64], unit: f64, z: &mut [f64]) {
+    for_wide_vectors(
+        #[inline(always)]
+        || {
+            for (z, &margin) in z.iter_mut().zip(margins) {
+                *z = margin as f64 * unit;
+            }
+        },
+    );
+}
+
+/// Adds |d| and d^2 of every record of these planes, modulo 2^32.
+#[inline(always)]
+fn add_sizes(planes: &[&mut [i16]], sums: &mut [u32; CHUNK], squares: &mut [u32; CHUNK]) {
+    for plane in planes {
+        for ((sum, square), &d) in sums.iter_mut().zip(squares.iter_mut()).zip(plane.iter()) {
+            let size = u32::from(d.unsigned_abs());
+            *sum = sum.wrapping_add(size);
+            *square = square.wrapping_add(size.wrapping_mul(size));
         }
     }
 }

@@ -80,6 +80,12 @@ event_class! {
     ///     L2 sensitivity of the answer.
     /// sigma : float
     ///     Standard deviation of the noise, in the units of the answer.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from dpsparse.privacy import Accountant, GaussianEvent
+    /// >>> round(Accountant().add(GaussianEvent(1.0, 10.0), 100).epsilon(1e-6), 2)
+    /// 4.89
     GaussianEvent => Gaussian { sensitivity, sigma }
 }
 
@@ -92,6 +98,12 @@ event_class! {
     ///     L2 sensitivity of the integer answer.
     /// sigma : float
     ///     Parameter of the law exp(-k^2/(2 sigma^2)).
+    ///
+    /// Examples
+    /// --------
+    /// >>> from dpsparse.privacy import DiscreteGaussianEvent
+    /// >>> round(DiscreteGaussianEvent(2.0, 10.0).renyi(5.0), 6)
+    /// 0.1
     DiscreteGaussianEvent => DiscreteGaussian { sensitivity, sigma }
 }
 
@@ -102,6 +114,12 @@ event_class! {
     /// ----------
     /// epsilon0 : float
     ///     Range of the privacy loss.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from dpsparse.privacy import Accountant, ExponentialEvent
+    /// >>> Accountant().add(ExponentialEvent(0.5)).epsilon(0.0)
+    /// 0.5
     ExponentialEvent => Exponential { epsilon0 }
 }
 
@@ -112,6 +130,12 @@ event_class! {
     /// ----------
     /// epsilon : float
     ///     Its pure epsilon.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from dpsparse.privacy import Accountant, PureEvent
+    /// >>> round(Accountant().add(PureEvent(0.25), 4).epsilon(0.0), 6)
+    /// 1.0
     PureEvent => Pure { epsilon }
 }
 
@@ -124,6 +148,12 @@ event_class! {
     ///     L1 sensitivity of the answer.
     /// scale : float
     ///     Scale of the law exp(-abs(k)/scale).
+    ///
+    /// Examples
+    /// --------
+    /// >>> from dpsparse.privacy import Accountant, LaplaceEvent
+    /// >>> round(Accountant().add(LaplaceEvent(1.0, 10.0)).epsilon(0.0), 6)
+    /// 0.1
     LaplaceEvent => Laplace { sensitivity, scale }
 }
 
@@ -134,6 +164,12 @@ event_class! {
     /// ----------
     /// rho : float
     ///     Its parameter: the Renyi divergence of order a is at most rho a.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from dpsparse.privacy import Accountant, ZeroConcentratedEvent
+    /// >>> Accountant().add(ZeroConcentratedEvent(0.125), 4).rho()
+    /// 0.5
     ZeroConcentratedEvent => ZeroConcentrated { rho }
 }
 
@@ -147,6 +183,13 @@ event_class! {
     /// ----------
     /// delta : float
     ///     The probability, strictly between 0 and 1.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from dpsparse.privacy import Accountant, FailureEvent, PureEvent
+    /// >>> accountant = Accountant().add(PureEvent(0.5)).add(FailureEvent(1e-9))
+    /// >>> accountant.delta(0.5) >= 1e-9
+    /// True
     FailureEvent => Failure { delta }
 }
 
@@ -162,6 +205,13 @@ event_class! {
 ///     ln(1 + kappa) with kappa = beta R2^2/(n ridge).
 /// adjacency : {"replace-one", "add-remove"}
 ///     Neighbour relation.
+///
+/// Examples
+/// --------
+/// >>> from dpsparse.privacy import Accountant, ObjectivePerturbationEvent
+/// >>> event = ObjectivePerturbationEvent(lipschitz_norm=1.0, sigma=5.0, curvature_log=0.01)
+/// >>> 0.0 < Accountant().add(event).epsilon(1e-6) < 3.0
+/// True
 #[pyclass(frozen, eq, hash, module = "dpsparse._core")]
 #[derive(Clone, PartialEq)]
 pub(crate) struct ObjectivePerturbationEvent {
@@ -325,7 +375,7 @@ fn count_from_python(count: &Bound<'_, PyAny>) -> PyResult<u64> {
 /// --------
 /// >>> from dpsparse.privacy import Accountant, ExponentialEvent
 /// >>> round(Accountant().add(ExponentialEvent(0.1), 100).epsilon(1e-6), 2)
-/// 2.41
+/// 2.25
 #[pyclass(name = "Accountant", module = "dpsparse._core")]
 pub(crate) struct PyAccountant(Accountant);
 
@@ -411,6 +461,12 @@ impl PyAccountant {
 /// -------
 /// float
 ///     The parameter; the less noisy end where the whole bracket is private.
+///
+/// Examples
+/// --------
+/// >>> from dpsparse.privacy import GaussianEvent, calibrate
+/// >>> round(calibrate(lambda sigma: GaussianEvent(1.0, sigma), 1, 1.0, 1e-6, bracket=(0.1, 100.0)), 3)
+/// 4.225
 #[pyfunction]
 #[pyo3(signature = (make_event, count, epsilon, delta, *, bracket))]
 fn calibrate(
@@ -435,6 +491,13 @@ fn calibrate(
 /// -------
 /// float
 ///     The zero-concentrated parameter.
+///
+/// Examples
+/// --------
+/// >>> from dpsparse.privacy import epsilon_from_rho, rho_from_epsilon
+/// >>> rho = rho_from_epsilon(1.0, 1e-6)
+/// >>> round(rho, 4), epsilon_from_rho(rho, 1e-6) <= 1.0
+/// (0.0244, True)
 #[pyfunction]
 fn rho_from_epsilon(epsilon: f64, delta: f64) -> PyResult<f64> {
     Ok(rust::rho_from_epsilon(epsilon, delta)?)
@@ -453,6 +516,12 @@ fn rho_from_epsilon(epsilon: f64, delta: f64) -> PyResult<f64> {
 /// -------
 /// float
 ///     epsilon by the tight conversion of Canonne, Kamath and Steinke (2020).
+///
+/// Examples
+/// --------
+/// >>> from dpsparse.privacy import epsilon_from_rho
+/// >>> round(epsilon_from_rho(0.01, 1e-6), 2)
+/// 0.62
 #[pyfunction]
 fn epsilon_from_rho(rho: f64, delta: f64) -> PyResult<f64> {
     Ok(rust::epsilon_from_rho(rho, delta)?)
@@ -471,6 +540,12 @@ fn epsilon_from_rho(rho: f64, delta: f64) -> PyResult<f64> {
 /// -------
 /// float
 ///     The standard deviation, in the units of the sensitivity.
+///
+/// Examples
+/// --------
+/// >>> from dpsparse.privacy import gaussian_sigma
+/// >>> round(gaussian_sigma(1.0, 1.0, 1e-6), 3)
+/// 4.225
 #[pyfunction]
 fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> PyResult<f64> {
     Ok(rust::gaussian_sigma(sensitivity, epsilon, delta)?)

@@ -19,6 +19,18 @@ pub(super) fn events_to_python(
 }
 
 /// The facts from which anyone can recompute the privacy of a release, and the assumptions that they rest on.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from dpsparse import Certificate, PrivateSparseClassifier
+/// >>> X = np.random.default_rng(0).uniform(-1, 1, (1000, 3))
+/// >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1)).fit(X, X[:, 0] > 0)
+/// >>> certificate = model.certificate_
+/// >>> certificate.claim, certificate.verify(), certificate.epsilon(1e-6) <= 1.0
+/// ((1.0, 1e-06), True, True)
+/// >>> Certificate.from_json(certificate.to_json()) == certificate
+/// True
 #[pyclass(name = "Certificate", module = "dpsparse", frozen, eq)]
 #[derive(Clone, PartialEq)]
 pub(super) struct PyCertificate(pub(super) Certificate);

@@ -9,55 +9,148 @@ create_exception!(
     dpsparse,
     DpsparseError,
     PyValueError,
-    "Base of every error that dpsparse raises on purpose."
+    "Base of every error that dpsparse raises on purpose.
+
+    Examples
+    --------
+    >>> from dpsparse import DpsparseError, PrivateSparseClassifier
+    >>> try:
+    ...     PrivateSparseClassifier(epsilon=-1.0, bounds=(-1, 1)).plan(1000, 5)
+    ... except DpsparseError as error:
+    ...     print(type(error).__name__)
+    InvalidArgumentError
+    "
 );
 create_exception!(
     dpsparse,
     InvalidArgumentError,
     DpsparseError,
-    "An argument is out of its domain; the message starts with its name."
+    "An argument is out of its domain; the message starts with its name.
+
+    Examples
+    --------
+    >>> from dpsparse import InvalidArgumentError
+    >>> from dpsparse.privacy import gaussian_sigma
+    >>> try:
+    ...     gaussian_sigma(1.0, -1.0, 1e-6)
+    ... except InvalidArgumentError as error:
+    ...     print(str(error).split()[0])
+    epsilon
+    "
 );
 create_exception!(
     dpsparse,
     InvalidDataError,
     DpsparseError,
-    "The records are unusable: shape, non-finite entries or labels. No message holds a value."
+    "The records are unusable: shape, non-finite entries or labels. No message holds a value.
+
+    Examples
+    --------
+    >>> from dpsparse import InvalidDataError, PrivateSparseClassifier
+    >>> try:
+    ...     PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1)).fit([[float('nan')], [0.0]], [0, 1])
+    ... except InvalidDataError:
+    ...     print('refused')
+    refused
+    "
 );
 create_exception!(
     dpsparse,
     UnsoundMechanismError,
     DpsparseError,
-    "No privacy guarantee is proved for this combination; the message says what would be sound."
+    "No privacy guarantee is proved for this combination; the message says what would be sound.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseClassifier, UnsoundMechanismError
+    >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1, 2), mechanism='objective-perturbation')
+    >>> try:
+    ...     model.plan(1000, 5)
+    ... except UnsoundMechanismError as error:
+    ...     print('noisy-newton' in str(error))
+    True
+    "
 );
 create_exception!(
     dpsparse,
     BudgetExceededError,
     DpsparseError,
-    "More privacy was asked for than the plan or the budget holds."
+    "More privacy was asked for than the plan or the budget holds.
+
+    Examples
+    --------
+    >>> from dpsparse import BudgetExceededError, PrivateOnlineSimplex
+    >>> leader = PrivateOnlineSimplex(1.0, 1e-6, horizon=1, n_features=2, bound=1.0)
+    >>> leader.update([0.5, 0.1])
+    >>> try:
+    ...     leader.update([0.2, 0.3])
+    ... except BudgetExceededError:
+    ...     print('the horizon is used up')
+    the horizon is used up
+    "
 );
 create_exception!(
     dpsparse,
     UserLossError,
     DpsparseError,
-    "A user's own loss raised or is unusable."
+    "A user's own loss raised or is unusable.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseClassifier, UserLossError
+    >>> model = PrivateSparseClassifier(loss=lambda z, y: 1 / 0, bounds=(-1, 1), classes=(0, 1))
+    >>> try:
+    ...     model.plan(1000, 5)
+    ... except UserLossError:
+    ...     print('refused before any records are read')
+    refused before any records are read
+    "
 );
 create_exception!(
     dpsparse,
     NotSubmodularError,
     DpsparseError,
-    "A user's set function is not submodular; the message shows sets that prove it."
+    "A user's set function is not submodular; the message shows sets that prove it.
+
+    Examples
+    --------
+    >>> from dpsparse import NotSubmodularError
+    >>> from dpsparse.set_functions import FromOracle
+    >>> try:
+    ...     FromOracle(lambda A: len(A) ** 2, 3)
+    ... except NotSubmodularError as error:
+    ...     print('F(A+i) + F(A+j)' in str(error))
+    True
+    "
 );
 create_exception!(
     dpsparse,
     TooLargeError,
     DpsparseError,
-    "More memory is needed than the machine gives; the message says how much."
+    "More memory is needed than the machine gives; the message says how much.
+
+    Examples
+    --------
+    >>> from dpsparse import PrivateSparseClassifier, TooLargeError
+    >>> try:
+    ...     PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1), mechanism='frank-wolfe').plan(1000, 4 * 10**9)
+    ... except TooLargeError as error:
+    ...     print('bytes' in str(error))
+    True
+    "
 );
 create_exception!(
     dpsparse,
     RandomnessError,
     DpsparseError,
-    "The operating system gave no randomness."
+    "The operating system gave no randomness.
+
+    Examples
+    --------
+    >>> from dpsparse import DpsparseError, RandomnessError
+    >>> issubclass(RandomnessError, DpsparseError)
+    True
+    "
 );
 
 impl From<Error> for PyErr {

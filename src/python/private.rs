@@ -17,12 +17,28 @@ use super::threads;
 use crate::auto::Choice;
 use crate::error::Error;
 use crate::mechanism::SimplexSampling;
-use crate::plan::Plan;
+use crate::plan::{FeatureRanges, Plan};
 use crate::privacy::{Bounds, MemoryLedger};
 use crate::release::run;
 
-/// What a fit will do and cost, before any data.
-#[pyclass(name = "Plan", module = "dpsparse", frozen)]
+/// What a fit will do and cost, before any data; made by the method `plan` of a private estimator.
+///
+/// Examples
+/// --------
+/// >>> from dpsparse import PrivateSparseClassifier
+/// >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=("no", "yes"), mechanism="frank-wolfe", n_iter=20)
+/// >>> plan = model.plan(10_000, 5)
+/// >>> plan.n_iter, plan.epsilon, plan.delta, plan.certified
+/// (20, 1.0, 1e-08, True)
+/// >>> [count for event, count in plan.events]
+/// [20]
+///
+/// What other budgets would buy, before one is chosen:
+///
+/// >>> curve = plan.curve(epsilons=(0.5, 1.0, 2.0))
+/// >>> bool(curve.noise_scale[0] > curve.noise_scale[1] > curve.noise_scale[2])
+/// True
+#[pyclass(name = "Plan", module = "dpsparse", frozen, dict)]
 pub(super) struct PyPlan {
     pub(super) plan: Arc<Plan>,
 }
@@ -122,15 +138,18 @@ fn plan_private(
     })
 }
 
-/// One range per feature where features are clipped to released ones, as an array of shape (n_features, 2).
-pub(super) type Ranges<'py> = Option<Bound<'py, PyArray2<f64>>>;
+/// Released ranges, an array of shape (n_features, 2), and whether features are clipped to them.
+pub(super) type Ranges<'py> = Option<(Bound<'py, PyArray2<f64>>, bool)>;
 
-pub(super) fn ranges_to_python(py: Python<'_>, ranges: Option<Bounds>) -> Ranges<'_> {
-    ranges.map(|ranges| {
-        let pairs = Array2::from_shape_fn((ranges.lower.len(), 2), |(j, side)| {
-            [ranges.lower[j], ranges.upper[j]][side]
+pub(super) fn ranges_to_python(
+    py: Python<'_>,
+    ranges: Option<FeatureRanges<Bounds>>,
+) -> Ranges<'_> {
+    ranges.map(|FeatureRanges { of, clips }| {
+        let pairs = Array2::from_shape_fn((of.lower.len(), 2), |(j, side)| {
+            [of.lower[j], of.upper[j]][side]
         });
-        pairs.into_pyarray(py)
+        (pairs.into_pyarray(py), clips)
     })
 }
 

@@ -15,7 +15,14 @@ use crate::plan::PrivacyClaim;
 use crate::privacy::Bounds;
 use crate::privacy::{MemoryLedger, release};
 
-/// What the fit of a scaler will release and cost, before any data.
+/// What the fit of a scaler will release and cost, before any data; made by `PrivateScaler.plan`.
+///
+/// Examples
+/// --------
+/// >>> from dpsparse import PrivateScaler
+/// >>> plan = PrivateScaler(epsilon=0.5, bounds=(0, 1000)).plan(10_000, 4)
+/// >>> plan.level, plan.reliable, [count for event, count in plan.events]
+/// (0.1, True, [8])
 #[pyclass(name = "ScalerPlan", module = "dpsparse", frozen)]
 struct PyScalerPlan(FeatureScalerPlan);
 
@@ -80,7 +87,9 @@ impl PyScalerPlan {
 
 /// Plans the release of ranges.
 #[pyfunction]
-#[pyo3(signature = (*, n_samples, n_features, lower, upper, epsilon, delta, level, adjacency, records_per_person))]
+#[pyo3(signature = (
+    *, n_samples, n_features, lower, upper, epsilon, delta, level, adjacency, records_per_person, assumptions
+))]
 #[allow(clippy::too_many_arguments)]
 fn plan_scaler(
     n_samples: usize,
@@ -92,6 +101,7 @@ fn plan_scaler(
     level: Option<f64>,
     adjacency: &str,
     records_per_person: usize,
+    assumptions: Vec<String>,
 ) -> PyResult<PyScalerPlan> {
     let scaler = FeatureScaler {
         claim: PrivacyClaim {
@@ -104,6 +114,7 @@ fn plan_scaler(
         n_features,
         bounds: Bounds { lower, upper },
         level,
+        assumptions,
     };
     Ok(PyScalerPlan(scaler.plan()?))
 }

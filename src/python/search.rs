@@ -16,14 +16,15 @@ use crate::privacy::{Bounds, MemoryLedger, Target, release};
 use crate::question::LinearModel;
 use crate::search::{Search, SearchFacts};
 
-/// Coefficients, intercept and the ranges of the features where they are clipped, as `fit_private` returns them.
-type Model<'py> = (Vec<f64>, f64, Option<PyReadonlyArray2<'py, f64>>);
+/// Coefficients, class by class where there are three or more, intercepts, and the ranges of the features where they are
+/// clipped.
+type Model<'py> = (Vec<f64>, Vec<f64>, Option<PyReadonlyArray2<'py, f64>>);
 
 fn linear_models(models: Vec<Model<'_>>) -> PyResult<Vec<LinearModel>> {
-    let model = |(coefficients, intercept, ranges): Model<'_>| {
+    let model = |(coefficients, intercepts, ranges): Model<'_>| {
         Ok(LinearModel {
             coefficients,
-            intercept,
+            intercepts,
             feature_ranges: ranges.map(|ranges| bounds_of(&ranges)).transpose()?,
         })
     };
@@ -49,7 +50,8 @@ pub(super) struct PySearchFacts(pub(super) SearchFacts);
 impl PySearchFacts {
     #[new]
     #[pyo3(signature = (
-        *, n_samples, n_features, n_held_out, share, lower, upper, y_bounds, counts=false, adjacency, records_per_person
+        *, n_samples, n_features, n_held_out, share, lower, upper, y_bounds, n_classes=None, counts=false,
+        adjacency, records_per_person
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -60,14 +62,16 @@ impl PySearchFacts {
         lower: Vec<f64>,
         upper: Vec<f64>,
         y_bounds: Option<(f64, f64)>,
+        n_classes: Option<u32>,
         counts: bool,
         adjacency: &str,
         records_per_person: usize,
     ) -> PyResult<Self> {
-        let target = match y_bounds {
-            None => Target::Classes,
-            Some((low, high)) if counts => Target::counts(low, high, true),
-            Some((low, high)) => Target::Interval { low, high },
+        let target = match (y_bounds, n_classes) {
+            (Some((low, high)), _) if counts => Target::counts(low, high, true),
+            (Some((low, high)), _) => Target::Interval { low, high },
+            (None, Some(classes)) if classes > 2 => Target::Multiclass { classes },
+            (None, _) => Target::Classes,
         };
         Ok(Self(SearchFacts::new(
             n_features,
@@ -79,7 +83,7 @@ impl PySearchFacts {
         )?))
     }
 
-    /// The integer scores by which models, (coefficients, intercept, feature ranges or None) in the user's units, are
+    /// The integer scores by which models, (coefficients, intercepts, feature ranges or None) in the user's units, are
     /// compared on these records, 2^16 for a loss of 1: for a curator's own checks and for tests, never for release.
     fn non_private_scores<'py>(
         &self,
@@ -102,11 +106,11 @@ impl PySearchFacts {
 #[pyclass(name = "Search", module = "dpsparse._core", frozen)]
 struct PySearch(Search);
 
-/// Index of the winner, its coefficients, intercept, iterations and ranges, and the certificate of the whole.
+/// Index of the winner, its coefficients, intercepts, iterations and ranges, and the certificate of the whole.
 type Found<'py> = (
     usize,
     Bound<'py, PyArray1<f64>>,
-    f64,
+    Bound<'py, PyArray1<f64>>,
     usize,
     Ranges<'py>,
     PyCertificate,
@@ -181,9 +185,9 @@ impl PySearch {
         Ok((
             found.best,
             found.model.coefficients.into_pyarray(py),
-            found.model.intercept,
+            found.model.intercepts.into_pyarray(py),
             found.n_iter,
-            ranges_to_python(py, found.model.feature_ranges),
+            ranges_to_python(py, found.feature_ranges),
             PyCertificate(released.certificate),
         ))
     }

@@ -35,8 +35,8 @@ impl Statement {
         let entries = (self.n_columns() * model.outputs()) as f64;
         let sum = GaussianSum::new((exact as f64).next_up(), entries, multiplier)?;
         let events = vec![(sum.event()?, 1)];
-        let model = model.clone();
-        Ok(Question::new(self, Gradient { model, sum }, events))
+        let (model, outputs) = (model.clone(), model.outputs());
+        Ok(Question::new(self, Gradient { model, sum }, events).of_outputs(outputs))
     }
 }
 

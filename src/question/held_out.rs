@@ -15,10 +15,10 @@ pub(crate) const LEVELS: i64 = 1 << 16;
 /// A released linear model in the user's units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearModel {
-    /// One coefficient per feature.
+    /// One coefficient per feature; of K classes those of class 0, then of class 1, and so on.
     pub coefficients: Vec<f64>,
-    /// Added to every score.
-    pub intercept: f64,
+    /// What is added to each score: one entry a score.
+    pub intercepts: Vec<f64>,
     /// What features are clipped to first, where they are; predictions are then clipped to the bounds of the targets.
     pub feature_ranges: Option<Bounds>,
 }
@@ -29,7 +29,7 @@ pub struct LinearModel {
 ///
 /// **Score** of a model, minimised: the sum over the records of an integer in [0, 2^16], 2^16 times
 /// - classification: 1 if the record is misclassified, 0 if not (score 0 counts as the negative class, as in
-///   prediction);
+///   prediction); of three or more classes the one with the largest score is predicted, the first of equal ones;
 /// - regression: min((z - y)^2, 1), y in [-1, 1] by its public bounds: a residual beyond half their width counts as 1;
 /// - counts: (sqrt(m) - sqrt(y))^2, y in [0, 1] and the predicted m by their public bounds: roots of counts vary alike
 ///   whatever their mean (Bartlett 1936).
@@ -58,12 +58,6 @@ impl Statement {
             let problem = "must be read with an intercept to compare models";
             return Err(Error::invalid("data", problem));
         }
-        if self.schema().target().outputs() > 1 {
-            return Err(Error::invalid(
-                "classes",
-                "must be two to compare models by held-out loss; three or more are fitted, not searched",
-            ));
-        }
         let one = match self.adjacency() {
             Adjacency::ReplaceOne => LEVELS,
             Adjacency::AddRemove => LEVELS / 2,
@@ -77,18 +71,26 @@ impl Statement {
         };
         let events = vec![(Event::exponential(epsilon0)?, 1)];
         // Models that clip features score a copy.
-        Ok(Question::new(self, choice, events).on_a_copy(WorkingCopy::Alike))
+        let question = Question::new(self, choice, events).on_a_copy(WorkingCopy::Alike);
+        Ok(question.of_outputs(self.schema().target().outputs()))
     }
 }
 
 impl LinearModel {
-    /// Coefficients in scaled units, the intercept last, for records of `schema`.
+    /// Coefficients in scaled units, the intercept last, for records of `schema`; so for each score in turn.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a model of another shape than the records, or too large for floats.
     pub(crate) fn scaled(&self, schema: &Schema) -> Result<Vec<f64>> {
-        self.check(schema.n_features())?;
-        let theta = schema.to_scaled_units(&self.coefficients, self.intercept)?;
+        self.check(schema)?;
+        let mut theta = Vec::new();
+        for (own, &intercept) in self
+            .coefficients
+            .chunks(schema.n_features())
+            .zip(&self.intercepts)
+        {
+            theta.extend(schema.to_scaled_units(own, intercept)?);
+        }
         let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
         if !size.is_finite() {
             return Err(Error::invalid("coefficients", "must be finite"));
@@ -96,13 +98,16 @@ impl LinearModel {
         Ok(theta)
     }
 
-    /// Refuses models that do not fit records with so many features.
-    fn check(&self, n_features: usize) -> Result<()> {
-        let finite = self.coefficients.iter().all(|c| c.is_finite()) && self.intercept.is_finite();
-        if self.coefficients.len() != n_features || !finite {
+    /// Refuses models that do not fit records of `schema`.
+    fn check(&self, schema: &Schema) -> Result<()> {
+        let (n_features, outputs) = (schema.n_features(), schema.target().outputs());
+        let finite = (self.coefficients.iter().chain(&self.intercepts)).all(|c| c.is_finite());
+        let fits =
+            self.coefficients.len() == n_features * outputs && self.intercepts.len() == outputs;
+        if !fits || !finite {
             return Err(Error::invalid(
                 "coefficients",
-                "must be one per feature and finite, with an intercept",
+                "must be one per feature and finite, with an intercept, for each score",
             ));
         }
         let in_order = |ranges: &Bounds| {

@@ -107,6 +107,8 @@ pub struct Question<A> {
     /// Most records that the proof, or the integers, take.
     most_records: usize,
     copy: WorkingCopy,
+    /// Scores of a record that its state keeps.
+    outputs: usize,
     pub(crate) answer: A,
 }
 
@@ -122,6 +124,7 @@ impl<A> Question<A> {
             events,
             most_records: MOST_RECORDS,
             copy: WorkingCopy::None,
+            outputs: 1,
             answer,
         }
     }
@@ -175,6 +178,8 @@ impl<A> Question<A> {
             events: self.events.clone(),
             most_records: self.most_records,
             copy: self.copy,
+            state: self.state,
+            outputs: self.outputs,
             count,
         })
     }
@@ -193,6 +198,8 @@ pub struct AnyQuestion {
     pub(crate) events: Vec<(Event, u64)>,
     pub(crate) most_records: usize,
     pub(crate) copy: WorkingCopy,
+    pub(crate) state: u64,
+    pub(crate) outputs: usize,
     pub(crate) count: u64,
 }
 

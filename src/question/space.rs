@@ -4,6 +4,7 @@
 //! before anything is spent, for whatever the questions of a plan can have made of the records: an error in the middle
 //! of a release would tell that the privacy was spent on too many of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::statement::{Derivation, Statement};
@@ -31,6 +32,8 @@ pub(crate) enum WorkingCopy {
 
 /// Bytes per record beside its features, at least: a target, a margin, a norm and a weight.
 const BYTES_PER_RECORD: u128 = 32;
+/// Bytes per record and score beyond one: a margin and a slope.
+const BYTES_PER_SCORE: u128 = 10;
 /// Bytes per entry of a dense matrix.
 const ENTRY: u128 = 2;
 /// Bytes per stored entry of a sparse matrix: its value and its index, by rows and by columns.
@@ -100,9 +103,37 @@ impl AnyQuestion {
         };
         Ok(all + largest + copy)
     }
+
+    /// Bytes of the margins and slopes of several scores a record, beside the first, that are kept while this question is
+    /// answered: its own, and those of other questions about the same records or about records that they derive from.
+    pub(crate) fn bytes_of_scores(&self, questions: &[&AnyQuestion], stored: Stored) -> u128 {
+        let mut states = BTreeMap::new();
+        let kept = questions.iter().filter(|other| self.is_asked_within(other));
+        for other in kept.copied().chain([self]) {
+            states.insert(other.state, other.outputs as u128 - 1);
+        }
+        BYTES_PER_SCORE * stored.records as u128 * states.values().sum::<u128>()
+    }
+
+    /// Whether it may be asked while the state of `other` is kept.
+    fn is_asked_within(&self, other: &AnyQuestion) -> bool {
+        let mut at = Some(&self.statement);
+        while let Some(statement) = at {
+            if statement.same(&other.statement) {
+                return true;
+            }
+            at = statement.origin().map(|(parent, _)| parent);
+        }
+        false
+    }
 }
 
 impl<A> Question<A> {
+    /// The same question, whose state keeps margins and slopes of so many scores a record, at least one.
+    pub(super) fn of_outputs(self, outputs: usize) -> Self {
+        Self { outputs, ..self }
+    }
+
     /// The same question, answered from a copy of the records.
     pub(super) fn on_a_copy(self, copy: WorkingCopy) -> Self {
         Self { copy, ..self }
@@ -128,6 +159,8 @@ pub(crate) fn check_sparse(schema: &Schema) -> Result<()> {
 mod tests {
     use super::*;
     use crate::accounting::event::Adjacency;
+    use crate::polytope::SignedCoordinates;
+    use crate::question::{Planned, RoomModel, SelectionNoise};
     use crate::schema::{Bounds, Geometry, Target};
 
     fn schema(geometry: Geometry, norm: Option<f64>) -> Schema {
@@ -180,6 +213,51 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Ten bytes for each further score of a record: of questions whose states are there at once, and of no others.
+    #[test]
+    fn scores_of_several_classes_count() {
+        let schema = |target| {
+            let bounds = Bounds {
+                lower: vec![-1.0],
+                upper: vec![1.0],
+            };
+            Schema::new(5, bounds, Geometry::Uncentred, target, true, Some(1.0)).unwrap()
+        };
+        let scores = |classes: u32| {
+            let target = match classes {
+                2 => Target::Classes,
+                _ => Target::Multiclass { classes },
+            };
+            let root = Statement::new(schema(target), 1000, Adjacency::AddRemove, 1).unwrap();
+            let model = RoomModel::for_target(&crate::loss::Logistic.into(), None, target).unwrap();
+            let (few, part) = (
+                root.restricted(3).unwrap(),
+                root.part(schema(target), 900).unwrap(),
+            );
+            let first = root.gradient(&model, 1.0).unwrap();
+            let noise = SelectionNoise::Exponential { epsilon0: 1.0 };
+            let entries = first.statement().n_columns() * model.outputs();
+            let ball = SignedCoordinates::l1_ball(entries, 1.0).into();
+            let asked = [
+                first.times(3),
+                first.once(),
+                root.vertex(&model, &ball, noise, None).unwrap().once(),
+                few.gradient(&model, 1.0).unwrap().once(),
+                part.held_out(1.0).unwrap().once(),
+                root.moments(1.0).unwrap().once(),
+            ];
+            let asked: Vec<&AnyQuestion> = asked.iter().flat_map(Planned::questions).collect();
+            let of = |question: &AnyQuestion| question.bytes_of_scores(&asked, DENSE);
+            [asked[0], asked[2], asked[3], asked[4], asked[5]].map(of)
+        };
+        // Two states of the root; with a third of what derives from it.
+        assert_eq!(
+            scores(7),
+            [2, 2, 3, 3, 2].map(|states| states * 6 * 10 * 2000)
+        );
+        assert_eq!(scores(2), [0; 5]);
     }
 
     /// One set for each derivation, one while a part is read, and the working copy.

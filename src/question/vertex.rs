@@ -158,7 +158,8 @@ impl Statement {
             }
             _ => MOST_RECORDS,
         };
-        Ok(Question::new(self, vertex, vec![(event, 1)]).of_at_most(most_records))
+        let question = Question::new(self, vertex, vec![(event, 1)]).of_at_most(most_records);
+        Ok(question.of_outputs(model.outputs()))
     }
 }
 

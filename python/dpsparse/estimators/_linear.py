@@ -204,7 +204,7 @@ class _LinearModel:
         coefficients = self.coef_.T if several else self.coef_.ravel()
         constant = np.asarray(self.intercept_, dtype=np.float64).ravel()
         ranges = getattr(self, "feature_ranges_", None)
-        if ranges is not None:
+        if ranges is not None and getattr(self, "_clips_features", True):
             X, zero = _clip(X, ranges)
             constant = constant + zero @ coefficients
         scores = safe_sparse_dot(X, coefficients, dense_output=True)
@@ -290,7 +290,7 @@ class LinearRegressorMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            X coef_ + intercept_; X is clipped first where an estimator has ``feature_ranges_``, and the result to
+            X coef_ + intercept_; X is clipped first where fits clip to ``feature_ranges_``, and the result to
             ``target_bounds_``.
         """
         scores = self._scores(X)
@@ -316,7 +316,7 @@ class LogLinkRegressorMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            exp(X coef_ + intercept_), positive; X is clipped first where an estimator has ``feature_ranges_``, and the
+            exp(X coef_ + intercept_), positive; X is clipped first where fits clip to ``feature_ranges_``, and the
             result to ``target_bounds_``.
         """
         rates = np.exp(np.clip(self._scores(X), -_LARGEST_LOG_RATE, _LARGEST_LOG_RATE))
@@ -370,7 +370,7 @@ class LinearClassifierMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            X coef_ + intercept_, positive where ``classes_[1]`` is predicted; X is clipped first where an estimator has
+            X coef_ + intercept_, positive where ``classes_[1]`` is predicted; X is clipped first where fits clip to
             ``feature_ranges_``.
         """
         return self._scores(X)
@@ -432,7 +432,7 @@ class MulticlassMixin(LinearClassifierMixin):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             X coef_.T + intercept_: for two classes the margin, positive where ``classes_[1]`` is predicted; for more
-            one score a class, of which the largest is predicted. X is clipped first where an estimator has
+            one score a class, of which the largest is predicted. X is clipped first where fits clip to
             ``feature_ranges_``.
         """
         return self._scores(X)

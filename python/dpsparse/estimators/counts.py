@@ -184,8 +184,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
             "assumptions": [],
         }
 
-    def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
-        super()._keep_ranges(ranges)
+    def _keep_ranges(self, released: tuple[npt.NDArray[np.float64], bool] | None) -> None:
+        super()._keep_ranges(released)
         self.target_bounds_ = count_bounds(self.y_bounds)
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -26,7 +26,7 @@ from dpsparse.estimators._tables import (
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
 from dpsparse.estimators.intervals import Facts, ReleasedNoiseMixin, keep_facts, planned_deviations
 from dpsparse.mechanisms import resolve, short_name, specification
-from dpsparse.words.curve import EPSILONS, PlanCurve, checked_epsilons, curve_of
+from dpsparse.words.curve import EPSILONS, PlanCurve, checked_epsilons, curve_of, made_by
 
 __all__ = ["PrivateSparseClassifier", "PrivateSparseRegressor"]
 
@@ -72,6 +72,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
     """What private classifiers and regressors share."""
 
     feature_ranges_: npt.NDArray[np.float64] | None
+    _clips_features: bool
     #: What ``y_bounds=None`` means.
     _default_targets = "[-1, 1]"
 
@@ -133,7 +134,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             If the combination has no proved guarantee.
         """
         warn_of_default_bounds(self, self._default_targets)
-        return planned(self._facts(n_samples, column_count(self, n_features)))
+        return made_by(planned(self._facts(n_samples, column_count(self, n_features))), self, n_samples, n_features)
 
     def plan_curve(
         self, n_samples: int, n_features: int | None = None, *, epsilons: Sequence[float] = EPSILONS
@@ -200,18 +201,18 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         plan = planned(facts)
         key = seed(self.random_state)
         with progress(short_name(plan.mechanism), self.verbose) as report:
-            coefficients, intercepts, n_iter, certificate, ranges = _core.fit_private(
+            coefficients, intercepts, n_iter, certificate, released = _core.fit_private(
                 plan, records(X), targets, seed=key, progress=report
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
         keep_facts(self, facts)
-        self._keep_ranges(ranges)
+        self._keep_ranges(released)
         return coefficients.reshape(len(intercepts), n_features), intercepts
 
-    def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
-        """Keep the released ranges, and what goes with them."""
-        self.feature_ranges_ = ranges
+    def _keep_ranges(self, released: tuple[npt.NDArray[np.float64], bool] | None) -> None:
+        """Keep the released ranges, whether features are clipped to them, and what goes with them."""
+        self.feature_ranges_, self._clips_features = (None, False) if released is None else released
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -293,8 +294,10 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted; of two, a positive coefficient favours ``classes_[1]``.
     feature_ranges_ : ndarray of shape (n_features, 2) or None
-        Released ranges that features are clipped to before ``coef_`` and ``intercept_`` apply, in fits and in
-        predictions alike; None where the model is linear everywhere.
+        Ranges of the features that private scales released, in the user's units, the public bounds of features without
+        one; None where none were released. With "frank-wolfe" and other mechanisms of bounded features, fits and
+        predictions clip features to them. With mechanisms of bounded rows ("auto", "noisy-newton", ...) they are two
+        quantiles that gave the fit its units: nothing is clipped to them, and the model is linear everywhere.
     support_ : ndarray of int
         Indices of the features with a non-zero coefficient.
     certificate_ : Certificate
@@ -447,13 +450,16 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         warn_of_default_bounds(self)
         X, y = read(self, X, y)
         labels, targets = encode_many_labels(y, self.classes)
-        about_targets: dict[str, Any] = {}
-        if self.classes is None and len(labels) > 2:
-            assumptions = [_LABELS_FROM_Y.format(len(labels)), *person_assumptions(self)]
-            about_targets = {"n_classes": len(labels), "assumptions": assumptions}
-        self.coef_, self.intercept_ = self._fit(X, targets, **about_targets)
+        self.coef_, self.intercept_ = self._fit(X, targets, **self._about_labels(labels))
         self.classes_ = labels
         return self
+
+    def _about_labels(self, labels: npt.NDArray[Any]) -> dict[str, Any]:
+        """What labels that were read from y change in the public facts: there may be more than two."""
+        if self.classes is not None or len(labels) == 2:
+            return {}
+        assumptions = [_LABELS_FROM_Y.format(len(labels)), *person_assumptions(self)]
+        return {"n_classes": len(labels), "assumptions": assumptions}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -659,8 +665,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
             "assumptions": [],
         }
 
-    def _keep_ranges(self, ranges: npt.NDArray[np.float64] | None) -> None:
-        super()._keep_ranges(ranges)
+    def _keep_ranges(self, released: tuple[npt.NDArray[np.float64], bool] | None) -> None:
+        super()._keep_ranges(released)
         self.target_bounds_ = target_bounds(self.y_bounds)
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -14,7 +14,14 @@ from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, ScalerPlan
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
-from dpsparse.estimators._tables import coefficient_names, column_count, feature_bounds, read_again, read_encoded
+from dpsparse.estimators._tables import (
+    coefficient_names,
+    column_count,
+    feature_bounds,
+    person_assumptions,
+    read_again,
+    read_encoded,
+)
 from dpsparse.estimators._validation import public_count, read, records, seed
 
 __all__ = ["PrivateScaler"]
@@ -198,6 +205,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             level=optional_number("level", self.level),
             adjacency=self.adjacency,
             records_per_person=positive_integer("records_per_person", self.records_per_person),
+            assumptions=person_assumptions(self),
         )
 
     def fit(self, X: Any, y: Any = None) -> Self:

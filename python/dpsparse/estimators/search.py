@@ -19,7 +19,7 @@ from dpsparse._core import InvalidArgumentError
 from dpsparse._progress import progress
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
-from dpsparse.estimators._linear import declared_labels, encode_labels
+from dpsparse.estimators._linear import encode_many_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
 from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
@@ -105,7 +105,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         All settings tried (public).
     certificate_ : Certificate
         What everything cost and assumed.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         Labels, for classifiers.
     schema_ : Schema
         The estimator's schema, where it has one.
@@ -116,10 +116,10 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    **Score.** Classifiers: number of held-out errors. Regressors: sum of min(residual**2, 1) in integer steps of
-    2**-16, with targets scaled to [-1, 1] by ``y_bounds``; of counts, squared differences of the roots of prediction
-    and count over their upper bound. Features are clipped to ``bounds`` first, as in fits, and to
-    a model's own ``feature_ranges_``, and predictions then to ``y_bounds``, as in ``predict``.
+    **Score.** Classifiers, of two classes or more: number of held-out errors. Regressors: sum of min(residual**2, 1) in
+    integer steps of 2**-16, with targets scaled to [-1, 1] by ``y_bounds``; of counts, squared differences of the roots
+    of prediction and count over their upper bound. Features are clipped to ``bounds`` first, as in fits; where a model
+    clips, to its own ``feature_ranges_`` too, and predictions then to ``y_bounds``, as in ``predict``.
 
     **Why it is private.** Neighbours are those of the estimator.
 
@@ -215,11 +215,17 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.estimator.adjacency == "add-remove":
             n_samples = positive_integer("n_public", self.estimator.n_public)
         warn_of_default_bounds(self.estimator, self.estimator._default_targets)
-        return self._planned(settings, n_samples, n_features, None)
+        return self._planned(settings, n_samples, n_features, None, {})
 
     def _planned(
-        self, settings: list[dict[str, Any]], n_samples: int, n_features: int, names: Sequence[str] | None
+        self,
+        settings: list[dict[str, Any]],
+        n_samples: int,
+        n_features: int,
+        names: Sequence[str] | None,
+        about_targets: dict[str, Any],
     ) -> SearchPlan:
+        """Plan with what was read of the targets in the place of what is known without them."""
         share, shares = self._held_out_share(), self._shares()
         n_held_out = max(1, round(share * n_samples))
         n_train = n_samples - n_held_out
@@ -227,7 +233,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise InvalidArgumentError(f"X has n_samples={n_samples}: a search needs at least 3 records")
         epsilon, delta = number("epsilon", self.epsilon), self._delta(n_samples)
         lower, upper = feature_bounds(self.estimator, names)
-        target = self.estimator._target_statement()
+        target = self.estimator._target_statement() | about_targets
         facts = _core.SearchFacts(
             n_samples=n_samples,
             n_features=n_features,
@@ -236,6 +242,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             lower=lower,
             upper=upper,
             y_bounds=target["y_bounds"],
+            n_classes=target["n_classes"],
             counts=target["counts"],
             adjacency=self.estimator.adjacency,
             records_per_person=positive_integer("records_per_person", self.estimator.records_per_person),
@@ -247,7 +254,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             if (k, n) not in public:
                 public[k, n] = self._candidate(settings[k], n, level, delta)._facts(n, n_features, names)
             statement, mechanism, options, scale = public[k, n]
-            return planned(({**statement, "epsilon": level}, mechanism, options, scale), facts)
+            statement = {**statement, **about_targets, "epsilon": level}
+            return planned((statement, mechanism, options, scale), facts)
 
         return plan_search(
             settings,
@@ -286,17 +294,16 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         settings = self._candidates()
         n_public = public_count(reader.adjacency, reader.n_public, n_samples)
         names = names_for(reader)
-        if getattr(reader, "classes", None) is not None:
-            declared_labels(reader.classes)  # two: held-out loss compares models of one score
-        plan = self._planned(settings, n_public, n_features, names)
-        labels = None
+        labels, about_targets = None, dict[str, Any]()
         if isinstance(reader, PrivateSparseClassifier):
-            labels, targets = encode_labels(y, reader.classes)
+            labels, targets = encode_many_labels(y, reader.classes)
+            about_targets = reader._about_labels(labels)
         else:
             targets = without_values(lambda: np.asarray(y, dtype=np.float64))
+        plan = self._planned(settings, n_public, n_features, names, about_targets)
         _check_storage(plan, reader, X)
         with progress(plan.mechanism.split(",")[0], self.verbose) as report:
-            best, coefficients, intercept, n_iter, ranges, certificate = plan.search.release(
+            best, coefficients, intercepts, n_iter, released, certificate = plan.search.release(
                 records(X),
                 targets,
                 epsilon=plan.epsilon,
@@ -311,16 +318,18 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         params, fitted = plan.candidates[best], (plan.refits or plan.fits)[best]
         # The plan's number of records is the public one, whatever the records are.
         winner = self._candidate(params, fitted.n_samples, fitted.epsilon, fitted.delta)
-        keep_facts(winner, winner._facts(fitted.n_samples, n_features, names))
+        facts = winner._facts(fitted.n_samples, n_features, names)
+        facts[0].update(about_targets)
+        keep_facts(winner, facts)
         winner.set_params(random_state=self.estimator.random_state)
         winner.n_iter_ = n_iter
-        winner._keep_ranges(ranges)
+        winner._keep_ranges(released)
         self.certificate_ = winner.certificate_ = certificate
         if labels is None:
-            winner.coef_, winner.intercept_ = coefficients, intercept
+            winner.coef_, winner.intercept_ = coefficients, float(intercepts[0])
         else:
             winner.classes_ = self.classes_ = labels
-            winner.coef_, winner.intercept_ = coefficients.reshape(1, -1), np.array([intercept])
+            winner.coef_, winner.intercept_ = coefficients.reshape(len(intercepts), n_features), intercepts
         for name in ("n_features_in_", "feature_names_in_", "schema_"):
             if hasattr(reader, name):
                 setattr(winner, name, getattr(reader, name))
@@ -487,8 +496,6 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         theirs = get_tags(self.estimator)
         tags.estimator_type = theirs.estimator_type
         tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = False  # held-out loss compares models of one score
         tags.input_tags.sparse = theirs.input_tags.sparse
         tags.target_tags.required = theirs.target_tags.required
         return tags

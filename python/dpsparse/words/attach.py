@@ -1,7 +1,8 @@
-"""HTML of plans and certificates, for notebooks.
+"""HTML of plans and certificates for notebooks, and curves of plans.
 
-Both are classes of the compiled core, which knows no HTML: their ``_repr_html_`` is set here, once, when the package is
-imported. It is the only change that Python makes to a class of the core, and changes nothing that is recorded.
+All are classes of the compiled core, which knows no HTML and no estimators: ``_repr_html_``, and ``Plan.curve``, are
+set here, once, when the package is imported. These are the only changes that Python makes to classes of the core, and
+they change nothing that is recorded.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 from dpsparse._core import Certificate, Plan, ScalerPlan
 from dpsparse.words import html
 from dpsparse.words.certificate import event_sentences, sentences
+from dpsparse.words.curve import plan_curve
 
 __all__ = ["attach", "certificate_html", "model_html", "plan_html"]
 
@@ -49,7 +51,8 @@ def model_html(model: Any) -> str:
 
 
 def attach() -> None:
-    """Give plans and certificates their HTML; once, at import."""
+    """Give plans and certificates their HTML, and plans their curves; once, at import."""
+    Plan.curve = plan_curve  # type: ignore[method-assign]
     Certificate._repr_html_ = certificate_html  # type: ignore[attr-defined]
     Plan._repr_html_ = plan_html  # type: ignore[attr-defined]
     ScalerPlan._repr_html_ = plan_html  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._validation import number
 from dpsparse.words.summary import Summary
 
-__all__ = ["EPSILONS", "PlanCurve", "checked_epsilons", "curve_of", "plan_numbers"]
+__all__ = ["EPSILONS", "PlanCurve", "checked_epsilons", "curve_of", "made_by", "plan_curve", "plan_numbers"]
 
 #: The budgets that are compared where none are given.
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -21,7 +21,7 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 @dataclass(frozen=True, repr=False)
 class PlanCurve:
-    """Plans of one estimator for several epsilons; made by ``estimator.plan_curve``.
+    """Plans of one estimator for several epsilons; made by ``estimator.plan_curve`` or ``plan.curve``.
 
     Parameters
     ----------
@@ -100,3 +100,39 @@ def checked_epsilons(epsilons: Any) -> list[float]:
     if not listed or not all(a < b for a, b in zip([0.0, *listed], listed, strict=False)):
         raise InvalidArgumentError("epsilons must be one or more positive numbers that increase")
     return listed
+
+
+def made_by(plan: Plan, estimator: Any, n_samples: int, n_features: int | None) -> Plan:
+    """Let a plan know its estimator's parameters, as they are now, and return it."""
+    origin = (type(estimator), estimator.get_params(deep=False), n_samples, n_features)
+    plan._origin = origin  # type: ignore[attr-defined]
+    return plan
+
+
+def plan_curve(self: Plan, *, epsilons: Sequence[float] = EPSILONS) -> PlanCurve:
+    """Plan the same fit for several epsilons, as ``plan_curve`` of the estimator does.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        Budgets to compare, positive and increasing.
+
+    Returns
+    -------
+    PlanCurve
+        Noise, predicted excess risk and, where the law of the noise is known, standard deviations of the coefficients
+        for each epsilon, for the parameters that the estimator had when it made this plan.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For epsilons out of their domain, or a plan that no estimator's ``plan`` made, such as one of a search.
+    DpsparseError
+        For an epsilon that no plan exists for.
+    """
+    origin = getattr(self, "_origin", None)
+    if origin is None:
+        raise InvalidArgumentError("plan must be made by the method plan of an estimator to have a curve")
+    kind, parameters, n_samples, n_features = origin
+    curve: PlanCurve = kind(**parameters).plan_curve(n_samples, n_features, epsilons=epsilons)
+    return curve

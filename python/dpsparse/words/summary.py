@@ -266,7 +266,12 @@ def _notes(model: Any, ratio: str | None, confidence: float, ends: _Ends | None,
     if ratio == "rate_ratio":
         said.append("rate_ratio: by the model, the factor of the expected count, per unit or against the reference.")
     if getattr(model, "feature_ranges_", None) is not None:
-        said.append("Features count only within range_lower and range_upper, which were released privately.")
+        clips = getattr(model, "_clips_features", True)
+        said.append(
+            "Features count only within range_lower and range_upper, which were released privately."
+            if clips
+            else "range_lower and range_upper were released privately, as units of the fit; nothing is clipped to them."
+        )
     if ends is not None:
         said.append(
             f"lower and upper cover, each with probability {confidence:g} at least, the coefficient of the same fit "

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::plan::defaults::{SCALED_INTERCEPT, SCALED_RESIDUAL, SCALED_ROW};
-use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
+use crate::plan::{Domain, FeatureRanges, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Bounds, Geometry, Planned, Program, Schema, Session, Statement, Target};
 
 /// Least share of epsilon that scales must leave to the mechanism.
@@ -256,15 +256,17 @@ impl Program<Fitted> for Scaled {
 
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let from = Arc::clone(session.statement());
-        let map = self.releases.release(session)?;
+        let (map, found) = self.releases.release(session)?;
         let mut fitted = (self.inner).run(&mut session.mapped(&map, &self.mapped)?)?;
         debug_assert!(fitted.feature_ranges.is_none(), "one map, not two");
         let to = self.mapped.schema();
         for scaled in fitted.scaled.chunks_mut(to.n_columns()) {
             map.undo(scaled, to, from.schema());
         }
+        let clipped = map.ranges(from.schema());
+        let clips = clipped.is_some();
         Ok(Fitted {
-            feature_ranges: map.ranges(from.schema()),
+            feature_ranges: clipped.or(found).map(|of| FeatureRanges { of, clips }),
             ..fitted
         })
     }

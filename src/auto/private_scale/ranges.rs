@@ -131,6 +131,25 @@ fn public_scales(schema: &Schema) -> (Vec<f64>, Vec<f64>) {
     (0..schema.n_features()).map(scale).unzip()
 }
 
+/// The released ranges of all features, in scaled units of a centred schema; public bounds for those without one.
+pub(super) fn ranges_of_all(
+    question: &Question<Ranges>,
+    ranges: &[(f64, f64)],
+    schema: &Schema,
+) -> Vec<(f64, f64)> {
+    let p = schema.n_features();
+    match question.of() {
+        RangesOf::Each(features) => {
+            let mut all: Vec<_> = (0..p).map(|j| schema.scaled_bounds(j)).collect();
+            for (&j, &range) in features.iter().zip(ranges) {
+                all[j as usize] = range;
+            }
+            all
+        }
+        RangesOf::Together(_) => vec![ranges[0]; p],
+    }
+}
+
 /// Maps ranges (in scaled units of a centred schema), released at quantile `level`, as `scales` say; features without
 /// one by their public bounds.
 pub(super) fn map_of_ranges(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::ranges::{RangeChoice, every, map_of_ranges, public_map};
+use super::ranges::{RangeChoice, every, map_of_ranges, public_map, ranges_of_all};
 use super::target::TargetScale;
 use super::typical_count::TypicalCount;
 use crate::accounting::event::Event;
@@ -159,14 +159,19 @@ impl Releases {
         all.join(", ")
     }
 
-    /// Asks, and makes the map.
-    pub(super) fn release(&self, session: &mut Session<'_>) -> Result<FeatureMap> {
+    /// Asks, and makes the map; with it the ranges of all features that were released, if any were.
+    pub(super) fn release(
+        &self,
+        session: &mut Session<'_>,
+    ) -> Result<(FeatureMap, Option<Vec<(f64, f64)>>)> {
         let statement = Arc::clone(session.statement());
         let schema = statement.schema();
         let p = schema.n_features();
+        let mut found = None;
         let map = match (&self.ranges, &self.weights) {
             (Some(question), _) => {
                 let ranges = session.ask(question, ())?;
+                found = Some(ranges_of_all(question, &ranges, schema));
                 map_of_ranges(self.scales, question, &ranges, schema)
             }
             (None, Some(question)) => {
@@ -186,9 +191,9 @@ impl Releases {
         let norm = match &self.norm {
             Some(norm) => session.ask(norm, &map)?,
             None if self.has_public_norm() => PUBLIC_NORM * (p as f64).sqrt(),
-            None => return Ok(map),
+            None => return Ok((map, found)),
         };
-        Ok(map.divided_by(norm / SCALED_ROW))
+        Ok((map.divided_by(norm / SCALED_ROW), found))
     }
 }
 

@@ -3,7 +3,7 @@ use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::records::{Pass, States};
+use crate::privacy::records::{Move, Pass, States};
 use crate::question::{HeldOut, LEVELS, LinearModel};
 use crate::schema::{Schema, Target};
 
@@ -43,17 +43,45 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
         None => None,
     };
     let data = clipped.as_ref().unwrap_or(data);
+    // One unit for all scores, so that they compare.
     let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
     // A power of two: dividing by it is exact.
     let unit = 2f64.powi((size / MARGIN_UNITS).max(1e-290).log2().ceil() as i32);
-    let integers = theta.iter().map(|theta| (theta / unit).round() as i64);
-    let direction: Vec<(u32, i64)> = (0u32..).zip(integers).collect();
-    let mut margins = vec![0i64; data.n_records()];
-    data.add_to_margins(&mut margins, &direction, 1);
+    let directions: Vec<Vec<(u32, i64)>> = (theta.chunks(data.n_columns()))
+        .map(|theta| {
+            let integers = theta.iter().map(|theta| (theta / unit).round() as i64);
+            (0u32..).zip(integers).collect()
+        })
+        .collect();
+    let moves: Vec<Move<'_>> = (directions.iter().enumerate())
+        .map(|(output, direction)| Move {
+            output,
+            direction,
+            weight: 1,
+        })
+        .collect();
+    let mut planes = vec![vec![0i64; data.n_records()]; moves.len()];
+    data.move_planes(&mut planes, &moves, true);
+    let margins = &planes[0];
     let records = margins.iter().zip(&data.targets);
     // No overflow: fewer than 2^31 records of at most 2^16.
     Ok(match data.schema.target() {
-        Target::Classes | Target::Multiclass { .. } => {
+        Target::Multiclass { .. } => {
+            let predicted = |i: usize| {
+                let mut best = 0;
+                for k in 1..planes.len() {
+                    // The first of equal ones, as in predictions.
+                    if planes[k][i] > planes[best][i] {
+                        best = k;
+                    }
+                }
+                best
+            };
+            let wrong = |(i, &y): (usize, &f64)| predicted(i) as f64 != y;
+            let targets = data.targets.iter().enumerate();
+            LEVELS * targets.filter(|&record| wrong(record)).count() as i64
+        }
+        Target::Classes => {
             let wrong = |(&z, &y): (&i64, &f64)| (z > 0) != (y > 0.0);
             LEVELS * records.filter(|&record| wrong(record)).count() as i64
         }

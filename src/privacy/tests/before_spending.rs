@@ -258,7 +258,7 @@ fn models_are_checked_before_a_choice_is_spent() {
     let choice = root.held_out(1.0).unwrap();
     let model = |size: f64, ranges: Option<Bounds>| LinearModel {
         coefficients: vec![size; P],
-        intercept: 0.0,
+        intercepts: vec![0.0],
         feature_ranges: ranges,
     };
     let reversed = Bounds {

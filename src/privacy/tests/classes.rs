@@ -7,7 +7,7 @@ use crate::accounting::event::Event;
 use crate::exact::tap::Seen;
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates};
 use crate::privacy::answer::VertexAt;
-use crate::question::SelectionNoise;
+use crate::question::{LinearModel, SelectionNoise};
 
 const CLASSES: usize = 3;
 
@@ -68,6 +68,39 @@ fn polytopes(setting: &Setting) -> Vec<(Selectable, Option<f64>)> {
         (group_ball(&groups).unwrap().into(), None),
         (group_ball(&pairs).unwrap().into(), None),
     ]
+}
+
+/// Models that predict one class each, whatever the features, and one that looks at them.
+#[test]
+fn searches_of_several_classes_keep_their_range() {
+    alone(|| {
+        let mut reached = Reached::default();
+        for setting in class_settings() {
+            let schema = setting.about.schema();
+            if !schema.has_intercept() {
+                continue;
+            }
+            let entries = CLASSES * schema.n_features();
+            let question = setting.about.held_out(0.7).unwrap();
+            let constant = |class: usize| LinearModel {
+                coefficients: vec![0.0; entries],
+                intercepts: (0..CLASSES).map(|k| f64::from(k == class)).collect(),
+                feature_ranges: None,
+            };
+            let mut models: Vec<LinearModel> = (0..CLASSES).map(constant).collect();
+            models.push(LinearModel {
+                coefficients: (0..entries).map(|k| (k % 5) as f64 - 2.0).collect(),
+                ..constant(1)
+            });
+            let moved = setting.worst(
+                &[question.once()],
+                &|session| session.ask(&question, &models).map(drop),
+                &choice,
+            );
+            reached.add(&setting, moved, exponential(&question));
+        }
+        reached.at_least(0.9);
+    });
 }
 
 #[test]

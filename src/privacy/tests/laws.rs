@@ -518,7 +518,7 @@ fn other_choices_follow_their_scores() {
         let models: Vec<LinearModel> = [1.0, -1.0, 0.0]
             .map(|factor| LinearModel {
                 coefficients: vec![factor, 0.3, -factor],
-                intercept: 0.1,
+                intercepts: vec![0.1],
                 feature_ranges: None,
             })
             .into();

@@ -304,7 +304,7 @@ fn other_choices_keep_their_range() {
             let question = setting.about.held_out(0.7).unwrap();
             let model = |factor: f64, ranges: Option<f64>| LinearModel {
                 coefficients: (0..p).map(|j| factor * (1.0 + j as f64)).collect(),
-                intercept: 0.2 * factor,
+                intercepts: vec![0.2 * factor],
                 feature_ranges: ranges.map(|end| crate::privacy::Bounds {
                     lower: vec![-end; p],
                     upper: vec![end; p],

@@ -1,0 +1,164 @@
+//! Margins and gradients of several outputs: the records are read once for all of them, where they are dense.
+
+use rayon::prelude::*;
+
+use super::bounded_data::{BoundedData, Features, chunk_of, total};
+use super::records::Move;
+use crate::numeric::kernel::{add_products, inner_products_of_planes};
+
+/// Columns per piece of work: multiples of the four that the kernel takes.
+const COLUMNS: usize = 16;
+
+impl BoundedData {
+    /// Moves margins, plane by plane; `fresh` ones start at 0. Of dense records with several moves each thread takes its
+    /// own chunk of records through all of them.
+    ///
+    /// That nothing overflows is proved at [`Move`].
+    pub(in crate::privacy) fn move_planes(
+        &self,
+        planes: &mut [Vec<i64>],
+        moves: &[Move<'_>],
+        fresh: bool,
+    ) {
+        let (Features::Dense(columns), 2..) = (&self.features, moves.len()) else {
+            if fresh {
+                planes.par_iter_mut().for_each(|margins| margins.fill(0));
+            }
+            for step in moves {
+                let margins = &mut planes[step.output];
+                self.add_to_margins(margins, step.direction, step.weight);
+            }
+            return;
+        };
+        let (n, p) = (self.n_records(), self.schema.n_features());
+        let own = i64::from(self.schema.lattice_intercept());
+        // The output, what its margins move by everywhere, and the terms of the features.
+        let moves: Vec<(usize, i64, Vec<(usize, i64)>)> = (moves.iter())
+            .map(|step| {
+                let all =
+                    (step.direction.iter()).map(|&(j, entry)| (j as usize, step.weight * entry));
+                let (features, intercept): (Vec<_>, Vec<_>) = all.partition(|&(j, _)| j < p);
+                let constant = own * intercept.iter().map(|term| term.1).sum::<i64>();
+                (step.output, constant, features)
+            })
+            .collect();
+        let most = moves.iter().map(|step| step.2.len()).max().unwrap_or(0);
+        let chunk = chunk_of(most);
+        by_records(planes, chunk)
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(k, pieces)| {
+                if fresh {
+                    pieces.iter_mut().for_each(|margins| margins.fill(0));
+                }
+                for (output, constant, terms) in &moves {
+                    let margins = &mut *pieces[*output];
+                    add_products(margins, (columns, n), k * chunk, terms);
+                    if *constant != 0 {
+                        margins.iter_mut().for_each(|margin| *margin += constant);
+                    }
+                }
+            });
+    }
+
+    /// [`BoundedData::gradient`] of each plane of slopes, one after the other.
+    pub(in crate::privacy) fn gradients(&self, planes: &[Vec<i16>], gradients: &mut [i64]) {
+        let columns = self.n_columns();
+        let (Features::Dense(entries), 2..) = (&self.features, planes.len()) else {
+            for (plane, gradient) in planes.iter().zip(gradients.chunks_mut(columns)) {
+                self.gradient(plane, gradient);
+            }
+            return;
+        };
+        let (n, p) = (self.n_records(), self.schema.n_features());
+        let products: Vec<Vec<i64>> = (entries.par_chunks(COLUMNS * n))
+            .map(|entries| inner_products_of_planes(entries, planes))
+            .collect();
+        for (k, (plane, gradient)) in planes.iter().zip(gradients.chunks_mut(columns)).enumerate() {
+            let (features, intercept) = gradient.split_at_mut(p);
+            for (products, features) in products.iter().zip(features.chunks_mut(COLUMNS)) {
+                features.copy_from_slice(&products[k * features.len()..][..features.len()]);
+            }
+            if let [intercept] = intercept {
+                *intercept = i64::from(self.schema.lattice_intercept()) * total(plane);
+            }
+        }
+    }
+}
+
+/// The same records of every plane together, in pieces of `chunk` records.
+pub(in crate::privacy) fn by_records<T>(planes: &mut [Vec<T>], chunk: usize) -> Vec<Vec<&mut [T]>> {
+    let n = planes.first().map_or(0, Vec::len);
+    let mut pieces: Vec<Vec<&mut [T]>> = Vec::new();
+    pieces.resize_with(n.div_ceil(chunk), || Vec::with_capacity(planes.len()));
+    for plane in planes {
+        for (piece, entries) in pieces.iter_mut().zip(plane.chunks_mut(chunk)) {
+            piece.push(entries);
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+    use ndarray::Array2;
+
+    /// In every storage several planes move, and are summed, as each alone does.
+    #[test]
+    fn planes_are_what_each_is_alone() {
+        for (n, p, intercept) in [
+            (1, 1, true),
+            (700, 37, true),
+            (5000, 6, false),
+            (4097, 2, true),
+        ] {
+            let bounds = Bounds {
+                lower: vec![-1.0],
+                upper: vec![3.0],
+            };
+            let target = Target::Multiclass { classes: 3 };
+            let schema =
+                Schema::new(p, bounds, Geometry::Centred, target, intercept, None).unwrap();
+            let x =
+                Array2::from_shape_fn((n, p), |(i, j)| ((i * 31 + j * 17) % 9) as f64 / 2.0 - 1.0);
+            let columns = schema.n_columns();
+            let entry = |k: usize| (k as i64 * 7919 % 2001 - 1000) << (k % 3 * 12);
+            let directions: Vec<Vec<(u32, i64)>> = (0..3)
+                .map(|k| (0..columns).map(|j| (j as u32, entry(j + 5 * k))).collect())
+                .collect();
+            let step = |output: usize, columns: usize| Move {
+                output,
+                direction: &directions[output][..columns],
+                weight: output as i64 - 7,
+            };
+            let several = [step(0, columns), step(2, columns), step(1, 1), step(2, 1)];
+            let slopes: Vec<Vec<i16>> = (0..3)
+                .map(|k| (0..n).map(|i| (entry(i + k) % 16_385) as i16).collect())
+                .collect();
+            for data in all_kinds(&x, &schema) {
+                for (moves, fresh) in [
+                    (&several[..], true),
+                    (&several, false),
+                    (&several[..1], true),
+                ] {
+                    let mut planes = vec![vec![11i64; n]; 3];
+                    let mut alone = vec![vec![if fresh { 0 } else { 11 }; n]; 3];
+                    data.move_planes(&mut planes, moves, fresh);
+                    for step in moves {
+                        data.add_to_margins(&mut alone[step.output], step.direction, step.weight);
+                    }
+                    assert_eq!(planes, alone);
+                }
+                let (mut sums, mut alone) = (vec![5i64; 3 * columns], vec![0i64; columns]);
+                data.gradients(&slopes, &mut sums);
+                for (slopes, sums) in slopes.iter().zip(sums.chunks(columns)) {
+                    data.gradient(slopes, &mut alone);
+                    assert_eq!(sums, alone);
+                }
+            }
+        }
+    }
+}
