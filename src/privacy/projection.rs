@@ -24,6 +24,7 @@ impl Projection {
             schema: schema.clone(),
             targets: data.targets.clone(),
             features: Features::Dense(margins.par_iter().map(image).collect()),
+            weights: data.weights.clone(),
         }
     }
 }

@@ -3,6 +3,7 @@ use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
+use crate::privacy::record_weights::part;
 use crate::privacy::records::{Pass, States};
 use crate::question::{HeldOut, LEVELS, LinearModel};
 use crate::schema::{Schema, Target};
@@ -50,13 +51,10 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
     let direction: Vec<(u32, i64)> = (0u32..).zip(integers).collect();
     let mut margins = vec![0i64; data.n_records()];
     data.add_to_margins(&mut margins, &direction, 1);
-    let records = margins.iter().zip(&data.targets);
-    // No overflow: fewer than 2^31 records of at most 2^16.
     Ok(match data.schema.target() {
-        Target::Classes | Target::Multiclass { .. } => {
-            let wrong = |(&z, &y): (&i64, &f64)| (z > 0) != (y > 0.0);
-            LEVELS * records.filter(|&record| wrong(record)).count() as i64
-        }
+        Target::Classes | Target::Multiclass { .. } => total(data, &margins, |z, y| {
+            LEVELS * i64::from((z > 0) != (y > 0.0))
+        }),
         Target::Interval { .. } => {
             let scale = unit / f64::from(MAX_FEATURE);
             // As predictions: y_bounds are -1 and 1.
@@ -66,10 +64,10 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
                 f64::INFINITY
             };
             let predicted = |z: i64| (z as f64 * scale).clamp(-limit, limit);
-            let squared = |(&z, &y): (&i64, &f64)| (predicted(z) - y).powi(2).min(1.0);
-            records
-                .map(|record| (LEVELS as f64 * squared(record)).round() as i64)
-                .sum()
+            let squared = |z: i64, y: f64| (predicted(z) - y).powi(2).min(1.0);
+            total(data, &margins, |z, y| {
+                (LEVELS as f64 * squared(z, y)).round() as i64
+            })
         }
         Target::Counts {
             low,
@@ -82,10 +80,24 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
                 let rate = (z as f64 * scale).min(700.0).exp() * of_rates / high;
                 rate.clamp(low / high, 1.0)
             };
-            let apart = |(&z, &y): (&i64, &f64)| (predicted(z).sqrt() - y.sqrt()).powi(2);
-            records
-                .map(|record| (LEVELS as f64 * apart(record)).round() as i64)
-                .sum()
+            let apart = |z: i64, y: f64| (predicted(z).sqrt() - y.sqrt()).powi(2);
+            total(data, &margins, |z, y| {
+                (LEVELS as f64 * apart(z, y)).round() as i64
+            })
         }
     })
+}
+
+/// The sum of what all records add, by margin and target, each at most 2^16, or the part that its weight leaves of it.
+///
+/// No overflow: fewer than 2^31 records.
+fn total(data: &BoundedData, margins: &[i64], level: impl Fn(i64, f64) -> i64) -> i64 {
+    let levels = (margins.iter().zip(&data.targets)).map(|(&z, &y)| level(z, y));
+    match &data.weights {
+        None => levels.sum(),
+        Some(weights) => levels
+            .zip(weights.shares())
+            .map(|(level, &share)| part(level, share))
+            .sum(),
+    }
 }
