@@ -127,6 +127,12 @@ impl<'x> Curator<'x> {
 
     /// The same records with a weight each, for statements whose schema has a largest one
     /// ([`Schema::with_max_weight`]); what is wrong with them is said when they are read.
+    ///
+    /// ```
+    /// use dpsparse::privacy::Curator;
+    /// let x = ndarray::array![[0.0, 10.0], [5.0, 2.0]];
+    /// let curator = Curator::from_dense(x.view(), &[1.0, -1.0]).weighted(&[0.5, 2.0]);
+    /// ```
     pub fn weighted(self, weights: &'x [f64]) -> Self {
         Self {
             weights: Some(weights),
