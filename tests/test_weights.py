@@ -38,6 +38,9 @@ from dpsparse import (
     PrivateSparseRegressor,
     SelectRefit,
     SgdOutput,
+    SparseClassifier,
+    SparsePoissonRegressor,
+    SparseRegressor,
     UnsoundMechanismError,
     _core,
 )
@@ -184,6 +187,25 @@ def test_integer_weights_are_repetitions(kind, arguments):
     assert np.abs(np.subtract(model(ignored), model(other))).max() > 0.3 * scale
 
 
+@pytest.mark.parametrize("kind", ["classifier", "regressor", "counts"])
+def test_weighted_fits_are_those_of_the_exact_estimators(kind):
+    """Two strata with opposite slopes and weights of any size, some of which are clipped."""
+    X, y, _ = records(kind, n=6000)
+    first = np.arange(6000) % 2 == 0
+    X = np.where(first[:, None], X, -X)
+    weights = np.random.default_rng(2).uniform(0, 2.5, 6000) * np.where(first, 1.0, 0.2)
+    exact = {"classifier": SparseClassifier, "regressor": SparseRegressor, "counts": SparsePoissonRegressor}[kind]
+    expected = exact(alpha=1e-4).fit(X, y, sample_weight=np.minimum(weights, 2.0))
+    clamp = {"residual_bound": 8.0} if kind == "counts" else {}  # so wide that it clamps nothing
+    mechanism = NoisyNewton(n_iter=60)
+    estimator = make(kind, mechanism=mechanism, epsilon=1000.0, scale=None, max_weight=2.0, **clamp)
+    fitted = estimator.fit(X, y, sample_weight=weights)
+    without = exact(alpha=1e-4).fit(X, y)
+    scale = np.abs(model(expected)).max()
+    assert np.abs(np.subtract(model(fitted), model(expected))).max() < 0.05 * scale
+    assert np.abs(np.subtract(model(without), model(expected))).max() > 0.3 * scale
+
+
 @pytest.mark.parametrize("kind", ["classifier", "multiclass", "regressor", "counts"])
 def test_weights_move_the_model_to_the_records_that_have_them(kind):
     """Two strata with opposite slopes: the weights decide between them."""
@@ -305,6 +327,10 @@ def test_weights_need_a_declared_largest_one():
         assert has_fit_parameter(declared, "sample_weight")
         assert "sample_weight" in inspect.signature(type(estimator).fit).parameters
         assert type(estimator).fit.__doc__ == estimator.fit.__doc__ == declared.fit.__doc__
+        for one in (estimator, declared):
+            fit = pickle.loads(pickle.dumps(one.fit))
+            assert inspect.signature(fit) == inspect.signature(one.fit)
+            assert fit.__self__.get_params() == one.get_params()
     for largest in (0.0, -1.0, np.nan, np.inf, "2", True):
         with pytest.raises(InvalidArgumentError, match="max_weight"):
             make("classifier", max_weight=largest).fit(X, y, sample_weight=weights)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from functools import wraps
-from inspect import Signature, signature
+from inspect import signature
+from types import MethodType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -36,30 +37,26 @@ def takes_weights(fit: Fit) -> Fit:
 
 
 class _WeightedFit:
+    """Two functions of one name: bound to an instance they are methods like others, which pickle."""
+
     def __init__(self, fit: Callable[..., Any]) -> None:
-        self._fit = fit
+        @wraps(fit)
+        def without_weights(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            if sample_weight is not None:
+                raise InvalidArgumentError(_UNDECLARED)
+            return fit(self, X, y)
+
+        whole = signature(fit)
+        fewer = [one for name, one in whole.parameters.items() if name != "sample_weight"]
+        without_weights.__signature__ = whole.replace(parameters=fewer)  # type: ignore[attr-defined]
+        self._weighted, self._without_weights = fit, without_weights
         self.__doc__ = fit.__doc__
 
     def __get__(self, instance: Any, owner: Any = None) -> Callable[..., Any]:
         if instance is None:
-            return self._fit
-        bound: Callable[..., Any] = self._fit.__get__(instance, owner)
-        if instance._takes_weights():
-            return bound
-
-        @wraps(bound)
-        def without_weights(X: Any, y: Any, sample_weight: Any = None) -> Any:
-            if sample_weight is not None:
-                raise InvalidArgumentError(_UNDECLARED)
-            return bound(X, y)
-
-        without_weights.__signature__ = _without(bound)  # type: ignore[attr-defined]
-        return without_weights
-
-
-def _without(fit: Callable[..., Any]) -> Signature:
-    whole = signature(fit)
-    return whole.replace(parameters=[one for name, one in whole.parameters.items() if name != "sample_weight"])
+            return self._weighted
+        fit = self._weighted if instance._takes_weights() else self._without_weights
+        return MethodType(fit, instance)
 
 
 def checked_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float64]:
