@@ -200,7 +200,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         self,
         X: Any,
         targets: npt.NDArray[np.float64],
-        weights: npt.NDArray[np.float64] | None,
+        weights: npt.NDArray[np.float64] | None = None,
         **about_targets: Any,
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Fit, with what was read of the targets in the place of what is known without them.
