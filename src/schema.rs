@@ -160,6 +160,8 @@ pub struct Schema {
     row_norm: Option<f64>,
     /// Bound on the Euclidean norm of what a record adds to a gradient, in place of a bound on its features.
     gradient_norm: Option<f64>,
+    /// The largest weight of a record; None: records have no weights.
+    max_weight: Option<f64>,
     maps: Arc<Maps>,
 }
 
@@ -337,6 +339,7 @@ impl Schema {
             intercept: if intercept { MAX_FEATURE } else { 0 },
             row_norm,
             gradient_norm: None,
+            max_weight: None,
             maps: Arc::new(maps),
         })
     }
@@ -403,6 +406,34 @@ impl Schema {
             gradient_norm: Some(norm),
             ..self
         })
+    }
+
+    /// The same facts about records with weights of at most `largest`, which count w/largest times; larger ones are
+    /// clipped.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `max_weight` where it is not positive and finite.
+    pub fn with_max_weight(self, largest: f64) -> Result<Self> {
+        if !(largest.is_finite() && largest > 0.0) {
+            return Err(Error::invalid("max_weight", "must be positive and finite"));
+        }
+        Ok(Self {
+            max_weight: Some(largest),
+            ..self
+        })
+    }
+
+    /// The largest weight of a record; None: records have no weights.
+    pub fn max_weight(&self) -> Option<f64> {
+        self.max_weight
+    }
+
+    /// The same facts with the weights of other ones: what is made of records keeps their weights.
+    pub(crate) fn weighted_as(self, other: &Self) -> Self {
+        Self {
+            max_weight: other.max_weight,
+            ..self
+        }
     }
 
     /// The norm to which contributions of long rows to a gradient are scaled down, where one was given.

@@ -24,7 +24,7 @@ pub struct SearchFacts {
 
 impl SearchFacts {
     /// A search among `n_samples` records, of which `n_held_out` (under add-remove: each with probability `share`) are
-    /// held out. Models are compared on features within `bounds`.
+    /// held out. Models are compared on features within `bounds`. Records have weights of at most `max_weight`, or none.
     ///
     /// # Errors
     /// Public facts out of their domains.
@@ -35,8 +35,13 @@ impl SearchFacts {
         (n_samples, n_held_out, share): (usize, usize, f64),
         adjacency: Adjacency,
         records_per_person: usize,
+        max_weight: Option<f64>,
     ) -> Result<Self> {
         let schema = Schema::new(n_features, bounds, Geometry::Centred, target, true, None)?;
+        let schema = match max_weight {
+            Some(largest) => schema.with_max_weight(largest)?,
+            None => schema,
+        };
         let root = Statement::new(schema.clone(), n_samples, adjacency, records_per_person)?;
         Ok(Self {
             split: root.split(n_held_out, share)?,
@@ -255,7 +260,7 @@ mod tests {
         let target = Target::Classes;
         for (adjacency, changed) in [(Adjacency::ReplaceOne, 6), (Adjacency::AddRemove, 3)] {
             let sizes = (N, 10, 0.25);
-            let facts = SearchFacts::new(2, bounds(), target, sizes, adjacency, 3).unwrap();
+            let facts = SearchFacts::new(2, bounds(), target, sizes, adjacency, 3, None).unwrap();
             let schema = Schema::new(2, bounds(), Geometry::Uncentred, target, true, None);
             let fit = facts.part(schema.unwrap(), 30).unwrap();
             for (part, n_samples) in [(&facts.root, N), (&facts.held_out, 10), (&fit, 30)] {

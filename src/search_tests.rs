@@ -34,6 +34,7 @@ fn models_are_compared_on_what_none_was_fitted_on() {
         (N, 10, 0.25),
         Adjacency::AddRemove,
         1,
+        None,
     )
     .unwrap();
     let mechanism = by_name("noisy-proximal-gradient", r#"{"n_iter": 1}"#).unwrap();

@@ -255,10 +255,10 @@ def test_fits_neither_keep_nor_change_the_records(make):
     assert keeps_its_claim(estimator.certificate_)
 
 
-def test_sample_weights_are_refused():
+def test_sample_weights_without_a_largest_one_are_refused():
     X, y = data()
     for make in MAKERS:
-        with pytest.raises(TypeError):
+        with pytest.raises(InvalidArgumentError, match="max_weight"):
             make().fit(X, y, sample_weight=np.ones(N))
 
 

@@ -409,6 +409,7 @@ def fit_private(
     x: Any,
     y: NDArray[np.float64],
     *,
+    sample_weight: NDArray[np.float64] | None = None,
     seed: int | None,
     progress: Callable[[int, int], object] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, Certificate, _Ranges | None]: ...
@@ -433,8 +434,16 @@ class SearchFacts:
         counts: bool = False,
         adjacency: str,
         records_per_person: int,
+        max_weight: float | None = None,
     ) -> Self: ...
-    def non_private_scores(self, x: Any, y: NDArray[np.float64], models: list[_Model]) -> NDArray[np.int64]: ...
+    def non_private_scores(
+        self,
+        x: Any,
+        y: NDArray[np.float64],
+        models: list[_Model],
+        *,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.int64]: ...
 
 @final
 class Search:
@@ -449,6 +458,7 @@ class Search:
         x: Any,
         y: NDArray[np.float64],
         *,
+        sample_weight: NDArray[np.float64] | None = None,
         epsilon: float,
         delta: float,
         assumptions: list[str],
@@ -456,7 +466,9 @@ class Search:
         progress: Callable[[int, int], object] | None,
     ) -> tuple[int, NDArray[np.float64], NDArray[np.float64], int, _Ranges | None, Certificate]: ...
 
-def check_storage(plan: Plan, x: Any, y: NDArray[np.float64]) -> None: ...
+def check_storage(
+    plan: Plan, x: Any, y: NDArray[np.float64], *, sample_weight: NDArray[np.float64] | None = None
+) -> None: ...
 def unit_factors(plan: Plan) -> tuple[NDArray[np.float64], float] | None: ...
 def non_private_gradient(
     statement: dict[str, Any],
@@ -466,12 +478,14 @@ def non_private_gradient(
     y: NDArray[np.float64],
     theta: list[int],
     unit: float,
+    *,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.int64], int, float]: ...
 def non_private_simplex_scores(
     statement: dict[str, Any], options: str, x: Any, y: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], int]: ...
 def non_private_release(
-    plan: Plan, x: Any, y: NDArray[np.float64], *, seed: int
+    plan: Plan, x: Any, y: NDArray[np.float64], *, sample_weight: NDArray[np.float64] | None = None, seed: int
 ) -> tuple[NDArray[np.float64], float] | None: ...
 def exponential_mechanism(
     scores: NDArray[np.int64], sensitivity: int, epsilon: float, size: int = 1, seed: int | None = None

@@ -13,8 +13,11 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
 use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
-use crate::privacy::{Planned, Question, Session};
+use crate::privacy::{Planned, Question, Schema, Session};
 use crate::question::Moments;
+
+/// No mean weight is taken for less: below, noise could decide it.
+const LEAST_MEAN_WEIGHT: f64 = 0.01;
 
 /// What users may set; None: the public rules.
 #[derive(Debug, Clone, Copy, Default)]
@@ -179,6 +182,9 @@ impl NewtonSteps {
             .next()
             .transpose()?;
         let columns = start.theta.len() / self.scores.0;
+        let mean_weight = (moments.as_deref()).map_or(1.0, |moments| {
+            self.mean_weight(moments, session.statement().schema())
+        });
         let eigen = moments
             .map(|moments| SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments)));
         let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
@@ -250,13 +256,26 @@ impl NewtonSteps {
                 gradient: mean_gradient,
                 variance: self.gradients.noise_scale.powi(2) / kept,
             });
-        let deviation = |evidence: &Evidence| (evidence.squares(&mean) * self.normaliser).sqrt();
+        let per_record = self.normaliser / mean_weight;
+        let deviation = |evidence: &Evidence| (evidence.squares(&mean) * per_record).sqrt();
         Ok(Steps {
-            noise,
+            noise: noise / mean_weight,
             deviation: evidence.as_ref().map(deviation),
             evidence,
             theta: mean.as_slice().to_vec(),
         })
+    }
+
+    /// About the mean share that records with weights count by, from the released second moment of the intercept; 1
+    /// without weights or an intercept.
+    fn mean_weight(&self, moments: &[f64], schema: &Schema) -> f64 {
+        match (moments.last(), schema.max_weight()) {
+            (Some(last), Some(_)) if schema.has_intercept() => {
+                let mean = last * self.normaliser / schema.intercept_value().powi(2);
+                mean.clamp(LEAST_MEAN_WEIGHT, 1.0)
+            }
+            _ => 1.0,
+        }
     }
 
     /// (H + lambda I)^-1 by the eigenvectors of the noisy moments, if there are any, and about the variance that noise on

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::dense_records::read_dense;
 use super::lines::Lines;
+use super::record_weights::RecordWeights;
 use super::row_norm::RowNorm;
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
@@ -28,11 +29,13 @@ pub(in crate::privacy) fn total(d: &[i16]) -> i64 {
         .fold(0i64, |sum, &d| sum.wrapping_add(i64::from(d)))
 }
 
-/// Records as integers in [-16383, 16383] and targets in [-1, 1].
+/// Records as integers in [-16383, 16383] and targets in [-1, 1], with weights where the schema says so.
 pub struct BoundedData {
     pub(in crate::privacy) schema: Schema,
     pub(in crate::privacy) targets: Vec<f64>,
     pub(in crate::privacy) features: Features,
+    /// None: all records count alike, and fully.
+    pub(in crate::privacy) weights: Option<RecordWeights>,
 }
 
 /// The features; the intercept is not stored.
@@ -69,6 +72,7 @@ impl BoundedData {
             schema,
             targets,
             features: Features::Dense(columns),
+            weights: None,
         })
     }
 
@@ -117,12 +121,39 @@ impl BoundedData {
                 columns,
                 base,
             },
+            weights: None,
         })
+    }
+
+    /// The same records with one weight each where the schema has a largest one, and with none otherwise.
+    ///
+    /// # Errors
+    /// [`Error::InvalidData`] for unusable weights; [`Error::InvalidArgument`] naming `sample_weight` for weights that
+    /// the schema does not speak of, or none where it does.
+    pub(in crate::privacy) fn weighed(self, weights: Option<&[f64]>) -> Result<Self> {
+        let weights = match (weights, self.schema.max_weight()) {
+            (None, None) => None,
+            (Some(weights), Some(largest)) => {
+                Some(RecordWeights::new(weights, self.n_records(), largest)?)
+            }
+            _ => {
+                return Err(Error::invalid(
+                    "sample_weight",
+                    "must be given where a largest weight is public, and nowhere else",
+                ));
+            }
+        };
+        Ok(Self { weights, ..self })
     }
 
     /// Number of records. Public under replace-one; private under add-remove.
     pub(in crate::privacy) fn n_records(&self) -> usize {
         self.targets.len()
+    }
+
+    /// How much record i counts: 1 without weights.
+    pub(in crate::privacy) fn share(&self, i: usize) -> f64 {
+        (self.weights.as_ref()).map_or(1.0, |weights| weights.shares()[i])
     }
 
     /// Number of columns, the intercept included (public).

@@ -34,6 +34,7 @@ use crate::schema::Schema;
 pub struct Curator<'x> {
     raw: Box<dyn Raw + 'x>,
     targets: &'x [f64],
+    weights: Option<&'x [f64]>,
 }
 
 /// X as it came.
@@ -98,6 +99,7 @@ impl<'x> Curator<'x> {
         Self {
             raw: Box::new(Dense(x)),
             targets: y,
+            weights: None,
         }
     }
 
@@ -119,6 +121,22 @@ impl<'x> Curator<'x> {
                 shape,
             }),
             targets: y,
+            weights: None,
+        }
+    }
+
+    /// The same records with a weight each, for statements whose schema has a largest one
+    /// ([`Schema::with_max_weight`]); what is wrong with them is said when they are read.
+    ///
+    /// ```
+    /// use dpsparse::privacy::Curator;
+    /// let x = ndarray::array![[0.0, 10.0], [5.0, 2.0]];
+    /// let curator = Curator::from_dense(x.view(), &[1.0, -1.0]).weighted(&[0.5, 2.0]);
+    /// ```
+    pub fn weighted(self, weights: &'x [f64]) -> Self {
+        Self {
+            weights: Some(weights),
+            ..self
         }
     }
 
@@ -131,7 +149,7 @@ impl<'x> Curator<'x> {
         positions: Option<&[u32]>,
         schema: &Schema,
     ) -> Result<BoundedData> {
-        let all = self.raw.read(self.targets, schema)?;
+        let all = (self.raw.read(self.targets, schema)?).weighed(self.weights)?;
         match positions {
             None => Ok(all),
             Some(positions) => {
@@ -171,7 +189,7 @@ impl<'x> Curator<'x> {
     /// However many there are.
     fn whole(&self, statement: &Statement) -> Result<BoundedData> {
         room(statement.bytes(self.raw.stored()))?;
-        self.raw.read(self.targets, statement.schema())
+        (self.raw.read(self.targets, statement.schema())?).weighed(self.weights)
     }
 
     /// Raises what reading records in this storage under a statement would raise, however many there are.

@@ -58,6 +58,7 @@ impl BoundedData {
             schema: self.schema.clone(),
             targets: self.targets.clone(),
             features,
+            weights: self.weights.clone(),
         })
     }
 }

@@ -84,6 +84,7 @@ impl FeatureMap {
                 .map(|&y| self.target_value(y))
                 .collect(),
             features,
+            weights: data.weights.clone(),
         }
     }
 

@@ -148,10 +148,18 @@ fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
         .zip(high.par_chunks_mut(CHUNK))
         .zip(scores.par_chunks(CHUNK))
         .zip(data.targets.par_chunks(CHUNK))
-        .for_each(|((((low, middle), high), scores), targets)| {
+        .enumerate()
+        .for_each(|(chunk, ((((low, middle), high), scores), targets))| {
             let mut slopes = [0.0; CHUNK];
             let slopes = &mut slopes[..scores.len()];
             model.unclamped(scores, targets, slopes);
+            if let Some(weights) = &data.weights {
+                // A share of a clamped slope, which is within the clamp; it errs by half an ulp.
+                let shares = &weights.shares()[chunk * CHUNK..];
+                for (slope, share) in slopes.iter_mut().zip(shares) {
+                    *slope = slope.clamp(-lipschitz, lipschitz) * share;
+                }
+            }
             for (k, slope) in slopes.iter().enumerate() {
                 let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
                 for limb in [&mut low[k], &mut middle[k]] {
@@ -195,8 +203,8 @@ mod tests {
         Schema::new(p, bounds, Geometry::Uncentred, Target::Classes, true, None).unwrap()
     }
 
-    /// The same records densely and sparsely.
-    fn records(n: usize, p: usize, state: &mut u64) -> (InMemory, InMemory) {
+    /// The same records densely and sparsely, with weights or without.
+    fn records(n: usize, p: usize, weighted: bool, state: &mut u64) -> (InMemory, InMemory) {
         let x = Array2::from_shape_fn((n, p), |_| {
             let value = 2.4 * uniform(state) - 1.2;
             if value.abs() < 0.4 { 0.0 } else { value }
@@ -215,11 +223,19 @@ mod tests {
             indices: &indices,
             starts: &starts,
         };
-        let statement = Statement::new(schema(p), n, Adjacency::ReplaceOne, 1).unwrap();
-        let dense = BoundedData::from_dense(x.view(), &y, schema(p)).unwrap();
-        let sparse = BoundedData::from_sparse(sparse, Orientation::Rows, (n, p), &y, schema(p));
-        let read = |data| InMemory::new(Arc::new(data), &statement).unwrap();
-        (read(dense), read(sparse.unwrap()))
+        let (mut schema, mut weights) = (schema(p), None);
+        if weighted {
+            schema = schema.with_max_weight(3.0).unwrap();
+            weights = Some((0..n).map(|_| 4.0 * uniform(state)).collect::<Vec<_>>());
+        }
+        let statement = Statement::new(schema.clone(), n, Adjacency::ReplaceOne, 1).unwrap();
+        let dense = BoundedData::from_dense(x.view(), &y, schema.clone());
+        let sparse = BoundedData::from_sparse(sparse, Orientation::Rows, (n, p), &y, schema);
+        let read = |data: Result<BoundedData>| {
+            let data = data.unwrap().weighed(weights.as_deref()).unwrap();
+            InMemory::new(Arc::new(data), &statement).unwrap()
+        };
+        (read(dense), read(sparse))
     }
 
     /// Losses, with the clamp of the one that needs it.
@@ -238,13 +254,19 @@ mod tests {
         ]
     }
 
-    /// Scores in 128-bit integers, sums in compensated floats: the error is within its bound at thetas of any size, and
-    /// storages agree bit for bit.
+    /// Scores in 128-bit integers, sums in compensated floats: the error is within its bound at thetas of any size, with
+    /// weights and without, and storages agree bit for bit.
     #[test]
     fn the_error_is_within_its_bound_and_storages_agree() {
         let mut state = 1;
-        for (n, p) in [(3, 1), (CHUNK + 37, 7), (300, 40)] {
-            let (dense, sparse) = records(n, p, &mut state);
+        for (n, p, weighted) in [
+            (3, 1, false),
+            (CHUNK + 37, 7, false),
+            (300, 40, false),
+            (CHUNK + 37, 7, true),
+            (300, 40, true),
+        ] {
+            let (dense, sparse) = records(n, p, weighted, &mut state);
             let columns = p + 1;
             for (loss, clamp) in losses() {
                 let model = RoomModel::new(&loss, clamp).unwrap();
@@ -273,7 +295,7 @@ mod tests {
                             .sum();
                         let z = score as f64 * 2f64.powi(-90) / unit;
                         let d = loss.derivative(z, dense.data.targets[i]);
-                        let d = d.clamp(-lipschitz, lipschitz);
+                        let d = d.clamp(-lipschitz, lipschitz) * dense.data.share(i);
                         for ((sum, rest), x) in sums.iter_mut().zip(&mut rest).zip(&row) {
                             let term = d * ((x * unit).round() / unit) - *rest;
                             let next = *sum + term;

@@ -73,6 +73,7 @@ impl BoundedData {
             schema,
             targets: self.targets.clone(),
             features: stored,
+            weights: self.weights.clone(),
         }
     }
 
@@ -122,6 +123,7 @@ impl BoundedData {
             schema: self.schema.clone(),
             targets: targets.collect(),
             features,
+            weights: (self.weights.as_ref()).map(|weights| weights.picked(positions)),
         }
     }
 

@@ -81,6 +81,9 @@ impl InMemory {
                     });
             }
         }
+        if let Some(weights) = &self.data.weights {
+            slopes.iter_mut().for_each(|slopes| weights.weigh_slopes(slopes));
+        }
         self.data.gradients(slopes, &mut sums);
         Sum(sums)
     }
@@ -151,9 +154,13 @@ impl Records for InMemory {
             return out.fill(0.0);
         };
         let records = states.scores.iter().zip(&self.data.targets);
-        let weights: Vec<f64> = records
+        let mut weights: Vec<f64> = records
             .map(|(&z, &y)| loss.curvature(z, y) * factor)
             .collect();
+        if let Some(own) = &self.data.weights {
+            let pairs = weights.iter_mut().zip(own.shares());
+            pairs.for_each(|(weight, share)| *weight *= share);
+        }
         self.data.weighted_gram(&weights, out);
     }
 

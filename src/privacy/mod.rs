@@ -6,8 +6,8 @@
 //! 2. [`question`](crate::question): statements of neighbours, sensitivities with their proofs, and what each question
 //!    costs. It reads no record.
 //! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost together.
-//! 4. `curator`, `bounded_data` with `dense_records`, `sparse_records`, `lines`, `row_norm`: records are clipped, rounded
-//!    and shortened on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
+//! 4. `curator`, `bounded_data` with `dense_records`, `sparse_records`, `lines`, `row_norm`, `record_weights`: records are
+//!    clipped, rounded, shortened and weighed on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
 //!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features,
 //!    targets and scores.
 //! 5. `records`: passes over them, for the answers alone. `slopes`, `planes`, `column_sums`, `second_moments`, `fine_gradient`,
@@ -56,6 +56,7 @@ mod minimiser;
 mod planes;
 mod private_sizes;
 mod projection;
+mod record_weights;
 mod records;
 mod release;
 mod row_norm;

@@ -30,6 +30,7 @@ impl Projection {
                     .collect(),
             },
             features: Features::Dense(margins.par_iter().map(image).collect()),
+            weights: data.weights.clone(),
         }
     }
 }

@@ -46,7 +46,8 @@ pub trait Records: Sync {
 
 /// What is summed over the records: always bounded integers, each a function of one record and of public state.
 pub enum Pass<'a> {
-    /// sum_i d_ik x_i for each output k, one after the other, d the slopes of the model at margins that first move.
+    /// sum_i d_ik x_i for each output k, one after the other, d the slopes of the model at margins that first move. Here as
+    /// in [`Pass::Fine`], [`Pass::Moments`] and [`Pass::HeldOut`] a record with a weight adds its share.
     Gradient {
         /// The loss.
         model: &'a RoomModel,

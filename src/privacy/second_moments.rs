@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
+use super::record_weights::{RecordWeights, part};
 use super::records::Watch;
 use super::row_norm::RowNorm;
 use crate::error::Result;
@@ -16,15 +17,17 @@ const TILE: usize = 1024;
 const WIDTH: usize = 16;
 
 /// sum_i x_ij x_il for every j <= l, row by row; the intercept is the last column. Rows that count less in gradients are
-/// shortened.
+/// shortened, and those of records with weights are multiplied by the roots of their shares.
 ///
 /// No overflow: an entry is below n 2^28 < 2^59.
 pub(super) fn above(data: &BoundedData, watch: Watch<'_>) -> Result<Vec<i64>> {
     let (n, d) = (data.n_records(), data.n_columns());
     let weights = RowNorm::gradient_weights(data);
+    let roots = (data.weights.as_ref()).map(RecordWeights::roots);
     let columns = Columns {
         data,
         weights: weights.as_deref(),
+        roots: roots.as_deref(),
     };
     // One run of records a thread: sums of integers do not depend on where runs end.
     let threads = rayon::current_num_threads().min(n.div_ceil(TILE)).max(1);
@@ -71,10 +74,12 @@ impl Partial {
     }
 }
 
-/// The bounded columns, the intercept's last: truncation moves towards zero, so |trunc(w x)| <= w |x| <= r.
+/// The bounded columns, the intercept's last: truncation moves towards zero, so |trunc(w x)| <= w |x| <= r; and what is
+/// then multiplied by a root in [0, 1] and rounded is no longer in any entry.
 struct Columns<'a> {
     data: &'a BoundedData,
     weights: Option<&'a [f64]>,
+    roots: Option<&'a [f64]>,
 }
 
 impl Columns<'_> {
@@ -96,9 +101,13 @@ impl Columns<'_> {
 
     /// Entry `value` of record i.
     fn shortened(&self, i: usize, value: i64) -> i64 {
-        match self.weights {
+        let shortened = match self.weights {
             Some(weights) => (value as f64 * weights[i]) as i64,
             None => value,
+        };
+        match self.roots {
+            Some(roots) => part(shortened, roots[i]),
+            None => shortened,
         }
     }
 
@@ -177,6 +186,13 @@ impl Columns<'_> {
                 }
             }
         }
+        if let Some(roots) = self.roots {
+            for column in tile.chunks_exact_mut(m) {
+                for (value, &root) in column.iter_mut().zip(&roots[start..end]) {
+                    *value = part(i64::from(*value), root) as i16;
+                }
+            }
+        }
     }
 }
 
@@ -206,8 +222,16 @@ mod tests {
                 upper: vec![1.5],
             };
             let schema = Schema::new(p, bounds, geometry, Target::Classes, true, None).unwrap();
-            for schema in [schema.clone(), schema.with_gradient_norm(0.7).unwrap()] {
-                let kinds = all_kinds(&x, &schema);
+            let short = schema.clone().with_gradient_norm(0.7).unwrap();
+            let own: Vec<f64> = (0..n).map(|i| (i * 5 % 9) as f64 / 4.0).collect();
+            for schema in [
+                schema.clone(),
+                short.clone(),
+                schema.with_max_weight(2.0).unwrap(),
+                short.with_max_weight(2.0).unwrap(),
+            ] {
+                let own = schema.max_weight().map(|_| own.as_slice());
+                let kinds = all_kinds(&x, &schema).map(|data| data.weighed(own).unwrap());
                 let weights = RowNorm::gradient_weights(&kinds[0]);
                 let entry = |i: usize, j: usize| {
                     let value = if j < p {
@@ -215,7 +239,9 @@ mod tests {
                     } else {
                         f64::from(schema.lattice_intercept())
                     };
-                    (value * weights.as_ref().map_or(1.0, |weights| weights[i])).trunc() as i64
+                    let row = (value * weights.as_ref().map_or(1.0, |weights| weights[i])).trunc();
+                    let root = own.map_or(1.0, |own| (own[i].min(2.0) / 2.0).sqrt());
+                    (row * root).round() as i64
                 };
                 let pairs = (0..=p).flat_map(|j| (j..=p).map(move |l| (j, l)));
                 let expected: Vec<i64> = pairs

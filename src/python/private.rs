@@ -8,7 +8,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::certificate::{PyCertificate, events_to_python};
-use super::records::{Records, to_vec};
+use super::records::{Records, to_vec, weights_of};
 use super::search::PySearchFacts;
 use super::selection::source;
 use super::statement::Statement;
@@ -163,21 +163,23 @@ type Fitted<'py> = (
 );
 
 #[pyfunction]
-#[pyo3(signature = (plan, x, y, *, seed, progress))]
+#[pyo3(signature = (plan, x, y, *, sample_weight=None, seed, progress))]
 fn fit_private<'py>(
     py: Python<'py>,
     plan: PyRef<'py, PyPlan>,
     x: Records<'py>,
     y: PyReadonlyArray1<'py, f64>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Fitted<'py>> {
     let plan = Arc::clone(&plan.plan);
-    let (x, y) = (x.plain()?, to_vec(&y)?);
+    let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
     let x = x.views()?;
     let release = threads::run(py, progress.as_ref(), |report| {
         let mut ledger = MemoryLedger::default();
-        run(&plan, &x.curator(&y), &mut ledger, source(seed)?, report)
+        let curator = x.curator(&y, weights.as_deref());
+        run(&plan, &curator, &mut ledger, source(seed)?, report)
     })??;
     Ok((
         release.coefficients.into_pyarray(py),
@@ -191,19 +193,23 @@ fn fit_private<'py>(
 /// The point that a plan adds noise to and the bound on its L2 sensitivity, in scaled units: for a curator's own checks
 /// and for tests, never for release. None: the mechanism has no such point.
 #[pyfunction]
-#[pyo3(signature = (plan, x, y, *, seed))]
+#[pyo3(signature = (plan, x, y, *, sample_weight=None, seed))]
 fn non_private_release<'py>(
     py: Python<'py>,
     plan: PyRef<'py, PyPlan>,
     x: Records<'py>,
     y: PyReadonlyArray1<'py, f64>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     seed: u64,
 ) -> PyResult<Option<(Bound<'py, PyArray1<f64>>, f64)>> {
     let plan = Arc::clone(&plan.plan);
-    let (x, y) = (x.plain()?, to_vec(&y)?);
+    let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
     let x = x.views()?;
     let point = threads::run(py, None, |_| match &plan.summary.point {
-        Some(point) => (x.curator(&y)).non_private_point(point, &mut source(Some(seed))?),
+        Some(point) => {
+            let curator = x.curator(&y, weights.as_deref());
+            curator.non_private_point(point, &mut source(Some(seed))?)
+        }
         None => Ok(None),
     })??;
     Ok(point.map(|(theta, bound)| (theta.into_pyarray(py), bound)))
@@ -224,6 +230,7 @@ fn theorem_4_iterations(
 /// The integer gradient at given public coefficients: for a curator's own checks and for tests, never for
 /// release.
 #[pyfunction]
+#[pyo3(signature = (statement, mechanism, options, x, y, theta, unit, *, sample_weight=None))]
 #[allow(clippy::too_many_arguments)]
 fn non_private_gradient<'py>(
     py: Python<'py>,
@@ -234,15 +241,17 @@ fn non_private_gradient<'py>(
     y: PyReadonlyArray1<'py, f64>,
     theta: Vec<i64>,
     unit: f64,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64, f64)> {
     let choice = statement.mechanism(py, mechanism, options, Some(false))?;
     let (problem, _) = statement.build(py, &choice, None)?;
     let model = problem.model()?;
-    let (x, y) = (x.plain()?, to_vec(&y)?);
+    let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
     let x = x.views()?;
     let gradient = threads::run(py, None, |_| {
         let statement = &problem.statement;
-        (x.curator(&y)).non_private_integer_gradient(statement, &model, &theta, unit)
+        let curator = x.curator(&y, weights.as_deref());
+        curator.non_private_integer_gradient(statement, &model, &theta, unit)
     })??;
     let lattice = model.lattice();
     Ok((
@@ -274,7 +283,7 @@ fn non_private_simplex_scores<'py>(
     let (x, y) = (x.plain()?, to_vec(&y)?);
     let x = x.views()?;
     let scores = threads::run(py, None, |_| {
-        x.curator(&y).non_private_softmax_scores(&softmax)
+        x.curator(&y, None).non_private_softmax_scores(&softmax)
     })??;
     Ok((scores.into_pyarray(py), softmax.bits()))
 }

@@ -68,6 +68,11 @@ pub(super) fn to_vec(y: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<f64>> {
     Ok(plain(y)?.as_array().to_vec())
 }
 
+/// Weights of records, where there are any.
+pub(super) fn weights_of(weights: Option<PyReadonlyArray1<'_, f64>>) -> PyResult<Option<Vec<f64>>> {
+    weights.map(|weights| to_vec(&weights)).transpose()
+}
+
 impl<'py> Records<'py> {
     /// Number of rows.
     pub(super) fn n_records(&self) -> usize {
@@ -172,15 +177,20 @@ impl Records<'_> {
 }
 
 impl<'a> Views<'a> {
-    /// The keeper of these records: the one pass that reads the buffers comes with a statement.
-    pub(super) fn curator(self, y: &'a [f64]) -> Curator<'a> {
-        match self {
+    /// The keeper of these records, with a weight each or none: the one pass that reads the buffers comes with a
+    /// statement.
+    pub(super) fn curator(self, y: &'a [f64], weights: Option<&'a [f64]>) -> Curator<'a> {
+        let curator = match self {
             Views::Double(x) => Curator::from_dense(x, y),
             Views::Single(x) => Curator::from_dense(x, y),
             Views::ShortDouble((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
             Views::ShortSingle((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
             Views::LongDouble((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
             Views::LongSingle((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
+        };
+        match weights {
+            Some(weights) => curator.weighted(weights),
+            None => curator,
         }
     }
 }

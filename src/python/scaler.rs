@@ -134,7 +134,7 @@ fn fit_scaler<'py>(
     let y = filled(x.n_records(), 1.0).map_err(|_| Error::TooLarge { bytes: None })?;
     let x = x.views()?;
     let released = threads::run(py, None, |report| {
-        let (curator, mut ledger) = (x.curator(&y), MemoryLedger::default());
+        let (curator, mut ledger) = (x.curator(&y, None), MemoryLedger::default());
         release(plan.sealed(), &curator, &mut ledger, source(seed)?, report)
     })??;
     let ranges = released.value;

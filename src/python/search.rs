@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use super::certificate::{PyCertificate, events_to_python};
 use super::private::{PyPlan, Ranges, ranges_to_python};
-use super::records::{Records, to_vec};
+use super::records::{Records, to_vec, weights_of};
 use super::selection::source;
 use super::threads;
 use crate::accounting::accountant::Accountant;
@@ -51,7 +51,7 @@ impl PySearchFacts {
     #[new]
     #[pyo3(signature = (
         *, n_samples, n_features, n_held_out, share, lower, upper, y_bounds, n_classes=None, counts=false,
-        adjacency, records_per_person
+        adjacency, records_per_person, max_weight=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -66,6 +66,7 @@ impl PySearchFacts {
         counts: bool,
         adjacency: &str,
         records_per_person: usize,
+        max_weight: Option<f64>,
     ) -> PyResult<Self> {
         let target = match (y_bounds, n_classes) {
             (Some((low, high)), _) if counts => Target::counts(low, high, true),
@@ -73,30 +74,35 @@ impl PySearchFacts {
             (None, Some(classes)) if classes > 2 => Target::Multiclass { classes },
             (None, _) => Target::Classes,
         };
-        Ok(Self(SearchFacts::new(
+        let facts = SearchFacts::new(
             n_features,
             Bounds { lower, upper },
             target,
             (n_samples, n_held_out, share),
             adjacency.parse()?,
             records_per_person,
-        )?))
+            max_weight,
+        )?;
+        Ok(Self(facts))
     }
 
     /// The integer scores by which models, (coefficients, intercepts, feature ranges or None) in the user's units, are
     /// compared on these records, 2^16 for a loss of 1: for a curator's own checks and for tests, never for release.
+    #[pyo3(signature = (x, y, models, *, sample_weight=None))]
     fn non_private_scores<'py>(
         &self,
         py: Python<'py>,
         x: Records<'py>,
         y: PyReadonlyArray1<'py, f64>,
         models: Vec<Model<'py>>,
+        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let models = linear_models(models)?;
-        let (x, y) = (x.plain()?, to_vec(&y)?);
+        let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
         let x = x.views()?;
         let scores = threads::run(py, None, |_| {
-            self.0.non_private_scores(&x.curator(&y), &models)
+            self.0
+                .non_private_scores(&x.curator(&y, weights.as_deref()), &models)
         })??;
         Ok(scores.into_pyarray(py))
     }
@@ -161,24 +167,26 @@ impl PySearch {
     }
 
     /// Seals the search for a claim and runs it.
-    #[pyo3(signature = (x, y, *, epsilon, delta, assumptions, seed, progress))]
+    #[pyo3(signature = (x, y, *, sample_weight=None, epsilon, delta, assumptions, seed, progress))]
     #[allow(clippy::too_many_arguments)]
     fn release<'py>(
         &self,
         py: Python<'py>,
         x: Records<'py>,
         y: PyReadonlyArray1<'py, f64>,
+        sample_weight: Option<PyReadonlyArray1<'py, f64>>,
         epsilon: f64,
         delta: f64,
         assumptions: Vec<String>,
         seed: Option<u64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Found<'py>> {
-        let (x, y) = (x.plain()?, to_vec(&y)?);
+        let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
         let x = x.views()?;
         let released = threads::run(py, progress.as_ref(), |report| {
             let sealed = self.0.clone().seal(epsilon, delta, assumptions)?;
-            let (curator, mut ledger) = (x.curator(&y), MemoryLedger::default());
+            let mut ledger = MemoryLedger::default();
+            let curator = x.curator(&y, weights.as_deref());
             release(&sealed, &curator, &mut ledger, source(seed)?, report)
         })??;
         let found = released.value;
@@ -195,14 +203,16 @@ impl PySearch {
 
 /// Raises what ingestion under a plan's public facts would raise for records like these.
 #[pyfunction]
+#[pyo3(signature = (plan, x, y, *, sample_weight=None))]
 fn check_storage(
     plan: PyRef<'_, PyPlan>,
     x: Records<'_>,
     y: PyReadonlyArray1<'_, f64>,
+    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<()> {
-    let (x, y) = (x.plain()?, to_vec(&y)?);
+    let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
     x.views()?
-        .curator(&y)
+        .curator(&y, weights.as_deref())
         .check_storage(&plan.plan.problem.statement)?;
     Ok(())
 }

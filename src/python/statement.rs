@@ -133,6 +133,8 @@ pub(super) struct Statement {
     delta: Option<f64>,
     adjacency: String,
     records_per_person: usize,
+    /// The largest weight, where records have weights.
+    max_weight: Option<f64>,
     norm: NormSpec,
     pub(super) assumptions: Vec<String>,
 }
@@ -227,7 +229,10 @@ impl Statement {
         let (schema, reach) = threads::free(py, || -> Result<_> {
             let geometry = mechanism.geometry(&domain, self.fit_intercept, row_norm)?;
             let (bounds, intercept) = (self.bounds(), self.fit_intercept);
-            let schema = Schema::new(p, bounds, geometry, target, intercept, row_norm)?;
+            let mut schema = Schema::new(p, bounds, geometry, target, intercept, row_norm)?;
+            if let Some(largest) = self.max_weight {
+                schema = schema.with_max_weight(largest)?;
+            }
             let reach = mechanism.margin_bound(&domain, p, intercept, target)?;
             Ok((schema, reach))
         })??;

@@ -27,12 +27,18 @@ impl Statement {
     /// The unit, and assumptions; no question takes more than `most` records.
     pub(crate) fn terms(&self, most: usize) -> (String, Vec<String>) {
         let m = self.records_per_person();
+        let weight = self.schema().max_weight();
+        let (one, several) = match weight {
+            None => ("its entry of y", "their entries of y"),
+            Some(_) => (
+                "its entries of y and of sample_weight",
+                "their entries of y and of sample_weight",
+            ),
+        };
         let unit = match m {
-            1 => "one record (a row of X with its entry of y)".to_string(),
+            1 => format!("one record (a row of X with {one})"),
             _ => {
-                format!(
-                    "one person, who owns at most {m} records (rows of X with their entries of y)"
-                )
+                format!("one person, who owns at most {m} records (rows of X with {several})")
             }
         };
         let mut assumptions = vec![
@@ -46,6 +52,12 @@ impl Statement {
             "the machine has memory for the records and for what the mechanism makes of them".into(),
             "running time is outside the guarantee".into(),
         ];
+        if let Some(largest) = weight {
+            assumptions.push(format!(
+                "records have weights, finite and not negative; larger ones than the public {largest} are clipped to it, and \
+                 a record counts by its weight over it"
+            ));
+        }
         if self.adjacency() == Adjacency::AddRemove {
             assumptions.push("there is at least one record, and there are fewer than 2^31".into());
         }

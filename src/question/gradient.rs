@@ -14,7 +14,8 @@ use crate::numeric::kernel::MAX_FEATURE;
 ///
 /// At theta, public, margins are integer combinations of integer records: record i alone decides z_i and d_i, on any
 /// thread and in any storage. What leaves is sum_i d_i x_i plus noise. **Sensitivity**: `Contribution::euclidean`, with
-/// the norm to which contributions are scaled down in place of that of the rows where the schema has one.
+/// the norm to which contributions are scaled down in place of that of the rows where the schema has one. Weights of
+/// records multiply d_i by a share, at most 1.
 #[derive(Debug, Clone)]
 pub struct Gradient {
     pub(crate) model: RoomModel,

@@ -34,6 +34,8 @@ pub struct LinearModel {
 /// - counts: (sqrt(m) - sqrt(y))^2, y in [0, 1] and the predicted m by their public bounds: roots of counts vary alike
 ///   whatever their mean (Bartlett 1936).
 ///
+/// Where records have weights, an integer is the part that the weight leaves of it, rounded: no more.
+///
 /// **Sensitivity.** At models that are public, what a record adds depends on that record and on the model alone:
 /// margins are integer products, exact whatever the order or storage, of features that the model clips or not. With m
 /// records a person, replacing a person's records moves every score by at most m 2^16 either way, so the privacy loss

@@ -214,6 +214,13 @@ impl Statement {
 
 impl Softmax {
     fn new(statement: &Arc<Statement>, loss: SmoothLoss, regularisation: f64) -> Result<Self> {
+        if statement.schema().max_weight().is_some() {
+            return Err(Error::UnsoundMechanism(
+                "softmax sampling is proved for records without weights; leave out sample_weight, or use frank-wolfe over \
+                 the simplex"
+                    .into(),
+            ));
+        }
         let factors = factors(statement.schema())?;
         if !statement.keeps_zero() {
             return Err(Error::invalid(

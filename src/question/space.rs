@@ -34,6 +34,8 @@ pub(crate) enum WorkingCopy {
 const BYTES_PER_RECORD: u128 = 32;
 /// Bytes per record and score beyond one: a margin and a slope.
 const BYTES_PER_SCORE: u128 = 10;
+/// Bytes per record with a weight, beside: its share, and the root of it.
+const BYTES_PER_WEIGHT: u128 = 16;
 /// Bytes per entry of a dense matrix.
 const ENTRY: u128 = 2;
 /// Bytes per stored entry of a sparse matrix: its value and its index, by rows and by columns.
@@ -76,7 +78,11 @@ impl Statement {
             }
             _ => ENTRY * n * p,
         };
-        BYTES_PER_RECORD * n + features
+        let weights = match self.schema().max_weight() {
+            Some(_) => BYTES_PER_WEIGHT * n,
+            None => 0,
+        };
+        BYTES_PER_RECORD * n + weights + features
     }
 }
 

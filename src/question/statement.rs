@@ -293,7 +293,7 @@ impl Statement {
 
     fn derived(self: &Arc<Self>, by: Derivation, schema: Schema, n_samples: usize) -> Arc<Self> {
         Arc::new(Self {
-            schema,
+            schema: schema.weighted_as(&self.schema),
             n_samples,
             adjacency: self.adjacency,
             records_per_person: self.records_per_person,

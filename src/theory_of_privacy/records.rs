@@ -54,6 +54,26 @@
 //! x + c gives sum_i d_i x'_ij = s sum_i d_i x_ij + c sum_i d_i. A feature with lo = hi is always 0: it counts in no
 //! norm, in no list of candidates and in no share of a budget.
 //!
+//! # Weights
+//!
+//! A record may come with a weight w_i, an entry of it as private as the others; a largest weight W is public. What
+//! counts is the share u_i = min(w_i, W)/W in [0, 1]: the objective is (1/n) sum_i u_i l_i, n the number of records.
+//! A share of a loss is convex, and has slopes up to L and curvature up to beta, as the loss has. So every bound of
+//! these pages on a record holds for records with weights, and neighbours may differ in a weight too:
+//!
+//! ```text
+//! integer slopes      round(u_i d_ik), no larger than d_ik in any entry, and so in any norm;
+//! precise slopes      u_i clamp(l'(z_i; y_i), -L, L), which errs by half an ulp more;
+//! second moments      of the rows round(sqrt(u_i) x_ij), no longer than x_i;
+//! held-out loss       round(u_i q_i) of an integer q_i >= 0, no larger.
+//! ```
+//!
+//! Quantiles, norms and sums of sizes, which only set scales, count every record once. Draws from the entropic minimiser
+//! are refused: the error of its gradients is proved for records without weights.
+//!
+//! In the user's units, where a loss is a mean weighted by w_i, noise is larger by W over the mean weight, and so is what
+//! a ridge or a penalty takes.
+//!
 //! # Quantiles
 //!
 //! The quantile of rank k (public) among thresholds t is chosen by the exponential mechanism on max(#{x < t} - k,

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from dpsparse._core import InvalidDataError
 from dpsparse.errors import InvalidTypeError
 
-__all__ = ["check_columns", "check_target"]
+__all__ = ["check_columns", "check_target", "check_weights"]
 
 _DATES = "dates or time spans: turn them into numbers first, such as days since a public date"
 _TEXT = "text: turn it into numbers first, and categories into 0/1 columns by public levels"
@@ -94,18 +94,45 @@ def check_target(y: Any, *, numbers: bool) -> Any:
         if _has_missing(y):
             raise InvalidDataError("y holds missing labels: leave out their records")
         return y
-    if hasattr(y, "columns") and hasattr(y, "dtypes"):
-        for k, dtype in enumerate(y.dtypes):
-            _refuse("the target y", _wrong_column(y, k, dtype))
-        return y
-    y = _plain("y", y)
-    dtype = getattr(y, "dtype", None)
+    return _check_numbers("y", "the target y", y)
+
+
+def check_weights(sample_weight: Any) -> Any:
+    """Refuse weights that are no numbers, as :func:`check_target` does for the targets of a regression.
+
+    Parameters
+    ----------
+    sample_weight : array-like
+        Weights of records.
+
+    Returns
+    -------
+    array-like
+        The weights; a list comes back as an array.
+
+    Raises
+    ------
+    InvalidTypeError
+        For dates, time spans, text or categories in place of numbers.
+    InvalidDataError
+        For masked entries.
+    """
+    return _check_numbers("sample_weight", "sample_weight", sample_weight)
+
+
+def _check_numbers(name: str, what: str, values: Any) -> Any:
+    if hasattr(values, "columns") and hasattr(values, "dtypes"):
+        for k, dtype in enumerate(values.dtypes):
+            _refuse(what, _wrong_column(values, k, dtype))
+        return values
+    values = _plain(name, values)
+    dtype = getattr(values, "dtype", None)
     if dtype is not None:
         wrong = _wrong_dtype(dtype)
         if wrong is None and _holds_objects(dtype):
-            wrong = _wrong_entries(np.ravel(y))
-        _refuse("the target y", wrong)
-    return y
+            wrong = _wrong_entries(np.ravel(values))
+        _refuse(what, wrong)
+    return values
 
 
 def _check_frame(X: Any) -> None:

@@ -17,6 +17,7 @@ from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._bounds import bound_arrays as bound_arrays
 from dpsparse.estimators._columns import check_columns, check_target
 from dpsparse.estimators._tables import keep_table, kept, schema_of
+from dpsparse.estimators._weights import checked_weights
 
 Checked = TypeVar("Checked")
 
@@ -102,14 +103,30 @@ def read(estimator: Any, X: Any, *y: Any) -> Any:
     Finiteness is checked in the pass that clips; scikit-learn would read the data a second time. With a schema X is a
     table, and comes back encoded, without the rows beyond ``records_per_person`` where the schema names persons.
     """
+    return _read(estimator, X, y, None)[0]
+
+
+def read_weighted(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Return X, y and the weights of the records, or None for these: as :func:`read` has them."""
+    (X, y), weights = _read(estimator, X, (y,), sample_weight)
+    return X, y, weights
+
+
+def _read(estimator: Any, X: Any, y: tuple[Any, ...], sample_weight: Any) -> tuple[Any, Any]:
     schema = schema_of(estimator)
     table, X = X, X if schema is None else schema.encode(X)
     X = check_columns(X)
     y = tuple(check_target(target, numbers=is_regressor(estimator)) for target in y)
     options = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32], "ensure_all_finite": False}
     arrays = without_values(lambda: validate_data(estimator, X, *y, **options))
+    weights = None if sample_weight is None else checked_weights(sample_weight, arrays[0].shape[0])
     keep_table(estimator, schema)
     if schema is None or schema.person is None:
-        return arrays
-    left = kept(estimator, schema, table, arrays if y else (arrays,), seed(estimator.random_state))
-    return left if y else left[0]
+        return arrays, weights
+    all_of = arrays if y else (arrays,)
+    if weights is not None:
+        all_of = (*all_of, weights)
+    left = kept(estimator, schema, table, all_of, seed(estimator.random_state))
+    if weights is not None:
+        *left, weights = left
+    return left if y else left[0], weights

@@ -11,7 +11,8 @@ from sklearn.base import RegressorMixin
 from dpsparse._validation import optional_number
 from dpsparse.estimators._bounds import count_bounds, warn_of_default_bounds
 from dpsparse.estimators._linear import LogLinkRegressorMixin
-from dpsparse.estimators._validation import read, without_values
+from dpsparse.estimators._validation import read_weighted, without_values
+from dpsparse.estimators._weights import takes_weights
 from dpsparse.estimators.private import _PrivateSparse
 
 __all__ = ["PrivateSparsePoissonRegressor"]
@@ -69,6 +70,10 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
     records_per_person : int, default 1
         How many rows one person may own; sensitivities are multiplied by it. Where a schema names persons, rows beyond
         are left out of a fit.
+    max_weight : float, optional
+        Public largest weight of a record, positive, chosen without looking at the weights. It lets ``fit`` take
+        ``sample_weight``; larger weights are clipped to it. See the Notes of :class:`PrivateSparseClassifier`. None: no
+        weights.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0
@@ -149,6 +154,7 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         adjacency: str = "replace-one",
         n_public: int | None = None,
         records_per_person: int = 1,
+        max_weight: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -170,6 +176,7 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         self.adjacency = adjacency
         self.n_public = n_public
         self.records_per_person = records_per_person
+        self.max_weight = max_weight
         self.random_state = random_state
         self.verbose = verbose
 
@@ -188,7 +195,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         super()._keep_ranges(released)
         self.target_bounds_ = count_bounds(self.y_bounds)
 
-    def fit(self, X: Any, y: Any) -> Self:
+    @takes_weights
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit privately.
 
         What other releases from the same records cost adds to ``certificate_``. Cross-validation, bagging and
@@ -201,6 +209,9 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
             Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
         y : array-like of shape (n_samples,)
             Counts. Negative ones are clipped to ``y_bounds[0]``, in silence: an error would tell that there are any.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the records, not negative, private as the records are; needs ``max_weight``. None: all records
+            count alike, and fully.
 
         Returns
         -------
@@ -212,9 +223,9 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
             Before any budget is spent, as in :meth:`PrivateSparseClassifier.fit`.
         """
         warn_of_default_bounds(self, self._default_targets)
-        X, y = read(self, X, y)
+        X, y, weights = read_weighted(self, X, y, sample_weight)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
-        coefficients, intercepts = self._fit(X, targets)
+        coefficients, intercepts = self._fit(X, targets, weights)
         self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
         return self
 

@@ -258,7 +258,10 @@ def _comparable(estimator: Any, facts: Facts) -> tuple[Any, ...]:
 
 def _plan_of_fit(estimator: Any, n_samples: int) -> Plan:
     facts: Facts = estimator._facts(n_samples, estimator.coef_.size, names_for(estimator))
-    if _comparable(estimator, facts) == getattr(estimator, "_facts_of_fit", None):
+    kept = getattr(estimator, "_facts_of_fit", None)
+    if kept is not None and kept[0]["max_weight"] is None:
+        facts[0]["max_weight"] = None  # declared, but no weights were given
+    if _comparable(estimator, facts) == kept:
         plan = _core.plan_private(*facts)
         if plan.events == estimator.certificate_.events:
             return plan

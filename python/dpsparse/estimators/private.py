@@ -23,7 +23,8 @@ from dpsparse.estimators._tables import (
     table_norm,
     table_row_norm,
 )
-from dpsparse.estimators._validation import public_count, read, records, seed, without_values
+from dpsparse.estimators._validation import public_count, read_weighted, records, seed, without_values
+from dpsparse.estimators._weights import takes_weights
 from dpsparse.estimators.intervals import Facts, ReleasedNoiseMixin, keep_facts, planned_deviations
 from dpsparse.mechanisms import resolve, short_name, specification
 from dpsparse.words.curve import EPSILONS, PlanCurve, checked_epsilons, curve_of, made_by
@@ -86,6 +87,12 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             raise InvalidArgumentError("scale must be 'auto', 'private' or None")
         return choices[self.scale]
 
+    def _takes_weights(self) -> bool:
+        return self.max_weight is not None
+
+    def _max_weight(self) -> float | None:
+        return optional_number("max_weight", self.max_weight)
+
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = feature_bounds(self)
         target = self._target_statement()
@@ -101,6 +108,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
             "delta": optional_number("delta", self.delta),
             "adjacency": self.adjacency,
             "records_per_person": positive_integer("records_per_person", self.records_per_person),
+            "max_weight": self._max_weight(),
             "norm": polytopes.specification(table_norm(self), n_features),
             **target,
             "assumptions": [*target["assumptions"], *person_assumptions(self)],
@@ -118,7 +126,8 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
 
         Notes
         -----
-        A classifier plans for ``classes``, for two where they are None.
+        A classifier plans for ``classes``, for two where they are None. With ``max_weight`` the plan is for records
+        that have weights.
 
         Returns
         -------
@@ -189,7 +198,11 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         return statement, mechanism, options, self._private_scale()
 
     def _fit(
-        self, X: Any, targets: npt.NDArray[np.float64], **about_targets: Any
+        self,
+        X: Any,
+        targets: npt.NDArray[np.float64],
+        weights: npt.NDArray[np.float64] | None = None,
+        **about_targets: Any,
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Fit, with what was read of the targets in the place of what is known without them.
 
@@ -198,11 +211,13 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         n_samples, n_features = X.shape
         facts = self._facts(n_samples, n_features, names_for(self))
         facts[0].update(about_targets)
+        if weights is None:
+            facts[0]["max_weight"] = None
         plan = planned(facts)
         key = seed(self.random_state)
         with progress(short_name(plan.mechanism), self.verbose) as report:
             coefficients, intercepts, n_iter, certificate, released = _core.fit_private(
-                plan, records(X), targets, seed=key, progress=report
+                plan, records(X), targets, sample_weight=weights, seed=key, progress=report
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
@@ -280,6 +295,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     records_per_person : int, default 1
         How many rows one person may own; sensitivities are multiplied by it. Where a schema names persons, rows beyond
         are left out of a fit.
+    max_weight : float, optional
+        Public largest weight of a record, positive, chosen without looking at the weights. It lets ``fit`` take
+        ``sample_weight``; larger weights are clipped to it. See the Notes. None: no weights.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0
@@ -328,6 +346,15 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     second moments is shrunk, and no line follows. Every constant stands in ``src/plan/defaults.rs``, with where it
     comes from.
 
+    **Weights.** ``sample_weight`` holds survey weights, or those that make up for strata of unequal sampling: a stratum
+    needs no more than its weight in its records. A record of weight w counts ``min(w, max_weight)/max_weight`` times,
+    at most once, so that sensitivities are those of records without weights, and neighbours may differ in a weight too.
+    The objective is the mean over n records of ``w/max_weight`` times the loss, n their number: noise in units of the
+    weighted mean loss is larger by ``max_weight`` over the mean weight. So declare the least ``max_weight`` that clips
+    few weights. ``alpha`` and ``ridge`` stand beside that objective: for those of the exact estimators, which divide by
+    the sum of the weights, multiply by the mean weight over ``max_weight``. Private scales count every record once,
+    whatever its weight.
+
     References
     ----------
     Talwar, Thakurta & Zhang (2015), Algorithm 2, Theorems 2.4 and 2.5. Proofs: the crate's pages
@@ -367,6 +394,7 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         adjacency: str = "replace-one",
         n_public: int | None = None,
         records_per_person: int = 1,
+        max_weight: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -388,6 +416,7 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         self.adjacency = adjacency
         self.n_public = n_public
         self.records_per_person = records_per_person
+        self.max_weight = max_weight
         self.random_state = random_state
         self.verbose = verbose
 
@@ -423,7 +452,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
             "assumptions": assumptions,
         }
 
-    def fit(self, X: Any, y: Any) -> Self:
+    @takes_weights
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit privately.
 
         What other releases from the same records cost adds to ``certificate_``. Cross-validation, bagging and
@@ -436,6 +466,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
             Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
         y : array-like of shape (n_samples,)
             Labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the records, not negative, private as the records are; needs ``max_weight``. None: all records
+            count alike, and fully.
 
         Returns
         -------
@@ -448,9 +481,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
             records or labels (``InvalidDataError``), a combination without a guarantee (``UnsoundMechanismError``).
         """
         warn_of_default_bounds(self)
-        X, y = read(self, X, y)
+        X, y, weights = read_weighted(self, X, y, sample_weight)
         labels, targets = encode_many_labels(y, self.classes)
-        self.coef_, self.intercept_ = self._fit(X, targets, **self._about_labels(labels))
+        self.coef_, self.intercept_ = self._fit(X, targets, weights, **self._about_labels(labels))
         self.classes_ = labels
         return self
 
@@ -530,6 +563,10 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     records_per_person : int, default 1
         How many rows one person may own; sensitivities are multiplied by it. Where a schema names persons, rows beyond
         are left out of a fit.
+    max_weight : float, optional
+        Public largest weight of a record, positive, chosen without looking at the weights. It lets ``fit`` take
+        ``sample_weight``; larger weights are clipped to it. See the Notes of :class:`PrivateSparseClassifier`. None: no
+        weights.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0
@@ -611,6 +648,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         adjacency: str = "replace-one",
         n_public: int | None = None,
         records_per_person: int = 1,
+        max_weight: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -633,6 +671,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         self.adjacency = adjacency
         self.n_public = n_public
         self.records_per_person = records_per_person
+        self.max_weight = max_weight
         self.random_state = random_state
         self.verbose = verbose
 
@@ -669,7 +708,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         super()._keep_ranges(released)
         self.target_bounds_ = target_bounds(self.y_bounds)
 
-    def fit(self, X: Any, y: Any) -> Self:
+    @takes_weights
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit privately.
 
         What other releases from the same records cost adds to ``certificate_``. Cross-validation, bagging and
@@ -682,6 +722,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
             Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
         y : array-like of shape (n_samples,)
             Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the records, not negative, private as the records are; needs ``max_weight``. None: all records
+            count alike, and fully.
 
         Returns
         -------
@@ -693,9 +736,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
             Before any budget is spent, as in :meth:`PrivateSparseClassifier.fit`.
         """
         warn_of_default_bounds(self)
-        X, y = read(self, X, y)
+        X, y, weights = read_weighted(self, X, y, sample_weight)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
-        coefficients, intercepts = self._fit(X, targets)
+        coefficients, intercepts = self._fit(X, targets, weights)
         self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
         return self
 

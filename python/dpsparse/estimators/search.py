@@ -22,7 +22,8 @@ from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
 from dpsparse.estimators._linear import encode_many_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
 from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions
-from dpsparse.estimators._validation import public_count, read, records, seed, without_values
+from dpsparse.estimators._validation import public_count, read_weighted, records, seed, without_values
+from dpsparse.estimators._weights import takes_weights
 from dpsparse.estimators.counts import PrivateSparsePoissonRegressor
 from dpsparse.estimators.intervals import Facts, keep_facts
 from dpsparse.estimators.private import PrivateSparseClassifier, PrivateSparseRegressor, planned
@@ -42,6 +43,7 @@ _NOT_SEARCHED = {
     "adjacency": "a budget has one neighbouring relation",
     "n_public": "it is a public fact",
     "records_per_person": "it is a public fact",
+    "max_weight": "it is a public fact",
 }
 
 
@@ -118,8 +120,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     -----
     **Score.** Classifiers, of two classes or more: number of held-out errors. Regressors: sum of min(residual**2, 1) in
     integer steps of 2**-16, with targets scaled to [-1, 1] by ``y_bounds``; of counts, squared differences of the roots
-    of prediction and count over their upper bound. Features are clipped to ``bounds`` first, as in fits; where a model
-    clips, to its own ``feature_ranges_`` too, and predictions then to ``y_bounds``, as in ``predict``.
+    of prediction and count over their upper bound. Each of them counts by the weight of its record over ``max_weight``,
+    where records have weights. Features are clipped to ``bounds`` first, as in fits; where a model clips, to its own
+    ``feature_ranges_`` too, and predictions then to ``y_bounds``, as in ``predict``.
 
     **Why it is private.** Neighbours are those of the estimator.
 
@@ -215,7 +218,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         if self.estimator.adjacency == "add-remove":
             n_samples = positive_integer("n_public", self.estimator.n_public)
         warn_of_default_bounds(self.estimator, self.estimator._default_targets)
-        return self._planned(settings, n_samples, n_features, None, {})
+        return self._planned(settings, n_samples, n_features, None, {}, self._max_weight())
 
     def _planned(
         self,
@@ -224,6 +227,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         n_features: int,
         names: Sequence[str] | None,
         about_targets: dict[str, Any],
+        max_weight: float | None,
     ) -> SearchPlan:
         """Plan with what was read of the targets in the place of what is known without them."""
         share, shares = self._held_out_share(), self._shares()
@@ -246,6 +250,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             counts=target["counts"],
             adjacency=self.estimator.adjacency,
             records_per_person=positive_integer("records_per_person", self.estimator.records_per_person),
+            max_weight=max_weight,
         )
 
         public: dict[tuple[int, int], Facts] = {}
@@ -268,7 +273,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             delta=delta,
         )
 
-    def fit(self, X: Any, y: Any) -> Self:
+    @takes_weights
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Search, choose and refit privately.
 
         Parameters
@@ -277,6 +283,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             Records; where the estimator has a schema, a table with its columns.
         y : array-like of shape (n_samples,)
             Labels or targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the records, in fits and in held-out losses; needs the estimator's ``max_weight``. None: all
+            records count alike, and fully.
 
         Returns
         -------
@@ -289,7 +298,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         self._check_estimator()
         reader = clone(self.estimator).set_params(random_state=self.random_state)
-        X, y = read(reader, X, y)
+        X, y, weights = read_weighted(reader, X, y, sample_weight)
+        max_weight = None if weights is None else self._max_weight()
         n_samples, n_features = X.shape
         settings = self._candidates()
         n_public = public_count(reader.adjacency, reader.n_public, n_samples)
@@ -300,12 +310,13 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             about_targets = reader._about_labels(labels)
         else:
             targets = without_values(lambda: np.asarray(y, dtype=np.float64))
-        plan = self._planned(settings, n_public, n_features, names, about_targets)
-        _check_storage(plan, reader, X)
+        plan = self._planned(settings, n_public, n_features, names, about_targets, max_weight)
+        _check_storage(plan, reader, X, weights is not None)
         with progress(plan.mechanism.split(",")[0], self.verbose) as report:
             best, coefficients, intercepts, n_iter, released, certificate = plan.search.release(
                 records(X),
                 targets,
+                sample_weight=weights,
                 epsilon=plan.epsilon,
                 delta=plan.delta,
                 assumptions=[
@@ -320,6 +331,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         winner = self._candidate(params, fitted.n_samples, fitted.epsilon, fitted.delta)
         facts = winner._facts(fitted.n_samples, n_features, names)
         facts[0].update(about_targets)
+        facts[0]["max_weight"] = max_weight
         keep_facts(winner, facts)
         winner.set_params(random_state=self.estimator.random_state)
         winner.n_iter_ = n_iter
@@ -340,6 +352,12 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self
 
     # --- public facts ---
+
+    def _takes_weights(self) -> bool:
+        return getattr(self.estimator, "max_weight", None) is not None
+
+    def _max_weight(self) -> float | None:
+        return optional_number("max_weight", getattr(self.estimator, "max_weight", None))
 
     def _check_estimator(self) -> None:
         if type(self.estimator) not in (PrivateSparseClassifier, PrivateSparseRegressor, PrivateSparsePoissonRegressor):
@@ -501,11 +519,11 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _check_storage(plan: SearchPlan, reader: Any, X: Any) -> None:
+def _check_storage(plan: SearchPlan, reader: Any, X: Any, weighted: bool) -> None:
     """Refuse what a later candidate would refuse, before the first one spends: it depends on how X is stored alone."""
     if not sp.issparse(X):
         return
     empty = records(type(X)((1, X.shape[1]), dtype=X.dtype))
     target = np.array([1.0 if isinstance(reader, PrivateSparseClassifier) else 0.0])
     for fitted in plan.fits:
-        _core.check_storage(fitted, empty, target)
+        _core.check_storage(fitted, empty, target, sample_weight=np.ones(1) if weighted else None)

@@ -57,6 +57,7 @@ class _PrivateSimplex(BaseEstimator):
             "delta": optional_number("delta", self.delta),
             "adjacency": "replace-one",
             "records_per_person": 1,
+            "max_weight": None,
             "norm": {"name": "simplex", "groups": None, "vertices": None, "function": None},
             **self._target_statement(),
         }

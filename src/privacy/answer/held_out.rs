@@ -3,6 +3,7 @@ use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::bounded_data::BoundedData;
+use crate::privacy::record_weights::part;
 use crate::privacy::records::{Move, Pass, States};
 use crate::question::{HeldOut, LEVELS, LinearModel};
 use crate::schema::{Schema, Target};
@@ -63,8 +64,6 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
     let mut planes = vec![vec![0i64; data.n_records()]; moves.len()];
     data.move_planes(&mut planes, &moves, true);
     let margins = &planes[0];
-    let records = margins.iter().zip(&data.targets);
-    // No overflow: fewer than 2^31 records of at most 2^16.
     Ok(match data.schema.target() {
         Target::Multiclass { .. } => {
             let predicted = |i: usize| {
@@ -77,14 +76,12 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
                 }
                 best
             };
-            let wrong = |(i, &y): (usize, &f64)| predicted(i) as f64 != y;
-            let targets = data.targets.iter().enumerate();
-            LEVELS * targets.filter(|&record| wrong(record)).count() as i64
+            let wrong = |(i, &y): (usize, &f64)| LEVELS * i64::from(predicted(i) as f64 != y);
+            total(data, data.targets.iter().enumerate().map(wrong))
         }
-        Target::Classes => {
-            let wrong = |(&z, &y): (&i64, &f64)| (z > 0) != (y > 0.0);
-            LEVELS * records.filter(|&record| wrong(record)).count() as i64
-        }
+        Target::Classes => of_score(data, margins, |z, y| {
+            LEVELS * i64::from((z > 0) != (y > 0.0))
+        }),
         Target::Interval { .. } => {
             let scale = unit / f64::from(MAX_FEATURE);
             // As predictions: y_bounds are -1 and 1.
@@ -94,10 +91,10 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
                 f64::INFINITY
             };
             let predicted = |z: i64| (z as f64 * scale).clamp(-limit, limit);
-            let squared = |(&z, &y): (&i64, &f64)| (predicted(z) - y).powi(2).min(1.0);
-            records
-                .map(|record| (LEVELS as f64 * squared(record)).round() as i64)
-                .sum()
+            let squared = |z: i64, y: f64| (predicted(z) - y).powi(2).min(1.0);
+            of_score(data, margins, |z, y| {
+                (LEVELS as f64 * squared(z, y)).round() as i64
+            })
         }
         Target::Counts {
             low,
@@ -110,10 +107,29 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
                 let rate = (z as f64 * scale).min(700.0).exp() * of_rates / high;
                 rate.clamp(low / high, 1.0)
             };
-            let apart = |(&z, &y): (&i64, &f64)| (predicted(z).sqrt() - y.sqrt()).powi(2);
-            records
-                .map(|record| (LEVELS as f64 * apart(record)).round() as i64)
-                .sum()
+            let apart = |z: i64, y: f64| (predicted(z).sqrt() - y.sqrt()).powi(2);
+            of_score(data, margins, |z, y| {
+                (LEVELS as f64 * apart(z, y)).round() as i64
+            })
         }
     })
+}
+
+/// The sum of what all records add, by margin and target.
+fn of_score(data: &BoundedData, margins: &[i64], level: impl Fn(i64, f64) -> i64) -> i64 {
+    let records = margins.iter().zip(&data.targets);
+    total(data, records.map(|(&z, &y)| level(z, y)))
+}
+
+/// The sum of what all records add, each at most 2^16, or the part that its weight leaves of it.
+///
+/// No overflow: fewer than 2^31 records.
+fn total(data: &BoundedData, levels: impl Iterator<Item = i64>) -> i64 {
+    match &data.weights {
+        None => levels.sum(),
+        Some(weights) => levels
+            .zip(weights.shares())
+            .map(|(level, &share)| part(level, share))
+            .sum(),
+    }
 }

@@ -44,7 +44,7 @@ impl Permuted {
                 for &i in batch_of {
                     data.fill_row(i, &mut row);
                     let derivative = loss.derivative(dot(&row, &theta), data.targets[i]);
-                    let derivative = derivative.clamp(-lipschitz, lipschitz);
+                    let derivative = derivative.clamp(-lipschitz, lipschitz) * data.share(i);
                     for (slope, x) in slope.iter_mut().zip(&row) {
                         *slope += derivative * x;
                     }

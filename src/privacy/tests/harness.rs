@@ -26,6 +26,8 @@ pub const SHARED: usize = 4;
 pub struct Data {
     pub x: Array2<f64>,
     pub y: Vec<f64>,
+    /// Weights, where records have any.
+    pub w: Option<Vec<f64>>,
 }
 
 /// One record.
@@ -36,11 +38,23 @@ impl Data {
         Self {
             x: Array2::from_shape_fn((rows.len(), P), |(i, j)| rows[i].0[j]),
             y: rows.iter().map(|row| row.1).collect(),
+            w: None,
+        }
+    }
+
+    pub fn weighted(self, weights: Vec<f64>) -> Self {
+        Self {
+            w: Some(weights),
+            ..self
         }
     }
 
     pub fn curator(&self) -> Curator<'_> {
-        Curator::from_dense(self.x.view(), &self.y)
+        let curator = Curator::from_dense(self.x.view(), &self.y);
+        match &self.w {
+            Some(weights) => curator.weighted(weights),
+            None => curator,
+        }
     }
 }
 
@@ -69,6 +83,14 @@ pub fn extremes() -> Vec<Row> {
     (rows.iter())
         .flat_map(|&row| [(row, 1.0), (row, -1.0)])
         .collect()
+}
+
+/// The largest weight of records with weights.
+pub const MAX_WEIGHT: f64 = 4.0;
+
+/// Weights of every kind: above the largest, the largest, none, and in between.
+fn weights() -> impl Iterator<Item = f64> {
+    [1e9, MAX_WEIGHT, 0.0, 0.3, 3.9].into_iter().cycle()
 }
 
 /// How the records of a question come about in a session.
@@ -111,6 +133,10 @@ fn schema(target: Target, intercept: Option<f64>) -> Schema {
 fn with_norm(target: Target, intercept: f64, norm: f64) -> Schema {
     let schema = Schema::new(P, bounds(), Geometry::Uncentred, target, true, Some(norm));
     schema.unwrap().with_intercept_value(intercept).unwrap()
+}
+
+fn weighted(schema: Schema) -> Schema {
+    schema.with_max_weight(MAX_WEIGHT).unwrap()
 }
 
 /// A map that moves, stretches, clips and shortens.
@@ -200,6 +226,12 @@ fn settings_of(losses: &[Kind]) -> Vec<Setting> {
                         schema(*target, Some(0.25)).with_gradient_norm(0.4).unwrap(),
                     ),
                     ("a constant feature", constant.unwrap()),
+                    ("weights", weighted(schema(*target, Some(1.0)))),
+                    (
+                        "weights and a gradient norm",
+                        weighted(schema(*target, Some(0.25)).with_gradient_norm(0.4).unwrap()),
+                    ),
+                    ("weights without intercept", weighted(schema(*target, None))),
                 ];
                 for (kind, schema) in schemas {
                     let root = Statement::new(schema, n, adjacency, persons).unwrap();
@@ -302,7 +334,21 @@ impl Setting {
                 .map(|(i, (x, _))| (x, (i % classes) as f64))
                 .collect(),
         };
-        let with = |own: Vec<Row>| Data::new(&[shared.clone(), own].concat());
+        let has_weights = self.root.schema().max_weight().is_some();
+        // Every person comes twice, with weights of other kinds.
+        let with = |(k, own): (usize, Vec<Row>)| {
+            let data = Data::new(&[shared.clone(), own].concat());
+            let n = data.y.len();
+            match has_weights {
+                true => data.weighted(
+                    (weights().take(SHARED))
+                        .chain(weights().skip(k))
+                        .take(n)
+                        .collect(),
+                ),
+                false => data,
+            }
+        };
         let all: Vec<Row> = match classes {
             1 => extremes(),
             _ => (extremes().into_iter().step_by(2))
@@ -315,7 +361,17 @@ impl Setting {
             persons.push(vec![all[0], all[3]]);
         }
         let none = (self.root.adjacency() == Adjacency::AddRemove).then(Vec::new);
-        none.into_iter().chain(persons).map(with).collect()
+        if has_weights {
+            let again = persons.clone();
+            persons = (again.into_iter())
+                .flat_map(|own| [own.clone(), own])
+                .collect();
+        }
+        none.into_iter()
+            .chain(persons)
+            .enumerate()
+            .map(with)
+            .collect()
     }
 
     /// The largest of `moved` over all pairs of neighbours of a family.

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use super::harness::{Data, P, Setting, View, alone, asked, both_tilts, bounds, shared};
+use super::harness::{
+    Data, MAX_WEIGHT, P, Setting, View, alone, asked, both_tilts, bounds, shared,
+};
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::Result;
 use crate::exact::tap::{Seen, watched};
@@ -83,6 +85,14 @@ fn root_of(intercept: bool, target: Target) -> Arc<Statement> {
     Statement::new(schema.unwrap(), shared().len(), Adjacency::ReplaceOne, 1).unwrap()
 }
 
+/// The same records with weights, and without.
+fn roots() -> [Arc<Statement>; 2] {
+    let root = root(true);
+    let weighted = root.schema().clone().with_max_weight(MAX_WEIGHT).unwrap();
+    let weighted = Statement::new(weighted, shared().len(), Adjacency::ReplaceOne, 1);
+    [weighted.unwrap(), root]
+}
+
 fn model() -> RoomModel {
     RoomModel::new(&Logistic.into(), None).unwrap()
 }
@@ -101,7 +111,10 @@ fn answers<R>(
         about: Arc::clone(root),
         model: model(),
     };
-    let data = Data::new(&shared());
+    let mut data = Data::new(&shared());
+    if root.schema().max_weight().is_some() {
+        data = data.weighted(vec![0.3, MAX_WEIGHT, 9.0, 1.7]);
+    }
     let one = |seed| {
         let (answer, mut seen) = asked(&setting, &data, std::slice::from_ref(&question), seed, ask);
         if seed > 0 {
@@ -131,12 +144,12 @@ fn sigma<A>(question: &Question<A>) -> f64 {
 #[test]
 fn sums_leave_with_the_noise_of_their_events() {
     alone(|| {
-        let root = root(true);
-        for multiplier in [2.0, 1e6] {
+        let [weighted, root] = roots();
+        for (root, multiplier) in [(&root, 2.0), (&root, 1e6), (&weighted, 2.0)] {
             let question = root.gradient(&model(), multiplier).unwrap();
             let unit = question.noise_scale() / sigma(&question);
             let theta = [0.4, -1.0, 2.0, 0.1];
-            let noise: Vec<f64> = answers(&root, question.once(), 2500, &|session| {
+            let noise: Vec<f64> = answers(root, question.once(), 2500, &|session| {
                 session.ask(&question, &theta)
             })
             .into_iter()
@@ -177,29 +190,34 @@ fn sums_leave_with_the_noise_of_their_events() {
 #[test]
 fn moments_leave_with_the_noise_of_their_event() {
     alone(|| {
-        let root = root(true);
-        let d = P + 1;
-        let question = root.moments(2.0).unwrap();
-        let (scale, unit) = (sigma(&question), question.noise_scale() / sigma(&question));
-        let (mut above, mut diagonal) = (Vec::new(), Vec::new());
-        for (matrix, seen) in answers(&root, question.once(), 4000, &|session| {
-            session.ask(&question, ())
-        }) {
-            // Row by row above the diagonal, then the diagonal.
-            let mut exact = integers(&seen).into_iter();
-            let mut noise = |entry: f64| entry / unit - exact.next().unwrap() as f64;
-            for j in 0..d {
-                for k in j + 1..d {
-                    above.push(noise(matrix[j * d + k]));
-                    assert_eq!(matrix[j * d + k], matrix[k * d + j]);
-                }
-            }
-            diagonal.extend((0..d).map(|j| noise(matrix[j * d + j])));
+        for root in roots() {
+            moments_follow(&root);
         }
-        follow("above the diagonal", &above, &|x| normal::cdf(x / scale));
-        let scale = scale * 2f64.sqrt();
-        follow("on the diagonal", &diagonal, &|x| normal::cdf(x / scale));
     });
+}
+
+fn moments_follow(root: &Arc<Statement>) {
+    let d = P + 1;
+    let question = root.moments(2.0).unwrap();
+    let (scale, unit) = (sigma(&question), question.noise_scale() / sigma(&question));
+    let (mut above, mut diagonal) = (Vec::new(), Vec::new());
+    for (matrix, seen) in answers(root, question.once(), 4000, &|session| {
+        session.ask(&question, ())
+    }) {
+        // Row by row above the diagonal, then the diagonal.
+        let mut exact = integers(&seen).into_iter();
+        let mut noise = |entry: f64| entry / unit - exact.next().unwrap() as f64;
+        for j in 0..d {
+            for k in j + 1..d {
+                above.push(noise(matrix[j * d + k]));
+                assert_eq!(matrix[j * d + k], matrix[k * d + j]);
+            }
+        }
+        diagonal.extend((0..d).map(|j| noise(matrix[j * d + j])));
+    }
+    follow("above the diagonal", &above, &|x| normal::cdf(x / scale));
+    let scale = scale * 2f64.sqrt();
+    follow("on the diagonal", &diagonal, &|x| normal::cdf(x / scale));
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! - `covers`: the noise on a perturbed minimiser covers all that sets it apart from the exact one.
 //! - `parts`: when a part of the records is read anew.
 //! - `laws`: what is drawn around it follows the stated law.
+//! - `weights`: what a weight does to a record, for every kind of question.
 
 mod before_spending;
 mod classes;
@@ -19,3 +20,4 @@ mod neighbours;
 mod parts;
 mod progress;
 mod refusals;
+mod weights;

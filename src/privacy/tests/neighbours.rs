@@ -339,6 +339,7 @@ fn softmax_draws_keep_their_range() {
             let softmax = setting.about.softmax(&loss, 1.0);
             let taken = setting.root.adjacency() == Adjacency::ReplaceOne
                 && !schema.has_intercept()
+                && schema.max_weight().is_none()
                 && schema.target().units().is_none();
             assert_eq!(softmax.is_ok(), taken, "{}", setting.name);
             let Ok(mut softmax) = softmax else { continue };
@@ -666,6 +667,7 @@ fn settings_are_of_every_kind() {
             "projected",
             ", 2, whole",
             "add-remove",
+            ", weights",
         ] {
             let found = settings.iter().filter(|s| s.name.contains(what)).count();
             assert!(found >= 16, "{what}: {found}");
