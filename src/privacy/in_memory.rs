@@ -82,7 +82,9 @@ impl InMemory {
             }
         }
         if let Some(weights) = &self.data.weights {
-            slopes.iter_mut().for_each(|slopes| weights.weigh_slopes(slopes));
+            slopes
+                .iter_mut()
+                .for_each(|slopes| weights.weigh_slopes(slopes));
         }
         self.data.gradients(slopes, &mut sums);
         Sum(sums)
