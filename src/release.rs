@@ -3,7 +3,7 @@
 use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::exact::noise::source::Source;
-use crate::plan::Plan;
+use crate::plan::{Plan, Trace};
 use crate::privacy::{Bounds, Curator, Ledger, Report, release};
 
 /// A private model in the user's units, with its certificate.
@@ -16,6 +16,8 @@ pub struct Release {
     /// Released ranges in the user's units, one per feature, that features are clipped to before the coefficients
     /// apply, in the fit and in predictions alike; None where the model is linear everywhere.
     pub feature_ranges: Option<Bounds>,
+    /// What steps released on their way, its images in the user's units.
+    pub trace: Option<Box<Trace>>,
     /// Iterations made (public: fixed by the plan).
     pub n_iter: usize,
     /// What the release cost.
@@ -42,7 +44,14 @@ pub fn run(
         intercepts.push(intercept);
     }
     let ranges = released.value.feature_ranges;
+    let in_user_units = |image: Vec<f64>| {
+        let (mut own, intercept) = schema.to_user_units(&image);
+        own.push(intercept);
+        own
+    };
+    let trace = (released.value.trace).map(|trace| trace.moved(in_user_units));
     Ok(Release {
+        trace,
         coefficients,
         intercepts,
         feature_ranges: ranges.map(|ranges| schema.ranges_to_user_units(&ranges)),

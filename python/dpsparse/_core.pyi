@@ -404,7 +404,9 @@ def fit_private(
     *,
     seed: int | None,
     progress: Callable[[int, int], object] | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int, Certificate, NDArray[np.float64] | None]: ...
+) -> tuple[
+    NDArray[np.float64], NDArray[np.float64], int, Certificate, NDArray[np.float64] | None, dict[str, Any] | None
+]: ...
 
 _Model: TypeAlias = tuple[NDArray[np.float64], float, NDArray[np.float64] | None]
 

@@ -10,13 +10,13 @@ use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::loss::{Growth, Logistic};
-use crate::plan::Problem;
 use crate::plan::defaults::{
     CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL,
-    LEAST_REACH, LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_SLOPE_PRIOR, LINE_REACH,
-    LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_SLOPE_PRIOR, LINE_STEPS, REGRESSOR_REACH,
-    REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
+    LEAST_REACH, LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_SLOPE_PRIOR, LINE_PROBES,
+    LINE_REACH, LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_SLOPE_PRIOR, LINE_STEPS, PROBED_TAIL,
+    REGRESSOR_REACH, REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
 };
+use crate::plan::{LineTrace, Problem, Trace};
 use crate::privacy::{Planned, Session, Statement, Target};
 use crate::question::Projection;
 
@@ -91,14 +91,15 @@ impl Line {
         };
         line.statement = Arc::clone(&statement);
         let multiplier = 1.0 / (2.0 * rho).sqrt();
+        let quadratic = line.loss.growth() == Growth::SquaredResidual;
         let options = NewtonOptions {
             n_iter: Some(LINE_STEPS),
             damping: Some(1.0),
             share: Some(LINE_SHARE),
             ridge: None,
+            probes: if quadratic { LINE_PROBES } else { 0 },
         };
         let mut steps = NewtonSteps::with_multiplier(&line, options, multiplier)?;
-        let quadratic = line.loss.growth() == Growth::SquaredResidual;
         if !quadratic {
             // Of quantiles it may be anything, of others it is about one.
             let curvature = line.level().map_or(1.0, |_| curvature(&line));
@@ -128,8 +129,12 @@ impl Line {
         self.steps.events()
     }
 
-    /// The coefficients after the line, for records of `session`.
-    pub fn run(&self, session: &mut Session<'_>, fit: Steps) -> Result<Vec<f64>> {
+    /// The coefficients after the line, for records of `session`, and what both released.
+    pub fn run(
+        &self,
+        session: &mut Session<'_>,
+        fit: Steps,
+    ) -> Result<(Vec<f64>, Option<Box<Trace>>)> {
         let mut theta = fit.theta;
         let intercept = session.statement().schema().intercept_value();
         // Of scores with so much noise the best multiple is less.
@@ -162,11 +167,56 @@ impl Line {
             }
             _ => steps.theta,
         };
+        let trace = match (fit.trace, steps.trace) {
+            (Some(mut trace), Some(released)) => {
+                trace.line = Some(self.probe(&mut projected, *released, &line, reach)?);
+                Some(trace)
+            }
+            _ => None,
+        };
         let slope = line[0] / reach;
         theta.iter_mut().for_each(|theta| *theta *= slope);
         if let Some(last) = theta.last_mut() {
             *last += line[1] / intercept;
         }
-        Ok(theta)
+        Ok((theta, trace))
+    }
+
+    /// How large residuals are, beside what steps released.
+    ///
+    /// With the constant off by t > clamp, the slope of the squared loss is the clamp for every record whose residual is not
+    /// beyond clamp - t: the mean slope tells the mean of what lies beyond. At t = clamp and -clamp that is the mean of
+    /// |residual|, up to twice the clamp; further out it tells of tails.
+    fn probe(
+        &self,
+        session: &mut Session<'_>,
+        released: Trace,
+        line: &[f64],
+        reach: f64,
+    ) -> Result<LineTrace> {
+        let question = &self.steps.gradients.question;
+        let mut trace = LineTrace {
+            reach,
+            points: released.points,
+            gradients: released.gradients,
+            gradient_noise: released.gradient_noise,
+            clamp: released.clamp,
+            probes: self.steps.probes,
+        };
+        let mut off = released.clamp;
+        for _ in 0..self.steps.probes / 2 {
+            let mut size = 0.0;
+            for side in [-1.0, 1.0] {
+                let point = [line[0], line[1] + side * off];
+                let gradient = session.ask(question, &point)?;
+                let mean = gradient.iter().map(|g| g / released.n_samples as f64);
+                trace.points.extend(point);
+                trace.gradients.extend(mean);
+                size += released.clamp - side * trace.gradients[trace.gradients.len() - 1];
+            }
+            // The next ones tell of what lies beyond a typical residual.
+            off = released.clamp + PROBED_TAIL * size.clamp(0.0, 2.0 * released.clamp);
+        }
+        Ok(trace)
     }
 }

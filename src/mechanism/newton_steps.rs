@@ -11,8 +11,8 @@ use super::pace::Pace;
 use crate::accounting::calibrate::calibrate_events;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
-use crate::plan::Problem;
 use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
+use crate::plan::{Problem, Trace, frame};
 use crate::privacy::{Planned, Question, Session};
 use crate::question::Moments;
 
@@ -23,6 +23,8 @@ pub(super) struct NewtonOptions {
     pub share: Option<f64>,
     pub damping: Option<f64>,
     pub ridge: Option<f64>,
+    /// Gradients beside those of the steps.
+    pub probes: usize,
 }
 
 impl NewtonOptions {
@@ -52,6 +54,8 @@ pub(super) struct NewtonSteps {
     /// None: steps are divided by lambda alone.
     moments: Option<Question<Moments>>,
     pub gradients: Gradients,
+    /// Gradients that are left for others to ask for, once steps are made.
+    pub probes: usize,
     momentum: f64,
     /// lambda, in units of the Hessian of the mean loss.
     pub damping: f64,
@@ -61,6 +65,10 @@ pub(super) struct NewtonSteps {
     normaliser: f64,
     /// R: rows are no longer, or count less.
     largest_row: f64,
+    /// Bound on slopes, and whether longer rows count less.
+    clamp: f64,
+    weighs: bool,
+    intercept: f64,
     scores: ClassScores,
 }
 
@@ -75,6 +83,7 @@ pub(super) struct Steps {
     pub deviation: Option<f64>,
     /// Of one score, where there are moments.
     pub evidence: Option<Evidence>,
+    pub trace: Option<Box<Trace>>,
 }
 
 /// Where steps start, and which coefficients the ridge draws to it.
@@ -119,17 +128,21 @@ impl NewtonSteps {
             .then(|| (problem.statement).moments(multiplier / share.sqrt()))
             .transpose()?;
         let pace = Pace::new(problem, &options, noise, moments.as_ref());
-        let steps = of_all * (pace.n_iter as f64).sqrt();
+        let steps = of_all * ((pace.n_iter + options.probes) as f64).sqrt();
         let normaliser = 1.0 / problem.n_samples() as f64;
         Ok(Self {
             moments,
             gradients: Gradients::with_multiplier(problem, pace.n_iter, steps)?,
+            probes: options.probes,
             momentum: pace.momentum,
             damping: pace.damping,
             ridge: options.ridge.unwrap_or(0.0),
             scale: pace.curvature * normaliser,
             normaliser,
             largest_row: problem.gradient_bound(),
+            clamp: problem.lipschitz(),
+            weighs: problem.schema().gradient_norm().is_some(),
+            intercept: problem.schema().intercept_value(),
             scores: ClassScores(problem.outputs()),
         })
     }
@@ -141,15 +154,21 @@ impl NewtonSteps {
 
     pub fn planned(&self) -> Vec<Planned> {
         let moments = self.moments.iter().map(Question::once);
-        moments.chain([self.gradients.planned()]).collect()
+        let gradients = (self.gradients.question).times(self.asked());
+        moments.chain([gradients]).collect()
     }
 
     pub fn events(&self) -> Vec<(Event, u64)> {
-        let n_iter = self.gradients.n_iter as u64;
+        let asked = self.asked();
         let gradients = self.gradients.question.events().iter();
-        let gradients = gradients.map(|&(event, count)| (event, count * n_iter));
+        let gradients = gradients.map(|&(event, count)| (event, count * asked));
         let moments = self.moments.iter().flat_map(Question::events).copied();
         moments.chain(gradients).collect()
+    }
+
+    /// Gradients that are paid for.
+    fn asked(&self) -> u64 {
+        (self.gradients.n_iter + self.probes) as u64
     }
 
     pub fn describe(&self) -> String {
@@ -179,6 +198,9 @@ impl NewtonSteps {
             .next()
             .transpose()?;
         let columns = start.theta.len() / self.scores.0;
+        let mut trace = (moments.as_ref())
+            .filter(|_| self.scores.0 == 1)
+            .map(|moments| self.trace(moments));
         let eigen = moments
             .map(|moments| SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments)));
         let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
@@ -198,6 +220,10 @@ impl NewtonSteps {
             let gradient = session.ask(&self.gradients.question, theta.as_slice())?;
             let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
+            if let Some(trace) = &mut trace {
+                trace.points.extend_from_slice(theta.as_slice());
+                trace.gradients.extend_from_slice(gradient.as_slice());
+            }
             self.scores.project(gradient.as_mut_slice());
             if let Some(evidence) = evidence.as_mut().filter(|_| t >= first_of_evidence) {
                 evidence.theta.axpy(1.0 / kept, &theta, 1.0);
@@ -249,8 +275,33 @@ impl NewtonSteps {
             noise,
             deviation: evidence.as_ref().map(|evidence| square(evidence).sqrt()),
             evidence,
+            trace: trace.map(|trace| {
+                let theta = mean.as_slice().to_vec();
+                Box::new(Trace { theta, ..trace })
+            }),
             theta: mean.as_slice().to_vec(),
         })
+    }
+
+    /// Of steps that are not made yet.
+    fn trace(&self, moments: &[f64]) -> Trace {
+        let noise = (self.moments.as_ref()).map_or(0.0, Question::<Moments>::noise_scale);
+        let d = moments.len().isqrt();
+        Trace {
+            moments: moments.to_vec(),
+            moment_noise: noise,
+            points: Vec::new(),
+            gradients: Vec::new(),
+            gradient_noise: self.gradients.noise_scale,
+            n_samples: (1.0 / self.normaliser).round() as usize,
+            clamp: self.clamp,
+            weighs: self.weighs,
+            intercept: self.intercept,
+            clipped_at: None,
+            theta: Vec::new(),
+            line: None,
+            images: frame(d),
+        }
     }
 
     /// (H + lambda I)^-1 by the eigenvectors of the noisy moments, if there are any, and about the variance that noise on

@@ -178,6 +178,7 @@ impl Program<Fitted> for Among {
         Ok(Fitted {
             scaled: self.spread(&fitted.scaled, outputs, 0.0),
             feature_ranges: ranges.map(|ranges| self.spread(ranges, 1, (0.0, 0.0))),
+            trace: (fitted.trace).map(|trace| trace.moved(|image| self.spread(&image, 1, 0.0))),
         })
     }
 }

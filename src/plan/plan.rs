@@ -1,6 +1,6 @@
 use crate::accounting::event::Event;
 use crate::error::Result;
-use crate::plan::Problem;
+use crate::plan::{Problem, Trace};
 use crate::privacy::{Planned, Program, Question, Sealed, Session, for_reproduction, seal};
 use crate::question::Point;
 
@@ -41,6 +41,8 @@ pub struct Fitted {
     /// Released ranges in scaled units, one per feature, to which features are clipped before the coefficients apply;
     /// None: the model is linear everywhere.
     pub feature_ranges: Option<Vec<(f64, f64)>>,
+    /// What steps released on their way, where intervals can be had from it.
+    pub trace: Option<Box<Trace>>,
 }
 
 impl From<Vec<f64>> for Fitted {
@@ -49,6 +51,7 @@ impl From<Vec<f64>> for Fitted {
         Self {
             scaled,
             feature_ranges: None,
+            trace: None,
         }
     }
 }

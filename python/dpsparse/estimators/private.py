@@ -24,7 +24,13 @@ from dpsparse.estimators._tables import (
     table_row_norm,
 )
 from dpsparse.estimators._validation import public_count, read, records, seed, without_values
-from dpsparse.estimators.intervals import Facts, ReleasedNoiseMixin, keep_facts, planned_deviations
+from dpsparse.estimators.intervals import (
+    Facts,
+    ReleasedNoiseMixin,
+    keep_facts,
+    keep_population,
+    planned_deviations,
+)
 from dpsparse.mechanisms import resolve, short_name, specification
 from dpsparse.words.curve import EPSILONS, PlanCurve, checked_epsilons, curve_of
 
@@ -200,12 +206,13 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         plan = planned(facts)
         key = seed(self.random_state)
         with progress(short_name(plan.mechanism), self.verbose) as report:
-            coefficients, intercepts, n_iter, certificate, ranges = _core.fit_private(
+            coefficients, intercepts, n_iter, certificate, ranges, trace = _core.fit_private(
                 plan, records(X), targets, seed=key, progress=report
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
         keep_facts(self, facts)
+        keep_population(self, facts, trace, ranges)
         self._keep_ranges(ranges)
         return coefficients.reshape(len(intercepts), n_features), intercepts
 

@@ -263,6 +263,15 @@ impl Program<Fitted> for Scaled {
         for scaled in fitted.scaled.chunks_mut(to.n_columns()) {
             map.undo(scaled, to, from.schema());
         }
+        let undone = |mut image: Vec<f64>| {
+            map.undo(&mut image, to, from.schema());
+            image
+        };
+        fitted.trace = fitted.trace.map(|trace| {
+            let mut trace = trace.moved(undone);
+            trace.clipped_at = self.releases.clipped_at();
+            trace
+        });
         Ok(Fitted {
             feature_ranges: map.ranges(from.schema()),
             ..fitted
