@@ -44,8 +44,9 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// For `share` of the zCDP budget of `problem`, whose loss may be clamped more than the line's.
-    pub fn plan(problem: &Problem, share: f64) -> Result<Self> {
+    /// For `share` of the zCDP budget of `problem`, whose loss may be clamped more than the line's; `measures` says whether
+    /// it is worth knowing how large residuals are.
+    pub fn plan(problem: &Problem, share: f64, measures: bool) -> Result<Self> {
         if !(share > 0.0 && share < 1.0) {
             return Err(Error::invalid("line", "must lie strictly between 0 and 1"));
         }
@@ -97,7 +98,7 @@ impl Line {
             damping: Some(1.0),
             share: Some(LINE_SHARE),
             ridge: None,
-            probes: if quadratic { LINE_PROBES } else { 0 },
+            probes: if measures { LINE_PROBES } else { 0 },
         };
         let mut steps = NewtonSteps::with_multiplier(&line, options, multiplier)?;
         if !quadratic {
@@ -167,13 +168,14 @@ impl Line {
             }
             _ => steps.theta,
         };
-        let trace = match (fit.trace, steps.trace) {
-            (Some(mut trace), Some(released)) => {
-                trace.line = Some(self.probe(&mut projected, *released, &line, reach)?);
-                Some(trace)
-            }
-            _ => None,
-        };
+        let mut trace = fit.trace;
+        if let Some(released) = steps.trace {
+            // What was planned is asked for, whether or not it is of use.
+            let probed = self.probe(&mut projected, *released, &line, reach)?;
+            trace
+                .iter_mut()
+                .for_each(|trace| trace.line = Some(probed.clone()));
+        }
         let slope = line[0] / reach;
         theta.iter_mut().for_each(|theta| *theta *= slope);
         if let Some(last) = theta.last_mut() {

@@ -9,8 +9,9 @@ use super::evidence::Evidence;
 use super::noisy_gradient::Gradients;
 use super::pace::Pace;
 use crate::accounting::calibrate::calibrate_events;
-use crate::accounting::event::Event;
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
+use crate::loss::Growth;
 use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
 use crate::plan::{Problem, Trace, frame};
 use crate::privacy::{Planned, Question, Session};
@@ -28,13 +29,29 @@ pub(super) struct NewtonOptions {
 }
 
 impl NewtonOptions {
-    /// The share of the moments, after checks of all that users may set.
-    fn checked_share(&self, problem: &Problem) -> Result<f64> {
+    fn share(&self, problem: &Problem) -> f64 {
         let usual = match problem.statement.n_columns() > NEWTON_COLUMNS {
             true => 0.0,
             false => NEWTON_SHARE,
         };
-        let share = self.share.unwrap_or(usual);
+        self.share.unwrap_or(usual)
+    }
+
+    /// Whether intervals can be had from a regression's steps, if it is known how large residuals are: there are moments, and
+    /// records are independent.
+    pub fn intervals(&self, problem: &Problem) -> bool {
+        let independent =
+            problem.records_per_person() == 1 && problem.adjacency() == Adjacency::ReplaceOne;
+        let squared = problem.loss.growth() == Growth::SquaredResidual;
+        squared
+            && !problem.schema().target().is_classes()
+            && independent
+            && self.share(problem) > 0.0
+    }
+
+    /// The share of the moments, after checks of all that users may set.
+    fn checked_share(&self, problem: &Problem) -> Result<f64> {
+        let share = self.share(problem);
         if !(0.0..1.0).contains(&share) {
             return Err(Error::invalid("share", "must be at least 0 and below 1"));
         }

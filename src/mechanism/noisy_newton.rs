@@ -107,7 +107,8 @@ impl Mechanism for NoisyNewton {
                 "is through one score a record; leave it at None for three or more classes",
             ));
         }
-        let line = (self.line.map(|share| Line::plan(&problem, share))).transpose()?;
+        let measures = options.intervals(&problem);
+        let line = (self.line.map(|share| Line::plan(&problem, share, measures))).transpose()?;
         let companions = line.as_ref().map_or_else(Vec::new, Line::events);
         let steps = NewtonSteps::plan(&problem, options, &companions)?;
         // The mean of T noisy gradients; and as early stopping after T steps of 1/lambda acts.

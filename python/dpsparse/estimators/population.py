@@ -77,7 +77,7 @@ class _Steps(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """The minimiser without shrinkage, the mean Hessian that leads to it, and the covariance of one gradient."""
+    """The minimiser without shrinkage, the Hessian there, and the covariance of one gradient."""
 
     minimiser: Array
     hessian: Array
@@ -132,8 +132,8 @@ def _population(
         raise _Refusal("they take independent records of a known number: adjacency='replace-one', one a person")
     if trace is None:
         raise _Refusal(
-            "they take two classes or a regression, and noisy Newton steps with second moments (at most 512 columns, or "
-            "a positive share) and without a threshold, as mechanism='noisy-newton' has"
+            "they take two classes or a regression, and noisy Newton steps with second moments (at most 512 columns, "
+            "or a positive share) and without a threshold, as mechanism='noisy-newton' has"
         )
     if trace["intercept"] == 0.0:
         raise _Refusal("they take fit_intercept=True")
@@ -209,7 +209,9 @@ def _logistic(steps: _Steps) -> _Step:
         # The mean Hessian between two points is about that in the middle.
         hessian = steps.weight * _curvature(0.5 * (centre + minimiser), spread, steps.intercept)
         minimiser = 0.5 * minimiser + 0.5 * (centre - np.linalg.solve(hessian, gradient))
-    return _Step(minimiser, hessian, steps.weight**2 * _curvature(minimiser, spread, steps.intercept))
+    # The mean gradient at a fixed point moves with the minimiser by the Hessian there.
+    hessian = steps.weight * _curvature(minimiser, spread, steps.intercept)
+    return _Step(minimiser, hessian, steps.weight * hessian)
 
 
 def _curvature(theta: Array, spread: Array, intercept: float) -> Array:
