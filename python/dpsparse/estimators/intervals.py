@@ -27,14 +27,15 @@ _HAVE_A_LAW = (
     "noise='gaussian' or 'laplace', scale=None and no threshold"
 )
 _WHY_NOT = {
-    "auto": "none of those that it chooses has one",
+    "auto": "none of those that it chooses has one; target='population' may be had",
     "objective-perturbation": "its noise passes through the curvature of the private loss",
     "select-refit": "its refit perturbs the objective, so its noise passes through the curvature of the private loss, "
     "and the selection is random too",
     "frank-wolfe": "its vertices are chosen, not perturbed",
     "penalised-frank-wolfe": "its vertices are chosen, not perturbed",
     "noisy-gradient-frank-wolfe": "its noise passes through later steps, which depend on private gradients",
-    "noisy-newton": "its noise passes through later steps, which depend on private gradients",
+    "noisy-newton": "its noise passes through later steps, which depend on private gradients; target='population' "
+    "may be had",
     "noisy-proximal-gradient": "its noise passes through later steps, which depend on private gradients",
     "dual-frank-wolfe": "it averages releases of different points, each chosen by the noise before it",
 }

@@ -137,6 +137,16 @@ def _population(
         )
     if trace["intercept"] == 0.0:
         raise _Refusal("they take fit_intercept=True")
+    if loss == "logistic" and trace["clamp"] < 1.0:
+        raise _Refusal(
+            "the slopes of the logistic loss were clamped, which moves its minimiser; mechanism='noisy-newton' with "
+            "scale='private' clamps none"
+        )
+    if loss == "squared" and trace.get("line_probes", 0) == 0:
+        raise _Refusal(
+            "nothing that was released tells how large residuals are; mechanism='auto', or NoisyNewton(line=0.06), "
+            "releases it"
+        )
     steps = _steps_of(trace)
     step = _least_squares(steps, trace) if loss == "squared" else _logistic(steps)
     left = step.minimiser - steps.points.mean(axis=0)
@@ -173,11 +183,6 @@ def _steps_of(trace: Mapping[str, Any]) -> _Steps:
 
 
 def _least_squares(steps: _Steps, trace: Mapping[str, Any]) -> _Step:
-    if "line_probes" not in trace or trace["line_probes"] == 0:
-        raise _Refusal(
-            "nothing that was released tells how large residuals are; mechanism='auto', or NoisyNewton(line=0.06), "
-            "releases it"
-        )
     deviation, square = _residuals(trace)
     spread = steps.second_moments()
     minimiser = steps.points.mean(axis=0)
@@ -197,11 +202,6 @@ def _least_squares(steps: _Steps, trace: Mapping[str, Any]) -> _Step:
 
 
 def _logistic(steps: _Steps) -> _Step:
-    if steps.clamp < 1.0:
-        raise _Refusal(
-            "the slopes of the logistic loss were clamped, which moves its minimiser: mechanism='noisy-newton' with "
-            "scale='private' clamps none"
-        )
     spread = steps.second_moments()
     centre, gradient = steps.points.mean(axis=0), steps.gradients.mean(axis=0)
     minimiser, hessian = centre, steps.weight * _curvature(centre, spread, steps.intercept)
