@@ -216,6 +216,24 @@ def test_what_is_not_known_to_cover_is_refused_with_its_reason(change, facts, re
     assert reason in found
 
 
+@pytest.mark.parametrize("facts", [REGRESSION, CLASSES], ids=["squared", "logistic"])
+def test_whatever_the_noise_is_a_fit_does_not_fail(facts):
+    """Gradients and residuals of any size: numbers that are finite, or a reason, and no warning."""
+    rng = np.random.default_rng(10)
+    X, truth = records_by_hand(500, rng)
+    trace = trace_of(X, np.sign(X @ truth), logistic, points=far_points(truth, rng), clamp=1.0)
+    kinds = set()
+    for size in np.logspace(-6, 6, 300):
+        noise = size * rng.normal(size=(40, 4))
+        slopes = size * rng.normal(size=(4, 2))
+        found = population_estimates(
+            trace | {"gradients": noise, "points": noise[::-1], "line_gradients": slopes}, facts, None
+        )
+        assert isinstance(found, str) or all(np.all(np.isfinite(values)) for values in found)
+        kinds.add(type(found))
+    assert str in kinds
+
+
 def test_steps_that_ended_far_off_are_refused():
     rng = np.random.default_rng(8)
     X, truth = records_by_hand(2000, rng)

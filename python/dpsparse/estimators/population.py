@@ -32,6 +32,9 @@ _SQUARE_BY_MEAN, _SQUARE_BY_TAIL = 0.827, 5.256
 _NOISE_OF_TAIL = 0.25
 #: Clamps beyond so many standard deviations hardly ever bind.
 _WIDE = 3.0
+#: Largest distance, in standard errors, to which the minimiser is found.
+_FOUND = 0.01
+_NO_MINIMISER = "the noise hides where the minimiser is: more records, a larger epsilon or fewer features would help"
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
 
 
@@ -116,10 +119,15 @@ def population_estimates(
     which is M itself times a number, E the noise of M times theta - minimiser, F a relative error of 0.12 that is
     allowed for in J, and L the inverse of J less one standard deviation of the noise on M.
     """
+    # A fit is paid for: whatever the noise made of it, this does not raise.
     try:
-        return _population(trace, statement, ranges)
+        with np.errstate(all="ignore"):
+            found = _population(trace, statement, ranges)
     except _Refusal as refusal:
         return str(refusal)
+    except np.linalg.LinAlgError:
+        return _NO_MINIMISER
+    return found if all(np.all(np.isfinite(values)) for values in found) else _NO_MINIMISER
 
 
 def _population(
@@ -205,12 +213,16 @@ def _logistic(steps: _Steps) -> _Step:
     spread = steps.second_moments()
     centre, gradient = steps.points.mean(axis=0), steps.gradients.mean(axis=0)
     minimiser, hessian = centre, steps.weight * _curvature(centre, spread, steps.intercept)
+    moved = minimiser
     for _ in range(50):
         # The mean Hessian between two points is about that in the middle.
         hessian = steps.weight * _curvature(0.5 * (centre + minimiser), spread, steps.intercept)
-        minimiser = 0.5 * minimiser + 0.5 * (centre - np.linalg.solve(hessian, gradient))
+        moved = 0.5 * (centre - np.linalg.solve(hessian, gradient) - minimiser)
+        minimiser = minimiser + moved
     # The mean gradient at a fixed point moves with the minimiser by the Hessian there.
     hessian = steps.weight * _curvature(minimiser, spread, steps.intercept)
+    if not steps.n_samples * (moved @ hessian @ moved) < _FOUND**2:
+        raise _Refusal(_NO_MINIMISER)
     return _Step(minimiser, hessian, steps.weight * hessian)
 
 
@@ -240,7 +252,7 @@ def _residuals(trace: Mapping[str, Any]) -> tuple[float, float]:
     clamp.
     """
     probes, clamp = int(trace["line_probes"]), float(trace["line_clamp"])
-    constants, slopes = trace["line_points"][-probes:, 1], trace["line_gradients"][-probes:, 1]
+    slopes = trace["line_gradients"][-probes:, 1]
     noise = math.sqrt(2.0) * trace["line_noise"]
     size, tail = 2.0 * clamp + slopes[0::2] - slopes[1::2]
     if not size > _LEAST_RESIDUAL * noise:
@@ -253,11 +265,9 @@ def _residuals(trace: Mapping[str, Any]) -> tuple[float, float]:
         return 2.0 * (_beyond(0.0, deviation) - _beyond(2.0 * clamp, deviation))
 
     # The mean square of the noise is part of what is seen: neither too little is likely.
-    seen = min(math.hypot(size, noise), expected(20.0 * clamp))
+    seen = min(max(math.hypot(size, noise), expected(1e-8 * clamp)), expected(20.0 * clamp))
     deviation = float(brentq(lambda scale: expected(scale) - seen, 1e-9 * clamp, 21.0 * clamp))
     clear = clamp > _WIDE * deviation and _SQUARE_BY_TAIL * seen * noise < _NOISE_OF_TAIL * deviation**2
-    # The second pair lay 1.5 times the size beyond the clamp.
-    assert constants[3] - constants[2] > 2.0 * clamp
     square = seen * (_SQUARE_BY_MEAN * seen + _SQUARE_BY_TAIL * max(tail, 0.0)) if clear else deviation**2
     return deviation, square
 
@@ -305,7 +315,7 @@ def _in_user_units(
     images = (trace["images"][1:] - base).T
 
     def deviations(of: Array) -> Array:
-        variances: Array = np.einsum("ij,jk,ik->i", images, of, images)
+        variances: Array = np.sum((images @ of) * images, axis=1)
         return np.sqrt(np.maximum(variances, 0.0))
 
     error = deviations(covariance)
