@@ -3,7 +3,7 @@
 use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::exact::noise::source::Source;
-use crate::plan::{FeatureRanges, Plan};
+use crate::plan::{FeatureRanges, Plan, Trace};
 use crate::privacy::{Bounds, Curator, Ledger, Report, release};
 
 /// A private model in the user's units, with its certificate.
@@ -15,6 +15,8 @@ pub struct Release {
     pub intercepts: Vec<f64>,
     /// Released ranges in the user's units, one per feature; None where none were released.
     pub feature_ranges: Option<FeatureRanges<Bounds>>,
+    /// What steps released on their way, its images in the user's units.
+    pub trace: Option<Box<Trace>>,
     /// Iterations made (public: fixed by the plan).
     pub n_iter: usize,
     /// What the release cost.
@@ -41,7 +43,14 @@ pub fn run(
         intercepts.push(intercept);
     }
     let ranges = released.value.feature_ranges;
+    let in_user_units = |image: Vec<f64>| {
+        let (mut own, intercept) = schema.to_user_units(&image);
+        own.push(intercept);
+        own
+    };
+    let trace = (released.value.trace).map(|trace| trace.moved(in_user_units));
     Ok(Release {
+        trace,
         coefficients,
         intercepts,
         feature_ranges: ranges.map(|ranges| ranges.map(|of| schema.ranges_to_user_units(&of))),

@@ -5,6 +5,7 @@ Seeds are fixed. With other seeds a test of coverage would fail with probability
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -296,8 +297,8 @@ def test_laws_that_are_not_known_are_refused_with_the_reason(mechanism, argument
     X, y = data()
     estimator = make("classifier", mechanism, **arguments).fit(X, targets("classifier", y))
     for ask in (
-        estimator.coef_interval,
-        estimator.intercept_interval,
+        partial(estimator.coef_interval, target="fit"),
+        partial(estimator.intercept_interval, target="fit"),
         estimator.coef_std,
         estimator.intercept_std,
     ):

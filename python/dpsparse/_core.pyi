@@ -412,7 +412,7 @@ def fit_private(
     sample_weight: NDArray[np.float64] | None = None,
     seed: int | None,
     progress: Callable[[int, int], object] | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int, Certificate, _Ranges | None]: ...
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int, Certificate, _Ranges | None, dict[str, Any] | None]: ...
 
 #: Released ranges, and whether features are clipped to them.
 _Ranges: TypeAlias = tuple[NDArray[np.float64], bool]

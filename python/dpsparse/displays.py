@@ -37,7 +37,10 @@ def _axes(ax: Any) -> Any:
 
 
 class CoefficientDisplay:
-    """Coefficients of a linear model, with their intervals where those are proved.
+    """Coefficients of a linear model, with their intervals where there are some.
+
+    Where a summary has "estimate", the middle of intervals for the population, points are those and not the
+    coefficients.
 
     Parameters
     ----------
@@ -158,7 +161,12 @@ class CoefficientDisplay:
             centres = np.array([row[value] for row in drawn])
             ends = None
             if low in table.columns:
-                ends = np.array([[row[value] - row[low] for row in drawn], [row[high] - row[value] for row in drawn]])
+                bounds = np.array([[row[low], row[high]] for row in drawn]).reshape(-1, 2)
+                if "estimate" in table.columns:
+                    # Intervals for the population do not lie around what is released to predict with.
+                    estimates = np.array([row["estimate"] for row in drawn])
+                    centres = estimates if value == "coefficient" else np.exp(estimates)
+                ends = np.abs(bounds.T - centres)
             options = {"fmt": "o", "capsize": 3, "label": label, **kwargs}
             ax.errorbar(centres, [places[_name(row)] for row in drawn], xerr=ends, **options)
         ax.axvline(0.0 if value == "coefficient" else 1.0, color="0.6", linewidth=1.0, zorder=0)

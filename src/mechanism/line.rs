@@ -10,13 +10,14 @@ use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::loss::{Growth, Logistic};
-use crate::plan::Problem;
 use crate::plan::defaults::{
     CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL,
     LEAST_REACH, LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_REACH, LINE_FREE_SLOPE,
-    LINE_FREE_SLOPE_PRIOR, LINE_REACH, LINE_REGRESSOR_PRIOR, LINE_SHARE, LINE_SLOPE_PRIOR,
-    LINE_STEPS, REGRESSOR_REACH, REGRESSOR_SIGNAL, count_line_clamp, line_clamp,
+    LINE_FREE_SLOPE_PRIOR, LINE_PROBES, LINE_REACH, LINE_REGRESSOR_PRIOR, LINE_SHARE,
+    LINE_SLOPE_PRIOR, LINE_STEPS, PROBED_TAIL, REGRESSOR_REACH, REGRESSOR_SIGNAL, count_line_clamp,
+    line_clamp,
 };
+use crate::plan::{LineTrace, Problem, Trace};
 use crate::privacy::{Planned, Session, Statement, Target};
 use crate::question::Projection;
 
@@ -51,8 +52,9 @@ struct Squared {
 }
 
 impl Line {
-    /// For `share` of the zCDP budget of `problem`, whose loss may be clamped more than the line's.
-    pub fn plan(problem: &Problem, share: f64) -> Result<Self> {
+    /// For `share` of the zCDP budget of `problem`, whose loss may be clamped more than the line's; `measures` says whether
+    /// it is worth knowing how large residuals are.
+    pub fn plan(problem: &Problem, share: f64, measures: bool) -> Result<Self> {
         if !(share > 0.0 && share < 1.0) {
             return Err(Error::invalid("line", "must lie strictly between 0 and 1"));
         }
@@ -106,11 +108,13 @@ impl Line {
         };
         line.statement = Arc::clone(&statement);
         let multiplier = 1.0 / (2.0 * rho).sqrt();
+        let quadratic = line.loss.growth() == Growth::SquaredResidual;
         let options = NewtonOptions {
             n_iter: Some(LINE_STEPS),
             damping: Some(1.0),
             share: Some(LINE_SHARE),
             ridge: None,
+            probes: if measures { LINE_PROBES } else { 0 },
         };
         let mut steps = NewtonSteps::with_multiplier(&line, options, multiplier)?;
         if !quadratic {
@@ -145,8 +149,12 @@ impl Line {
         self.steps.events()
     }
 
-    /// The coefficients after the line, for records of `session`.
-    pub fn run(&self, session: &mut Session<'_>, fit: Steps) -> Result<Vec<f64>> {
+    /// The coefficients after the line, for records of `session`, and what both released.
+    pub fn run(
+        &self,
+        session: &mut Session<'_>,
+        fit: Steps,
+    ) -> Result<(Vec<f64>, Option<Box<Trace>>)> {
         let mut theta = fit.theta;
         let intercept = session.statement().schema().intercept_value();
         // Of scores with so much noise the best multiple is less.
@@ -187,11 +195,66 @@ impl Line {
             }
             _ => steps.theta,
         };
+        let mut trace = fit.trace;
+        if let Some(released) = steps.trace {
+            // What was planned is asked for, whether or not it is of use.
+            let probed = self.probe(&mut projected, *released, &line, (reach, zoom))?;
+            trace
+                .iter_mut()
+                .for_each(|trace| trace.line = Some(probed.clone()));
+        }
         let slope = line[0] / (reach * zoom);
         theta.iter_mut().for_each(|theta| *theta *= slope);
         if let Some(last) = theta.last_mut() {
             *last += line[1] * value / (zoom * intercept);
         }
-        Ok(theta)
+        Ok((theta, trace))
+    }
+
+    /// How large residuals are, beside what steps released.
+    ///
+    /// With the constant off by t > clamp, the slope of the squared loss is the clamp for every record whose residual is not
+    /// beyond clamp - t: the mean slope tells the mean of what lies beyond. At t = clamp and -clamp that is the mean of
+    /// |residual|, up to twice the clamp; further out it tells of tails.
+    fn probe(
+        &self,
+        session: &mut Session<'_>,
+        released: Trace,
+        line: &[f64],
+        (reach, zoom): (f64, f64),
+    ) -> Result<LineTrace> {
+        let question = &self.steps.gradients.question;
+        let value = self.statement.schema().intercept_value();
+        let n = released.n_samples as f64;
+        let mut points = released.points;
+        let mut gradients = released.gradients;
+        let clamp = released.clamp;
+        let mut off = clamp;
+        for _ in 0..self.steps.probes / 2 {
+            let mut size = 0.0;
+            for side in [-1.0, 1.0] {
+                let point = [line[0], line[1] + side * off / value];
+                let gradient = session.ask(question, &point)?;
+                points.extend(point);
+                gradients.extend(gradient.iter().map(|g| g / n));
+                size += clamp - side * gradients[gradients.len() - 1] / value;
+            }
+            // The next ones tell of what lies beyond a typical residual.
+            off = clamp + PROBED_TAIL * size.clamp(0.0, 2.0 * clamp);
+        }
+        for (point, gradient) in (points.chunks_exact_mut(2)).zip(gradients.chunks_exact_mut(2)) {
+            point[0] /= zoom;
+            point[1] *= value / zoom;
+            gradient[0] /= zoom;
+            gradient[1] /= value * zoom;
+        }
+        Ok(LineTrace {
+            reach,
+            points,
+            gradients,
+            constant_noise: released.gradient_noise / (value * zoom),
+            clamp: clamp / zoom,
+            probes: self.steps.probes,
+        })
     }
 }

@@ -9,10 +9,11 @@ use super::evidence::Evidence;
 use super::noisy_gradient::Gradients;
 use super::pace::Pace;
 use crate::accounting::calibrate::calibrate_events;
-use crate::accounting::event::Event;
+use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
-use crate::plan::Problem;
+use crate::loss::Growth;
 use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
+use crate::plan::{Problem, Trace, frame};
 use crate::privacy::{Planned, Question, Schema, Session};
 use crate::question::Moments;
 
@@ -26,16 +27,34 @@ pub(super) struct NewtonOptions {
     pub share: Option<f64>,
     pub damping: Option<f64>,
     pub ridge: Option<f64>,
+    /// Gradients beside those of the steps.
+    pub probes: usize,
 }
 
 impl NewtonOptions {
-    /// The share of the moments, after checks of all that users may set.
-    fn checked_share(&self, problem: &Problem) -> Result<f64> {
+    fn share(&self, problem: &Problem) -> f64 {
         let usual = match problem.statement.n_columns() > NEWTON_COLUMNS {
             true => 0.0,
             false => NEWTON_SHARE,
         };
-        let share = self.share.unwrap_or(usual);
+        self.share.unwrap_or(usual)
+    }
+
+    /// Whether intervals can be had from a regression's steps, if it is known how large residuals are: there are moments, and
+    /// records are independent.
+    pub fn intervals(&self, problem: &Problem) -> bool {
+        let independent =
+            problem.records_per_person() == 1 && problem.adjacency() == Adjacency::ReplaceOne;
+        let squared = problem.loss.growth() == Growth::SquaredResidual;
+        squared
+            && !problem.schema().target().is_classes()
+            && independent
+            && self.share(problem) > 0.0
+    }
+
+    /// The share of the moments, after checks of all that users may set.
+    fn checked_share(&self, problem: &Problem) -> Result<f64> {
+        let share = self.share(problem);
         if !(0.0..1.0).contains(&share) {
             return Err(Error::invalid("share", "must be at least 0 and below 1"));
         }
@@ -55,6 +74,8 @@ pub(super) struct NewtonSteps {
     /// None: steps are divided by lambda alone.
     moments: Option<Question<Moments>>,
     pub gradients: Gradients,
+    /// Gradients that are left for others to ask for, once steps are made.
+    pub probes: usize,
     momentum: f64,
     /// lambda, in units of the Hessian of the mean loss.
     pub damping: f64,
@@ -64,6 +85,10 @@ pub(super) struct NewtonSteps {
     normaliser: f64,
     /// R: rows are no longer, or count less.
     largest_row: f64,
+    /// Bound on slopes, and whether longer rows count less.
+    clamp: f64,
+    weighs: bool,
+    intercept: f64,
     scores: ClassScores,
 }
 
@@ -78,6 +103,7 @@ pub(super) struct Steps {
     pub deviation: Option<f64>,
     /// Of one score, where there are moments.
     pub evidence: Option<Evidence>,
+    pub trace: Option<Box<Trace>>,
 }
 
 /// Where steps start, and which coefficients the ridge draws to it.
@@ -122,17 +148,21 @@ impl NewtonSteps {
             .then(|| (problem.statement).moments(multiplier / share.sqrt()))
             .transpose()?;
         let pace = Pace::new(problem, &options, noise, moments.as_ref());
-        let steps = of_all * (pace.n_iter as f64).sqrt();
+        let steps = of_all * ((pace.n_iter + options.probes) as f64).sqrt();
         let normaliser = 1.0 / problem.n_samples() as f64;
         Ok(Self {
             moments,
             gradients: Gradients::with_multiplier(problem, pace.n_iter, steps)?,
+            probes: options.probes,
             momentum: pace.momentum,
             damping: pace.damping,
             ridge: options.ridge.unwrap_or(0.0),
             scale: pace.curvature * normaliser,
             normaliser,
             largest_row: problem.gradient_bound(),
+            clamp: problem.lipschitz(),
+            weighs: problem.schema().gradient_norm().is_some(),
+            intercept: problem.schema().intercept_value(),
             scores: ClassScores(problem.outputs()),
         })
     }
@@ -144,15 +174,21 @@ impl NewtonSteps {
 
     pub fn planned(&self) -> Vec<Planned> {
         let moments = self.moments.iter().map(Question::once);
-        moments.chain([self.gradients.planned()]).collect()
+        let gradients = (self.gradients.question).times(self.asked());
+        moments.chain([gradients]).collect()
     }
 
     pub fn events(&self) -> Vec<(Event, u64)> {
-        let n_iter = self.gradients.n_iter as u64;
+        let asked = self.asked();
         let gradients = self.gradients.question.events().iter();
-        let gradients = gradients.map(|&(event, count)| (event, count * n_iter));
+        let gradients = gradients.map(|&(event, count)| (event, count * asked));
         let moments = self.moments.iter().flat_map(Question::events).copied();
         moments.chain(gradients).collect()
+    }
+
+    /// Gradients that are paid for.
+    fn asked(&self) -> u64 {
+        (self.gradients.n_iter + self.probes) as u64
     }
 
     pub fn describe(&self) -> String {
@@ -185,6 +221,9 @@ impl NewtonSteps {
         let mean_weight = (moments.as_deref()).map_or(1.0, |moments| {
             self.mean_weight(moments, session.statement().schema())
         });
+        let mut trace = (moments.as_ref())
+            .filter(|_| self.scores.0 == 1)
+            .map(|moments| self.trace(moments));
         let eigen = moments
             .map(|moments| SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments)));
         let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
@@ -202,6 +241,10 @@ impl NewtonSteps {
             let gradient = session.ask(&self.gradients.question, theta.as_slice())?;
             let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
+            if let Some(trace) = &mut trace {
+                trace.points.extend_from_slice(theta.as_slice());
+                trace.gradients.extend_from_slice(gradient.as_slice());
+            }
             self.scores.project(gradient.as_mut_slice());
             if t >= first_of_evidence {
                 at.axpy(1.0 / kept, &theta, 1.0);
@@ -262,6 +305,10 @@ impl NewtonSteps {
             noise: noise / mean_weight,
             deviation: evidence.as_ref().map(deviation),
             evidence,
+            trace: trace.map(|trace| {
+                let theta = mean.as_slice().to_vec();
+                Box::new(Trace { theta, ..trace })
+            }),
             theta: mean.as_slice().to_vec(),
         })
     }
@@ -275,6 +322,27 @@ impl NewtonSteps {
                 mean.clamp(LEAST_MEAN_WEIGHT, 1.0)
             }
             _ => 1.0,
+        }
+    }
+
+    /// Of steps that are not made yet.
+    fn trace(&self, moments: &[f64]) -> Trace {
+        let noise = (self.moments.as_ref()).map_or(0.0, Question::<Moments>::noise_scale);
+        let d = moments.len().isqrt();
+        Trace {
+            moments: moments.to_vec(),
+            moment_noise: noise,
+            points: Vec::new(),
+            gradients: Vec::new(),
+            gradient_noise: self.gradients.noise_scale,
+            n_samples: (1.0 / self.normaliser).round() as usize,
+            clamp: self.clamp,
+            weighs: self.weighs,
+            intercept: self.intercept,
+            clipped_at: None,
+            theta: Vec::new(),
+            line: None,
+            images: frame(d),
         }
     }
 

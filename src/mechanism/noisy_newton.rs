@@ -99,6 +99,7 @@ impl Mechanism for NoisyNewton {
             share: self.share,
             damping: self.damping,
             ridge: self.ridge,
+            probes: 0,
         };
         if self.line.is_some() && problem.outputs() > 1 {
             return Err(Error::invalid(
@@ -106,7 +107,8 @@ impl Mechanism for NoisyNewton {
                 "is through one score a record; leave it at None for three or more classes",
             ));
         }
-        let line = (self.line.map(|share| Line::plan(&problem, share))).transpose()?;
+        let measures = options.intervals(&problem);
+        let line = (self.line.map(|share| Line::plan(&problem, share, measures))).transpose()?;
         let companions = line.as_ref().map_or_else(Vec::new, Line::events);
         let steps = NewtonSteps::plan(&problem, options, &companions)?;
         // The mean of T noisy gradients; and as early stopping after T steps of 1/lambda acts.
@@ -154,9 +156,9 @@ impl Program<Fitted> for Release {
         let start = Start::zero(schema.n_features(), schema.n_columns(), outputs);
         let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
         let steps = self.steps.run(session, &start, &progress)?;
-        let mut scaled = match &self.line {
+        let (mut scaled, trace) = match &self.line {
             Some(line) => line.run(session, steps)?,
-            None => steps.theta,
+            None => (steps.theta, steps.trace),
         };
         if let (2.., Some(clip)) = (outputs, self.clip) {
             without_clamp(&mut scaled, clip, ClassScores(outputs));
@@ -164,6 +166,11 @@ impl Program<Fitted> for Release {
         for scaled in scaled.chunks_mut(columns) {
             self.norm.threshold(scaled, self.threshold)?;
         }
-        Ok(scaled.into())
+        // A threshold takes away from what steps found; no interval undoes it.
+        let trace = trace.filter(|_| self.threshold == 0.0);
+        Ok(Fitted {
+            trace,
+            ..scaled.into()
+        })
     }
 }

@@ -93,6 +93,9 @@ impl Varying {
     }
 }
 
+/// Most entries of the images that a trace keeps: 32 MB. Beyond, constant features are so many that intervals are let go.
+const MOST_IMAGES: usize = 1 << 22;
+
 #[derive(Debug)]
 struct OnVarying {
     inner: Box<dyn Mechanism>,
@@ -178,6 +181,9 @@ impl Program<Fitted> for Among {
             scaled: self.spread(&fitted.scaled, outputs, 0.0),
             feature_ranges: (fitted.feature_ranges)
                 .map(|ranges| ranges.map(|of| self.spread(&of, 1, (0.0, 0.0)))),
+            trace: (fitted.trace)
+                .filter(|trace| trace.images.len() * self.n_features <= MOST_IMAGES)
+                .map(|trace| trace.moved(|image| self.spread(&image, 1, 0.0))),
         })
     }
 }

@@ -120,6 +120,13 @@ pub const OPEN_STRENGTH: f64 = 1_000.0;
 /// Steps of such a line.
 pub const LINE_STEPS: usize = 10;
 
+/// Gradients of a line of a regression that are asked for at constants far off, which tells how large residuals are.
+pub const LINE_PROBES: usize = 4;
+
+/// How far off the second half of them are, beyond the clamp, in units of the mean size of residuals: 1.2 standard deviations
+/// of normal ones.
+pub const PROBED_TAIL: f64 = 1.5;
+
 /// Share of it for second moments.
 pub const LINE_SHARE: f64 = 0.1;
 

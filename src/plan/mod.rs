@@ -6,8 +6,11 @@ mod domain;
 mod plan;
 mod privacy_claim;
 mod problem;
+mod trace;
 
 pub use domain::Domain;
 pub use plan::{FeatureRanges, Fitted, Plan, Summary};
 pub use privacy_claim::PrivacyClaim;
 pub use problem::Problem;
+pub(crate) use trace::frame;
+pub use trace::{LineTrace, Trace};

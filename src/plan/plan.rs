@@ -1,6 +1,6 @@
 use crate::accounting::event::Event;
 use crate::error::Result;
-use crate::plan::Problem;
+use crate::plan::{Problem, Trace};
 use crate::privacy::{Planned, Program, Question, Sealed, Session, for_reproduction, seal};
 use crate::question::Point;
 
@@ -40,6 +40,8 @@ pub struct Fitted {
     pub scaled: Vec<f64>,
     /// Released ranges in scaled units, one per feature; None: none were released.
     pub feature_ranges: Option<FeatureRanges<Vec<(f64, f64)>>>,
+    /// What steps released on their way, where intervals can be had from it.
+    pub trace: Option<Box<Trace>>,
 }
 
 /// Ranges of features that were released, public ones in their place where a feature has none.
@@ -66,6 +68,7 @@ impl From<Vec<f64>> for Fitted {
         Self {
             scaled,
             feature_ranges: None,
+            trace: None,
         }
     }
 }

@@ -18,6 +18,7 @@ mod set_function;
 mod statement;
 mod theory;
 mod threads;
+mod trace;
 
 use pyo3::prelude::*;
 

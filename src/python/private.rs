@@ -13,6 +13,7 @@ use super::search::PySearchFacts;
 use super::selection::source;
 use super::statement::Statement;
 use super::threads;
+use super::trace::{PyTrace, trace_to_python};
 
 use crate::auto::Choice;
 use crate::error::Error;
@@ -153,13 +154,15 @@ pub(super) fn ranges_to_python(
     })
 }
 
-/// Coefficients, class by class where there are three or more, intercepts, iterations, certificate, and ranges.
+/// Coefficients, class by class where there are three or more, intercepts, iterations, certificate, ranges, and what steps
+/// released on their way.
 type Fitted<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
     usize,
     PyCertificate,
     Ranges<'py>,
+    PyTrace<'py>,
 );
 
 #[pyfunction]
@@ -187,6 +190,9 @@ fn fit_private<'py>(
         release.n_iter,
         PyCertificate(release.certificate),
         ranges_to_python(py, release.feature_ranges),
+        (release.trace)
+            .map(|trace| trace_to_python(py, &trace))
+            .transpose()?,
     ))
 }
 

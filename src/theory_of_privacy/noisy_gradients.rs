@@ -42,6 +42,14 @@
 //! neighbours, with sensitivities for one feature and an intercept. Its noise does not grow with p, and its clamp may be
 //! wide. The slope b and the constant a that it releases make b theta and theta_p + a of theta: post-processing.
 //!
+//! # How large residuals are
+//!
+//! A residual r has the slope clamp(r, -c, c). With the constant of a line off by t >= c all slopes are c, but for records
+//! with r < c - t: c less the mean slope is the mean of (c - t - r)_+, up to 2c. Two gradients, at t = c and -c, tell the mean of
+//! |r| (up to 2c), and two further out that of what lies beyond: the same question as the steps', asked of the same
+//! images, so that no other sensitivity is needed. Intervals rest on it; they are post-processing of these and of the
+//! steps' own answers.
+//!
 //! # The vertex that Frank-Wolfe needs
 //!
 //! Over {Omega <= radius} the step is argmin <g, x> over *that* ball, a dual-norm problem: a set A that attains max

@@ -237,7 +237,9 @@ class _LinearModel:
         Summary
             One row a coefficient: attribute, level, the reference level that it compares with (a row of its own, with
             coefficient 0), unit, coefficient in the user's units; ``odds_ratio`` of logistic classifiers (of three or
-            more classes: against ``classes_[0]``), ``rate_ratio`` of models of counts; intervals where one is proved.
+            more classes: against ``classes_[0]``), ``rate_ratio`` of models of counts; intervals where some are known
+            to cover: of the fit without its noise, or of the population, then with its ``estimate`` (not shrunk) and
+            ``sampling_width`` (the width by sampling alone); the notes say which, or why there are none.
             It prints, shows in notebooks, and has ``rows``, ``to_dict()`` and ``to_frame()``.
 
         Raises

@@ -1,4 +1,4 @@
-"""Intervals for released coefficients, from the public law of the noise on them."""
+"""Intervals for coefficients: by the public law of the noise on them, or by what noisy Newton steps released."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, Plan, UnsoundMechanismError
 from dpsparse._validation import number
 from dpsparse.estimators._bounds import names_for
-from dpsparse.mechanisms import OutputPerturbation, SgdOutput, resolve
+from dpsparse.estimators.population import PopulationEstimates, population_estimates
+from dpsparse.mechanisms import NoisyNewton, OutputPerturbation, SgdOutput, resolve
 from dpsparse.privacy import GaussianEvent, LaplaceEvent
 from dpsparse.set_functions import SetFunction
 
-__all__ = ["Facts", "ReleasedNoiseMixin", "keep_facts", "planned_deviations"]
+__all__ = ["Facts", "ReleasedNoiseMixin", "keep_facts", "keep_population", "planned_deviations"]
 
 _HAVE_A_LAW = (
     "intervals need a release whose noise has a known law: mechanism='output-perturbation' or 'sgd-output' with "
     "noise='gaussian' or 'laplace', scale=None and no threshold"
 )
 _WHY_NOT = {
-    "auto": "none of those that it chooses has one",
+    "auto": "none of those that it chooses has one; target='population' may be had",
     "objective-perturbation": "its noise passes through the curvature of the private loss",
     "select-refit": "its refit perturbs the objective, so its noise passes through the curvature of the private loss, "
     "and the selection is random too",
     "frank-wolfe": "its vertices are chosen, not perturbed",
     "penalised-frank-wolfe": "its vertices are chosen, not perturbed",
     "noisy-gradient-frank-wolfe": "its noise passes through later steps, which depend on private gradients",
-    "noisy-newton": "its noise passes through later steps, which depend on private gradients",
+    "noisy-newton": "its noise passes through later steps, which depend on private gradients; target='population' "
+    "may be had",
     "noisy-proximal-gradient": "its noise passes through later steps, which depend on private gradients",
     "dual-frank-wolfe": "it averages releases of different points, each chosen by the noise before it",
 }
@@ -72,12 +74,13 @@ class _Law(NamedTuple):
 
 
 class ReleasedNoiseMixin:
-    """Standard deviations and intervals for the coefficients of a release with additive noise.
+    """Standard deviations and intervals for the coefficients of a private model.
 
-    **Which models.** ``output-perturbation`` (both modes) and ``sgd-output`` with Gaussian or Laplace noise, without a
-    private scale and without a threshold after the release. They add noise of a public law to one point. Elsewhere the
-    noise passes through private curvatures or choices: those raise, and say so. Everything here is post-processing of
-    ``coef_`` by public numbers (``plan()``, bounds): it costs no privacy, and works on unpickled models.
+    **Which models.** For ``target="fit"``, ``output-perturbation`` (both modes) and ``sgd-output`` with Gaussian or
+    Laplace noise, without a private scale and without a threshold after the release: they add noise of a public law to
+    one point. For ``target="population"``, output perturbation, and noisy Newton steps, which ``"auto"`` takes as a
+    rule. Elsewhere the noise passes through private choices: those raise, and say so. Everything here is
+    post-processing of what was released by public numbers: it costs no privacy, and works on unpickled models.
 
     **What ``target="fit"`` covers, exactly.** The coefficient that the same fit would have released without noise, the
     regularised minimiser (last iterate) on the same records as the mechanism sees them: clipped, rounded, with its
@@ -90,15 +93,28 @@ class ReleasedNoiseMixin:
 
     **It says nothing about sampling**: not about the coefficient of another sample, nor of the population.
 
-    **What ``target="population"`` covers.** For ``output-perturbation`` in mode "ridge" under replace-one with one
-    record a person: the minimiser of the *expected* regularised loss, for independent records of one law, at any sample
-    size, all coefficients at once. By strong convexity |theta - theta_pop| <= |g|/ridge, g the mean of n independent
-    vectors, the gradients at theta_pop less their mean, of which the loss parts are at most L R2 long. E|g| <= L R2/
-    sqrt(n), and |g| exceeds its mean by L R2 sqrt(2 ln(1/a)/n) with probability at most a (McDiarmid: one record moves
-    it by 2 L R2/n). With the public sensitivity D2 >= 2 L R2/(n ridge): |theta - theta_pop| <= (D2/2) sqrt(n) (1 +
-    sqrt(2 ln(1/a))). Half of ``1 - confidence`` goes to this, half, divided by the number of coefficients, to the
-    noise. No asymptotics and no look at the data; the price is width: it takes the ridge for the curvature, the worst
-    case. An interval from the private Hessian would have to be paid for.
+    **What ``target="population"`` covers after noisy Newton steps.** The coefficients of the model that the records
+    come from: a linear model with independent errors of one law, symmetric for the intercept's sake, or a logistic
+    model. They are not centred on ``coef_``, which is shrunk, but on :meth:`population_estimates`: where the released
+    gradients and second moments say that the minimiser is, with a standard error for sampling, the noise on both, and a
+    tenth of error in the curvature. It is asymptotic: the law of the estimate is taken to be normal, scores and, where
+    a clamp binds, residuals too. Coverage was measured, not proved (``tests/test_population_intervals.py``). Where
+    ``feature_ranges_`` clip features the coefficients are those of the model for clipped features; intervals are wider
+    by what clipping changes for normal features, one or two per cent of a coefficient. Raised are errors, which say
+    what would help, where the noise on the moments hides a direction of the features; for a clamped logistic loss,
+    whose minimiser is another (``"auto"`` clamps where noise is large; ``mechanism="noisy-newton"`` does not); for
+    regressions without a line (``NoisyNewton(line=...)``, part of ``"auto"``), since nothing else tells how large
+    residuals are; for other losses, three or more classes, several records a person and add-remove.
+
+    **What ``target="population"`` covers otherwise.** For ``output-perturbation`` in mode "ridge" under replace-one
+    with one record a person: the minimiser of the *expected* regularised loss, for independent records of one law, at
+    any sample size, all coefficients at once. By strong convexity |theta - theta_pop| <= |g|/ridge, g the mean of n
+    independent vectors, the gradients at theta_pop less their mean, of which the loss parts are at most L R2 long. E|g|
+    <= L R2/sqrt(n), and |g| exceeds its mean by L R2 sqrt(2 ln(1/a)/n) with probability at most a (McDiarmid: one
+    record moves it by 2 L R2/n). With the public sensitivity D2 >= 2 L R2/(n ridge): |theta - theta_pop| <= (D2/2)
+    sqrt(n) (1 + sqrt(2 ln(1/a))). Half of ``1 - confidence`` goes to this, half, divided by the number of coefficients,
+    to the noise. No asymptotics and no look at the data; the price is width: it takes the ridge for the curvature, the
+    worst case. An interval from the private Hessian would have to be paid for.
 
     References
     ----------
@@ -111,6 +127,8 @@ class ReleasedNoiseMixin:
     certificate_: Certificate
     # Public facts of the fit; only where its noise has a law.
     _facts_of_fit: tuple[Any, ...]
+    # The fields of PopulationEstimates, or why there are none; only after a fit that may take noisy Newton steps.
+    _population: tuple[npt.NDArray[np.float64], ...] | str
 
     def coef_std(self) -> npt.NDArray[np.float64]:
         """Return the standard deviations of the noise on ``coef_``; see :class:`ReleasedNoiseMixin`.
@@ -145,16 +163,71 @@ class ReleasedNoiseMixin:
         law, _ = self._released_law()
         return law.intercept_factor * law.deviation()
 
-    def coef_interval(self, confidence: float = 0.95, target: str = "fit") -> Interval:
+    def population_estimates(self) -> PopulationEstimates:
+        """Return estimates of the population's coefficients after noisy Newton steps, with their standard errors.
+
+        Without the shrinkage of ``coef_``: better to infer with, worse to predict with. See
+        :class:`ReleasedNoiseMixin`.
+
+        Returns
+        -------
+        PopulationEstimates
+            Arrays of shape (n_features + 1,), the intercept last, in the user's units: ``estimate``, ``error``
+            (standard error by sampling and noise), ``sampling_error`` (what a fit without privacy has too) and
+            ``clipping`` (what clipping features to released ranges changes, at most, where they are normal).
+
+        Raises
+        ------
+        UnsoundMechanismError
+            Where no interval is known to cover; it says why, and what would help.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse import PrivateSparseRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(-1, 1, (20_000, 3))
+        >>> y = X @ [1.0, -0.5, 0.0] + rng.normal(0, 0.5, 20_000)
+        >>> model = PrivateSparseRegressor(epsilon=2.0, bounds=(-1, 1), y_bounds=(-5, 5), random_state=0).fit(X, y)
+        >>> estimates = model.population_estimates()
+        >>> bool(np.all(np.abs(estimates.estimate - [1.0, -0.5, 0.0, 0.0]) < 4 * estimates.error + estimates.clipping))
+        True
+        >>> bool(np.all(estimates.error > estimates.sampling_error))  # privacy has its price
+        True
+        """
+        check_is_fitted(self, "coef_")
+        kept = getattr(self, "_population", None)
+        if kept is None:
+            name = resolve(self.mechanism, self).name  # type: ignore[attr-defined]
+            raise UnsoundMechanismError(
+                "population estimates need noisy Newton steps of this fit (mechanism='auto' or 'noisy-newton'), not "
+                f"{name}, and no search"
+            )
+        if isinstance(kept, str):
+            raise UnsoundMechanismError(f"no interval is known to cover the population's coefficients: {kept}")
+        return PopulationEstimates(*kept)
+
+    def _population_ends(self, confidence: float, target: str) -> tuple[npt.NDArray[np.float64], ...] | None:
+        """Return lower and upper ends of population intervals after Newton steps; None where others are asked for."""
+        level = _checked(confidence, target)
+        if target == "fit" or getattr(self, "_population", None) is None:
+            return None
+        estimates = self.population_estimates()
+        half = float(ndtri(0.5 + 0.5 * level)) * estimates.error + estimates.clipping
+        return estimates.estimate - half, estimates.estimate + half
+
+    def coef_interval(self, confidence: float = 0.95, target: str = "auto") -> Interval:
         """Return intervals for the coefficients; see :class:`ReleasedNoiseMixin` for what they cover.
 
         Parameters
         ----------
         confidence : float, default 0.95
             Least probability with which an interval covers its target, strictly between 0 and 1.
-        target : {"fit", "population"}, default "fit"
-            "fit": the same fit without its noise, each coefficient by itself. "population": the minimiser of the
-            expected regularised loss, all coefficients and the intercept at once (wide).
+        target : {"auto", "fit", "population"}, default "auto"
+            "fit": the same fit without its noise, each coefficient by itself. "population": after noisy Newton steps
+            the coefficient of the model that the records come from, each by itself and not centred on ``coef_``; after
+            output perturbation the minimiser of the expected regularised loss, all coefficients and the intercept at
+            once (wide). "auto": "population" after noisy Newton steps, else "fit".
 
         Returns
         -------
@@ -164,7 +237,7 @@ class ReleasedNoiseMixin:
         Raises
         ------
         UnsoundMechanismError
-            If the law of the noise is not known, or the target is not proved for this mechanism.
+            If the law of the noise is not known, or intervals for the target are not known to cover; it says why.
         InvalidArgumentError
             If an argument is out of its domain, or parameters have changed since the fit.
 
@@ -182,18 +255,22 @@ class ReleasedNoiseMixin:
         >>> bool(lower[0, 0] > 0)  # the same fit without noise has a positive coefficient there
         True
         """
+        ends = self._population_ends(confidence, target)
+        if ends is not None:
+            lower, upper = (end[:-1].reshape(self.coef_.shape) for end in ends)
+            return lower, upper
         law, reach = self._released_law(confidence, target)
         half = (law.factors * reach).reshape(self.coef_.shape)
         return self.coef_ - half, self.coef_ + half
 
-    def intercept_interval(self, confidence: float = 0.95, target: str = "fit") -> tuple[float, float]:
+    def intercept_interval(self, confidence: float = 0.95, target: str = "auto") -> tuple[float, float]:
         """Return an interval for the intercept, as :meth:`coef_interval` does for coefficients.
 
         Parameters
         ----------
         confidence : float, default 0.95
             Least probability with which the interval covers its target.
-        target : {"fit", "population"}, default "fit"
+        target : {"auto", "fit", "population"}, default "auto"
             As for :meth:`coef_interval`.
 
         Returns
@@ -201,22 +278,21 @@ class ReleasedNoiseMixin:
         lower, upper : float
             In the user's units; equal without an intercept.
         """
+        ends = self._population_ends(confidence, target)
+        if ends is not None:
+            return float(ends[0][-1]), float(ends[1][-1])
         law, reach = self._released_law(confidence, target)
         intercept = float(np.ravel(self.intercept_)[0])
         return intercept - law.intercept_factor * reach, intercept + law.intercept_factor * reach
 
-    def _released_law(self, confidence: float = 0.95, target: str = "fit") -> tuple[_Law, float]:
+    def _released_law(self, confidence: float = 0.95, target: str = "auto") -> tuple[_Law, float]:
         """Return the law, and the half width of an interval in scaled units."""
         check_is_fitted(self, "coef_")
-        level = number("confidence", confidence)
-        if not 0.0 < level < 1.0:
-            raise InvalidArgumentError("confidence must lie strictly between 0 and 1")
-        if target not in ("fit", "population"):
-            raise InvalidArgumentError("target must be 'fit' or 'population'")
+        level = _checked(confidence, target)
         mechanism = _with_a_law(self)
         n_samples, columns = int(json.loads(self.certificate_.to_json())["n_samples"]), self.coef_.size
         law = _law(_plan_of_fit(self, n_samples))
-        if target == "fit":
+        if target != "population":
             return law, law.reach(level)
         _check_population(self, mechanism)
         missed = 0.5 * (1.0 - level)
@@ -229,6 +305,27 @@ def keep_facts(estimator: Any, facts: Facts) -> None:
     vars(estimator).pop("_facts_of_fit", None)
     if facts[1] in (OutputPerturbation.name, SgdOutput.name):
         estimator._facts_of_fit = _comparable(estimator, facts)
+
+
+def keep_population(
+    estimator: Any, facts: Facts, trace: dict[str, Any] | None, ranges: npt.NDArray[np.float64] | None
+) -> None:
+    """Keep what noisy Newton steps tell of the population, or why they tell nothing."""
+    vars(estimator).pop("_population", None)
+    statement, mechanism, *_ = facts
+    if mechanism in ("auto", NoisyNewton.name):
+        kept = population_estimates(trace, statement, ranges)
+        # A plain tuple: pickles of it need no class.
+        estimator._population = kept if isinstance(kept, str) else tuple(kept)
+
+
+def _checked(confidence: float, target: str) -> float:
+    level = number("confidence", confidence)
+    if not 0.0 < level < 1.0:
+        raise InvalidArgumentError("confidence must lie strictly between 0 and 1")
+    if target not in ("auto", "fit", "population"):
+        raise InvalidArgumentError("target must be 'auto', 'fit' or 'population'")
+    return level
 
 
 def planned_deviations(estimator: Any, plan: Plan) -> npt.NDArray[np.float64] | None:

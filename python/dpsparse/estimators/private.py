@@ -25,7 +25,13 @@ from dpsparse.estimators._tables import (
 )
 from dpsparse.estimators._validation import public_count, read_weighted, records, seed, without_values
 from dpsparse.estimators._weights import takes_weights
-from dpsparse.estimators.intervals import Facts, ReleasedNoiseMixin, keep_facts, planned_deviations
+from dpsparse.estimators.intervals import (
+    Facts,
+    ReleasedNoiseMixin,
+    keep_facts,
+    keep_population,
+    planned_deviations,
+)
 from dpsparse.mechanisms import resolve, short_name, specification
 from dpsparse.words.curve import EPSILONS, PlanCurve, checked_epsilons, curve_of, made_by
 
@@ -216,13 +222,14 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         plan = planned(facts)
         key = seed(self.random_state)
         with progress(short_name(plan.mechanism), self.verbose) as report:
-            coefficients, intercepts, n_iter, certificate, released = _core.fit_private(
+            coefficients, intercepts, n_iter, certificate, released, trace = _core.fit_private(
                 plan, records(X), targets, sample_weight=weights, seed=key, progress=report
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
         keep_facts(self, facts)
         self._keep_ranges(released)
+        keep_population(self, facts, trace, self.feature_ranges_ if self._clips_features else None)
         return coefficients.reshape(len(intercepts), n_features), intercepts
 
     def _keep_ranges(self, released: tuple[npt.NDArray[np.float64], bool] | None) -> None:

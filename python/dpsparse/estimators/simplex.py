@@ -98,7 +98,7 @@ class _PrivateSimplex(BaseEstimator):
     def _fit(self, X: Any, targets: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         n_samples, n_features = X.shape
         plan = self._plan(n_samples, n_features, names_for(self))
-        coefficients, _, n_draws, certificate, _ = _core.fit_private(
+        coefficients, _, n_draws, certificate, *_ = _core.fit_private(
             plan, records(X), targets, seed=seed(self.random_state), progress=None
         )
         self.n_draws_ = n_draws

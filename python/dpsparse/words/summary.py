@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse._core import InvalidArgumentError, UnsoundMechanismError
@@ -34,8 +35,9 @@ class Summary:
         What it is about.
     columns : tuple of str
         Names of the columns: "class" (three or more classes), "attribute", "level", "reference", "unit", "coefficient",
-        "odds_ratio" or "rate_ratio", where intervals are proved "lower" and "upper" and the same of the ratio, and
-        where ranges were released "range_lower" and "range_upper".
+        "odds_ratio" or "rate_ratio", where there are intervals "lower" and "upper" and the same of the ratio (for the
+        population after noisy Newton steps also "estimate", their middle, and "sampling_width", the width that they
+        would have by sampling alone), and where ranges were released "range_lower" and "range_upper".
     rows : tuple of mapping
         One row a coefficient, by the names of the columns; None where there is nothing to say. The row of a reference
         level, whose ``level`` is its ``reference``, has the coefficient 0 by definition.
@@ -139,6 +141,15 @@ class _Ends(NamedTuple):
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     intercept: tuple[float, float]
+    # The middles, and widths by sampling alone, the intercept's last, of intervals for the population.
+    estimates: npt.NDArray[np.float64] | None = None
+    sampling: npt.NDArray[np.float64] | None = None
+
+    def around(self, j: int) -> dict[str, float]:
+        """Return what stands beside the ends of interval j."""
+        if self.estimates is None or self.sampling is None:
+            return {}
+        return {"estimate": float(self.estimates[j]), "sampling_width": float(self.sampling[j])}
 
 
 def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = False) -> Summary:
@@ -187,7 +198,10 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
     names = ["class"] if classes is not None else []
     names += ["attribute", "level", "reference", "unit", "coefficient"]
     names += [ratio] if ratio else []
-    names += [] if ends is None else ["lower", "upper", *([f"{ratio}_lower", f"{ratio}_upper"] if ratio else [])]
+    if ends is not None:
+        names += [] if ends.estimates is None else ["estimate"]
+        names += ["lower", "upper", *([f"{ratio}_lower", f"{ratio}_upper"] if ratio else [])]
+        names += [] if ends.sampling is None else ["sampling_width"]
     names += [] if ranges is None else ["range_lower", "range_upper"]
     rows: list[dict[str, Any]] = []
     for k, row in enumerate(coefficients):
@@ -197,7 +211,7 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
         intercept = float(np.ravel(model.intercept_)[k])
         rows.append({**of_class, "attribute": INTERCEPT, "coefficient": intercept})
         if ends is not None:
-            rows[-1] |= {"lower": ends.intercept[0], "upper": ends.intercept[1]}
+            rows[-1] |= {"lower": ends.intercept[0], "upper": ends.intercept[1], **ends.around(-1)}
         compared: set[tuple[str, str]] = set()
         for j, column in described:
             if column.reference is not None and (column.attribute, column.reference) not in compared:
@@ -209,7 +223,7 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
                 entry[ratio] = _exp(float(row[j] - base[j]))
             if ends is not None:
                 low, high = float(ends.lower[j]), float(ends.upper[j])
-                entry |= {"lower": low, "upper": high}
+                entry |= {"lower": low, "upper": high, **ends.around(j)}
                 if ratio and column.has_ratio:
                     entry |= {f"{ratio}_lower": _exp(low), f"{ratio}_upper": _exp(high)}
             if ranges is not None:
@@ -252,7 +266,12 @@ def _intervals(model: Any, confidence: float) -> tuple[_Ends | None, str | None]
         intercept = model.intercept_interval(confidence)
     except (UnsoundMechanismError, InvalidArgumentError) as error:
         return None, str(error)
-    return _Ends(np.ravel(lower), np.ravel(upper), intercept), None
+    ends = _Ends(np.ravel(lower), np.ravel(upper), intercept)
+    if getattr(model, "_population", None) is None:
+        return ends, None
+    found = model.population_estimates()
+    width = 2.0 * float(ndtri(0.5 + 0.5 * confidence)) * found.sampling_error
+    return ends._replace(estimates=found.estimate, sampling=width), None
 
 
 def _notes(model: Any, ratio: str | None, confidence: float, ends: _Ends | None, why_not: str | None) -> list[str]:
@@ -272,7 +291,13 @@ def _notes(model: Any, ratio: str | None, confidence: float, ends: _Ends | None,
             if clips
             else "range_lower and range_upper were released privately, as units of the fit; nothing is clipped to them."
         )
-    if ends is not None:
+    if ends is not None and ends.estimates is not None:
+        said.append(
+            f"lower and upper are asymptotic intervals, each of confidence {confidence:g}, for the coefficient of the "
+            "population, if the model holds for it. They lie around estimate, which is not shrunk as coefficient is; "
+            "sampling_width is the width by sampling alone, without the noise of privacy."
+        )
+    elif ends is not None:
         said.append(
             f"lower and upper cover, each with probability {confidence:g} at least, the coefficient of the same fit "
             "without its noise. They say nothing about other samples."

@@ -265,6 +265,15 @@ impl Program<Fitted> for Scaled {
         }
         let clipped = map.ranges(from.schema());
         let clips = clipped.is_some();
+        let undone = |mut image: Vec<f64>| {
+            map.undo(&mut image, to, from.schema());
+            image
+        };
+        fitted.trace = fitted.trace.map(|trace| {
+            let mut trace = trace.moved(undone);
+            trace.clipped_at = self.releases.clipped_at();
+            trace
+        });
         Ok(Fitted {
             feature_ranges: clipped.or(found).map(|of| FeatureRanges { of, clips }),
             ..fitted

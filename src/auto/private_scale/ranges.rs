@@ -183,7 +183,7 @@ pub(super) fn map_of_ranges(
     }
     let limit = match scales {
         Scales::Boxes => 1.0,
-        Scales::Clipped => clipped_at(question.level(), deviations),
+        Scales::Clipped => clipped_at(question.level()),
         _ => f64::INFINITY,
     };
     FeatureMap::new(factor, shift, limit)
@@ -212,8 +212,13 @@ fn of_unit_deviation((low, high): (f64, f64), deviations: f64) -> (f64, f64) {
 }
 
 /// Where such features are clipped, beyond what few values are.
-fn clipped_at(level: f64, deviations: f64) -> f64 {
-    (1.0 + 2.0 * CLIPPED_MARGIN * (level - CLIPPED_LEVEL)) * deviations * RANGE_DEVIATION
+fn clipped_at(level: f64) -> f64 {
+    clipped_at_deviations(level) * RANGE_DEVIATION
+}
+
+/// The same in standard deviations, if they are normal.
+pub(super) fn clipped_at_deviations(level: f64) -> f64 {
+    (1.0 + 2.0 * CLIPPED_MARGIN * (level - CLIPPED_LEVEL)) * upper_quantile(level)
 }
 
 /// The same, and no narrower than that the public bounds fit the lattice: nothing within them is clipped, and models are

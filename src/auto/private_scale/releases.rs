@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::ranges::{RangeChoice, every, map_of_ranges, public_map, ranges_of_all};
+use super::ranges::{
+    RangeChoice, clipped_at_deviations, every, map_of_ranges, public_map, ranges_of_all,
+};
 use super::target::TargetScale;
 use super::typical_count::TypicalCount;
 use crate::accounting::event::Event;
@@ -104,6 +106,12 @@ impl Releases {
     /// What is released of counts.
     pub(super) fn count(&self) -> Option<&TypicalCount> {
         self.count.as_ref()
+    }
+
+    /// Where features are clipped to ranges that are released, in standard deviations if they are normal.
+    pub(super) fn clipped_at(&self) -> Option<f64> {
+        let ranges = (self.ranges.as_ref()).filter(|_| self.scales == Scales::Clipped);
+        ranges.map(|ranges| clipped_at_deviations(ranges.level()))
     }
 
     pub(super) fn planned(&self) -> Vec<Planned> {

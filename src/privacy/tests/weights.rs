@@ -52,7 +52,7 @@ fn pairs(target: Target, model: &RoomModel, adjacency: Adjacency) -> Vec<[Settin
                     View::Mapped(_) => root.mapped(self::schema(target, true)).unwrap(),
                     View::Restricted(_) => root.restricted(2).unwrap(),
                     View::Varying => root.varying().unwrap(),
-                    View::Projected(_) => root.projected().unwrap(),
+                    View::Projected(_) => root.projected(1.0).unwrap(),
                 };
                 assert_eq!(about.schema().max_weight(), root.schema().max_weight());
                 Setting {
@@ -132,8 +132,10 @@ fn everything(setting: &Setting, data: &Data) -> Vec<Vec<Seen>> {
     }
     let held_out = about.held_out(0.7).unwrap();
     let model = |factor: f64, ranges: Option<f64>| LinearModel {
-        coefficients: (0..p).map(|j| factor * (1.0 + j as f64)).collect(),
-        intercept: 0.2 * factor,
+        coefficients: (0..outputs * p)
+            .map(|j| factor * (1.0 + j as f64))
+            .collect(),
+        intercepts: (0..outputs).map(|k| factor * (0.2 - k as f64)).collect(),
         feature_ranges: ranges.map(|end| Bounds {
             lower: vec![-end; p],
             upper: vec![end; p],
