@@ -9,6 +9,15 @@ use crate::numeric::kernel::{add_products, inner_products_of_planes};
 /// Columns per piece of work: multiples of the four that the kernel takes.
 const COLUMNS: usize = 16;
 
+/// A move of the margins of one output.
+struct Step {
+    output: usize,
+    /// What all of them move by: the intercept.
+    constant: i64,
+    /// Features with their weights.
+    terms: Vec<(usize, i64)>,
+}
+
 impl BoundedData {
     /// Moves margins, plane by plane; `fresh` ones start at 0. Of dense records with several moves each thread takes its
     /// own chunk of records through all of them.
@@ -32,17 +41,19 @@ impl BoundedData {
         };
         let (n, p) = (self.n_records(), self.schema.n_features());
         let own = i64::from(self.schema.lattice_intercept());
-        // The output, what its margins move by everywhere, and the terms of the features.
-        let moves: Vec<(usize, i64, Vec<(usize, i64)>)> = (moves.iter())
+        let steps: Vec<Step> = (moves.iter())
             .map(|step| {
                 let all =
                     (step.direction.iter()).map(|&(j, entry)| (j as usize, step.weight * entry));
-                let (features, intercept): (Vec<_>, Vec<_>) = all.partition(|&(j, _)| j < p);
-                let constant = own * intercept.iter().map(|term| term.1).sum::<i64>();
-                (step.output, constant, features)
+                let (terms, intercept): (Vec<_>, Vec<_>) = all.partition(|&(j, _)| j < p);
+                Step {
+                    output: step.output,
+                    constant: own * intercept.iter().map(|term| term.1).sum::<i64>(),
+                    terms,
+                }
             })
             .collect();
-        let most = moves.iter().map(|step| step.2.len()).max().unwrap_or(0);
+        let most = steps.iter().map(|step| step.terms.len()).max().unwrap_or(0);
         let chunk = chunk_of(most);
         by_records(planes, chunk)
             .par_iter_mut()
@@ -51,11 +62,11 @@ impl BoundedData {
                 if fresh {
                     pieces.iter_mut().for_each(|margins| margins.fill(0));
                 }
-                for (output, constant, terms) in &moves {
-                    let margins = &mut *pieces[*output];
-                    add_products(margins, (columns, n), k * chunk, terms);
-                    if *constant != 0 {
-                        margins.iter_mut().for_each(|margin| *margin += constant);
+                for step in &steps {
+                    let margins = &mut *pieces[step.output];
+                    add_products(margins, (columns, n), k * chunk, &step.terms);
+                    if step.constant != 0 {
+                        (margins.iter_mut()).for_each(|margin| *margin += step.constant);
                     }
                 }
             });

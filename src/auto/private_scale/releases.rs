@@ -49,6 +49,9 @@ impl Scales {
     }
 }
 
+/// The map of the features, and the released ranges of all of them in scaled units, where there are any.
+pub(super) type MapAndRanges = (FeatureMap, Option<Vec<(f64, f64)>>);
+
 /// The scales' releases, in the order in which they are made.
 #[derive(Debug)]
 pub(super) struct Releases {
@@ -168,10 +171,7 @@ impl Releases {
     }
 
     /// Asks, and makes the map; with it the ranges of all features that were released, if any were.
-    pub(super) fn release(
-        &self,
-        session: &mut Session<'_>,
-    ) -> Result<(FeatureMap, Option<Vec<(f64, f64)>>)> {
+    pub(super) fn release(&self, session: &mut Session<'_>) -> Result<MapAndRanges> {
         let statement = Arc::clone(session.statement());
         let schema = statement.schema();
         let p = schema.n_features();
