@@ -408,7 +408,7 @@ def binary_columns(rng, n):
 
 DESIGNS = [correlated, unequal_scales, wide_bounds, binary_columns]
 #: Middle scores of the designs: log odds are taken from there.
-MIDDLES = {correlated: 2.5, unequal_scales: 118.0, wide_bounds: 7.0, binary_columns: 1.3}
+MIDDLES = {correlated: 2.5, unequal_scales: 5.6, wide_bounds: 7.0, binary_columns: 1.3}
 
 
 def assert_coverage(hits, confidence):
