@@ -174,7 +174,7 @@ def test_clamped_residuals_are_undone():
 def test_errors_are_those_of_noise_and_sampling_by_brute_force():
     """Draws of records, gradients and moments: errors are what is seen, and a little more for that of the curvature."""
     rng = np.random.default_rng(6)
-    n, noise, moment_noise = 2000, 0.08, 40.0
+    n, noise, moment_noise = 2000, 0.2, 15.0
     seen, errors = [], []
     for _ in range(1500):
         X, truth = records_by_hand(n, rng)
@@ -464,7 +464,7 @@ def test_intervals_of_regressions_cover_the_population(design, n, epsilon):
     if (n, epsilon) == (5000, 0.5):
         assert refused > 0.9 * RUNS[n]
     if (n, epsilon) == (50_000, 4.0):
-        assert refused == 0
+        assert refused < 0.1 * RUNS[n]
 
 
 @pytest.mark.slow

@@ -106,6 +106,9 @@ class ReleasedNoiseMixin:
     regressions without a line (``NoisyNewton(line=...)``, part of ``"auto"``), since nothing else tells how large
     residuals are; for other losses, three or more classes, several records a person and add-remove.
 
+    The model must hold: after private scales long rows count less in the steps, and where effects bend that is the line
+    of other records than those of a fit without privacy.
+
     **What ``target="population"`` covers otherwise.** For ``output-perturbation`` in mode "ridge" under replace-one
     with one record a person: the minimiser of the *expected* regularised loss, for independent records of one law, at
     any sample size, all coefficients at once. By strong convexity |theta - theta_pop| <= |g|/ridge, g the mean of n
