@@ -32,7 +32,13 @@ SLACK = 0.03
 RUNS = {5000: 200, 20_000: 120, 50_000: 60}
 
 # A trace by hand: three features and an intercept, moments and gradients without noise.
-REGRESSION = {"loss": ("squared", []), "n_classes": None, "adjacency": "replace-one", "records_per_person": 1}
+REGRESSION = {
+    "loss": ("squared", []),
+    "n_classes": None,
+    "adjacency": "replace-one",
+    "records_per_person": 1,
+    "max_weight": None,
+}
 CLASSES = {**REGRESSION, "loss": ("logistic", []), "n_classes": 2}
 
 
@@ -201,6 +207,7 @@ def test_errors_are_those_of_noise_and_sampling_by_brute_force():
         ({"intercept": 0.0}, {}, "fit_intercept"),
         ({}, {"adjacency": "add-remove"}, "replace-one"),
         ({}, {"records_per_person": 2}, "one a person"),
+        ({}, {"max_weight": 2.0}, "count alike"),
         ({}, {"loss": ("huber", [1.0])}, "squared loss"),
         ({}, {"n_classes": 2}, "squared loss"),
         ({}, {"loss": (abs, 1.0)}, "squared loss"),

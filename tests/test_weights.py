@@ -411,7 +411,7 @@ def test_searches_weigh_fits_and_held_out_losses():
         max_weight=2.0,
     )
     x, signs = np.array([[1.0], [1.0], [-1.0]]), np.array([1.0, -1.0, -1.0])
-    models = [(np.array([1.0]), 0.0, None), (np.array([-1.0]), 0.0, None)]
+    models = [(np.array([one]), np.zeros(1), None) for one in (1.0, -1.0)]
     held_out = search_facts.non_private_scores(x, signs, models, sample_weight=np.array([9.0, 0.5, 0.0]))
     assert held_out.tolist() == [2**14, 2**16]
 

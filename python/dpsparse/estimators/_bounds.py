@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -129,7 +131,7 @@ def count_bounds(y_bounds: Any) -> tuple[float, float]:
 def warn_of_default_bounds(estimator: Any, targets: str = "[-1, 1]") -> None:
     """Warn where ``bounds`` or ``y_bounds`` is None, whatever the data are: nothing may tell later what was clipped.
 
-    The warning points to the caller of the method that calls this.
+    The warning points to the first caller outside this package.
     """
     for name, what, default in (("bounds", "features", "[-1, 1]"), ("y_bounds", "targets", targets)):
         stated_by_schema = name == "bounds" and getattr(estimator, "schema", None) is not None
@@ -138,5 +140,15 @@ def warn_of_default_bounds(estimator: Any, targets: str = "[-1, 1]") -> None:
                 f"{name} is None: {what} are taken to lie in {default}, and clipped to it in silence; state their "
                 f"public bounds, {name}=({default[1:-1]}) if these are they",
                 DefaultBoundsWarning,
-                stacklevel=3,
+                stacklevel=_level_outside(),
             )
+
+
+def _level_outside() -> int:
+    """Return the ``stacklevel`` with which the caller of this warns at the first line outside this package."""
+    # The caller itself is level 1, and one frame up from here.
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "dpsparse":
+        frame, level = frame.f_back, level + 1
+    return level
