@@ -225,10 +225,29 @@ pub(super) fn clipped_at_deviations(level: f64) -> f64 {
 /// linear beyond any limit.
 fn spread(range: (f64, f64), deviations: f64) -> (f64, f64) {
     let (middle, half) = of_unit_deviation(range, deviations);
-    let bounds = 1.0 + middle.abs();
-    let half = match range.0 == range.1 {
-        true => bounds, // most values are equal; the others may be anywhere
-        false => half.max(bounds / RANGE_LIMIT),
-    };
+    // So too where most values are equal, and both quantiles: a range that noise makes wider has the same image.
+    let half = half.max((1.0 + middle.abs()) / RANGE_LIMIT);
     (middle - half, middle + half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Most values of some features are equal: their image does not depend on whether noise parts the quantiles, and
+    /// the public bounds fit.
+    #[test]
+    fn equal_quantiles_are_as_nearly_equal_ones() {
+        for value in [-1.0, -0.3, 0.0, 1.0] {
+            let (low, high) = spread((value, value), 1.28);
+            let near = spread((value, value + 1e-9), 1.28);
+            assert!((low - near.0).abs() < 1e-6 && (high - near.1).abs() < 1e-6);
+            let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+            let largest = [-1.0f64, 1.0].map(|end| ((end - middle) / half).abs());
+            assert!(largest[0].max(largest[1]) <= RANGE_LIMIT + 1e-9);
+        }
+        // Ranges that say how values are spread are taken as they are.
+        let (low, high) = spread((-0.5, 0.5), 1.0);
+        assert!(((high - low) - 1.0 / RANGE_DEVIATION).abs() < 1e-12);
+    }
 }
