@@ -8,8 +8,10 @@ use crate::plan::defaults::{CLASS_CURVATURE, CLASS_SLOPE};
 /// The steps as they act on noise.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Propagation {
-    /// T; the mean of the last half is released.
+    /// T.
     pub n_iter: usize,
+    /// The mean of the iterates from this one on is released.
+    pub first_of_mean: usize,
     pub momentum: f64,
     /// What is added to the curvature in the matrix that steps are divided by.
     pub damping: f64,
@@ -21,11 +23,11 @@ pub(super) struct Propagation {
 }
 
 impl Propagation {
-    /// Variance of the mean of the last half of the iterates along an eigenvector of the sums of squares, per variance
+    /// Variance of the mean of the iterates along an eigenvector of the sums of squares, per variance
     /// of the noise on a gradient, if the curvature is [`CLASS_CURVATURE`] times what steps count on.
     ///
     /// Noise of step s moves the iterate after t by r_{t - s}, r_0 = -(1 - m)/(h + lambda + ridge) and then as the steps
-    /// go on; the mean by the mean of those after the first half.
+    /// go on; the mean by the mean of those that it is over.
     fn variance(&self, value: f64) -> f64 {
         let expected = (self.scale * value).max(0.0);
         let curvature = CLASS_CURVATURE * expected + self.ridge;
@@ -40,7 +42,7 @@ impl Propagation {
             let next = now + self.momentum * (now - before) - length * curvature * now;
             (before, now) = (now, next);
         }
-        let first = self.n_iter / 2;
+        let first = self.first_of_mean;
         let kept = (self.n_iter - first) as f64;
         let weight = |step: usize| {
             let all = sums[self.n_iter - 1 - step];
@@ -127,6 +129,7 @@ mod tests {
     fn steps(n_iter: usize) -> Propagation {
         Propagation {
             n_iter,
+            first_of_mean: n_iter / 4,
             momentum: 0.5,
             damping: 0.3,
             ridge: 0.1,

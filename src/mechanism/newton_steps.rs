@@ -77,6 +77,7 @@ pub(super) struct NewtonSteps {
     /// Gradients that are left for others to ask for, once steps are made.
     pub probes: usize,
     momentum: f64,
+    first_of_mean: usize,
     /// lambda, in units of the Hessian of the mean loss.
     pub damping: f64,
     pub ridge: f64,
@@ -95,7 +96,7 @@ pub(super) struct NewtonSteps {
 /// What steps release.
 #[derive(Debug)]
 pub(super) struct Steps {
-    /// The mean of the last half of the iterates, in scaled units, score by score.
+    /// The mean of the iterates but for the first ones, in scaled units, score by score.
     pub theta: Vec<f64>,
     /// About the variance of scores that is noise.
     pub noise: f64,
@@ -155,6 +156,7 @@ impl NewtonSteps {
             gradients: Gradients::with_multiplier(problem, pace.n_iter, steps)?,
             probes: options.probes,
             momentum: pace.momentum,
+            first_of_mean: pace.first_of_mean,
             damping: pace.damping,
             ridge: options.ridge.unwrap_or(0.0),
             scale: pace.curvature * normaliser,
@@ -232,7 +234,7 @@ impl NewtonSteps {
         // theta of before, then the next theta.
         let mut moved = theta.clone();
         let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
-        let first_of_mean = n_iter / 2;
+        let first_of_mean = self.first_of_mean;
         // The first ones may be far from the minimiser, and clamps are quadratic near it only.
         let first_of_evidence = n_iter / 4;
         let kept = (n_iter - first_of_evidence) as f64;
@@ -280,6 +282,7 @@ impl NewtonSteps {
         if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
             let propagation = Propagation {
                 n_iter,
+                first_of_mean,
                 momentum,
                 damping: self.damping,
                 ridge: self.ridge,

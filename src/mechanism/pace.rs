@@ -6,9 +6,10 @@ use super::newton_steps::NewtonOptions;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
-    DESCENT_MOMENTUM, DESCENT_STEPS, NEWTON_DAMPING, NEWTON_MOMENTUM, NEWTON_STEPS,
-    REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHRINKAGE, SHRINKAGE_DIRECTIONS,
+    CLAMPED_CURVATURE, CLASSIFIER_SHRINKAGE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL,
+    COUNT_SLOPE, DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, NEWTON_DAMPING, NEWTON_EARLY,
+    NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHRINKAGE,
+    SHRINKAGE_DIRECTIONS,
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
@@ -25,6 +26,8 @@ pub(super) struct Pace {
     pub damping: f64,
     /// Bound on the curvature of the loss that steps count on.
     pub curvature: f64,
+    /// Iterates from this one on are averaged.
+    pub first_of_mean: usize,
 }
 
 impl Pace {
@@ -38,12 +41,18 @@ impl Pace {
         let curvature = curvature(problem);
         let shrinkage = shrinkage(problem, noise, curvature);
         // lambda without which steps would be too long, and its unit; the number of steps, unless it was set.
-        let (momentum, least, unit, n_iter) = match moments {
+        let (momentum, least, unit, n_iter, early) = match moments {
             Some(moments) => {
                 let columns = problem.statement.n_columns() as f64;
                 let hidden = largest_eigenvalue(moments.noise_scale(), columns);
                 let unit = curvature * hidden / problem.n_samples() as f64;
-                (NEWTON_MOMENTUM, NEWTON_DAMPING * unit, unit, NEWTON_STEPS)
+                (
+                    NEWTON_MOMENTUM,
+                    NEWTON_DAMPING * unit,
+                    unit,
+                    NEWTON_STEPS,
+                    NEWTON_EARLY,
+                )
             }
             None => {
                 // No eigenvalue exceeds beta R^2 if no row exceeds R, and steps of half the length that makes them
@@ -53,7 +62,7 @@ impl Pace {
                 let least = (1.0 - momentum) / (1.0 + momentum) * unit;
                 let steps = (least / shrinkage).ceil() as usize;
                 let n_iter = steps.clamp(DESCENT_STEPS.0, DESCENT_STEPS.1);
-                (momentum, least, unit, n_iter)
+                (momentum, least, unit, n_iter, DESCENT_EARLY)
             }
         };
         let n_iter = options.n_iter.unwrap_or(n_iter);
@@ -65,6 +74,7 @@ impl Pace {
                 None => least.max(n_iter as f64 * shrinkage),
             },
             curvature,
+            first_of_mean: (early * n_iter as f64) as usize,
         }
     }
 }
@@ -107,7 +117,7 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let noise = match problem.schema().target() {
         // Slopes of counts are in units of the mean rate, whatever their clamp.
         Target::Counts { .. } => noise,
-        Target::Classes => noise / slope,
+        Target::Classes => CLASSIFIER_SHRINKAGE * noise / slope,
         Target::Multiclass { .. } => noise * scores.noise() * scores.slope() / slope,
         // As of squared residuals, whose clamp has the curvature 0.75 of its size in spreads.
         Target::Interval { .. } => match (problem.spread, problem.level()) {
