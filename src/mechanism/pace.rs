@@ -6,10 +6,9 @@ use super::newton_steps::NewtonOptions;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_CURVATURE, CLASSIFIER_SHRINKAGE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL,
-    COUNT_SLOPE, DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, NEWTON_DAMPING, NEWTON_EARLY,
-    NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHRINKAGE,
-    SHRINKAGE_DIRECTIONS,
+    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
+    DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM,
+    NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHRINKAGE, SHRINKAGE_DIRECTIONS,
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
@@ -117,7 +116,7 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let noise = match problem.schema().target() {
         // Slopes of counts are in units of the mean rate, whatever their clamp.
         Target::Counts { .. } => noise,
-        Target::Classes => CLASSIFIER_SHRINKAGE * noise / slope,
+        Target::Classes => noise / slope,
         Target::Multiclass { .. } => noise * scores.noise() * scores.slope() / slope,
         // As of squared residuals, whose clamp has the curvature 0.75 of its size in spreads.
         Target::Interval { .. } => match (problem.spread, problem.level()) {

@@ -101,11 +101,7 @@ pub const DESCENT_EARLY: f64 = 0.5;
 
 /// Shrinkage of noisy Newton steps ([`SHRINKAGE_DIRECTIONS`]): lambda in units of beta R N/L, where N is the standard
 /// deviation of the noise on the mean gradient and L the bound on slopes.
-pub const SHRINKAGE: f64 = 1.8;
-
-/// Noise of a classifier as its shrinkage counts it. Of 0.55, 0.8 and 1, credit_status and grants want the first, tv16_vote
-/// the last, by .003 to .005 of accuracy.
-pub const CLASSIFIER_SHRINKAGE: f64 = 0.75;
+pub const SHRINKAGE: f64 = 1.5;
 
 /// Standard deviation of the derivatives of the logistic loss, about.
 pub const CLASSIFIER_SLOPE: f64 = 0.4;
