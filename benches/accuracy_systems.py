@@ -76,7 +76,7 @@ def run(problem: Problem, system: str, epsilons: tuple[float, ...], seeds: int) 
             X, y, X_test, y_test = problem.split(seed)
             begin = time.perf_counter()
             try:
-                model = _estimator(problem, {**options, "epsilon": epsilon, "random_state": seed}).fit(X, y)
+                model = estimator(problem, {**options, "epsilon": epsilon, "random_state": seed}).fit(X, y)
             except DpsparseError as refusal:
                 yield {"system": system, "epsilon": epsilon, "setting": f"refused: {refusal}"}
                 break
@@ -85,7 +85,7 @@ def run(problem: Problem, system: str, epsilons: tuple[float, ...], seeds: int) 
             yield row | accuracy_measures.of_model(model, X_test, y_test, problem.classes)
 
 
-def _estimator(problem: Problem, options: dict[str, Any]) -> Any:
+def estimator(problem: Problem, options: dict[str, Any]) -> Any:
     facts: dict[str, Any] = {"bounds": problem.bounds, "delta": problem.delta, "fit_intercept": problem.fit_intercept}
     if problem.adjacency == "add-remove":
         facts |= {"adjacency": "add-remove", "n_public": problem.shape[0]}
@@ -109,7 +109,7 @@ def _accepted(problem: Problem, options: dict[str, Any]) -> tuple[dict[str, Any]
     for loss, alpha, norm in product(losses, alphas, [*offers, {}]):
         additions = loss | alpha | norm
         try:
-            _estimator(problem, options | additions).plan(n, p)
+            estimator(problem, options | additions).plan(n, p)
         except DpsparseError as refusal:
             refusals.append(refusal)
             continue

@@ -34,10 +34,22 @@ DEFAULTS = "src/plan/defaults.rs"
 VARIABLE = "DPSPARSE_FACTOR"
 FACTORS = (1.0, 0.6, 1.6)
 #: Tables of every kind that are quick to fit.
-SETS = """
-    credit_status gss_abortion health_insurance labsup_worked tv16_vote gss_income loan_rate star_math happiness
-    nesarc_drinks rand_visits phoneme california garbage
-""".split()
+SETS = [
+    "credit_status",
+    "gss_abortion",
+    "health_insurance",
+    "labsup_worked",
+    "tv16_vote",
+    "gss_income",
+    "loan_rate",
+    "star_math",
+    "happiness",
+    "nesarc_drinks",
+    "rand_visits",
+    "phoneme",
+    "california",
+    "garbage",
+]
 
 NUMBER = re.compile(r"pub(?:\(crate\))? const ([A-Z_0-9]+): (f64|usize) = ([-0-9._e]+);")
 #: A factor is looked up whenever a plan or a fit reads a constant: a few hundred times a fit.
@@ -195,8 +207,8 @@ def report(fits: Fits, chosen: argparse.Namespace) -> None:
         within += losses[worst] <= 0.1
         noise = fmean(_noise(fits, problem, chosen.epsilons) for problem in moved)
         print(
-            f"| {name} | {value:g} | {len(moved)} | {best:g} | {100 * gain:.2f} % | {100 * fmean(losses.values()):.1f} %, "
-            f"{100 * losses[worst]:.1f} % ({worst}) | {100 * noise:.1f} % |"
+            f"| {name} | {value:g} | {len(moved)} | {best:g} | {100 * gain:.2f} % "
+            f"| {100 * fmean(losses.values()):.1f} %, {100 * losses[worst]:.1f} % ({worst}) | {100 * noise:.1f} % |"
         )
     print(f"\n{used} constants move a score; {within} of them cost no set more than a tenth of its error.")
 
