@@ -39,9 +39,12 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod block;
+mod blocks;
 mod bounded_data;
 mod budget;
 mod column_sums;
+mod columns;
 mod counts;
 mod curator;
 mod dense_records;
@@ -50,12 +53,12 @@ mod feature_map;
 mod fine_gradient;
 mod float_products;
 mod float_records;
-mod in_memory;
 mod lines;
 mod minimiser;
 mod planes;
 mod private_sizes;
 mod projection;
+mod raw;
 mod record_weights;
 mod records;
 mod release;
@@ -79,6 +82,7 @@ pub use crate::question::{
 pub use crate::schema::{Bounds, Geometry, Schema, Target};
 pub use answer::Answer;
 pub use curator::Curator;
+pub use raw::{BlockSource, RawBlock, TakeBlock};
 pub use release::{Released, Witness, release};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};
