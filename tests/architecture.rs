@@ -323,9 +323,9 @@ const POINT: &str =
 /// Mistakes that the compiler finds while it resolves names.
 const NAMES: &[Mistake] = &[
     (
-        "records in memory",
+        "records in blocks",
         "",
-        "let _: crate::privacy::in_memory::InMemory;",
+        "let _: crate::privacy::blocks::Blocks;",
         "E0603",
     ),
     (

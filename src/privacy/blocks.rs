@@ -168,3 +168,74 @@ impl Records for Blocks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::Logistic;
+    use crate::privacy::counts::Thresholds;
+    use crate::privacy::records::Move;
+    use crate::question::TargetValue;
+    use crate::schema::{Bounds, Geometry, Target};
+    use ndarray::{Array2, Axis};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// In every kind of pass that takes blocks, in memory and in files, also where a state stays from pass to pass.
+        #[test]
+        fn sums_over_blocks_are_those_of_the_whole(
+            n in 1usize..60,
+            cuts in prop::collection::vec(0usize..60, 0..4),
+            entries in prop::collection::vec(-1.5..1.5f64, 180),
+            in_files in any::<bool>(),
+        ) {
+            let x = Array2::from_shape_fn((n, 3), |(i, j)| entries[3 * i + j]);
+            let y: Vec<f64> = (0..n).map(|i| [1.0, -1.0, 1.0][i % 3]).collect();
+            let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
+            let schema = Schema::new(3, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+            let statement = Statement::new(schema.clone(), n, Adjacency::ReplaceOne, 1).unwrap();
+            let read = |rows: std::ops::Range<usize>| {
+                let part = x.slice_axis(Axis(0), rows.clone().into());
+                Arc::new(BoundedData::from_dense(part, &y[rows], schema.clone()).unwrap())
+            };
+            let mut ends: Vec<usize> = cuts.into_iter().filter(|&cut| cut < n).chain([0, n]).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            let directory = tempfile::tempdir().unwrap();
+            let folder = in_files.then(|| Arc::from(directory.path()));
+            let parts = ends.windows(2).map(|ends| read(ends[0]..ends[1])).collect();
+            let parts = Blocks::several(parts, None, &statement).unwrap();
+            let parts = Blocks { directory: folder, ..parts };
+            // As what is made of blocks is kept.
+            let parts = parts.derived(BoundedData::varying, &statement).unwrap();
+            let whole = Blocks::new(read(0..n), &statement).unwrap();
+            let whole = whole.derived(BoundedData::varying, &statement).unwrap();
+            let model = RoomModel::new(&Logistic.into(), None).unwrap();
+            let direction = [(0, 3), (2, -5), (3, 7)];
+            let moves = [Move { output: 0, direction: &direction, weight: 1 << 20 }];
+            let gradient = |fresh| Pass::Gradient { model: &model, moves: &moves, fresh, unit: 2f64.powi(-36) };
+            let passes = [
+                gradient(true),
+                gradient(false),
+                Pass::Moments,
+                Pass::Absolute,
+                Pass::Ranges { features: Some(&[0, 2]), at: Thresholds { limit: 16_383, stride: 1_000 } },
+                Pass::Ranges { features: None, at: Thresholds { limit: 16_383, stride: 5_000 } },
+                Pass::Targets { value: TargetValue::Itself, thresholds: &[-0.5, 0.5, 1.0] },
+            ];
+            let (mut of_whole, mut of_parts) = (States::default(), States::default());
+            for pass in &passes {
+                let Sum(expected) = whole.fold(pass, &mut of_whole, &mut || Ok(())).unwrap();
+                let Sum(found) = parts.fold(pass, &mut of_parts, &mut || Ok(())).unwrap();
+                prop_assert_eq!(found, expected);
+            }
+            let joined = parts.joined();
+            let mut rows = [vec![0.0; 4], vec![0.0; 4]];
+            for i in 0..n {
+                joined.whole().unwrap().fill_row(i, &mut rows[0]);
+                whole.whole().unwrap().fill_row(i, &mut rows[1]);
+                prop_assert_eq!(&rows[0], &rows[1]);
+            }
+        }
+    }
+}
