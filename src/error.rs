@@ -59,6 +59,11 @@ pub enum Error {
         /// How much; None where that follows from records, whose number and storage may be private.
         bytes: Option<u128>,
     },
+    /// Integers of records could not be kept in files. The text does not say how much, which follows from records.
+    #[error(
+        "the directory for blocks of records does not exist, cannot be written to, or has no room for them"
+    )]
+    Storage,
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
     Randomness(String),

@@ -10,7 +10,7 @@ Public schemas of data frames: :mod:`dpsparse.tables`. Checks for your own parts
 :mod:`dpsparse.datasets`. Results in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`.
 """
 
-from dpsparse import datasets, displays, losses, mechanisms, polytopes, privacy, set_functions, theory, words
+from dpsparse import blocks, datasets, displays, losses, mechanisms, polytopes, privacy, set_functions, theory, words
 from dpsparse._core import (
     BudgetExceededError,
     Certificate,
@@ -21,6 +21,7 @@ from dpsparse._core import (
     Plan,
     RandomnessError,
     ScalerPlan,
+    StorageError,
     TooLargeError,
     UnsoundMechanismError,
     UserLossError,
@@ -72,11 +73,13 @@ __all__ = [
     "SparseClassifier",
     "SparsePoissonRegressor",
     "SparseRegressor",
+    "StorageError",
     "TooLargeError",
     "UnknownLevelError",
     "UnsoundMechanismError",
     "UserLossError",
     "Vertices",
+    "blocks",
     "datasets",
     "displays",
     "losses",

@@ -7,6 +7,7 @@ pub mod enclosure;
 pub(crate) mod grid;
 pub mod kernel;
 pub mod linear;
+pub mod mapped;
 pub mod normal;
 pub mod quadrature;
 pub mod search;

@@ -3,9 +3,13 @@
 //! The fields are readable inside `privacy` only; that is what makes the room a room. Outside it a
 //! [`BoundedData`] can be made, passed on and dropped.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
+use super::columns::Columns;
 use super::dense_records::read_dense;
 use super::lines::Lines;
 use super::record_weights::RecordWeights;
@@ -41,7 +45,7 @@ pub struct BoundedData {
 /// The features; the intercept is not stored.
 pub(in crate::privacy) enum Features {
     /// Columns one after the other, each with one entry per record.
-    Dense(Vec<i16>),
+    Dense(Columns),
     /// The same entries by rows and by columns. An unstored entry is `base` of its column (the lattice value
     /// of zero), a stored one is base + value, |value| <= 32766.
     Sparse {
@@ -71,7 +75,7 @@ impl BoundedData {
         Ok(Self {
             schema,
             targets,
-            features: Features::Dense(columns),
+            features: Features::Dense(columns.into()),
             weights: None,
         })
     }
@@ -146,6 +150,45 @@ impl BoundedData {
         Ok(Self { weights, ..self })
     }
 
+    /// The same with its features in a nameless file of a directory; sparse ones stay in memory.
+    ///
+    /// # Errors
+    /// [`Error::Storage`].
+    pub(in crate::privacy) fn in_file(self, directory: &Path) -> Result<Self> {
+        let features = match self.features {
+            Features::Dense(columns) => Features::Dense(columns.in_file(directory)?),
+            sparse => sparse,
+        };
+        Ok(Self { features, ..self })
+    }
+
+    /// Dense blocks of consecutive records, read under one schema, as one block.
+    pub(in crate::privacy) fn joined(blocks: &[Arc<Self>]) -> Self {
+        let first = &blocks[0];
+        let n: usize = blocks.iter().map(|block| block.n_records()).sum();
+        let p = first.schema.n_features();
+        let mut columns = vec![0; n * p];
+        let mut start = 0;
+        for block in blocks {
+            let rows = block.n_records();
+            if let (Features::Dense(part), 1..) = (&block.features, rows) {
+                let pairs = columns.par_chunks_mut(n).zip(part.par_chunks(rows));
+                pairs.for_each(|(out, part)| out[start..start + rows].copy_from_slice(part));
+            }
+            start += rows;
+        }
+        let targets = blocks.iter().flat_map(|block| &block.targets);
+        let weights = blocks.iter().map(|block| block.weights.as_ref());
+        Self {
+            schema: first.schema.clone(),
+            targets: targets.copied().collect(),
+            features: Features::Dense(columns.into()),
+            weights: weights
+                .collect::<Option<Vec<_>>>()
+                .map(RecordWeights::joined),
+        }
+    }
+
     /// Number of records. Public under replace-one; private under add-remove.
     pub(in crate::privacy) fn n_records(&self) -> usize {
         self.targets.len()
@@ -159,11 +202,6 @@ impl BoundedData {
     /// Number of columns, the intercept included (public).
     pub fn n_columns(&self) -> usize {
         self.schema.n_columns()
-    }
-
-    /// The public facts.
-    pub fn schema(&self) -> &Schema {
-        &self.schema
     }
 
     /// gradient_j = sum_i d_i x_ij for every column, exactly.

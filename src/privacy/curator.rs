@@ -1,16 +1,19 @@
 //! The keeper of the records: ingestion, and the only home of what is **not private**.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ndarray::ArrayView2;
 
+use super::blocks::Blocks;
 use super::bounded_data::BoundedData;
-use super::in_memory::InMemory;
 use super::private_sizes::room;
+use super::raw::{BlockSource, Dense, InBlocks, Raw, Sparse};
 use super::records::{Move, Pass, Records, States};
 use super::sparse_records::{Compressed, Orientation};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
+use crate::numeric::mapped;
 use crate::question::RoomModel;
 use crate::question::Statement;
 use crate::question::{AnyQuestion, Question, Stored};
@@ -35,59 +38,6 @@ pub struct Curator<'x> {
     raw: Box<dyn Raw + 'x>,
     targets: &'x [f64],
     weights: Option<&'x [f64]>,
-}
-
-/// X as it came.
-trait Raw: Sync {
-    /// Bounded integers under a schema: each row by itself.
-    fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData>;
-
-    /// How much there is.
-    fn stored(&self) -> Stored;
-}
-
-struct Dense<'x, T>(ArrayView2<'x, T>);
-
-impl<T: Copy + Into<f64> + Sync> Raw for Dense<'_, T> {
-    fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
-        BoundedData::from_dense(self.0, y, schema.clone())
-    }
-
-    fn stored(&self) -> Stored {
-        Stored {
-            records: self.0.nrows(),
-            entries: None,
-        }
-    }
-}
-
-struct Sparse<'x, T, I> {
-    x: Compressed<'x, T, I>,
-    orientation: Orientation,
-    shape: (usize, usize),
-}
-
-impl<T, I> Raw for Sparse<'_, T, I>
-where
-    T: Copy + Into<f64> + Sync,
-    I: Copy + TryInto<usize> + Sync,
-{
-    fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
-        let Self {
-            x,
-            orientation,
-            shape,
-        } = self;
-        let x = Compressed { ..*x };
-        BoundedData::from_sparse(x, *orientation, *shape, y, schema.clone())
-    }
-
-    fn stored(&self) -> Stored {
-        Stored {
-            records: self.shape.0,
-            entries: Some(self.x.values.len()),
-        }
-    }
 }
 
 impl<'x> Curator<'x> {
@@ -140,6 +90,39 @@ impl<'x> Curator<'x> {
         }
     }
 
+    /// The same from blocks of consecutive records, which are read as often as the records are asked for. Their integers
+    /// are kept in memory, or in nameless files of `directory`, where the machine's memory need hold a block and some 60
+    /// bytes a record alone. Models are the same.
+    ///
+    /// ```
+    /// use dpsparse::privacy::{BlockSource, Curator, TakeBlock};
+    /// use dpsparse::Error;
+    /// struct Halves(ndarray::Array2<f64>);
+    /// impl BlockSource for Halves {
+    ///     fn n_records(&self) -> usize {
+    ///         self.0.nrows()
+    ///     }
+    ///     fn for_each(&self, take: TakeBlock<'_>) -> Result<(), Error> {
+    ///         let (first, second) = self.0.view().split_at(ndarray::Axis(0), self.0.nrows() / 2);
+    ///         take(first.into())?;
+    ///         take(second.into())
+    ///     }
+    /// }
+    /// let halves = Halves(ndarray::array![[0.0, 10.0], [5.0, 2.0]]);
+    /// let curator = Curator::from_blocks(&halves, &[1.0, -1.0], None);
+    /// ```
+    pub fn from_blocks(
+        source: impl BlockSource + 'x,
+        y: &'x [f64],
+        directory: Option<&Path>,
+    ) -> Self {
+        Self {
+            raw: Box::new(InBlocks::new(Box::new(source), directory)),
+            targets: y,
+            weights: None,
+        }
+    }
+
     /// The records at some ascending positions (all of them without), read under a schema.
     ///
     /// # Errors
@@ -148,48 +131,100 @@ impl<'x> Curator<'x> {
         &self,
         positions: Option<&[u32]>,
         schema: &Schema,
-    ) -> Result<BoundedData> {
-        let all = (self.raw.read(self.targets, schema)?).weighed(self.weights)?;
-        match positions {
-            None => Ok(all),
-            Some(positions) => {
-                let ascending = positions.windows(2).all(|pair| pair[0] < pair[1]);
-                let inside = (positions.last()).is_none_or(|&i| (i as usize) < all.n_records());
-                if !(ascending && inside) {
-                    return Err(Error::invalid(
-                        "positions",
-                        "must be ascending and of records",
-                    ));
-                }
-                Ok(all.rows(positions))
-            }
+    ) -> Result<Vec<Arc<BoundedData>>> {
+        let all = self.raw.read(self.targets, self.weights, schema)?;
+        let Some(positions) = positions else {
+            return Ok(all.into_iter().map(Arc::new).collect());
+        };
+        let n: usize = all.iter().map(BoundedData::n_records).sum();
+        let ascending = positions.windows(2).all(|pair| pair[0] < pair[1]);
+        let inside = (positions.last()).is_none_or(|&i| (i as usize) < n);
+        if !(ascending && inside) {
+            return Err(Error::invalid(
+                "positions",
+                "must be ascending and of records",
+            ));
         }
+        let directory = self.raw.directory();
+        let (mut rest, mut start) = (positions, 0);
+        let picked = all.into_iter().map(|block| {
+            let end = start + block.n_records();
+            let (here, later) = rest.split_at(rest.partition_point(|&i| (i as usize) < end));
+            let here: Vec<u32> = here.iter().map(|&i| i - start as u32).collect();
+            (rest, start) = (later, end);
+            let rows = block.rows(&here);
+            Ok(Arc::new(match &directory {
+                Some(directory) => rows.in_file(directory)?,
+                None => rows,
+            }))
+        });
+        picked.collect()
+    }
+
+    /// Records that this curator read, under a statement.
+    ///
+    /// # Errors
+    /// Another number of records than a public one.
+    pub(in crate::privacy) fn given(
+        &self,
+        blocks: Vec<Arc<BoundedData>>,
+        statement: &Arc<Statement>,
+    ) -> Result<Blocks> {
+        Blocks::several(blocks, self.raw.directory(), statement)
     }
 
     /// All records, read under a statement where there is memory for them, and for what `questions` need beside them.
     ///
     /// # Errors
-    /// Unusable records; [`Error::TooLarge`]; another number of records than a public one.
+    /// Unusable records; [`Error::TooLarge`]; [`Error::Storage`]; another number of records than a public one;
+    /// [`Error::UnsoundMechanism`] for blocks in files where a question needs all records in memory.
     pub(in crate::privacy) fn all(
         &self,
         statement: &Arc<Statement>,
         questions: &[&AnyQuestion],
-    ) -> Result<InMemory> {
-        let records = InMemory::new(Arc::new(self.whole(statement)?), statement)?;
-        let mut most = 0;
-        for question in questions {
-            let stored = self.raw.stored();
-            let scores = question.bytes_of_scores(questions, stored);
-            most = most.max(question.bytes(statement, stored)? + scores);
+    ) -> Result<Blocks> {
+        let one_block = questions.iter().any(|question| question.one_block);
+        let stored = self.raw.stored();
+        if one_block && stored.in_files {
+            return Err(Error::invalid(
+                "mechanism",
+                "goes through all records at once, which must be in memory: leave the directory of the blocks out, or \
+                 take a mechanism of noisy gradients or selections",
+            ));
         }
-        room(most)?;
+        let most = |stored: Stored| {
+            let mut most = 0;
+            for question in questions {
+                let scores = question.bytes_of_scores(questions, stored);
+                most = most.max(question.bytes(statement, stored)? + scores);
+            }
+            Ok::<_, Error>(most)
+        };
+        if let Some(directory) = self.raw.directory() {
+            let in_memory = Stored {
+                in_files: false,
+                ..stored
+            };
+            let all = most(in_memory)? + statement.bytes(in_memory);
+            let files = u64::try_from(all).unwrap_or(u64::MAX);
+            mapped::room(&directory, files).map_err(|_| Error::Storage)?;
+        }
+        let records = self.given(self.whole(statement)?, statement)?;
+        let records = if one_block { records.joined() } else { records };
+        room(most(stored)?)?;
         Ok(records)
     }
 
     /// However many there are.
-    fn whole(&self, statement: &Statement) -> Result<BoundedData> {
+    fn whole(&self, statement: &Statement) -> Result<Vec<Arc<BoundedData>>> {
         room(statement.bytes(self.raw.stored()))?;
-        (self.raw.read(self.targets, statement.schema())?).weighed(self.weights)
+        self.read(None, statement.schema())
+    }
+
+    /// The same in one block.
+    fn any_size(&self, statement: &Arc<Statement>) -> Result<Blocks> {
+        let blocks = self.whole(statement)?;
+        Ok(Blocks::of_blocks(blocks, None, statement).joined())
     }
 
     /// Raises what reading records in this storage under a statement would raise, however many there are.
@@ -214,7 +249,7 @@ impl<'x> Curator<'x> {
         theta: &[i64],
         unit: f64,
     ) -> Result<Vec<i64>> {
-        let records = InMemory::of_any_size(self.whole(statement)?, statement);
+        let records = self.any_size(statement)?;
         if theta.len() != records.n_columns() {
             return Err(Error::invalid(
                 "theta",
@@ -272,7 +307,7 @@ impl<'x> Curator<'x> {
         if self.targets.is_empty() {
             return Ok(vec![0; models.len()]);
         }
-        let records = InMemory::of_any_size(self.whole(statement)?, statement);
+        let records = self.any_size(statement)?;
         let pass = Pass::HeldOut { models };
         Ok(records
             .fold(&pass, &mut States::default(), &mut || Ok(()))?
@@ -287,7 +322,7 @@ impl<'x> Curator<'x> {
     /// As a release.
     pub fn non_private_softmax_scores(&self, softmax: &Softmax) -> Result<Vec<i64>> {
         let records = self.all(softmax.statement(), &[])?;
-        softmax.scores(&records.data, &mut || Ok(()))
+        softmax.scores(records.whole()?, &mut || Ok(()))
     }
 }
 
@@ -300,10 +335,15 @@ struct Counted<'x> {
 
 #[cfg(test)]
 impl Raw for Counted<'_> {
-    fn read(&self, y: &[f64], schema: &Schema) -> Result<BoundedData> {
+    fn read(
+        &self,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        schema: &Schema,
+    ) -> Result<Vec<BoundedData>> {
         self.reads
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        self.raw.read(y, schema)
+        self.raw.read(y, weights, schema)
     }
 
     fn stored(&self) -> Stored {

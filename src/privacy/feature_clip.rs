@@ -26,7 +26,7 @@ impl BoundedData {
                     .par_chunks_mut(self.n_records().max(1))
                     .enumerate()
                     .for_each(|(j, column)| column.iter_mut().for_each(|x| *x = clip(*x, j)));
-                Features::Dense(columns)
+                Features::Dense(columns.into())
             }
             Features::Sparse {
                 rows,

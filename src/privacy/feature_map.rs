@@ -99,7 +99,7 @@ impl FeatureMap {
         if let Some(norm) = norm {
             norm.shorten_dense(&mut columns, n);
         }
-        Features::Dense(columns)
+        Features::Dense(columns.into())
     }
 
     /// `moved` is the image of `base`; with a norm it is 0.

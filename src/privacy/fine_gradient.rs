@@ -180,7 +180,7 @@ mod tests {
     use crate::accounting::event::Adjacency;
     use crate::loss::{Admitted, Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared};
     use crate::numeric::linear::norm2;
-    use crate::privacy::in_memory::InMemory;
+    use crate::privacy::blocks::Blocks;
     use crate::privacy::sparse_records::{Compressed, Orientation};
     use crate::question::Statement;
     use crate::schema::{Bounds, Geometry, Schema, Target};
@@ -204,7 +204,7 @@ mod tests {
     }
 
     /// The same records densely and sparsely, with weights or without.
-    fn records(n: usize, p: usize, weighted: bool, state: &mut u64) -> (InMemory, InMemory) {
+    fn records(n: usize, p: usize, weighted: bool, state: &mut u64) -> (Blocks, Blocks) {
         let x = Array2::from_shape_fn((n, p), |_| {
             let value = 2.4 * uniform(state) - 1.2;
             if value.abs() < 0.4 { 0.0 } else { value }
@@ -233,7 +233,7 @@ mod tests {
         let sparse = BoundedData::from_sparse(sparse, Orientation::Rows, (n, p), &y, schema);
         let read = |data: Result<BoundedData>| {
             let data = data.unwrap().weighed(weights.as_deref()).unwrap();
-            InMemory::new(Arc::new(data), &statement).unwrap()
+            Blocks::new(Arc::new(data), &statement).unwrap()
         };
         (read(dense), read(sparse))
     }
@@ -289,13 +289,13 @@ mod tests {
                     let (mut sums, mut rest) = (vec![0.0; columns], vec![0.0; columns]);
                     let mut row = vec![0.0; columns];
                     for i in 0..n {
-                        dense.data.fill_row(i, &mut row);
+                        dense.whole().unwrap().fill_row(i, &mut row);
                         let score: i128 = (row.iter().zip(&theta))
                             .map(|(x, &t)| (x * unit).round() as i128 * fixed(t))
                             .sum();
                         let z = score as f64 * 2f64.powi(-90) / unit;
-                        let d = loss.derivative(z, dense.data.targets[i]);
-                        let d = d.clamp(-lipschitz, lipschitz) * dense.data.share(i);
+                        let d = loss.derivative(z, dense.whole().unwrap().targets[i]);
+                        let d = d.clamp(-lipschitz, lipschitz) * dense.whole().unwrap().share(i);
                         for ((sum, rest), x) in sums.iter_mut().zip(&mut rest).zip(&row) {
                             let term = d * ((x * unit).round() / unit) - *rest;
                             let next = *sum + term;

@@ -58,7 +58,7 @@ impl BoundedData {
                     let j = j as usize;
                     columns.extend_from_slice(&all[j * n..(j + 1) * n]);
                 }
-                Features::Dense(columns)
+                Features::Dense(columns.into())
             }
             Features::Sparse { columns, base, .. } => {
                 let columns = columns.picked(features);
@@ -107,7 +107,7 @@ impl BoundedData {
                 for column in columns.chunks_exact(n) {
                     picked.extend(positions.iter().map(|&i| column[i as usize]));
                 }
-                Features::Dense(picked)
+                Features::Dense(picked.into())
             }
             Features::Sparse { rows, base, .. } => {
                 let rows = rows.picked(positions);

@@ -219,8 +219,9 @@ mod tests {
     use crate::norm::ReviewedNorm;
     use crate::norm::SetFunctionNorm;
     use crate::numeric::linear::dot;
+    use crate::privacy::blocks::Blocks;
     use crate::privacy::bounded_data::BoundedData;
-    use crate::privacy::in_memory::InMemory;
+    use crate::privacy::records::Records;
     use crate::question::{RoomModel, Statement};
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use crate::set_function::{
@@ -232,7 +233,7 @@ mod tests {
     const P: usize = 4;
     const N: usize = 40;
 
-    fn data() -> InMemory {
+    fn data() -> Blocks {
         let bounds = Bounds {
             lower: vec![-1.0],
             upper: vec![1.0],
@@ -249,7 +250,7 @@ mod tests {
             .collect();
         let data = BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap();
         let statement = Statement::new(schema, N, Adjacency::ReplaceOne, 1).unwrap();
-        InMemory::new(Arc::new(data), &statement).unwrap()
+        Blocks::new(Arc::new(data), &statement).unwrap()
     }
 
     /// The minimiser by plain proximal gradient steps in floats, far beyond the accuracy claimed.
@@ -330,7 +331,7 @@ mod tests {
                         load: 1.0,
                         most_load: 1.0,
                     };
-                    let exact = reference(&objective, &data.data, loss, &tilt);
+                    let exact = reference(&objective, data.whole().unwrap(), loss, &tilt);
                     let mut gradient = FineGradient::new(&data, &model);
                     let mut start = Start::default();
                     minimise(&objective, &mut gradient, &tilt, &mut start, &mut || Ok(())).unwrap();

@@ -6,11 +6,11 @@
 //! 2. [`question`](crate::question): statements of neighbours, sensitivities with their proofs, and what each question
 //!    costs. It reads no record.
 //! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost together.
-//! 4. `curator`, `bounded_data` with `dense_records`, `sparse_records`, `lines`, `row_norm`, `record_weights`: records are
+//! 4. `curator` with `raw`, `blocks` with `columns`, `bounded_data` with `dense_records`, `sparse_records`, `lines`, `row_norm`, `record_weights`: records are
 //!    clipped, rounded, shortened and weighed on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
 //!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features,
 //!    targets and scores.
-//! 5. `records`: passes over them, for the answers alone. `slopes`, `planes`, `column_sums`, `second_moments`, `fine_gradient`,
+//! 5. `records`, `block`: passes over them, for the answers alone. `slopes`, `planes`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
 //!    a program is sealed only if its questions cost no more than its claim, and only a sealed program is run.
@@ -24,7 +24,9 @@
 //! - bad arguments spend nothing: `what_is_said_is_checked_first`;
 //! - every kind of record that may be derived stands in a statement of its own: `sessions_are_derived_as_their_statements_say`,
 //!   `derived.rs`;
-//! - no error follows from the records, or from how many there are, once anything is spent: `before_spending.rs`;
+//! - no error follows from the records, or from how many there are, once anything is spent: `before_spending.rs` (blocks in files: as
+//!   long as the disk works, and others leave the room on it that was there at the start);
+//! - sums over blocks are those of the whole: `sums_over_blocks_are_those_of_the_whole`, `tests/test_blocks.py`;
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
 //! - draws follow the laws that the events state, at false positives of 1e-6: `laws.rs`;
@@ -34,14 +36,17 @@
 //! `tests/planted` breaks each of these in turn, and wants the test that is named there to fail.
 //!
 //! Trusted beyond these rooms: catalogued losses (`loss::Catalogued`), the proxes of reviewed norms and the `minimise` beneath
-//! them, `numeric` (whose file `kernel` has the crate's only `unsafe`), the ChaCha20 generator and the operating system's
+//! them, `numeric` (whose files `kernel` and `mapped` have the crate's only `unsafe`), the ChaCha20 generator and the operating system's
 //! entropy. Not trusted: mechanisms, Python, users' losses and norms.
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod block;
+mod blocks;
 mod bounded_data;
 mod budget;
 mod column_sums;
+mod columns;
 mod counts;
 mod curator;
 mod dense_records;
@@ -50,12 +55,12 @@ mod feature_map;
 mod fine_gradient;
 mod float_products;
 mod float_records;
-mod in_memory;
 mod lines;
 mod minimiser;
 mod planes;
 mod private_sizes;
 mod projection;
+mod raw;
 mod record_weights;
 mod records;
 mod release;
@@ -79,6 +84,7 @@ pub use crate::question::{
 pub use crate::schema::{Bounds, Geometry, Schema, Target};
 pub use answer::Answer;
 pub use curator::Curator;
+pub use raw::{BlockSource, RawBlock, TakeBlock};
 pub use release::{Released, Witness, release};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};

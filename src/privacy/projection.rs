@@ -29,7 +29,7 @@ impl Projection {
                     .map(|&y| (y * zoom).clamp(-1.0, 1.0))
                     .collect(),
             },
-            features: Features::Dense(margins.par_iter().map(image).collect()),
+            features: Features::Dense(margins.par_iter().map(image).collect::<Vec<_>>().into()),
             weights: data.weights.clone(),
         }
     }

@@ -68,6 +68,14 @@ impl RecordWeights {
             .for_each(|(slope, &share)| *slope = part(i64::from(*slope), share) as i16);
     }
 
+    /// Those of consecutive blocks.
+    pub(super) fn joined(blocks: Vec<&Self>) -> Self {
+        let shares = blocks.iter().flat_map(|block| &block.shares);
+        Self {
+            shares: shares.copied().collect(),
+        }
+    }
+
     /// Those of the records at some positions.
     pub(super) fn picked(&self, positions: &[u32]) -> Self {
         let shares = positions.iter().map(|&i| self.shares[i as usize]);

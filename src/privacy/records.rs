@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
+use super::bounded_data::BoundedData;
 use super::counts::Thresholds;
-use super::in_memory::InMemory;
 use crate::error::Result;
 use crate::question::FeatureMap;
 use crate::question::LinearModel;
@@ -41,7 +41,10 @@ pub trait Records: Sync {
     fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]);
 
     /// The records in one block of memory, for algorithms that go through them one after the other.
-    fn in_memory(&self) -> &InMemory;
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::error::Error::InvalidArgument) where they are in several.
+    fn whole(&self) -> Result<&Arc<BoundedData>>;
 }
 
 /// What is summed over the records: always bounded integers, each a function of one record and of public state.
@@ -136,6 +139,8 @@ pub struct Sum(pub Vec<i64>);
 /// What a pass leaves beside the records for the next one.
 #[derive(Default)]
 pub struct States {
+    /// Of each block, where there are several.
+    pub(in crate::privacy) blocks: Vec<States>,
     /// Margins of each output.
     pub(in crate::privacy) margins: Vec<Vec<i64>>,
     /// Slopes of each output.

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::budget::Budget;
 use super::curator::Curator;
+use super::records::Records;
 use super::seal::Sealed;
 use super::session::{Core, Report, Session};
 use crate::accounting::event::Adjacency;
@@ -64,7 +65,7 @@ pub fn release<R>(
     let mut questions = all.into_iter();
     let crowded = |question: &AnyQuestion| match statement.adjacency() {
         Adjacency::ReplaceOne => question.statement.n_samples() > question.most_records,
-        Adjacency::AddRemove => records.data.n_records() > question.most_records,
+        Adjacency::AddRemove => records.n_records() > question.most_records,
     };
     if questions.any(crowded) {
         return Err(Error::InvalidData(statement.too_many(most)));

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::answer::{Answer, Room};
 use super::answer::{Part, Sides};
+use super::blocks::Blocks;
 use super::bounded_data::BoundedData;
 use super::budget::Budget;
 use super::curator::Curator;
-use super::in_memory::InMemory;
 use super::records::Records;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
@@ -40,13 +40,13 @@ struct Read {
     /// None: all records.
     positions: Option<Vec<u32>>,
     schema: Schema,
-    data: Arc<BoundedData>,
+    blocks: Vec<Arc<BoundedData>>,
 }
 
 /// Records of a session: all that the curator gave, or what was made of them.
 enum Held<'a> {
-    Given(&'a InMemory),
-    Made(Box<InMemory>),
+    Given(&'a Blocks),
+    Made(Box<Blocks>),
 }
 
 /// What sessions of one release share.
@@ -61,7 +61,7 @@ pub(in crate::privacy) struct Core {
 pub type Report<'a> = &'a mut (dyn FnMut(usize, usize) -> Result<()> + 'a);
 
 impl Held<'_> {
-    fn get(&self) -> &InMemory {
+    fn get(&self) -> &Blocks {
         match self {
             Held::Given(records) => records,
             Held::Made(records) => records,
@@ -71,7 +71,7 @@ impl Held<'_> {
 
 impl<'a> Session<'a> {
     pub(in crate::privacy) fn new(
-        records: &'a InMemory,
+        records: &'a Blocks,
         core: &'a mut Core,
         report: Report<'a>,
         curator: &'a Curator<'a>,
@@ -120,7 +120,7 @@ impl<'a> Session<'a> {
                 "is about other records than those of this session",
             ));
         }
-        let schema = &records.data.schema;
+        let schema = records.schema();
         let all = schema.n_columns() == records.statement().n_columns();
         if !(all || question.answer.takes_fewer_features()) {
             return Err(Error::invalid(
@@ -162,7 +162,7 @@ impl<'a> Session<'a> {
         let scaled = map.is_linear() && to.derives(self.statement(), Derivation::Scaled);
         let by = [Derivation::Mapped, Derivation::Scaled][usize::from(scaled)];
         self.derives(to, by)?;
-        let p = self.records.get().data.schema().n_features();
+        let p = self.records.get().schema().n_features();
         if map.n_features() != p || to.schema().n_features() != p {
             return Err(Error::invalid(
                 "map",
@@ -175,10 +175,10 @@ impl<'a> Session<'a> {
                 "must move the targets where the statement says so",
             ));
         }
-        let made = map.apply(&self.records.get().data, to.schema());
+        let made = (self.records.get()).derived(|data| map.apply(data, to.schema()), to)?;
         Ok(Session {
             usual_target: map.usual_target(self.usual_target),
-            ..self.with(InMemory::of_any_size(made, to))
+            ..self.with(made)
         })
     }
 
@@ -190,7 +190,7 @@ impl<'a> Session<'a> {
     pub fn restricted(&mut self, features: &[u32], to: &Arc<Statement>) -> Result<Session<'_>> {
         self.derives(to, Derivation::Restricted)?;
         // There may be fewer than the statement speaks of.
-        let p = self.records.get().data.schema.n_features();
+        let p = self.records.get().schema().n_features();
         let ascending = features.windows(2).all(|pair| pair[0] < pair[1])
             && features.last().is_none_or(|&j| (j as usize) < p);
         let columns = features.len() + usize::from(to.schema().has_intercept());
@@ -200,8 +200,8 @@ impl<'a> Session<'a> {
                 "must be ascending, at most as many as the statement is for, and leave a column",
             ));
         }
-        let made = self.records.get().data.restricted(features);
-        Ok(self.with(InMemory::of_any_size(made, to)))
+        let made = (self.records.get()).derived(|data| data.restricted(features), to)?;
+        Ok(self.with(made))
     }
 
     /// The features that vary, as `to` states them.
@@ -210,8 +210,8 @@ impl<'a> Session<'a> {
     /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::varying`]).
     pub fn varying(&mut self, to: &Arc<Statement>) -> Result<Session<'_>> {
         self.derives(to, Derivation::Varying)?;
-        let made = self.records.get().data.varying();
-        Ok(self.with(InMemory::of_any_size(made, to)))
+        let made = (self.records.get()).derived(BoundedData::varying, to)?;
+        Ok(self.with(made))
     }
 
     /// The same records with a public score as their only feature, as `to` states them.
@@ -225,8 +225,8 @@ impl<'a> Session<'a> {
         to: &Arc<Statement>,
     ) -> Result<Session<'_>> {
         self.derives(to, Derivation::Projected)?;
-        let data = &self.records.get().data;
-        if projection.theta().len() != data.n_columns() {
+        let records = self.records.get();
+        if projection.theta().len() != records.schema().n_columns() {
             return Err(Error::invalid(
                 "projection",
                 "must have one coefficient a column of the records",
@@ -236,10 +236,10 @@ impl<'a> Session<'a> {
         if projection.zoom() != 1.0 && !reals {
             return Err(Error::invalid("zoom", "is for the targets of regressions"));
         }
-        let made = projection.apply(data, to.schema());
+        let made = records.derived(|data| projection.apply(data, to.schema()), to)?;
         Ok(Session {
             usual_target: (self.usual_target * projection.zoom()).min(1.0),
-            ..self.with(InMemory::of_any_size(made, to))
+            ..self.with(made)
         })
     }
 
@@ -268,19 +268,19 @@ impl<'a> Session<'a> {
         };
         let schema = to.schema();
         let same = |read: &Read| read.positions.as_deref() == positions && read.schema == *schema;
-        let data = match self.last_read.take_if(|read| same(read)) {
-            Some(read) => read.data,
+        let blocks = match self.last_read.take_if(|read| same(read)) {
+            Some(read) => read.blocks,
             None => {
                 self.last_read = None; // before the next is read: never two in memory
-                Arc::new(self.curator.read(positions, schema)?)
+                self.curator.read(positions, schema)?
             }
         };
         self.last_read = Some(Read {
             positions: positions.map(<[u32]>::to_vec),
             schema: schema.clone(),
-            data: Arc::clone(&data),
+            blocks: blocks.clone(),
         });
-        let made = InMemory::new(data, to)?;
+        let made = self.curator.given(blocks, to)?;
         Ok(self.with(made))
     }
 
@@ -294,7 +294,7 @@ impl<'a> Session<'a> {
         Err(Error::invalid("statement", problem))
     }
 
-    fn with(&mut self, made: InMemory) -> Session<'_> {
+    fn with(&mut self, made: Blocks) -> Session<'_> {
         Session {
             records: Held::Made(Box::new(made)),
             states: HashMap::new(),

@@ -141,6 +141,19 @@ create_exception!(
 );
 create_exception!(
     dpsparse,
+    StorageError,
+    DpsparseError,
+    "Blocks of records could not be kept in files: no such directory, no permission or no room.
+
+    Examples
+    --------
+    >>> from dpsparse import DpsparseError, StorageError
+    >>> issubclass(StorageError, DpsparseError)
+    True
+    "
+);
+create_exception!(
+    dpsparse,
     RandomnessError,
     DpsparseError,
     "The operating system gave no randomness.
@@ -169,6 +182,7 @@ impl From<Error> for PyErr {
                 None => DpsparseError::new_err(message),
             }),
             Error::TooLarge { .. } => TooLargeError::new_err(message),
+            Error::Storage => StorageError::new_err(message),
             Error::Randomness(_) => RandomnessError::new_err(message),
             Error::Interrupted => PyKeyboardInterrupt::new_err(message),
         }
@@ -192,5 +206,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UserLossError", py.get_type::<UserLossError>())?;
     module.add("NotSubmodularError", py.get_type::<NotSubmodularError>())?;
     module.add("TooLargeError", py.get_type::<TooLargeError>())?;
+    module.add("StorageError", py.get_type::<StorageError>())?;
     module.add("RandomnessError", py.get_type::<RandomnessError>())
 }

@@ -1,5 +1,7 @@
 //! Records from Python: numpy buffers are read once, in the pass that clips them.
 
+use std::path::PathBuf;
+
 use ndarray::{ArrayView2, Dimension};
 use numpy::{
     Element, PyArrayMethods, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2,
@@ -7,8 +9,8 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::privacy::{Compressed, Curator, Orientation};
+use crate::error::{Error, Result, UserError};
+use crate::privacy::{BlockSource, Compressed, Curator, Orientation, TakeBlock};
 
 /// A dense array, or the parts (format, shape, starts, indices, values) of a compressed one.
 #[derive(FromPyObject)]
@@ -22,6 +24,8 @@ pub(super) enum Records<'py> {
         Indices<'py>,
         Values<'py>,
     ),
+    /// Blocks: ("blocks", shape, a callable that returns an iterator of dense arrays, directory of files).
+    Blocks(String, (usize, usize), Py<PyAny>, Option<PathBuf>),
 }
 
 #[derive(FromPyObject)]
@@ -44,6 +48,14 @@ pub(super) enum Views<'a> {
     ShortSingle(Sparse<'a, f32, i32>),
     LongDouble(Sparse<'a, f64, i64>),
     LongSingle(Sparse<'a, f32, i64>),
+    Blocks(PyBlocks),
+}
+
+/// Blocks that a callable of Python's hands out.
+pub(super) struct PyBlocks {
+    n_records: usize,
+    factory: Py<PyAny>,
+    directory: Option<PathBuf>,
 }
 
 /// Orientation, shape and parts of a compressed matrix.
@@ -79,7 +91,7 @@ impl<'py> Records<'py> {
         match self {
             Records::Double(x) => x.shape()[0],
             Records::Single(x) => x.shape()[0],
-            Records::Compressed(_, (rows, _), ..) => *rows,
+            Records::Compressed(_, (rows, _), ..) | Records::Blocks(_, (rows, _), ..) => *rows,
         }
     }
 
@@ -94,6 +106,12 @@ impl<'py> Records<'py> {
                 starts.plain()?,
                 indices.plain()?,
                 values.plain()?,
+            ),
+            Records::Blocks(kind, shape, factory, directory) => Records::Blocks(
+                kind.clone(),
+                *shape,
+                Python::attach(|py| factory.clone_ref(py)),
+                directory.clone(),
             ),
         })
     }
@@ -128,6 +146,13 @@ impl Records<'_> {
         let (format, shape, starts, indices, values) = match self {
             Records::Double(x) => return Ok(Views::Double(x.as_array())),
             Records::Single(x) => return Ok(Views::Single(x.as_array())),
+            Records::Blocks(_, shape, factory, directory) => {
+                return Ok(Views::Blocks(PyBlocks {
+                    n_records: shape.0,
+                    factory: Python::attach(|py| factory.clone_ref(py)),
+                    directory: directory.clone(),
+                }));
+            }
             Records::Compressed(format, shape, starts, indices, values) => {
                 (format, *shape, starts, indices, values)
             }
@@ -187,10 +212,44 @@ impl<'a> Views<'a> {
             Views::ShortSingle((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
             Views::LongDouble((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
             Views::LongSingle((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
+            Views::Blocks(blocks) => {
+                let directory = blocks.directory.clone();
+                Curator::from_blocks(blocks, y, directory.as_deref())
+            }
         };
         match weights {
             Some(weights) => curator.weighted(weights),
             None => curator,
         }
+    }
+}
+
+impl BlockSource for PyBlocks {
+    fn n_records(&self) -> usize {
+        self.n_records
+    }
+
+    fn for_each(&self, take: TakeBlock<'_>) -> Result<()> {
+        let user = |error: PyErr| Error::User(UserError::new(error));
+        Python::attach(|py| {
+            let blocks = self.factory.bind(py).call0().map_err(user)?;
+            for block in blocks.try_iter().map_err(user)? {
+                py.check_signals().map_err(user)?;
+                let block = block.map_err(user)?;
+                match block
+                    .extract::<Records<'_>>()
+                    .map_err(user)?
+                    .plain()
+                    .map_err(user)?
+                {
+                    Records::Double(x) => take(x.as_array().into())?,
+                    Records::Single(x) => take(x.as_array().into())?,
+                    Records::Compressed(..) | Records::Blocks(..) => {
+                        return Err(Error::InvalidData("blocks must be dense".into()));
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 }

@@ -77,7 +77,7 @@ impl DualPath {
         let path = self.clone();
         let answer = DualPoint { path, noise };
         let most_records = self.minimiser.most_records();
-        let question = Question::new(self.minimiser.statement(), answer, events);
+        let question = Question::new(self.minimiser.statement(), answer, events).in_one_block();
         Ok(question.of_at_most(most_records))
     }
 
@@ -104,7 +104,8 @@ impl DualPath {
             lattice,
             selection,
         };
-        let question = Question::new(statement, answer, events).sharing(points);
+        let question = Question::new(statement, answer, events);
+        let question = question.sharing(points).in_one_block();
         Ok(question.of_at_most(self.minimiser.most_records()))
     }
 }

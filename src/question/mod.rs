@@ -107,6 +107,8 @@ pub struct Question<A> {
     /// Most records that the proof, or the integers, take.
     most_records: usize,
     copy: WorkingCopy,
+    /// Whether an answer goes through all records at once.
+    one_block: bool,
     /// Scores of a record that its state keeps.
     outputs: usize,
     pub(crate) answer: A,
@@ -124,6 +126,7 @@ impl<A> Question<A> {
             events,
             most_records: MOST_RECORDS,
             copy: WorkingCopy::None,
+            one_block: false,
             outputs: 1,
             answer,
         }
@@ -178,6 +181,7 @@ impl<A> Question<A> {
             events: self.events.clone(),
             most_records: self.most_records,
             copy: self.copy,
+            one_block: self.one_block,
             state: self.state,
             outputs: self.outputs,
             count,
@@ -198,6 +202,7 @@ pub struct AnyQuestion {
     pub(crate) events: Vec<(Event, u64)>,
     pub(crate) most_records: usize,
     pub(crate) copy: WorkingCopy,
+    pub(crate) one_block: bool,
     pub(crate) state: u64,
     pub(crate) outputs: usize,
     pub(crate) count: u64,

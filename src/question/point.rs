@@ -194,7 +194,8 @@ impl StronglyConvex {
             noise,
             sensitivity: None,
         };
-        Question::new(self.statement(), point, events).of_at_most(self.most_records())
+        let question = Question::new(self.statement(), point, events);
+        question.of_at_most(self.most_records()).in_one_block()
     }
 }
 
@@ -242,7 +243,8 @@ fn question(
         noise,
         sensitivity: Some(sensitivity),
     };
-    Question::new(statement, point, events).of_at_most(most_records)
+    let question = Question::new(statement, point, events);
+    question.of_at_most(most_records).in_one_block()
 }
 
 impl Question<Point> {

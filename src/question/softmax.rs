@@ -336,7 +336,7 @@ impl Softmax {
         let events = vec![(self.event()?, count)];
         let softmax = self.clone();
         let answer = SoftmaxDraws { softmax, count };
-        let question = Question::new(&self.statement, answer, events);
+        let question = Question::new(&self.statement, answer, events).in_one_block();
         Ok(question.of_at_most(self.statement.n_samples()))
     }
 

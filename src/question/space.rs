@@ -19,6 +19,8 @@ pub(crate) struct Stored {
     pub records: usize,
     /// Stored entries of a sparse matrix; None: dense.
     pub entries: Option<usize>,
+    /// Whether features are in files.
+    pub in_files: bool,
 }
 
 /// A copy of the records that an answer works on.
@@ -73,6 +75,7 @@ impl Statement {
     pub(crate) fn bytes(&self, stored: Stored) -> u128 {
         let (n, p) = (stored.records as u128, self.schema().n_features() as u128);
         let features = match stored.entries {
+            _ if stored.in_files => 0,
             Some(entries) if self.stays_sparse() => {
                 STORED_ENTRY * entries as u128 + LINE * (n + p + 2)
             }
@@ -140,6 +143,15 @@ impl<A> Question<A> {
         Self { outputs, ..self }
     }
 
+    /// The same question, whose answers go through records one after the other, or minimise over them in floats: they
+    /// know one block of memory.
+    pub(super) fn in_one_block(self) -> Self {
+        Self {
+            one_block: true,
+            ..self
+        }
+    }
+
     /// The same question, answered from a copy of the records.
     pub(super) fn on_a_copy(self, copy: WorkingCopy) -> Self {
         Self { copy, ..self }
@@ -184,10 +196,12 @@ mod tests {
     const SPARSE: Stored = Stored {
         records: 2000,
         entries: Some(3000),
+        in_files: false,
     };
     const DENSE: Stored = Stored {
         records: 2000,
         entries: None,
+        in_files: false,
     };
 
     /// Rows that are shortened after zeros have moved are dense, and what is made of them; nothing else is.

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse._validation import positive_integer
+from dpsparse.blocks import Blocks
 from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._bounds import bound_arrays as bound_arrays
 from dpsparse.estimators._columns import check_columns, check_target
@@ -89,6 +91,8 @@ def seed(random_state: Any) -> int | None:
 
 def records(X: Any) -> Any:
     """Return what the Rust core takes: an array, or the parts of a compressed matrix."""
+    if isinstance(X, Blocks):
+        return "blocks", X.shape, X.arrays, X.directory
     if not sp.issparse(X):
         return X
     indptr, indices = X.indptr, X.indices
@@ -114,6 +118,8 @@ def read_weighted(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 
 def _read(estimator: Any, X: Any, y: tuple[Any, ...], sample_weight: Any) -> tuple[Any, Any]:
     schema = schema_of(estimator)
+    if isinstance(X, Blocks):
+        return _read_blocks(estimator, X, y, sample_weight, schema)
     table, X = X, X if schema is None else schema.encode(X)
     X = check_columns(X)
     y = tuple(check_target(target, numbers=is_regressor(estimator)) for target in y)
@@ -130,3 +136,37 @@ def _read(estimator: Any, X: Any, y: tuple[Any, ...], sample_weight: Any) -> tup
     if weights is not None:
         *left, weights = left
     return left if y else left[0], weights
+
+
+def _read_blocks(estimator: Any, X: Blocks, y: tuple[Any, ...], sample_weight: Any, schema: Any) -> tuple[Any, Any]:
+    """Read blocks as :func:`_read` has records in memory; a target may be the name of a column of theirs."""
+    if schema is not None and schema.person is not None:
+        raise InvalidArgumentError(
+            "a schema with a person column takes tables in memory: the rows of a person are chosen among all records"
+        )
+    targets = []
+    for target in y:
+        values = target
+        if isinstance(target, str):
+            X, values = X.with_target(target)
+        targets.append(_target(estimator, values, X.shape[0]))
+    if schema is not None:
+        X = X.encoded(schema)
+    weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
+    # scikit-learn's check of the features alone, of no record; what is wrong with these is said as they are read.
+    names = None if X.names is None else np.array(X.names, dtype=object)
+    estimator.n_features_in_ = X.shape[1]
+    if names is not None:
+        estimator.feature_names_in_ = names
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    keep_table(estimator, schema)
+    return ((X, *targets) if targets else X), weights
+
+
+def _target(estimator: Any, y: Any, n_samples: int) -> npt.NDArray[Any]:
+    checked = check_target(y, numbers=is_regressor(estimator))
+    array: npt.NDArray[Any] = without_values(lambda: column_or_1d(checked, warn=True))
+    if len(array) != n_samples:
+        raise InvalidDataError("blocks and y must hold as many records")
+    return array

@@ -21,7 +21,7 @@ impl Permuted {
             ..
         } = self.options;
         let (loss, lipschitz) = (self.model.reviewed()?, self.model.bound().linf);
-        let data = &records.in_memory().data;
+        let data = records.whole()?;
         let (n, columns) = (data.n_records(), data.n_columns());
         let mut order: Vec<usize> = (0..n).collect();
         let mut theta = vec![0.0; columns];

@@ -28,7 +28,7 @@ impl Answer for SoftmaxDraws {
     type State = ();
 
     fn draw(&self, (): (), room: Room<'_, '_, ()>) -> Result<Vec<u64>> {
-        let data = &room.records.in_memory().data;
+        let data = room.records.whole()?;
         let scores = self.softmax.scores(data, room.watch)?;
         // eta is epsilon0/(2 sensitivity): 2^-bits, exactly.
         let temperature = InverseTemperature::new(2f64.powi(1 - self.softmax.bits() as i32), 1)?;

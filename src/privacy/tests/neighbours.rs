@@ -13,8 +13,9 @@ use crate::loss::{Admitted, Logistic, Squared};
 use crate::norm::{ReviewedNorm, SetFunctionNorm};
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use crate::privacy::answer::VertexAt;
+use crate::privacy::blocks::Blocks;
 use crate::privacy::bounded_data::BoundedData;
-use crate::privacy::in_memory::InMemory;
+use crate::privacy::records::Records;
 use crate::privacy::{FeatureMap, MemoryLedger, RunningPlan, RunningSoftmax};
 use crate::question::{
     DescentOptions, LinearModel, PermutedOptions, Point, PointNoise, RangesOf, SelectionNoise,
@@ -459,14 +460,14 @@ fn points_move_by_no_more_than_their_sensitivity() {
 fn stated(setting: &Setting, question: &Question<Point>) -> (Vec<f64>, f64) {
     let data = &setting.family()[0];
     let records = data.curator().all(&setting.root, &[]).unwrap();
-    let made = |data| InMemory::of_any_size(data, &setting.about);
+    let made = |data| Blocks::of_any_size(data, &setting.about);
     let records = match &setting.view {
         View::Whole => records,
-        View::Mapped(map) => made(map.apply(&records.data, setting.about.schema())),
-        View::Restricted(features) => made(records.data.restricted(features)),
-        View::Varying => made(records.data.varying()),
+        View::Mapped(map) => made(map.apply(records.whole().unwrap(), setting.about.schema())),
+        View::Restricted(features) => made(records.whole().unwrap().restricted(features)),
+        View::Varying => made(records.whole().unwrap().varying()),
         View::Projected(projection) => {
-            made(projection.apply(&records.data, setting.about.schema()))
+            made(projection.apply(records.whole().unwrap(), setting.about.schema()))
         }
     };
     let mut source = crate::exact::noise::source::Source::seeded(5);
@@ -625,7 +626,7 @@ fn parts_of_neighbours_are_neighbours() {
                     let records = curator.all(root, &[]).unwrap();
                     let sides = sides(&split, &records, seed);
                     let part = |positions: &[u32], facts: &Arc<Statement>| {
-                        rows(&curator.read(Some(positions), facts.schema()).unwrap())
+                        rows(&curator.read(Some(positions), facts.schema()).unwrap()[0])
                     };
                     [
                         part(&sides.training, &facts[0]),

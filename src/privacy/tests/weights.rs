@@ -335,5 +335,5 @@ fn parts_keep_their_weights() {
     let root = Statement::new(schema, N, Adjacency::ReplaceOne, 1).unwrap();
     let part = root.part(self::schema(Target::Classes, true), 2).unwrap();
     let read = curator.read(Some(&[1, 3]), part.schema()).unwrap();
-    assert_eq!([read.share(0), read.share(1)], [0.25, 1.0]);
+    assert_eq!([read[0].share(0), read[0].share(1)], [0.25, 1.0]);
 }

@@ -1,0 +1,389 @@
+"""Records that come in blocks: larger than memory, in files, or handed out piece by piece.
+
+``fit`` of the private estimators takes :class:`Blocks` in the place of X. The model is the one that a fit of the same
+records in memory gives, bit for bit for a seed. Blocks are read once, clipped and kept as integers of two bytes an
+entry: in memory, or in nameless files of ``directory``, which go when the fit ends, however it ends. Then memory holds
+some 60 bytes a record, and what is read and written by blocks: for dense blocks of doubles about three times a block.
+Where private scales come first there are two copies of the integers, one after the map.
+
+Mechanisms that minimise exactly, sample, or go through records one after the other (output perturbation, objective
+perturbation, dual Frank-Wolfe, sgd-output, select-refit for classes) need all integers in memory: they take blocks
+without a directory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse.errors import InvalidTypeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpsparse.tables import Schema
+
+__all__ = ["Blocks", "from_arrays", "from_arrow", "from_iterables", "from_parquet"]
+
+#: Entries of a block, where nothing else is said: 64 MB of doubles.
+_ENTRIES = 2**23
+_DIRECTORY = "directory must be None or the path of a directory that exists"
+
+
+class Blocks:
+    """Records in blocks of consecutive rows, the same ones in the same order whenever they are asked for.
+
+    Made by :func:`from_arrays`, :func:`from_parquet`, :func:`from_arrow` and :func:`from_iterables`.
+
+    Parameters
+    ----------
+    factory : callable
+        Returns an iterator of blocks: arrays of shape (rows, n_features), or tables with the columns ``names``.
+    n_samples, n_features : int
+        Rows of all blocks, columns of each.
+    names : sequence of str, optional
+        Names of the columns. None: they have none.
+    column : callable, optional
+        Returns the values of the column of a name, for targets that stand beside the features.
+    directory : str or path, optional
+        Where integers are kept in nameless files. None: in memory.
+
+    Attributes
+    ----------
+    shape : tuple (n_samples, n_features)
+        Of all blocks together.
+    names : tuple of str or None
+        Names of the columns.
+    directory : str or None
+        Where integers are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import blocks
+    >>> X = np.arange(12.0).reshape(6, 2)
+    >>> halves = blocks.from_arrays(X, rows=3)
+    >>> halves.shape, [block.shape for block in halves]
+    ((6, 2), [(3, 2), (3, 2)])
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], Iterable[Any]],
+        n_samples: int,
+        n_features: int,
+        *,
+        names: Iterable[str] | None = None,
+        column: Callable[[str], npt.NDArray[Any]] | None = None,
+        directory: str | Path | None = None,
+    ) -> None:
+        self.shape = (int(n_samples), int(n_features))
+        self.names = None if names is None else tuple(names)
+        self.directory = _checked_directory(directory)
+        self._factory = factory
+        self._column = column
+
+    def __iter__(self) -> Iterator[Any]:
+        """Hand out the blocks, as the factory makes them."""
+        return iter(self._factory())
+
+    def __repr__(self) -> str:
+        where = "memory" if self.directory is None else "files"
+        return f"Blocks({self.shape[0]} records, {self.shape[1]} features, integers in {where})"
+
+    def arrays(self) -> Iterator[npt.NDArray[Any]]:
+        """Hand out the blocks as contiguous arrays of doubles, or of single precision where they come so.
+
+        Raises
+        ------
+        InvalidDataError
+            For blocks of another number of columns, or with entries that are no numbers.
+        """
+        for block in self:
+            yield self._array(block)
+
+    def _array(self, block: Any) -> npt.NDArray[Any]:
+        if self.names is not None and hasattr(block, "column_names"):  # a table of arrow
+            parts = [np.asarray(block.column(name).to_numpy(zero_copy_only=False)) for name in self.names]
+            block = np.column_stack([_numbers(part) for part in parts]) if parts else block
+        from dpsparse.estimators._columns import check_columns  # estimators import blocks
+
+        array = _numbers(check_columns(block))
+        if array.ndim != 2 or array.shape[1] != self.shape[1]:
+            raise InvalidDataError(f"every block must be of shape (rows, {self.shape[1]})")
+        return array
+
+    def with_target(self, name: str) -> tuple[Blocks, npt.NDArray[Any]]:
+        """Split off a column by its name.
+
+        Returns
+        -------
+        tuple (blocks, values)
+            The blocks without the column, and its values, of shape (n_samples,).
+
+        Raises
+        ------
+        InvalidArgumentError
+            Where blocks have no column of the name.
+        """
+        if self.names is None or self._column is None or name not in self.names:
+            raise InvalidArgumentError(f"y names the column {name!r:.60}, which the blocks do not have")
+        left = [other for other in self.names if other != name]
+        without = Blocks(
+            self._factory,
+            self.shape[0],
+            len(left),
+            names=left,
+            column=self._column,
+            directory=self.directory,
+        )
+        return without, self._column(name)
+
+    def encoded(self, schema: Schema) -> Blocks:
+        """Encode tables block by block by a public schema."""
+
+        def factory() -> Iterator[Any]:
+            return (schema.encode(block, sparse=False) for block in self._factory())
+
+        names = schema.get_feature_names_out()
+        return Blocks(factory, self.shape[0], len(names), names=names, directory=self.directory)
+
+
+def from_arrays(
+    X: Any, *, rows: int | None = None, names: Iterable[str] | None = None, directory: str | Path | None = None
+) -> Blocks:
+    """Slices of an array that need not fit into memory.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Anything with ``shape`` whose slices of rows are arrays: ``numpy.memmap``, datasets of h5py or zarr.
+    rows : int, optional
+        Rows of a block. None: about 2**23 entries.
+    names : sequence of str, optional
+        Names of the columns.
+    directory : str or path, optional
+        Where integers are kept in nameless files. None: in memory.
+
+    Returns
+    -------
+    Blocks
+
+    Raises
+    ------
+    InvalidArgumentError
+        For ``rows`` below 1, or no directory.
+    InvalidDataError
+        For an array that is not two-dimensional.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import PrivateSparseRegressor, blocks
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (5_000, 3))
+    >>> y = X[:, 0] / 2
+    >>> facts = dict(bounds=(-1, 1), y_bounds=(-1, 1), random_state=0)
+    >>> model = PrivateSparseRegressor(**facts).fit(blocks.from_arrays(X, rows=1_000), y)
+    >>> np.array_equal(model.coef_, PrivateSparseRegressor(**facts).fit(X, y).coef_)
+    True
+    """
+    shape = getattr(X, "shape", ())
+    if len(shape) != 2:
+        raise InvalidDataError("X must be a two-dimensional array")
+    step = _rows(rows, shape[1])
+
+    def factory() -> Iterator[Any]:
+        return (X[start : start + step] for start in range(0, shape[0], step))
+
+    return Blocks(factory, shape[0], shape[1], names=names, directory=directory)
+
+
+def from_parquet(
+    path: Any,
+    *,
+    columns: Iterable[str] | None = None,
+    rows: int | None = None,
+    directory: str | Path | None = None,
+) -> Blocks:
+    """Rows of a Parquet file, or of a folder of them; needs pyarrow.
+
+    Parameters
+    ----------
+    path : str or path
+        File or folder.
+    columns, rows, directory
+        As in :func:`from_arrow`.
+
+    Returns
+    -------
+    Blocks
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from dpsparse import PrivateSparseRegressor, blocks
+    >>> table = pa.table({"age": [30.0, 40.0, 50.0] * 500, "dose": [1.0, 2.0, 4.0] * 500})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(table, f"{folder}/people.parquet")
+    ...     people = blocks.from_parquet(f"{folder}/people.parquet")
+    ...     model = PrivateSparseRegressor(bounds={"age": (18, 90)}, y_bounds=(0, 5)).fit(people, "dose")
+    >>> model.feature_names_in_.tolist()
+    ['age']
+    """
+    dataset = _pyarrow().dataset(os.fspath(path) if isinstance(path, os.PathLike) else path, format="parquet")
+    return from_arrow(dataset, columns=columns, rows=rows, directory=directory)
+
+
+def from_arrow(
+    dataset: Any,
+    *,
+    columns: Iterable[str] | None = None,
+    rows: int | None = None,
+    directory: str | Path | None = None,
+) -> Blocks:
+    """Rows of a dataset or table of pyarrow.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset or pyarrow.Table
+        Records, with the target among the columns or without it: ``fit(blocks, "name")`` takes a column as y.
+    columns : sequence of str, optional
+        These columns alone. None: all.
+    rows : int, optional
+        Most rows of a block. None: about 2**23 entries.
+    directory : str or path, optional
+        Where integers are kept in nameless files. None: in memory.
+
+    Returns
+    -------
+    Blocks
+
+    Raises
+    ------
+    InvalidArgumentError
+        For ``rows`` below 1, no directory, or columns that are not there.
+    InvalidTypeError
+        For what is neither a dataset nor a table.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from dpsparse import blocks
+    >>> blocks.from_arrow(pa.table({"age": [30.0, 40.0], "dose": [1.0, 2.0]}))
+    Blocks(2 records, 2 features, integers in memory)
+    """
+    arrow = _pyarrow()
+    if hasattr(dataset, "column_names") and not hasattr(dataset, "count_rows"):
+        dataset = arrow.InMemoryDataset(dataset)
+    if not hasattr(dataset, "count_rows"):
+        raise InvalidTypeError("dataset must be a pyarrow dataset or table")
+    known = list(dataset.schema.names)
+    names = known if columns is None else list(columns)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise InvalidArgumentError(f"columns names {missing[0]!r:.60}, which the dataset does not have")
+    step = _rows(rows, len(names))
+
+    def factory() -> Iterator[Any]:
+        return iter(dataset.to_batches(columns=names, batch_size=step))
+
+    def column(name: str) -> npt.NDArray[Any]:
+        values: npt.NDArray[Any] = dataset.to_table(columns=[name]).column(name).to_numpy()
+        return values
+
+    n_samples = dataset.count_rows()
+    return Blocks(_tables(factory), n_samples, len(names), names=names, column=column, directory=directory)
+
+
+def from_iterables(
+    factory: Callable[[], Iterable[Any]],
+    *,
+    n_samples: int | None = None,
+    n_features: int | None = None,
+    names: Iterable[str] | None = None,
+    directory: str | Path | None = None,
+) -> Blocks:
+    """Blocks that a function makes, anew at each call.
+
+    Parameters
+    ----------
+    factory : callable
+        Returns an iterable of arrays of shape (rows, n_features), or of tables for a schema: the same ones at each
+        call.
+    n_samples, n_features : int, optional
+        Rows of all blocks, and columns. None: the blocks are gone through once to count them.
+    names : sequence of str, optional
+        Names of the columns.
+    directory : str or path, optional
+        Where integers are kept in nameless files. None: in memory.
+
+    Returns
+    -------
+    Blocks
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import blocks
+    >>> blocks.from_iterables(lambda: (np.full((2, 3), k) for k in range(4)))
+    Blocks(8 records, 3 features, integers in memory)
+    """
+    if not callable(factory):
+        raise InvalidTypeError("factory must be a function that returns an iterable of blocks, anew at each call")
+    if n_samples is None or n_features is None:
+        shapes = [np.shape(block) for block in factory()]
+        if not shapes or any(len(shape) != 2 for shape in shapes):
+            raise InvalidDataError("blocks must be two-dimensional, and at least one")
+        n_samples = sum(shape[0] for shape in shapes) if n_samples is None else n_samples
+        n_features = shapes[0][1] if n_features is None else n_features
+    return Blocks(factory, n_samples, n_features, names=names, directory=directory)
+
+
+def _tables(factory: Callable[[], Iterator[Any]]) -> Callable[[], Iterator[Any]]:
+    """Record batches as tables, which schemas encode."""
+
+    def tables() -> Iterator[Any]:
+        import pyarrow as pa
+
+        return (pa.Table.from_batches([batch]) for batch in factory() if batch.num_rows)
+
+    return tables
+
+
+def _numbers(values: Any) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise InvalidTypeError("blocks must hold numbers; categories and text need a schema")
+    kind = np.float32 if array.dtype in (np.float32, np.float16) else np.float64
+    return np.ascontiguousarray(array, dtype=kind)
+
+
+def _rows(rows: int | None, n_features: int) -> int:
+    if rows is None:
+        return max(1, _ENTRIES // max(1, n_features))
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
+        raise InvalidArgumentError("rows must be an integer of at least 1")
+    return int(rows)
+
+
+def _checked_directory(directory: str | Path | None) -> str | None:
+    if directory is None:
+        return None
+    if not isinstance(directory, str | os.PathLike) or not os.path.isdir(directory):
+        raise InvalidArgumentError(_DIRECTORY)
+    return os.fspath(directory)
+
+
+def _pyarrow() -> Any:
+    try:
+        from pyarrow import dataset
+    except ImportError as error:
+        raise InvalidArgumentError("blocks of Parquet and arrow need pyarrow: pip install pyarrow") from error
+    return dataset

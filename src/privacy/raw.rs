@@ -1,0 +1,198 @@
+//! X as it came: an array, a compressed matrix, or blocks one after the other.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ndarray::ArrayView2;
+
+use super::bounded_data::BoundedData;
+use super::sparse_records::{Compressed, Orientation};
+use crate::error::{Error, Result};
+use crate::question::Stored;
+use crate::schema::Schema;
+
+/// X as it came.
+pub(super) trait Raw: Sync {
+    /// Bounded integers under a schema, block by block, of these targets and weights: each row by itself.
+    fn read(&self, y: &[f64], weights: Option<&[f64]>, schema: &Schema)
+    -> Result<Vec<BoundedData>>;
+
+    /// How much there is.
+    fn stored(&self) -> Stored;
+
+    /// Where integers are kept, where that is not in memory.
+    fn directory(&self) -> Option<Arc<Path>> {
+        None
+    }
+}
+
+pub(super) struct Dense<'x, T>(pub ArrayView2<'x, T>);
+
+impl<T: Copy + Into<f64> + Sync> Raw for Dense<'_, T> {
+    fn read(
+        &self,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        schema: &Schema,
+    ) -> Result<Vec<BoundedData>> {
+        let read = BoundedData::from_dense(self.0, y, schema.clone())?;
+        Ok(vec![read.weighed(weights)?])
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
+            records: self.0.nrows(),
+            entries: None,
+            in_files: false,
+        }
+    }
+}
+
+pub(super) struct Sparse<'x, T, I> {
+    pub x: Compressed<'x, T, I>,
+    pub orientation: Orientation,
+    pub shape: (usize, usize),
+}
+
+impl<T, I> Raw for Sparse<'_, T, I>
+where
+    T: Copy + Into<f64> + Sync,
+    I: Copy + TryInto<usize> + Sync,
+{
+    fn read(
+        &self,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        schema: &Schema,
+    ) -> Result<Vec<BoundedData>> {
+        let Self {
+            x,
+            orientation,
+            shape,
+        } = self;
+        let x = Compressed { ..*x };
+        let read = BoundedData::from_sparse(x, *orientation, *shape, y, schema.clone())?;
+        Ok(vec![read.weighed(weights)?])
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
+            records: self.shape.0,
+            entries: Some(self.x.values.len()),
+            in_files: false,
+        }
+    }
+}
+
+/// One block of consecutive records, dense.
+pub enum RawBlock<'a> {
+    /// Of doubles.
+    Double(ArrayView2<'a, f64>),
+    /// Of single precision.
+    Single(ArrayView2<'a, f32>),
+}
+
+impl<'a> From<ArrayView2<'a, f64>> for RawBlock<'a> {
+    fn from(x: ArrayView2<'a, f64>) -> Self {
+        RawBlock::Double(x)
+    }
+}
+
+impl<'a> From<ArrayView2<'a, f32>> for RawBlock<'a> {
+    fn from(x: ArrayView2<'a, f32>) -> Self {
+        RawBlock::Single(x)
+    }
+}
+
+/// Takes one block after the other.
+pub type TakeBlock<'a> = &'a mut dyn FnMut(RawBlock<'_>) -> Result<()>;
+
+/// Records that come in blocks, the same ones in the same order whenever they are asked for.
+pub trait BlockSource: Sync {
+    /// Number of records in all blocks.
+    fn n_records(&self) -> usize;
+
+    /// Hands over every block.
+    ///
+    /// # Errors
+    /// What reading raises, and every error of `take`.
+    fn for_each(&self, take: TakeBlock<'_>) -> Result<()>;
+}
+
+impl<S: BlockSource + ?Sized> BlockSource for &S {
+    fn n_records(&self) -> usize {
+        (**self).n_records()
+    }
+
+    fn for_each(&self, take: TakeBlock<'_>) -> Result<()> {
+        (**self).for_each(take)
+    }
+}
+
+pub(super) struct InBlocks<'x> {
+    source: Box<dyn BlockSource + 'x>,
+    directory: Option<Arc<Path>>,
+}
+
+impl<'x> InBlocks<'x> {
+    pub(super) fn new(source: Box<dyn BlockSource + 'x>, directory: Option<&Path>) -> Self {
+        Self {
+            source,
+            directory: directory.map(Arc::from),
+        }
+    }
+}
+
+impl Raw for InBlocks<'_> {
+    fn read(
+        &self,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        schema: &Schema,
+    ) -> Result<Vec<BoundedData>> {
+        let other = || Error::InvalidData("blocks and y must hold as many records".into());
+        let (mut read, mut start) = (Vec::new(), 0);
+        self.source.for_each(&mut |block| {
+            let n = match &block {
+                RawBlock::Double(x) => x.nrows(),
+                RawBlock::Single(x) => x.nrows(),
+            };
+            if n == 0 {
+                return Ok(());
+            }
+            let here = start..start + n;
+            let targets = y.get(here.clone()).ok_or_else(other)?;
+            let weights = match weights {
+                Some(weights) => Some(weights.get(here).ok_or_else(other)?),
+                None => None,
+            };
+            let data = match block {
+                RawBlock::Double(x) => BoundedData::from_dense(x, targets, schema.clone()),
+                RawBlock::Single(x) => BoundedData::from_dense(x, targets, schema.clone()),
+            }?;
+            let data = data.weighed(weights)?;
+            read.push(match &self.directory {
+                Some(directory) => data.in_file(directory)?,
+                None => data,
+            });
+            start += n;
+            Ok(())
+        })?;
+        if start != y.len() || weights.is_some_and(|weights| weights.len() != start) {
+            return Err(other());
+        }
+        Ok(read)
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
+            records: self.source.n_records(),
+            entries: None,
+            in_files: self.directory.is_some(),
+        }
+    }
+
+    fn directory(&self) -> Option<Arc<Path>> {
+        self.directory.clone()
+    }
+}

@@ -1,0 +1,222 @@
+"""Records in blocks give the models of records in memory, bit for bit, wherever their integers are kept."""
+
+import numpy as np
+import pytest
+
+from dpsparse import (
+    InvalidArgumentError,
+    InvalidDataError,
+    PrivateScaler,
+    PrivateSearchCV,
+    PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
+    PrivateSparseRegressor,
+    StorageError,
+    blocks,
+)
+from dpsparse.tables import Boolean, Category, Number, Schema
+
+pa = pytest.importorskip("pyarrow")
+
+N, P = 3_001, 5
+NAMES = [f"x{j}" for j in range(P)]
+IN_ONE = ("output-perturbation", "objective-perturbation", "dual-frank-wolfe", "sgd-output", "select-refit")
+BY_SUMS = (
+    "auto",
+    "frank-wolfe",
+    "penalised-frank-wolfe",
+    "noisy-gradient-frank-wolfe",
+    "noisy-proximal-gradient",
+    "noisy-newton",
+    "select-refit",
+)
+
+
+def made(seed=0, dtype=float):
+    """Features in bounds of different widths, and scores."""
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(N, P)) * np.arange(1, P + 1)).astype(dtype)
+    return X, X[:, 0] - X[:, 1] / 2 + rng.normal(size=N) / 3
+
+
+def bounds():
+    return np.column_stack([-5.0 * np.arange(1, P + 1), 5.0 * np.arange(1, P + 1)])
+
+
+def estimator(kind, **options):
+    options = {"epsilon": 2.0, "bounds": bounds(), "random_state": 3, **options}
+    if kind == "classes":
+        return PrivateSparseClassifier(classes=(-1, 1), **options)
+    if kind == "counts":
+        return PrivateSparsePoissonRegressor(y_bounds=(0, 30), **options)
+    return PrivateSparseRegressor(y_bounds=(-10, 10), **options)
+
+
+def targets(kind, scores):
+    if kind == "classes":
+        return np.where(scores > 0, 1, -1)
+    return np.random.default_rng(1).poisson(np.exp(np.clip(scores / 4, -2, 2))) if kind == "counts" else scores
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+    assert one.certificate_.to_json() == other.certificate_.to_json()
+
+
+@pytest.mark.parametrize("in_files", [False, True])
+@pytest.mark.parametrize("kind", ["classes", "reals", "counts"])
+@pytest.mark.parametrize("mechanism", BY_SUMS)
+def test_models_are_those_of_records_in_memory(mechanism, kind, in_files, tmp_path):
+    if mechanism == "select-refit" and kind == "classes" and in_files:
+        pytest.skip("its refit of classes minimises exactly: it needs all records at once")
+    X, scores = made()
+    y = targets(kind, scores)
+    options = {"mechanism": mechanism, "alpha": 0.01 if mechanism == "penalised-frank-wolfe" else None}
+    whole = estimator(kind, **options).fit(X, y)
+    directory = tmp_path if in_files else None
+    for rows in (N, 1_000, 77):
+        same(estimator(kind, **options).fit(blocks.from_arrays(X, rows=rows, directory=directory), y), whole)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("mechanism", IN_ONE)
+def test_mechanisms_that_need_all_records_at_once_take_blocks_in_memory_alone(mechanism, tmp_path):
+    X, scores = made()
+    y = targets("classes", scores)
+    options = {"mechanism": mechanism, "bounds": (-20, 20), "alpha": 0.01 if mechanism == "dual-frank-wolfe" else None}
+    whole = estimator("classes", **options).fit(X, y)
+    same(estimator("classes", **options).fit(blocks.from_arrays(X, rows=400), y), whole)
+    with pytest.raises(InvalidArgumentError, match="must be in memory"):
+        estimator("classes", **options).fit(blocks.from_arrays(X, rows=400, directory=tmp_path), y)
+
+
+def test_single_precision_weights_and_three_classes(tmp_path):
+    X, scores = made(dtype=np.float32)
+    y = np.digitize(scores, [-0.5, 0.5])
+    weights = np.random.default_rng(2).uniform(0, 3, N)
+    model = PrivateSparseClassifier(classes=(0, 1, 2), bounds=bounds(), max_weight=2.0, random_state=1)
+    whole = model.fit(X, y, sample_weight=weights)
+    coefficients = whole.coef_
+    parts = blocks.from_arrays(X, rows=500, directory=tmp_path)
+    np.testing.assert_array_equal(model.fit(parts, y, sample_weight=weights).coef_, coefficients)
+
+
+def test_scalers_and_searches_take_blocks(tmp_path):
+    X, scores = made()
+    parts = blocks.from_arrays(X, rows=500, directory=tmp_path)
+    scaler = PrivateScaler(epsilon=1.0, bounds=bounds(), random_state=0)
+    whole = scaler.fit(X).ranges_
+    np.testing.assert_array_equal(scaler.fit(parts).ranges_, whole)
+    search = PrivateSearchCV(
+        estimator("reals", mechanism="noisy-newton"), {"ridge": [0.0, 0.1]}, epsilon=2.0, random_state=0
+    )
+    whole = search.fit(X, scores).best_estimator_.coef_
+    np.testing.assert_array_equal(search.fit(parts, scores).best_estimator_.coef_, whole)
+
+
+def test_tables_of_arrow_and_parquet_name_their_columns(tmp_path):
+    X, scores = made()
+    columns = dict(zip(NAMES, X.T, strict=True))
+    whole = estimator("reals").fit(X, scores)
+    table = pa.table({**columns, "y": scores})
+    by_name = estimator("reals", bounds=dict(zip(NAMES, bounds(), strict=True)))
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, tmp_path / "people.parquet", row_group_size=700)
+    files = tmp_path / "files"
+    files.mkdir()
+    for source in (
+        blocks.from_arrow(table, rows=400),
+        blocks.from_parquet(tmp_path / "people.parquet"),
+        blocks.from_parquet(str(tmp_path / "people.parquet"), rows=512, directory=files),
+    ):
+        model = by_name.fit(source, "y")
+        np.testing.assert_array_equal(model.coef_, whole.coef_)
+        assert model.feature_names_in_.tolist() == NAMES
+        assert source.names == (*NAMES, "y")
+    few = blocks.from_arrow(table, columns=["x1", "x0"])
+    assert few.shape == (N, 2)
+    np.testing.assert_array_equal(np.vstack(list(few.arrays())), X[:, [1, 0]])
+    with pytest.raises(InvalidArgumentError, match="'z'"):
+        estimator("reals").fit(blocks.from_arrow(table), "z")
+    with pytest.raises(InvalidArgumentError, match="'z'"):
+        blocks.from_arrow(table, columns=["z"])
+
+
+def test_schemas_encode_block_by_block(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {
+        "age": rng.uniform(20, 80, N),
+        "sex": rng.choice(["f", "m"], N),
+        "insured": rng.integers(0, 2, N).astype(bool),
+    }
+    y = np.where(columns["age"] > 50, "yes", "no")
+    table = pa.table({**columns, "ill": y})
+    schema = Schema({"age": Number(18, 90), "sex": Category(["f", "m"]), "insured": Boolean()})
+    model = PrivateSparseClassifier(schema=schema, classes=("no", "yes"), random_state=0)
+    whole = model.fit(table, y).coef_
+    names = model.feature_names_in_.tolist()
+    model.fit(blocks.from_arrow(table, rows=640, directory=tmp_path), "ill")
+    np.testing.assert_array_equal(model.coef_, whole)
+    assert model.feature_names_in_.tolist() == names
+    assert model.coef_names_ is not None
+
+
+def test_blocks_are_read_once_without_scales_and_searches():
+    X, scores = made()
+    reads = []
+
+    def factory():
+        reads.append(1)
+        return iter([X[:1_000], X[1_000:]])
+
+    parts = blocks.from_iterables(factory, n_samples=N, n_features=P)
+    estimator("reals").fit(parts, scores)
+    assert reads == [1]
+    assert blocks.from_iterables(factory).shape == (N, P)
+
+
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        ([np.zeros((5, P)), np.zeros((4, P - 1))], "every block must be of shape"),
+        ([np.zeros((5, P))], "as many records"),
+        ([np.zeros((12, P))], "as many records"),
+        ([np.full((9, P), np.nan)], "NaN"),
+        ([np.full((9, P), "text")], "text"),
+    ],
+)
+def test_unusable_blocks_are_refused(parts, problem):
+    source = blocks.from_iterables(lambda: parts, n_samples=9, n_features=P)
+    with pytest.raises(InvalidDataError, match=problem):
+        estimator("reals").fit(source, np.zeros(9))
+
+
+def test_errors_of_factories_go_on():
+    def factory():
+        yield np.zeros((5, P))
+        raise RuntimeError("the disk is gone")
+
+    with pytest.raises(RuntimeError, match="the disk is gone"):
+        estimator("reals").fit(blocks.from_iterables(factory, n_samples=9, n_features=P), np.zeros(9))
+
+
+def test_directories_are_checked(tmp_path, monkeypatch):
+    with pytest.raises(InvalidArgumentError, match="directory"):
+        blocks.from_arrays(np.zeros((9, P)), directory=tmp_path / "missing")
+    with pytest.raises(InvalidArgumentError, match="rows"):
+        blocks.from_arrays(np.zeros((9, P)), rows=0)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    parts = blocks.from_arrays(np.zeros((9, P)), directory=gone)
+    gone.rmdir()
+    with pytest.raises(StorageError, match="directory"):
+        estimator("reals").fit(parts, np.zeros(9))
+
+
+def test_add_remove_takes_any_number_of_blocks(tmp_path):
+    X, scores = made()
+    options = {"adjacency": "add-remove", "n_public": N, "delta": 1e-6}
+    whole = estimator("reals", **options).fit(X, scores)
+    same(estimator("reals", **options).fit(blocks.from_arrays(X, rows=999, directory=tmp_path), scores), whole)
