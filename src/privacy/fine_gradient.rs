@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use super::bounded_data::BoundedData;
+use super::planes::by_records;
 use super::records::{Pass, Records, States, Sum, Watch};
 use crate::error::Result;
 use crate::numeric::kernel::MAX_FEATURE;
@@ -24,7 +25,8 @@ pub const COEFFICIENT_SCALE: i32 = 56;
 /// Records per piece of work.
 const CHUNK: usize = 1024;
 
-/// Evaluates (1/n) sum_i l'(<x_i, theta>; y_i) x_i in scaled units.
+/// Evaluates (1/n) sum_i l'(<x_i, theta>; y_i) x_i in scaled units; of several outputs one such sum after the other, with
+/// the slopes of each and the rows of theta one after the other too.
 pub(in crate::privacy) struct FineGradient<'a> {
     records: &'a dyn Records,
     model: &'a RoomModel,
@@ -50,10 +52,13 @@ impl<'a> FineGradient<'a> {
         let sums = self.records.fold(&pass, &mut self.states, watch)?.0;
         let quanta = QUANTA / model.bound().linf;
         out.fill(0.0);
-        for (k, sums) in sums.chunks(out.len()).enumerate() {
-            let unit = 2f64.powi(LIMB as i32 * k as i32) / quanta / f64::from(MAX_FEATURE);
-            for (out, &sum) in out.iter_mut().zip(sums) {
-                *out += sum as f64 * unit * self.normaliser;
+        let columns = self.records.n_columns();
+        for (out, sums) in out.chunks_mut(columns).zip(sums.chunks(LIMBS * columns)) {
+            for (k, sums) in sums.chunks(columns).enumerate() {
+                let unit = 2f64.powi(LIMB as i32 * k as i32) / quanta / f64::from(MAX_FEATURE);
+                for (out, &sum) in out.iter_mut().zip(sums) {
+                    *out += sum as f64 * unit * self.normaliser;
+                }
             }
         }
         Ok(())
@@ -63,40 +68,38 @@ impl<'a> FineGradient<'a> {
     /// the last [`FineGradient::evaluate`], in plain floats: it only steers Newton's method and proves nothing.
     pub fn hessian(&self, ridge: f64, out: &mut [f64]) {
         (self.records).curvature(self.model, self.normaliser, &self.states, out);
-        let p = self.records.n_columns();
+        let p = self.records.n_columns() * self.model.outputs();
         for j in 0..p {
             out[j * p + j] += ridge;
         }
     }
 }
 
-/// The pass behind [`FineGradient::evaluate`]: three sums of limbs, from the finest to the coarsest.
+/// The pass behind [`FineGradient::evaluate`]: for each output three sums of limbs, from the finest to the coarsest.
 pub(in crate::privacy) fn pass(
     data: &BoundedData,
     model: &RoomModel,
     theta: &[f64],
     states: &mut States,
 ) -> Sum {
-    let n = data.n_records();
-    states.scores.resize(n, 0.0);
+    let (n, columns, outputs) = (data.n_records(), data.n_columns(), model.outputs());
+    states.scores.resize(outputs * n, 0.0);
     states.margins.resize_with(1, || vec![0; n]);
-    (states.limbs.iter_mut()).for_each(|limb| limb.resize(n, 0));
-    set_scores(data, theta, states);
-    set_limbs(data, model, states);
-    let columns = data.n_columns();
-    let mut sums = vec![0; LIMBS * columns];
-    for (limb, sums) in states.limbs.iter().zip(sums.chunks_mut(columns)) {
-        data.gradient(limb, sums);
-    }
-    Sum(sums)
-}
-
-/// Recomputes the scores <x_i, theta>; theta is finite.
-fn set_scores(data: &BoundedData, theta: &[f64], states: &mut States) {
+    (states.limbs).resize_with(LIMBS * outputs, || vec![0; n]);
     let States {
         margins, scores, ..
     } = states;
-    let margins = &mut margins[0];
+    for (theta, scores) in theta.chunks(columns).zip(scores.chunks_mut(n)) {
+        set_scores(data, theta, &mut margins[0], scores);
+    }
+    set_limbs(data, model, states);
+    let mut sums = vec![0; LIMBS * outputs * columns];
+    data.gradients(&states.limbs, &mut sums);
+    Sum(sums)
+}
+
+/// Recomputes the scores <x_i, theta> of one output; theta is finite.
+fn set_scores(data: &BoundedData, theta: &[f64], margins: &mut [i64], scores: &mut [f64]) {
     let mut direction = Vec::with_capacity(theta.len());
     let mut rest = theta.to_vec();
     let largest = theta.iter().fold(0.0f64, |m, t| m.max(t.abs()));
@@ -139,39 +142,47 @@ fn set_scores(data: &BoundedData, theta: &[f64], states: &mut States) {
 
 /// Slopes at the scores, in balanced limbs.
 fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
+    let (n, outputs) = (data.n_records(), model.outputs());
     let lipschitz = model.bound().linf;
     let quanta = QUANTA / lipschitz;
     let States { scores, limbs, .. } = states;
-    let [low, middle, high] = limbs;
-    (low.par_chunks_mut(CHUNK))
-        .zip(middle.par_chunks_mut(CHUNK))
-        .zip(high.par_chunks_mut(CHUNK))
-        .zip(scores.par_chunks(CHUNK))
+    (by_records(limbs, CHUNK).par_iter_mut().enumerate())
         .zip(data.targets.par_chunks(CHUNK))
-        .enumerate()
-        .for_each(|(chunk, ((((low, middle), high), scores), targets))| {
-            let mut slopes = [0.0; CHUNK];
-            let slopes = &mut slopes[..scores.len()];
-            model.unclamped(scores, targets, slopes);
-            if let Some(weights) = &data.weights {
-                // A share of a clamped slope, which is within the clamp; it errs by half an ulp.
-                let shares = &weights.shares()[chunk * CHUNK..];
-                for (slope, share) in slopes.iter_mut().zip(shares) {
-                    *slope = slope.clamp(-lipschitz, lipschitz) * share;
+        .for_each_init(
+            || (vec![0.0; outputs * CHUNK], vec![0.0; outputs * CHUNK]),
+            |(z, slopes), ((chunk, limbs), targets)| {
+                let (start, m) = (chunk * CHUNK, targets.len());
+                let (z, slopes) = (&mut z[..outputs * m], &mut slopes[..outputs * m]);
+                for (z, scores) in z.chunks_mut(m).zip(scores.chunks(n)) {
+                    z.copy_from_slice(&scores[start..][..m]);
                 }
-            }
-            for (k, slope) in slopes.iter().enumerate() {
-                let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
-                for limb in [&mut low[k], &mut middle[k]] {
-                    // Balanced: in [-2^13, 2^13).
-                    let part = (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB) - (1 << (LIMB - 1));
-                    *limb = part as i16;
-                    rest = (rest - part) >> LIMB;
+                model.unclamped(z, targets, slopes);
+                if let Some(weights) = &data.weights {
+                    // A share of a clamped slope, which is within the clamp; it errs by half an ulp.
+                    let shares = &weights.shares()[chunk * CHUNK..];
+                    for slopes in slopes.chunks_mut(m) {
+                        for (slope, share) in slopes.iter_mut().zip(shares) {
+                            *slope = slope.clamp(-lipschitz, lipschitz) * share;
+                        }
+                    }
                 }
-                // |rest| <= 2^13 now, since |slope| <= 2^41 quanta.
-                high[k] = rest as i16;
-            }
-        });
+                let (limbs, _) = limbs.as_chunks_mut::<LIMBS>();
+                for (slopes, [low, middle, high]) in slopes.chunks(m).zip(limbs) {
+                    for (k, slope) in slopes.iter().enumerate() {
+                        let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
+                        for limb in [&mut low[k], &mut middle[k]] {
+                            // Balanced: in [-2^13, 2^13).
+                            let part = (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB)
+                                - (1 << (LIMB - 1));
+                            *limb = part as i16;
+                            rest = (rest - part) >> LIMB;
+                        }
+                        // |rest| <= 2^13 now, since |slope| <= 2^41 quanta.
+                        high[k] = rest as i16;
+                    }
+                }
+            },
+        );
 }
 
 #[cfg(test)]

@@ -152,6 +152,11 @@ impl Records for InMemory {
     }
 
     fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]) {
+        if model.outputs() > 1 && self.data.n_records() > 0 {
+            return self
+                .data
+                .curvature_of_classes(model, factor, &states.scores, out);
+        }
         let (Ok(loss), 1..) = (model.reviewed(), self.data.n_records()) else {
             return out.fill(0.0);
         };

@@ -9,7 +9,7 @@ use crate::numeric::linear::{Cholesky, norm2};
 use crate::prox::Scratch;
 use crate::question::Objective;
 
-/// Columns up to which Newton's method is used: a Hessian costs n p^2/2.
+/// Coefficients up to which Newton's method is used: a Hessian of p of them costs n p^2/2.
 const NEWTON_COLUMNS: usize = 400;
 /// Steps of the fast methods before the proved one takes over.
 const NEWTON_STEPS: usize = 100;
@@ -32,8 +32,9 @@ pub(in crate::privacy) fn minimise(
     start: &mut Start,
     watch: Watch<'_>,
 ) -> Result<()> {
-    let columns = tilt.len();
-    start.theta.resize(columns, 0.0);
+    let entries = tilt.len();
+    let columns = entries / objective.model.outputs();
+    start.theta.resize(entries, 0.0);
     let mut search = Search {
         tolerance: 4.0 * objective.float_error(columns),
         objective,
@@ -42,7 +43,7 @@ pub(in crate::privacy) fn minimise(
         scratch: Scratch::default(),
         watch,
     };
-    let done = if objective.penalty.is_none() && columns <= NEWTON_COLUMNS {
+    let done = if objective.penalty.is_none() && entries <= NEWTON_COLUMNS {
         search.newton(start)?
     } else {
         search.accelerate(&mut start.theta)?
@@ -80,7 +81,12 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// out = prox of step*alpha*Omega at theta - step*slope; the intercept only moves.
+    /// Columns of one score.
+    fn columns(&self) -> usize {
+        self.tilt.len() / self.objective.model.outputs()
+    }
+
+    /// out = prox of step*alpha*Omega at theta - step*slope, score by score; the intercept only moves.
     fn step(&mut self, theta: &[f64], slope: &[f64], out: &mut [f64]) -> Result<f64> {
         let step = 1.0 / self.objective.total_smoothness(self.objective.load);
         for ((out, theta), slope) in out.iter_mut().zip(theta).zip(slope) {
@@ -88,8 +94,10 @@ impl Search<'_, '_> {
         }
         if let Some((norm, alpha)) = self.objective.penalty {
             let p = norm.n_features();
-            let moved = out[..p].to_vec();
-            norm.proved_prox(&moved, step * alpha, &mut out[..p], &mut self.scratch)?;
+            for out in out.chunks_mut(self.columns()) {
+                let moved = out[..p].to_vec();
+                norm.proved_prox(&moved, step * alpha, &mut out[..p], &mut self.scratch)?;
+            }
         }
         Ok(step)
     }
@@ -102,10 +110,10 @@ impl Search<'_, '_> {
     /// Damped Newton steps; whether they got there.
     fn newton(&mut self, start: &mut Start) -> Result<bool> {
         let Start { theta, factor } = start;
-        let columns = theta.len();
-        let mut slope = vec![0.0; columns];
-        let (mut trial, mut trial_slope) = (vec![0.0; columns], vec![0.0; columns]);
-        let mut direction = vec![0.0; columns];
+        let entries = theta.len();
+        let mut slope = vec![0.0; entries];
+        let (mut trial, mut trial_slope) = (vec![0.0; entries], vec![0.0; entries]);
+        let mut direction = vec![0.0; entries];
         self.slope(theta, &mut slope)?;
         for _ in 0..NEWTON_STEPS {
             if self.accepts(theta, norm2(&slope)) {
@@ -113,9 +121,9 @@ impl Search<'_, '_> {
             }
             let fresh = factor.is_none();
             if fresh {
-                let mut hessian = vec![0.0; columns * columns];
+                let mut hessian = vec![0.0; entries * entries];
                 self.gradient.hessian(self.objective.ridge, &mut hessian);
-                *factor = Cholesky::new(hessian, columns);
+                *factor = Cholesky::new(hessian, entries);
             }
             let Some(solver) = &*factor else {
                 return Ok(false);
@@ -161,13 +169,13 @@ impl Search<'_, '_> {
 
     /// Nesterov's method for strongly convex objectives; whether it got there.
     fn accelerate(&mut self, theta: &mut Vec<f64>) -> Result<bool> {
-        let columns = theta.len();
+        let entries = theta.len();
         let root =
             (self.objective.ridge / self.objective.total_smoothness(self.objective.load)).sqrt();
         let momentum = (1.0 - root) / (1.0 + root);
         let mut ahead = theta.clone();
-        let (mut slope, mut next_slope) = (vec![0.0; columns], vec![0.0; columns]);
-        let mut next = vec![0.0; columns];
+        let (mut slope, mut next_slope) = (vec![0.0; entries], vec![0.0; entries]);
+        let mut next = vec![0.0; entries];
         for t in 1..=ACCELERATED_STEPS {
             self.slope(&ahead, &mut slope)?;
             let step = self.step(&ahead, &slope, &mut next)?;
@@ -199,7 +207,7 @@ impl Search<'_, '_> {
         if norm2(theta).is_nan() || norm2(theta) > objective.size_bound(objective.load) {
             theta.fill(0.0);
         }
-        let steps = objective.steps(theta.len()) as u64;
+        let steps = objective.steps(self.columns()) as u64;
         let mut slope = vec![0.0; theta.len()];
         let mut next = vec![0.0; theta.len()];
         for _ in 0..steps {

@@ -22,6 +22,7 @@
 
 mod absolute_sums;
 mod assumptions;
+mod class_slopes;
 mod descent;
 mod dual;
 mod feature_map;
