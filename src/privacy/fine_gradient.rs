@@ -206,21 +206,29 @@ mod tests {
         (*state >> 11) as f64 * 2f64.powi(-53)
     }
 
-    fn schema(p: usize) -> Schema {
+    fn schema(p: usize, target: Target) -> Schema {
         let bounds = Bounds {
             lower: vec![-1.0],
             upper: vec![1.0],
         };
-        Schema::new(p, bounds, Geometry::Uncentred, Target::Classes, true, None).unwrap()
+        Schema::new(p, bounds, Geometry::Uncentred, target, true, None).unwrap()
     }
 
     /// The same records densely and sparsely, with weights or without.
-    fn records(n: usize, p: usize, weighted: bool, state: &mut u64) -> (InMemory, InMemory) {
+    fn records(
+        (n, p): (usize, usize),
+        target: Target,
+        weighted: bool,
+        state: &mut u64,
+    ) -> (InMemory, InMemory) {
         let x = Array2::from_shape_fn((n, p), |_| {
             let value = 2.4 * uniform(state) - 1.2;
             if value.abs() < 0.4 { 0.0 } else { value }
         });
-        let y: Vec<f64> = (0..n).map(|i| [1.0, -1.0][i % 2]).collect();
+        let y: Vec<f64> = match target.outputs() {
+            1 => (0..n).map(|i| [1.0, -1.0][i % 2]).collect(),
+            classes => (0..n).map(|i| (i % classes) as f64).collect(),
+        };
         let (mut data, mut indices, mut starts) = (Vec::new(), Vec::new(), vec![0usize]);
         for row in x.rows() {
             for (j, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
@@ -234,7 +242,7 @@ mod tests {
             indices: &indices,
             starts: &starts,
         };
-        let (mut schema, mut weights) = (schema(p), None);
+        let (mut schema, mut weights) = (schema(p, target), None);
         if weighted {
             schema = schema.with_max_weight(3.0).unwrap();
             weights = Some((0..n).map(|_| 4.0 * uniform(state)).collect::<Vec<_>>());
@@ -277,7 +285,7 @@ mod tests {
             (CHUNK + 37, 7, true),
             (300, 40, true),
         ] {
-            let (dense, sparse) = records(n, p, weighted, &mut state);
+            let (dense, sparse) = records((n, p), Target::Classes, weighted, &mut state);
             let columns = p + 1;
             for (loss, clamp) in losses() {
                 let model = RoomModel::new(&loss, clamp).unwrap();
@@ -330,5 +338,95 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Slopes of a softmax model at exact scores, in units of 1/`unit`: differences of scores are exact.
+    fn softmax_slopes(scores: &[i128], unit: f64, y: usize) -> Vec<f64> {
+        let largest = scores.iter().max().unwrap();
+        let weights: Vec<f64> = scores
+            .iter()
+            .map(|z| ((z - largest) as f64 / unit).exp())
+            .collect();
+        let sum: f64 = weights.iter().sum();
+        let others: f64 = (0..scores.len())
+            .filter(|&k| k != y)
+            .map(|k| weights[k])
+            .sum();
+        let slope = |k: usize| if k == y { -others } else { weights[k] } / sum;
+        (0..scores.len()).map(slope).collect()
+    }
+
+    /// Euclidean norm of the error of a gradient of classes.
+    fn error_of_classes(records: &InMemory, theta: &[f64], found: &[f64], classes: usize) -> f64 {
+        let (n, columns) = (records.n_records(), records.n_columns());
+        let (unit, fixed) = (f64::from(MAX_FEATURE), 2f64.powi(70));
+        let mut sums = vec![0.0; theta.len()];
+        let mut row = vec![0.0; columns];
+        for i in 0..n {
+            records.data.fill_row(i, &mut row);
+            let scores: Vec<i128> = (theta.chunks(columns))
+                .map(|theta| {
+                    let products = row.iter().zip(theta);
+                    products
+                        .map(|(x, t)| (x * unit).round() as i128 * (t * fixed) as i128)
+                        .sum()
+                })
+                .collect();
+            let y = records.data.targets[i] as usize;
+            let slopes = softmax_slopes(&scores, unit * fixed, y);
+            assert_eq!(slopes.len(), classes);
+            for (slope, sums) in slopes.iter().zip(sums.chunks_mut(columns)) {
+                let slope = slope * records.data.share(i) / n as f64;
+                for (sum, x) in sums.iter_mut().zip(&row) {
+                    *sum += slope * ((x * unit).round() / unit);
+                }
+            }
+        }
+        let differences: Vec<f64> = sums.iter().zip(found).map(|(a, b)| a - b).collect();
+        norm2(&differences)
+    }
+
+    /// With scores that are long and differ little, with scores so far apart that weights vanish, and at thetas of any
+    /// size. Without the part that rises with the length of scores the bound would not hold; storages agree bit for bit.
+    #[test]
+    fn errors_of_classes_are_within_their_bound_and_storages_agree() {
+        let (mut state, mut closest) = (3, 0.0f64);
+        for (classes, n, p, weighted) in [
+            (2, 40, 3, false),
+            (3, CHUNK + 37, 7, false),
+            (3, 300, 40, true),
+            (12, 50, 5, false),
+        ] {
+            let target = Target::Multiclass { classes };
+            let (dense, sparse) = records((n, p), target, weighted, &mut state);
+            let logistic = Admitted::from(Logistic);
+            let model = RoomModel::for_target(&logistic, None, target).unwrap();
+            let (columns, classes) = (p + 1, classes as usize);
+            for exponent in [-40, -12, -3, 0, 4, 12, 20, 30] {
+                for apart in [0.0, 1.0, 2f64.powi(exponent)] {
+                    let common: Vec<f64> = (0..columns)
+                        .map(|_| (uniform(&mut state) - 0.5) * 2f64.powi(exponent))
+                        .collect();
+                    let theta: Vec<f64> = (0..classes * columns)
+                        .map(|k| common[k % columns] + apart * (uniform(&mut state) - 0.5))
+                        .collect();
+                    let gradients = [&dense, &sparse].map(|data| {
+                        let mut out = vec![0.0; theta.len()];
+                        (FineGradient::new(data, &model))
+                            .evaluate(&theta, &mut out, &mut || Ok(()))
+                            .unwrap();
+                        out
+                    });
+                    assert_eq!(gradients[0], gradients[1]);
+                    let error = error_of_classes(&dense, &theta, &gradients[0], classes);
+                    let rows = (columns as f64).sqrt();
+                    let bound =
+                        crate::question::gradient_error(&model, 0.5, rows, columns, norm2(&theta));
+                    assert!(error <= bound, "{error} {bound} {classes} {n} {exponent}");
+                    closest = closest.max(error / bound);
+                }
+            }
+        }
+        assert!(closest > 1e-3, "{closest}");
     }
 }

@@ -78,7 +78,7 @@ class ReleasedNoiseMixin:
 
     **Which models.** For ``target="fit"``, ``output-perturbation`` (both modes) and ``sgd-output`` with Gaussian or
     Laplace noise, without a private scale and without a threshold after the release: they add noise of a public law to
-    one point. For ``target="population"``, output perturbation, and noisy Newton steps, which ``"auto"`` takes as a
+    one point of one row: for two classes, not for more. For ``target="population"``, output perturbation, and noisy Newton steps, which ``"auto"`` takes as a
     rule. Elsewhere the noise passes through private choices: those raise, and say so. Everything here is
     post-processing of what was released by public numbers: it costs no privacy, and works on unpickled models.
 
@@ -293,6 +293,11 @@ class ReleasedNoiseMixin:
         check_is_fitted(self, "coef_")
         level = _checked(confidence, target)
         mechanism = _with_a_law(self)
+        if self.coef_.ndim == 2 and len(self.coef_) > 1:
+            raise UnsoundMechanismError(
+                "intervals are for two classes: of three or more scores tell differences between classes alone, so a "
+                "coefficient by itself says nothing of the records"
+            )
         n_samples, columns = int(json.loads(self.certificate_.to_json())["n_samples"]), self.coef_.size
         law = _law(_plan_of_fit(self, n_samples))
         if target != "population":
