@@ -81,9 +81,9 @@
 //! with |theta|. It stays small: with R2^2/ridge <= 1e4 and a million records e is below a thousandth of D2.
 //!
 //! Slopes with a clamp are refused for K >= 3: shortened to a length, they are no gradient of a convex function, and
-//! neither the lemma nor Theorem 2.1.12 holds. **Two classes** as K = 2: theta and -theta, each half of the scalar
-//! model's; a ridge twice as large gives the same minimiser, half the move by sqrt(2), and on the difference of the rows
-//! the same noise.
+//! neither the lemma nor Theorem 2.1.12 holds. **Two classes** as K = 2: the rows are the halves of the scalar model's
+//! theta with opposite signs. Twice the ridge gives the same minimiser, D2 is smaller by sqrt(2), and the difference of
+//! the rows has the scalar model's noise.
 //!
 //! # KD Theorem 1 is not private as printed
 //!
