@@ -324,7 +324,7 @@ def test_points_of_neighbours_are_within_the_bound(kind, data):
 
 
 def true_minimiser(theta, X, y, ridge):
-    """The minimiser of the mean logistic loss of classes + (ridge/2)|theta|^2, by Newton steps of 40 digits from theta."""
+    """The minimiser of the mean logistic loss of classes + (ridge/2)|theta|^2: Newton steps of 40 digits from theta."""
     k, p = theta.shape
     with mp.workdps(40):
         at = mp.matrix(theta.ravel().tolist())
