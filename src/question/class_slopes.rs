@@ -25,9 +25,9 @@ use super::model::RoomModel;
 ///    others, itself at most the float sum of all as rounding is monotone: computed with a relative (2 K + 8) 2^-53, it
 ///    is beyond sqrt(2) times the sum by rounding alone, and then takes the place of it, off by a relative (2 K + 12)
 ///    2^-53.
-/// 4. So the slope of another class, P_k, and of the own, -(1 - P_y) = -(sum of the others), err by a relative 2 * 2^-43
-///    + (4 K + 20) 2^-53 (1 + 2^-30) <= 2^-41 + K 2^-50: in Euclidean norm by at most that times |s| <= sqrt(2), and by
-///    2^-990 where weights vanish.
+/// 4. So the slope of another class, P_k, and of the own, -(1 - P_y) = -(sum of the others), err by a relative
+///    2^-42 + (4 K + 20) 2^-53 (1 + 2^-30), which is at most 2^-41 + K 2^-50: in Euclidean norm by at most that times
+///    |s| <= sqrt(2), and by 2^-990 where weights vanish.
 /// 5. *Rounding* each slope to a multiple of 2^-41 L, L = 1 + 1e-15 the bound on one of them, errs by 2^-42 L, by 2^-53
 ///    L in the product, and by half an ulp in a share: less than 2^-41 L a slope together with all of 2^-990, sqrt(K)
 ///    times that in Euclidean norm. The clamp at L moves no slope away from its exact value, which is within it.
