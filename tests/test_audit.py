@@ -348,6 +348,14 @@ OTHERS = {
     "output, gaussian": (OutputPerturbation(ridge=0.2), {}),
     "output, gamma": (OutputPerturbation(ridge=0.2, noise="gamma"), {}),
     "output, laplace": (OutputPerturbation(ridge=0.2, noise="laplace"), {}),
+    "output of three classes": (
+        OutputPerturbation(ridge=0.2),
+        {"estimators": PrivateSparseClassifier, "classes": (0, 1, 2)},
+    ),
+    "early stopping of three classes": (
+        OutputPerturbation(mode="early-stopping", n_iter=3, noise="laplace"),
+        {"estimators": PrivateSparseClassifier, "classes": (0, 1, 2)},
+    ),
     "early stopping under a cover": (
         OutputPerturbation(mode="early-stopping", n_iter=3),
         {"norm": GroupCover([[0, 1], [1, 2]], n_features=3), "n_features": 3, "alpha": 0.01},

@@ -87,6 +87,7 @@ PRIVATE = [
     PrivateSparseClassifier(mechanism=ObjectivePerturbation(noise="gamma"), ridge=0.5, fit_intercept=False),
     PrivateSparseClassifier(mechanism=NoisyNewton(n_iter=2), delta=1e-6),
     PrivateSparseClassifier(mechanism=SgdOutput(), delta=1e-6, loss="hinge"),
+    PrivateSparseClassifier(mechanism=OutputPerturbation(mode="early-stopping"), delta=1e-6),
     PrivateSparseClassifier(mechanism=FrankWolfe(n_iter=3), loss="squared", **ADD_REMOVE),
     PrivateSparseClassifier(records_per_person=2, bounds=(-10.0, 10.0)),
     PrivateSparseClassifier(mechanism=NoisyProximalGradient(n_iter=3), delta=1e-6),

@@ -431,7 +431,9 @@ def simulate(make, draw, statement, runs):
     for key in range(runs):
         X, y, truth = draw(np.random.default_rng([key, 17]))
         plan = plan or make.plan(*X.shape)
-        *_, ranges, trace = _core.fit_private(plan, records(X), y, seed=key, progress=None)
+        *_, released, trace = _core.fit_private(plan, records(X), y, seed=key, progress=None)
+        # As fits do: ranges count where features are clipped to them.
+        ranges = released[0] if released is not None and released[1] else None
         estimates = population_estimates(trace, statement, ranges)
         if isinstance(estimates, str):
             refused += 1

@@ -228,6 +228,9 @@ class OutputPerturbation:
     Neighbours: replace-one; mode "ridge" also add-remove. Needs a catalogued loss and norm; ``LogDet`` and sums
     of unlike set functions, whose prox has no proved float error, are refused.
 
+    Three or more classes (``loss="logistic"`` without a clamp) have a row of theta each and one release for all of
+    them: L is sqrt(2), the largest Euclidean norm of a record's slopes, and Omega is summed over the classes.
+
     A norm alone does not make this private, although Theorem 1 of Kumar & Deisenroth (2019) says so: no norm is
     strongly convex. Take the logistic loss, the l1 norm with ``alpha=0.01`` and n - 1 records ``x = (1, 1)``, ``y =
     1``. Swapping the last record from ``(1, 0.5)`` to ``(0.5, 1)`` moves the minimiser from about ``(4.6, 0)`` to

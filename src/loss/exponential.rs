@@ -1,6 +1,13 @@
-/// exp(x) for |x| <= 708 by range reduction and a degree-13 Taylor polynomial: relative error below 1e-14,
+/// exp(x) for |x| <= 708 by range reduction and a degree-13 Taylor polynomial: relative error below 2^-47 < 1e-14,
 /// branch-free (so that a loop over records vectorises) and without fused operations (so that every machine
 /// gets the same bits).
+///
+/// **Error**, u = 2^-53. k is the integer nearest to a float within 2^-42 of x log2(e): |k| <= 1022, and r = x - k ln 2
+/// has |r| <= 0.347. k LN2_HIGH is exact, as LN2_HIGH has 32 bits and k ten; the two differences err by 0.35 u each, k
+/// LN2_LOW and the rest of ln 2 by less than 1e-6 u: exp(r) by a relative u. The series ends 0.347^14/14! < 2^-57 early.
+/// Horner's 13 steps err by 26 u sum |r|^j/j!, the rounded coefficients by one u of it, and sum |r|^j/j! <= exp(|r|) is
+/// at most twice exp(r). The factor 2^k and the product with it are exact, above the subnormal numbers. In all
+/// (1 + 1 + 54) u (1 + 1e-14) < 64 u.
 #[inline(always)]
 pub(super) fn exp(x: f64) -> f64 {
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
@@ -41,7 +48,8 @@ mod tests {
     proptest! {
         #[test]
         fn exponential_matches_the_standard_library(x in -700.0..700.0f64) {
-            prop_assert!((exp(x) / x.exp() - 1.0).abs() < 1e-13);
+            // The standard library's is within an ulp.
+            prop_assert!((exp(x) / x.exp() - 1.0).abs() < 2f64.powi(-47) + 2f64.powi(-51));
         }
     }
 }

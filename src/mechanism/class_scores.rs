@@ -6,6 +6,7 @@
 //! the directions that are seen, each class moves half as far as z, in opposite directions.
 
 use crate::plan::defaults::AUTO_CLIP;
+use crate::theory::Landscape;
 
 /// K, as the rules need it. One score is a scalar loss: every factor is 1.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +78,22 @@ impl ClassScores {
         match self.0 {
             1 => 1.0,
             _ => 2.0,
+        }
+    }
+
+    /// The landscape of all scores together, from that of a rule for one with the smoothness of K: (K - 1) directions a
+    /// column, the trace of (I - 11'/K)/K for that of two classes, and scores of each class less spread than their
+    /// differences.
+    pub fn landscape(self, one: Landscape) -> Landscape {
+        if self.0 == 1 {
+            return one;
+        }
+        let others = self.k() - 1.0;
+        Landscape {
+            columns: others * one.columns,
+            trace: 2.0 * others / self.k() * one.trace,
+            distance: (0.5 * others).sqrt() * one.distance,
+            ..one
         }
     }
 

@@ -6,9 +6,10 @@ use super::{CATALOGUE, by_name};
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::Error;
 use crate::exact::noise::source::Source;
-use crate::loss::{Admitted, Logistic, Squared};
+use crate::loss::{Admitted, ClippedLogistic, Logistic, Squared};
 use crate::plan::{Domain, Plan, Problem};
 use crate::privacy::{Bounds, Curator, Geometry, MemoryLedger, Schema, Statement, Target, release};
+use crate::question::{PermutedOptions, TiltNoise};
 
 const N: usize = 4000;
 const P: usize = 3;
@@ -116,6 +117,37 @@ fn two_classes_have_the_law_of_the_scalar_model() {
         "noisy-proximal-gradient",
         r#"{"n_iter": 200, "step": 1.0, "momentum": 0.5}"#,
     );
+    near("output-perturbation", r#"{"mode": "early-stopping"}"#);
+}
+
+/// The public rules find the same model: a ridge twice as large on coefficients half as large, or as many steps half as
+/// long; noise of each class is by sqrt(2) smaller, so that of the difference is the scalar model's.
+#[test]
+fn minimisers_of_two_classes_have_the_law_of_the_scalar_model() {
+    for options in [
+        "{}",
+        r#"{"mode": "early-stopping"}"#,
+        r#"{"mode": "early-stopping", "ridge": 0.0, "n_iter": 20}"#,
+    ] {
+        for geometry in [Geometry::Uncentred, Geometry::Centred] {
+            let [one, two] = [Target::Classes, TWO].map(|target| {
+                plan(
+                    "output-perturbation",
+                    options,
+                    problem(target, 2.0, geometry),
+                )
+            });
+            let ratio = two.summary.noise_scale / one.summary.noise_scale;
+            // Rounding to the lattice adds about a thousandth to both.
+            assert!(
+                (ratio * 2f64.sqrt() - 1.0).abs() < 5e-3,
+                "{options}: {ratio}"
+            );
+            assert_eq!(one.summary.n_iter, two.summary.n_iter);
+            let excess = two.summary.predicted_excess_risk / one.summary.predicted_excess_risk;
+            assert!((excess - 1.0).abs() < 0.02, "{options}: {excess}");
+        }
+    }
 }
 
 /// One fit of three classes, by each mechanism that takes them: one model of as many rows, better than none.
@@ -138,8 +170,25 @@ fn three_classes_are_one_model_of_three_rows() {
             Geometry::Centred,
         ),
         ("select-refit", r#"{"n_selected": 2}"#, Geometry::Centred),
+        ("output-perturbation", "{}", Geometry::Uncentred),
+        (
+            "output-perturbation",
+            r#"{"noise": "gamma", "alpha": 1e-3, "threshold": 1e-3}"#,
+            Geometry::Uncentred,
+        ),
+        (
+            "output-perturbation",
+            r#"{"mode": "early-stopping", "noise": "laplace"}"#,
+            Geometry::Centred,
+        ),
     ] {
-        let plan = plan(name, options, problem(target, 8.0, geometry));
+        // Minimisers pay for the worst curvature, the ridge.
+        let epsilon = if name == "output-perturbation" {
+            30.0
+        } else {
+            8.0
+        };
+        let plan = plan(name, options, problem(target, epsilon, geometry));
         let theta = fit(&plan, &x, &y, 11);
         assert_eq!(theta.len(), 3 * (P + 1), "{name}");
         let right = (0..N).filter(|&i| {
@@ -214,6 +263,7 @@ fn the_others_are_refused() {
         "noisy-gradient-frank-wolfe",
         "noisy-newton",
         "noisy-proximal-gradient",
+        "output-perturbation",
         "penalised-frank-wolfe",
         "select-refit",
     ];
@@ -242,11 +292,42 @@ fn the_others_are_refused() {
         );
         refused += 1;
     }
-    assert_eq!(refused, 5);
+    assert_eq!(refused, 4);
     let about = problem(target, 1.0, Geometry::Uncentred).statement;
     let model = problem(target, 1.0, Geometry::Uncentred).model().unwrap();
-    let minimiser = about.strongly_convex(&model, None, 0.1);
-    assert!(matches!(minimiser, Err(Error::UnsoundMechanism(_))));
+    // Minimisers are proved; linear terms on them, permuted descents and slopes with a clamp are not.
+    let minimiser = about.strongly_convex(&model, None, 0.1).unwrap();
+    let cover = 20.0;
+    let tilt = TiltNoise::Gaussian { sigma: 7.0, cover };
+    let tilted = minimiser.with_random_tilt(tilt).map(drop);
+    let permuted = PermutedOptions {
+        ridge: 0.0,
+        passes: 1,
+        batch: 1,
+        step: 1e-3,
+    };
+    let permuted = about.permuted(&model, permuted).map(drop);
+    let clipped = Problem {
+        loss: ClippedLogistic::new(0.4).unwrap().into(),
+        ..problem(target, 1.0, Geometry::Uncentred)
+    };
+    let clamped = about.strongly_convex(&clipped.model().unwrap(), None, 0.1);
+    for made in [
+        tilted,
+        minimiser.path(0.6).map(drop),
+        permuted,
+        clamped.map(drop),
+    ] {
+        assert!(matches!(made, Err(Error::UnsoundMechanism(_))), "{made:?}");
+    }
+    for mode in ["ridge", "early-stopping"] {
+        let mechanism = by_name("output-perturbation", &format!(r#"{{"mode": "{mode}"}}"#));
+        let error = mechanism.unwrap().plan(clipped.clone(), &Domain::L1);
+        assert!(
+            matches!(error, Err(Error::UnsoundMechanism(_))),
+            "{error:?}"
+        );
+    }
     let refit = by_name("select-refit", r#"{"refit": "objective-perturbation"}"#).unwrap();
     let error = refit.plan(problem(target, 1.0, Geometry::Centred), &Domain::L1);
     assert!(matches!(error, Err(Error::UnsoundMechanism(_))));

@@ -1,11 +1,13 @@
 //! What output and objective perturbation share: the release of one point.
 
+use super::class_scores::ClassScores;
 use crate::error::{Error, Result};
 use crate::loss::{ClippedLogistic, Growth};
 use crate::norm::{Norm, ReviewedNorm};
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Question, Session};
 use crate::question::{Point, StronglyConvex};
+use crate::theory::Landscape;
 
 /// Options in common.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +57,7 @@ pub(super) fn plan_minimiser(
     question: Question<Point>,
 ) -> Result<Plan> {
     let (tilt, output) = (question.tilt_scale(), question.output_scale());
-    let excess = (problem.landscape()).ridge_excess(options.ridge, tilt, output);
+    let excess = landscape(&problem).ridge_excess(options.ridge, tilt, output);
     let summary = Summary {
         mechanism: options.describe(name, &problem),
         n_iter: 1,
@@ -72,7 +74,12 @@ pub(super) fn plan_minimiser(
     Plan::seal(problem, release, summary)
 }
 
-/// One point, then a prox with a public threshold.
+/// What the public rules of minimisers take the mean loss to look like, all scores of a record together.
+pub(super) fn landscape(problem: &Problem) -> Landscape {
+    ClassScores(problem.outputs()).landscape(problem.landscape())
+}
+
+/// One point, then a prox with a public threshold, score by score.
 #[derive(Debug)]
 pub(super) struct Release {
     pub question: Question<Point>,
@@ -87,7 +94,9 @@ impl Program<Fitted> for Release {
 
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let mut scaled = session.ask(&self.question, ())?;
-        self.norm.threshold(&mut scaled, self.threshold)?;
+        for scaled in scaled.chunks_mut(session.statement().n_columns()) {
+            self.norm.threshold(scaled, self.threshold)?;
+        }
         let steps = self.question.steps();
         session.progress(steps, steps)?;
         Ok(scaled.into())
@@ -97,7 +106,6 @@ impl Program<Fitted> for Release {
 /// The norm of a domain where it, and the loss, were reviewed: what the proofs about minimisers and descents need.
 pub(super) fn reviewed(problem: &Problem, domain: &Domain) -> Result<ReviewedNorm> {
     check_loss(problem)?;
-    check_scalar(problem)?;
     domain.reviewed_norm(problem.schema().n_features())
 }
 
@@ -113,12 +121,13 @@ pub(super) fn check_loss(problem: &Problem) -> Result<()> {
     Ok(())
 }
 
-/// The proofs about minimisers and descents are for one score a record.
+/// The proofs about permuted descents and dual paths are for one score a record.
 pub(super) fn check_scalar(problem: &Problem) -> Result<()> {
     if problem.outputs() > 1 {
         return Err(Error::UnsoundMechanism(
             "Only binary classification is supported by this mechanism: it is proved for one score a record, not for the \
-             softmax model of three or more classes; use noisy-newton, noisy-proximal-gradient, noisy-gradient-frank-wolfe, frank-wolfe or select-refit"
+             softmax model of three or more classes; use noisy-newton, noisy-proximal-gradient, noisy-gradient-frank-wolfe, \
+             frank-wolfe, select-refit or output-perturbation"
                 .into(),
         ));
     }

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::minimiser::{Options, Release, check_scalar, minimiser, plan_minimiser, reviewed};
+use super::minimiser::{Options, Release, landscape, minimiser, plan_minimiser, reviewed};
 use super::noise_law::OutputNoise;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
@@ -28,7 +28,9 @@ pub enum Mode {
 /// mean loss + alpha Omega + (ridge/2)|theta|^2 ([`crate::question::StronglyConvex`]); 2 L R2 eta T/n for T steps
 /// of length eta ([`crate::question::Descent`]), float errors included in both. A norm alone makes nothing
 /// strongly convex: ridge = 0 in mode "ridge" is refused, as KD Theorem 1 is not private as printed. **Privacy**:
-/// Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a catalogued loss and norm.
+/// Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a catalogued loss and norm. **Three or more classes**
+/// have a row of theta each; L is sqrt(2), the Euclidean norm of a record's slopes, and the penalty, like the last prox,
+/// is the sum of Omega over the rows.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OutputPerturbation {
@@ -52,7 +54,6 @@ impl Mechanism for OutputPerturbation {
     }
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
-        check_scalar(&problem)?;
         match self.mode {
             Mode::Ridge => self.plan_ridge(problem, domain),
             Mode::EarlyStopping => self.plan_early_stopping(problem, domain),
@@ -107,7 +108,7 @@ impl OutputPerturbation {
         };
         options.check()?;
         let rows = problem.row_bound();
-        let curvature = problem.loss.smoothness() * rows * rows;
+        let curvature = problem.smoothness() * rows * rows;
         let step = 2.0 / ((curvature + 2.0 * ridge) * (1.0 + 1e-9));
         let (model, noise) = (problem.model()?, self.noise.within(problem.epsilon, delta)?);
         let question = |n_iter| {
@@ -121,7 +122,7 @@ impl OutputPerturbation {
         };
         // Noise of one step; the sensitivity is proportional to T.
         let one = question(1)?.output_scale();
-        let landscape = problem.landscape();
+        let landscape = landscape(&problem);
         let excess = |t: f64| landscape.ridge_excess(ridge + 1.0 / (step * t), 0.0, one * t);
         let n_iter = match self.n_iter {
             Some(t) => t,
@@ -154,7 +155,7 @@ impl OutputPerturbation {
 /// The ridge, in steps of a quarter of an octave, at which the predicted excess is least: more ridge means more bias
 /// and less noise, for the squared loss by a smaller Lipschitz constant too.
 pub(super) fn default_ridge(problem: &Problem, noise: OutputNoise, delta: f64) -> f64 {
-    let landscape = problem.landscape();
+    let landscape = landscape(problem);
     let rows = problem.row_bound();
     let smoothness = problem.smoothness() * rows * rows;
     let output = noise.within(problem.epsilon, delta);

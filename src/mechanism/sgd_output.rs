@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::minimiser::{Release, reviewed};
+use super::minimiser::{Release, check_scalar, reviewed};
 use super::noise_law::OutputNoise;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
@@ -41,6 +41,7 @@ impl Mechanism for SgdOutput {
     /// proportional to u; eta is then 1/(beta R2^2) at most, and b what gives u.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
+        check_scalar(&problem)?;
         let norm = reviewed(&problem, domain)?;
         let ridge = self.ridge.unwrap_or(0.0);
         if !(ridge.is_finite() && ridge >= 0.0) {

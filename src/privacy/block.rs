@@ -113,6 +113,9 @@ impl Block<'_> {
         states: &States,
         out: &mut [f64],
     ) {
+        if model.outputs() > 1 && self.0.n_records() > 0 {
+            return (self.0).curvature_of_classes(model, factor, &states.scores, out);
+        }
         let (Ok(loss), 1..) = (model.reviewed(), self.0.n_records()) else {
             return out.fill(0.0);
         };

@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use super::bounded_data::BoundedData;
+use super::planes::by_records;
 use super::records::{Pass, Records, States, Sum, Watch};
 use crate::error::Result;
 use crate::numeric::kernel::MAX_FEATURE;
@@ -24,7 +25,8 @@ pub const COEFFICIENT_SCALE: i32 = 56;
 /// Records per piece of work.
 const CHUNK: usize = 1024;
 
-/// Evaluates (1/n) sum_i l'(<x_i, theta>; y_i) x_i in scaled units.
+/// Evaluates (1/n) sum_i l'(<x_i, theta>; y_i) x_i in scaled units; of several outputs one such sum after the other, with
+/// the slopes of each and the rows of theta one after the other too.
 pub(in crate::privacy) struct FineGradient<'a> {
     records: &'a dyn Records,
     model: &'a RoomModel,
@@ -50,10 +52,13 @@ impl<'a> FineGradient<'a> {
         let sums = self.records.fold(&pass, &mut self.states, watch)?.0;
         let quanta = QUANTA / model.bound().linf;
         out.fill(0.0);
-        for (k, sums) in sums.chunks(out.len()).enumerate() {
-            let unit = 2f64.powi(LIMB as i32 * k as i32) / quanta / f64::from(MAX_FEATURE);
-            for (out, &sum) in out.iter_mut().zip(sums) {
-                *out += sum as f64 * unit * self.normaliser;
+        let columns = self.records.n_columns();
+        for (out, sums) in out.chunks_mut(columns).zip(sums.chunks(LIMBS * columns)) {
+            for (k, sums) in sums.chunks(columns).enumerate() {
+                let unit = 2f64.powi(LIMB as i32 * k as i32) / quanta / f64::from(MAX_FEATURE);
+                for (out, &sum) in out.iter_mut().zip(sums) {
+                    *out += sum as f64 * unit * self.normaliser;
+                }
             }
         }
         Ok(())
@@ -63,40 +68,38 @@ impl<'a> FineGradient<'a> {
     /// the last [`FineGradient::evaluate`], in plain floats: it only steers Newton's method and proves nothing.
     pub fn hessian(&self, ridge: f64, out: &mut [f64]) {
         (self.records).curvature(self.model, self.normaliser, &self.states, out);
-        let p = self.records.n_columns();
+        let p = self.records.n_columns() * self.model.outputs();
         for j in 0..p {
             out[j * p + j] += ridge;
         }
     }
 }
 
-/// The pass behind [`FineGradient::evaluate`]: three sums of limbs, from the finest to the coarsest.
+/// The pass behind [`FineGradient::evaluate`]: for each output three sums of limbs, from the finest to the coarsest.
 pub(in crate::privacy) fn pass(
     data: &BoundedData,
     model: &RoomModel,
     theta: &[f64],
     states: &mut States,
 ) -> Sum {
-    let n = data.n_records();
-    states.scores.resize(n, 0.0);
+    let (n, columns, outputs) = (data.n_records(), data.n_columns(), model.outputs());
+    states.scores.resize(outputs * n, 0.0);
     states.margins.resize_with(1, || vec![0; n]);
-    (states.limbs.iter_mut()).for_each(|limb| limb.resize(n, 0));
-    set_scores(data, theta, states);
-    set_limbs(data, model, states);
-    let columns = data.n_columns();
-    let mut sums = vec![0; LIMBS * columns];
-    for (limb, sums) in states.limbs.iter().zip(sums.chunks_mut(columns)) {
-        data.gradient(limb, sums);
-    }
-    Sum(sums)
-}
-
-/// Recomputes the scores <x_i, theta>; theta is finite.
-fn set_scores(data: &BoundedData, theta: &[f64], states: &mut States) {
+    (states.limbs).resize_with(LIMBS * outputs, || vec![0; n]);
     let States {
         margins, scores, ..
     } = states;
-    let margins = &mut margins[0];
+    for (theta, scores) in theta.chunks(columns).zip(scores.chunks_mut(n)) {
+        set_scores(data, theta, &mut margins[0], scores);
+    }
+    set_limbs(data, model, states);
+    let mut sums = vec![0; LIMBS * outputs * columns];
+    data.gradients(&states.limbs, &mut sums);
+    Sum(sums)
+}
+
+/// Recomputes the scores <x_i, theta> of one output; theta is finite.
+fn set_scores(data: &BoundedData, theta: &[f64], margins: &mut [i64], scores: &mut [f64]) {
     let mut direction = Vec::with_capacity(theta.len());
     let mut rest = theta.to_vec();
     let largest = theta.iter().fold(0.0f64, |m, t| m.max(t.abs()));
@@ -139,39 +142,47 @@ fn set_scores(data: &BoundedData, theta: &[f64], states: &mut States) {
 
 /// Slopes at the scores, in balanced limbs.
 fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
+    let (n, outputs) = (data.n_records(), model.outputs());
     let lipschitz = model.bound().linf;
     let quanta = QUANTA / lipschitz;
     let States { scores, limbs, .. } = states;
-    let [low, middle, high] = limbs;
-    (low.par_chunks_mut(CHUNK))
-        .zip(middle.par_chunks_mut(CHUNK))
-        .zip(high.par_chunks_mut(CHUNK))
-        .zip(scores.par_chunks(CHUNK))
+    (by_records(limbs, CHUNK).par_iter_mut().enumerate())
         .zip(data.targets.par_chunks(CHUNK))
-        .enumerate()
-        .for_each(|(chunk, ((((low, middle), high), scores), targets))| {
-            let mut slopes = [0.0; CHUNK];
-            let slopes = &mut slopes[..scores.len()];
-            model.unclamped(scores, targets, slopes);
-            if let Some(weights) = &data.weights {
-                // A share of a clamped slope, which is within the clamp; it errs by half an ulp.
-                let shares = &weights.shares()[chunk * CHUNK..];
-                for (slope, share) in slopes.iter_mut().zip(shares) {
-                    *slope = slope.clamp(-lipschitz, lipschitz) * share;
+        .for_each_init(
+            || (vec![0.0; outputs * CHUNK], vec![0.0; outputs * CHUNK]),
+            |(z, slopes), ((chunk, limbs), targets)| {
+                let (start, m) = (chunk * CHUNK, targets.len());
+                let (z, slopes) = (&mut z[..outputs * m], &mut slopes[..outputs * m]);
+                for (z, scores) in z.chunks_mut(m).zip(scores.chunks(n)) {
+                    z.copy_from_slice(&scores[start..][..m]);
                 }
-            }
-            for (k, slope) in slopes.iter().enumerate() {
-                let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
-                for limb in [&mut low[k], &mut middle[k]] {
-                    // Balanced: in [-2^13, 2^13).
-                    let part = (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB) - (1 << (LIMB - 1));
-                    *limb = part as i16;
-                    rest = (rest - part) >> LIMB;
+                model.unclamped(z, targets, slopes);
+                if let Some(weights) = &data.weights {
+                    // A share of a clamped slope, which is within the clamp; it errs by half an ulp.
+                    let shares = &weights.shares()[chunk * CHUNK..];
+                    for slopes in slopes.chunks_mut(m) {
+                        for (slope, share) in slopes.iter_mut().zip(shares) {
+                            *slope = slope.clamp(-lipschitz, lipschitz) * share;
+                        }
+                    }
                 }
-                // |rest| <= 2^13 now, since |slope| <= 2^41 quanta.
-                high[k] = rest as i16;
-            }
-        });
+                let (limbs, _) = limbs.as_chunks_mut::<LIMBS>();
+                for (slopes, [low, middle, high]) in slopes.chunks(m).zip(limbs) {
+                    for (k, slope) in slopes.iter().enumerate() {
+                        let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
+                        for limb in [&mut low[k], &mut middle[k]] {
+                            // Balanced: in [-2^13, 2^13).
+                            let part = (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB)
+                                - (1 << (LIMB - 1));
+                            *limb = part as i16;
+                            rest = (rest - part) >> LIMB;
+                        }
+                        // |rest| <= 2^13 now, since |slope| <= 2^41 quanta.
+                        high[k] = rest as i16;
+                    }
+                }
+            },
+        );
 }
 
 #[cfg(test)]
@@ -195,21 +206,29 @@ mod tests {
         (*state >> 11) as f64 * 2f64.powi(-53)
     }
 
-    fn schema(p: usize) -> Schema {
+    fn schema(p: usize, target: Target) -> Schema {
         let bounds = Bounds {
             lower: vec![-1.0],
             upper: vec![1.0],
         };
-        Schema::new(p, bounds, Geometry::Uncentred, Target::Classes, true, None).unwrap()
+        Schema::new(p, bounds, Geometry::Uncentred, target, true, None).unwrap()
     }
 
     /// The same records densely and sparsely, with weights or without.
-    fn records(n: usize, p: usize, weighted: bool, state: &mut u64) -> (Blocks, Blocks) {
+    fn records(
+        (n, p): (usize, usize),
+        target: Target,
+        weighted: bool,
+        state: &mut u64,
+    ) -> (Blocks, Blocks) {
         let x = Array2::from_shape_fn((n, p), |_| {
             let value = 2.4 * uniform(state) - 1.2;
             if value.abs() < 0.4 { 0.0 } else { value }
         });
-        let y: Vec<f64> = (0..n).map(|i| [1.0, -1.0][i % 2]).collect();
+        let y: Vec<f64> = match target.outputs() {
+            1 => (0..n).map(|i| [1.0, -1.0][i % 2]).collect(),
+            classes => (0..n).map(|i| (i % classes) as f64).collect(),
+        };
         let (mut data, mut indices, mut starts) = (Vec::new(), Vec::new(), vec![0usize]);
         for row in x.rows() {
             for (j, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
@@ -223,7 +242,7 @@ mod tests {
             indices: &indices,
             starts: &starts,
         };
-        let (mut schema, mut weights) = (schema(p), None);
+        let (mut schema, mut weights) = (schema(p, target), None);
         if weighted {
             schema = schema.with_max_weight(3.0).unwrap();
             weights = Some((0..n).map(|_| 4.0 * uniform(state)).collect::<Vec<_>>());
@@ -266,7 +285,7 @@ mod tests {
             (CHUNK + 37, 7, true),
             (300, 40, true),
         ] {
-            let (dense, sparse) = records(n, p, weighted, &mut state);
+            let (dense, sparse) = records((n, p), Target::Classes, weighted, &mut state);
             let columns = p + 1;
             for (loss, clamp) in losses() {
                 let model = RoomModel::new(&loss, clamp).unwrap();
@@ -319,5 +338,95 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Slopes of a softmax model at exact scores, in units of 1/`unit`: differences of scores are exact.
+    fn softmax_slopes(scores: &[i128], unit: f64, y: usize) -> Vec<f64> {
+        let largest = scores.iter().max().unwrap();
+        let weights: Vec<f64> = scores
+            .iter()
+            .map(|z| ((z - largest) as f64 / unit).exp())
+            .collect();
+        let sum: f64 = weights.iter().sum();
+        let others: f64 = (0..scores.len())
+            .filter(|&k| k != y)
+            .map(|k| weights[k])
+            .sum();
+        let slope = |k: usize| if k == y { -others } else { weights[k] } / sum;
+        (0..scores.len()).map(slope).collect()
+    }
+
+    /// Euclidean norm of the error of a gradient of classes.
+    fn error_of_classes(records: &Blocks, theta: &[f64], found: &[f64], classes: usize) -> f64 {
+        let (n, columns) = (records.n_records(), records.n_columns());
+        let (unit, fixed) = (f64::from(MAX_FEATURE), 2f64.powi(70));
+        let mut sums = vec![0.0; theta.len()];
+        let mut row = vec![0.0; columns];
+        for i in 0..n {
+            records.whole().unwrap().fill_row(i, &mut row);
+            let scores: Vec<i128> = (theta.chunks(columns))
+                .map(|theta| {
+                    let products = row.iter().zip(theta);
+                    products
+                        .map(|(x, t)| (x * unit).round() as i128 * (t * fixed) as i128)
+                        .sum()
+                })
+                .collect();
+            let y = records.whole().unwrap().targets[i] as usize;
+            let slopes = softmax_slopes(&scores, unit * fixed, y);
+            assert_eq!(slopes.len(), classes);
+            for (slope, sums) in slopes.iter().zip(sums.chunks_mut(columns)) {
+                let slope = slope * records.whole().unwrap().share(i) / n as f64;
+                for (sum, x) in sums.iter_mut().zip(&row) {
+                    *sum += slope * ((x * unit).round() / unit);
+                }
+            }
+        }
+        let differences: Vec<f64> = sums.iter().zip(found).map(|(a, b)| a - b).collect();
+        norm2(&differences)
+    }
+
+    /// With scores that are long and differ little, with scores so far apart that weights vanish, and at thetas of any
+    /// size. Without the part that rises with the length of scores the bound would not hold; storages agree bit for bit.
+    #[test]
+    fn errors_of_classes_are_within_their_bound_and_storages_agree() {
+        let (mut state, mut closest) = (3, 0.0f64);
+        for (classes, n, p, weighted) in [
+            (2, 40, 3, false),
+            (3, CHUNK + 37, 7, false),
+            (3, 300, 40, true),
+            (12, 50, 5, false),
+        ] {
+            let target = Target::Multiclass { classes };
+            let (dense, sparse) = records((n, p), target, weighted, &mut state);
+            let logistic = Admitted::from(Logistic);
+            let model = RoomModel::for_target(&logistic, None, target).unwrap();
+            let (columns, classes) = (p + 1, classes as usize);
+            for exponent in [-40, -12, -3, 0, 4, 12, 20, 30] {
+                for apart in [0.0, 1.0, 2f64.powi(exponent)] {
+                    let common: Vec<f64> = (0..columns)
+                        .map(|_| (uniform(&mut state) - 0.5) * 2f64.powi(exponent))
+                        .collect();
+                    let theta: Vec<f64> = (0..classes * columns)
+                        .map(|k| common[k % columns] + apart * (uniform(&mut state) - 0.5))
+                        .collect();
+                    let gradients = [&dense, &sparse].map(|data| {
+                        let mut out = vec![0.0; theta.len()];
+                        (FineGradient::new(data, &model))
+                            .evaluate(&theta, &mut out, &mut || Ok(()))
+                            .unwrap();
+                        out
+                    });
+                    assert_eq!(gradients[0], gradients[1]);
+                    let error = error_of_classes(&dense, &theta, &gradients[0], classes);
+                    let rows = (columns as f64).sqrt();
+                    let bound =
+                        crate::question::gradient_error(&model, 0.5, rows, columns, norm2(&theta));
+                    assert!(error <= bound, "{error} {bound} {classes} {n} {exponent}");
+                    closest = closest.max(error / bound);
+                }
+            }
+        }
+        assert!(closest > 1e-3, "{closest}");
     }
 }

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features};
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::numeric::linear::dot;
+use crate::question::RoomModel;
 use crate::schema::Schema;
 
 /// Records per block.
@@ -33,6 +34,45 @@ impl BoundedData {
                     *entry += dot(a, &block[k * BLOCK..][..size]);
                 }
             });
+        }
+    }
+
+    /// Lower triangle, row by row in a square, of the `factor` times sum_i (diag(P_i) - P_i P_i') (x) x_i x_i' of a softmax
+    /// model, P_i the probabilities at `scores`, class by class. It steers, and proves nothing.
+    pub(in crate::privacy) fn curvature_of_classes(
+        &self,
+        model: &RoomModel,
+        factor: f64,
+        scores: &[f64],
+        out: &mut [f64],
+    ) {
+        let (n, p, classes) = (self.n_records(), self.n_columns(), model.outputs());
+        // Slopes are probabilities, less 1 for the own class.
+        let mut probabilities = vec![0.0; classes * n];
+        model.unclamped(scores, &self.targets, &mut probabilities);
+        for (k, probabilities) in probabilities.chunks_mut(n).enumerate() {
+            for (probability, &y) in probabilities.iter_mut().zip(&self.targets) {
+                *probability += f64::from(u8::from(y == k as f64));
+            }
+        }
+        let of_class = |k: usize| &probabilities[k * n..][..n];
+        let (mut weights, mut gram) = (vec![0.0; n], vec![0.0; p * p]);
+        for (k, l) in (0..classes).flat_map(|k| (0..=k).map(move |l| (k, l))) {
+            let own = if k == l { 1.0 } else { 0.0 };
+            for ((weight, a), b) in weights.iter_mut().zip(of_class(k)).zip(of_class(l)) {
+                *weight = factor * a * (own - b);
+            }
+            if let Some(own) = &self.weights {
+                let pairs = weights.iter_mut().zip(own.shares());
+                pairs.for_each(|(weight, share)| *weight *= share);
+            }
+            self.weighted_gram(&weights, &mut gram);
+            for i in 0..p {
+                for j in 0..=i {
+                    out[(k * p + i) * classes * p + l * p + j] = gram[i * p + j];
+                    out[(k * p + j) * classes * p + l * p + i] = gram[i * p + j];
+                }
+            }
         }
     }
 

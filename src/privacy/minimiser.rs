@@ -9,7 +9,7 @@ use crate::numeric::linear::{Cholesky, norm2};
 use crate::prox::Scratch;
 use crate::question::Objective;
 
-/// Columns up to which Newton's method is used: a Hessian costs n p^2/2.
+/// Coefficients up to which Newton's method is used: a Hessian of p of them costs n p^2/2.
 const NEWTON_COLUMNS: usize = 400;
 /// Steps of the fast methods before the proved one takes over.
 const NEWTON_STEPS: usize = 100;
@@ -32,8 +32,9 @@ pub(in crate::privacy) fn minimise(
     start: &mut Start,
     watch: Watch<'_>,
 ) -> Result<()> {
-    let columns = tilt.len();
-    start.theta.resize(columns, 0.0);
+    let entries = tilt.len();
+    let columns = entries / objective.model.outputs();
+    start.theta.resize(entries, 0.0);
     let mut search = Search {
         tolerance: 4.0 * objective.float_error(columns),
         objective,
@@ -42,7 +43,7 @@ pub(in crate::privacy) fn minimise(
         scratch: Scratch::default(),
         watch,
     };
-    let done = if objective.penalty.is_none() && columns <= NEWTON_COLUMNS {
+    let done = if objective.penalty.is_none() && entries <= NEWTON_COLUMNS {
         search.newton(start)?
     } else {
         search.accelerate(&mut start.theta)?
@@ -80,7 +81,12 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// out = prox of step*alpha*Omega at theta - step*slope; the intercept only moves.
+    /// Columns of one score.
+    fn columns(&self) -> usize {
+        self.tilt.len() / self.objective.model.outputs()
+    }
+
+    /// out = prox of step*alpha*Omega at theta - step*slope, score by score; the intercept only moves.
     fn step(&mut self, theta: &[f64], slope: &[f64], out: &mut [f64]) -> Result<f64> {
         let step = 1.0 / self.objective.total_smoothness(self.objective.load);
         for ((out, theta), slope) in out.iter_mut().zip(theta).zip(slope) {
@@ -88,8 +94,10 @@ impl Search<'_, '_> {
         }
         if let Some((norm, alpha)) = self.objective.penalty {
             let p = norm.n_features();
-            let moved = out[..p].to_vec();
-            norm.proved_prox(&moved, step * alpha, &mut out[..p], &mut self.scratch)?;
+            for out in out.chunks_mut(self.columns()) {
+                let moved = out[..p].to_vec();
+                norm.proved_prox(&moved, step * alpha, &mut out[..p], &mut self.scratch)?;
+            }
         }
         Ok(step)
     }
@@ -102,10 +110,10 @@ impl Search<'_, '_> {
     /// Damped Newton steps; whether they got there.
     fn newton(&mut self, start: &mut Start) -> Result<bool> {
         let Start { theta, factor } = start;
-        let columns = theta.len();
-        let mut slope = vec![0.0; columns];
-        let (mut trial, mut trial_slope) = (vec![0.0; columns], vec![0.0; columns]);
-        let mut direction = vec![0.0; columns];
+        let entries = theta.len();
+        let mut slope = vec![0.0; entries];
+        let (mut trial, mut trial_slope) = (vec![0.0; entries], vec![0.0; entries]);
+        let mut direction = vec![0.0; entries];
         self.slope(theta, &mut slope)?;
         for _ in 0..NEWTON_STEPS {
             if self.accepts(theta, norm2(&slope)) {
@@ -113,9 +121,9 @@ impl Search<'_, '_> {
             }
             let fresh = factor.is_none();
             if fresh {
-                let mut hessian = vec![0.0; columns * columns];
+                let mut hessian = vec![0.0; entries * entries];
                 self.gradient.hessian(self.objective.ridge, &mut hessian);
-                *factor = Cholesky::new(hessian, columns);
+                *factor = Cholesky::new(hessian, entries);
             }
             let Some(solver) = &*factor else {
                 return Ok(false);
@@ -161,13 +169,13 @@ impl Search<'_, '_> {
 
     /// Nesterov's method for strongly convex objectives; whether it got there.
     fn accelerate(&mut self, theta: &mut Vec<f64>) -> Result<bool> {
-        let columns = theta.len();
+        let entries = theta.len();
         let root =
             (self.objective.ridge / self.objective.total_smoothness(self.objective.load)).sqrt();
         let momentum = (1.0 - root) / (1.0 + root);
         let mut ahead = theta.clone();
-        let (mut slope, mut next_slope) = (vec![0.0; columns], vec![0.0; columns]);
-        let mut next = vec![0.0; columns];
+        let (mut slope, mut next_slope) = (vec![0.0; entries], vec![0.0; entries]);
+        let mut next = vec![0.0; entries];
         for t in 1..=ACCELERATED_STEPS {
             self.slope(&ahead, &mut slope)?;
             let step = self.step(&ahead, &slope, &mut next)?;
@@ -199,7 +207,7 @@ impl Search<'_, '_> {
         if norm2(theta).is_nan() || norm2(theta) > objective.size_bound(objective.load) {
             theta.fill(0.0);
         }
-        let steps = objective.steps(theta.len()) as u64;
+        let steps = objective.steps(self.columns()) as u64;
         let mut slope = vec![0.0; theta.len()];
         let mut next = vec![0.0; theta.len()];
         for _ in 0..steps {
@@ -234,19 +242,28 @@ mod tests {
     const N: usize = 40;
 
     fn data() -> Blocks {
+        data_of(Target::Classes)
+    }
+
+    /// Two classes as signs, or three by number.
+    fn data_of(target: Target) -> Blocks {
         let bounds = Bounds {
             lower: vec![-1.0],
             upper: vec![1.0],
         };
-        let schema =
-            Schema::new(P, bounds, Geometry::Uncentred, Target::Classes, true, None).unwrap();
+        let schema = Schema::new(P, bounds, Geometry::Uncentred, target, true, None).unwrap();
         let x = Array2::from_shape_fn((N, P), |(i, j)| {
             ((i * 37 + j * 61) % 101) as f64 / 50.0 - 1.0
         });
         let y: Vec<f64> = x
             .rows()
             .into_iter()
-            .map(|x| if x[0] + 0.3 * x[1] > 0.1 { 1.0 } else { -1.0 })
+            .map(|x| match (target, x[0] + 0.3 * x[1] > 0.1) {
+                (Target::Multiclass { classes: 3 }, true) if x[2] > 0.2 => 2.0,
+                (_, true) => 1.0,
+                (Target::Multiclass { .. }, false) => 0.0,
+                (_, false) => -1.0,
+            })
             .collect();
         let data = BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap();
         let statement = Statement::new(schema, N, Adjacency::ReplaceOne, 1).unwrap();
@@ -361,6 +378,135 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// The minimiser for a softmax model, by plain steps in floats.
+    fn reference_of_classes(
+        objective: &Objective<'_>,
+        data: &BoundedData,
+        tilt: &[f64],
+    ) -> Vec<f64> {
+        let step = 1.0 / objective.total_smoothness(1.0);
+        let (columns, classes) = (P + 1, objective.model.outputs());
+        let mut theta = vec![0.0; classes * columns];
+        let (mut row, mut slopes) = (vec![0.0; columns], vec![0.0; classes]);
+        let mut scratch = Scratch::default();
+        for _ in 0..(60.0 / (step * objective.ridge)) as usize {
+            let pairs = theta.iter().zip(tilt);
+            let mut slope: Vec<f64> = pairs.map(|(t, b)| objective.ridge * t + b).collect();
+            for i in 0..N {
+                data.fill_row(i, &mut row);
+                let scores: Vec<f64> = theta.chunks(columns).map(|t| dot(&row, t)).collect();
+                (objective.model).unclamped(&scores, &data.targets[i..=i], &mut slopes);
+                for (slope, d) in slope.chunks_mut(columns).zip(&slopes) {
+                    slope
+                        .iter_mut()
+                        .zip(&row)
+                        .for_each(|(s, x)| *s += d * x / N as f64);
+                }
+            }
+            theta
+                .iter_mut()
+                .zip(&slope)
+                .for_each(|(t, s)| *t -= step * s);
+            if let Some((norm, alpha)) = objective.penalty {
+                for theta in theta.chunks_mut(columns) {
+                    let moved = theta[..P].to_vec();
+                    (norm.prox(&moved, step * alpha, &mut theta[..P], &mut scratch)).unwrap();
+                }
+            }
+        }
+        theta
+    }
+
+    fn of_classes<'a>(
+        model: &'a RoomModel,
+        norm: Option<&'a ReviewedNorm>,
+        ridge: f64,
+        tilt: &[f64],
+    ) -> Objective<'a> {
+        Objective {
+            model,
+            smoothness: model.convex().unwrap(),
+            rows: (P as f64 + 1.0).sqrt(),
+            ridge,
+            penalty: norm.map(|norm| (norm, 0.03)),
+            prox_error: norm.map_or(0.0, |norm| norm.prox_error()),
+            tilt_bound: norm2(tilt),
+            load: 1.0,
+            most_load: 1.0,
+        }
+    }
+
+    /// Of three classes too, both ways.
+    #[test]
+    fn the_distance_is_kept_for_classes() {
+        let target = Target::Multiclass { classes: 3 };
+        let data = data_of(target);
+        let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+        let cut = GraphCut::new(&[(0, 1), (1, 2), (2, 3)], None, P).unwrap();
+        let norm = SetFunctionNorm::new(Arc::new(cut)).unwrap();
+        let norm = ReviewedNorm::new(Arc::new(norm)).unwrap();
+        for norm in [None, Some(&norm)] {
+            for (ridge, tilt) in [(0.05, 0.0), (0.3, 0.02)] {
+                let tilt = vec![tilt; 3 * (P + 1)];
+                let objective = of_classes(&model, norm, ridge, &tilt);
+                let exact = reference_of_classes(&objective, data.whole().unwrap(), &tilt);
+                let mut gradient = FineGradient::new(&data, &model);
+                let mut start = Start::default();
+                minimise(&objective, &mut gradient, &tilt, &mut start, &mut || Ok(())).unwrap();
+                let mut proved = vec![f64::NAN; 3 * (P + 1)];
+                let mut search = Search {
+                    objective: &objective,
+                    gradient: &mut gradient,
+                    tilt: &tilt,
+                    tolerance: 4.0 * objective.float_error(P + 1),
+                    scratch: Scratch::default(),
+                    watch: &mut || Ok(()),
+                };
+                search.contract(&mut proved).unwrap();
+                for theta in [&start.theta, &proved] {
+                    let distance: Vec<f64> = theta.iter().zip(&exact).map(|(a, b)| a - b).collect();
+                    let (distance, bound) = (norm2(&distance), objective.distance(P + 1));
+                    assert!(distance <= bound, "{distance} {bound}");
+                    assert!(bound < 1e-7 && norm2(theta) <= objective.size_bound(1.0));
+                }
+                if norm.is_none() {
+                    // Newton's method has the Hessian: it gets there without the steps that are proved.
+                    let mut start = Start::default();
+                    assert!(
+                        search
+                            .newton({
+                                start.theta.resize(3 * (P + 1), 0.0);
+                                &mut start
+                            })
+                            .unwrap()
+                    );
+                }
+            }
+        }
+    }
+
+    /// Two classes are the scalar model with half the ridge, each with half the coefficients.
+    #[test]
+    fn two_classes_have_the_minimiser_of_the_scalar_model() {
+        let two = Target::Multiclass { classes: 2 };
+        let found = [(Target::Classes, 0.1), (two, 0.2)].map(|(target, ridge)| {
+            let data = data_of(target);
+            let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+            let tilt = vec![0.0; model.outputs() * (P + 1)];
+            let objective = of_classes(&model, None, ridge, &tilt);
+            let mut gradient = FineGradient::new(&data, &model);
+            let mut start = Start::default();
+            minimise(&objective, &mut gradient, &tilt, &mut start, &mut || Ok(())).unwrap();
+            start.theta
+        });
+        let [one, two] = &found;
+        assert!(norm2(one) > 0.5);
+        for j in 0..=P {
+            assert!((two[j] + two[P + 1 + j]).abs() < 1e-9);
+            assert!((two[P + 1 + j] - two[j] - one[j]).abs() < 1e-9);
         }
     }
 }

@@ -37,7 +37,8 @@ pub trait Records: Sync {
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum>;
 
     /// Lower triangle, row by row in a square, of sum_i w_i x_i x_i' in scaled units and plain floats, w_i the
-    /// `factor` times the curvature of the loss at the scores of the last [`Pass::Fine`]: it steers Newton's method and proves nothing.
+    /// `factor` times the curvature of the loss at the scores of the last [`Pass::Fine`], of several outputs a block for
+    /// each two of them: it steers Newton's method and proves nothing.
     fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]);
 
     /// The records in one block of memory, for algorithms that go through them one after the other.
@@ -61,12 +62,12 @@ pub enum Pass<'a> {
         /// z_i = margin_i * unit.
         unit: f64,
     },
-    /// The same at coefficients that may depend on records: slopes in three limbs ([`super::fine_gradient`]), one sum
-    /// after the other.
+    /// The same at coefficients that may depend on records: slopes in three limbs ([`super::fine_gradient`]), for each
+    /// output one sum after the other.
     Fine {
-        /// The loss, of one output.
+        /// The loss.
         model: &'a RoomModel,
-        /// Finite coefficients in scaled units.
+        /// Finite coefficients in scaled units, output by output.
         theta: &'a [f64],
     },
     /// sum_i x_ij x_il for every j <= l, row by row, rows that count less in gradients shortened.
@@ -108,7 +109,7 @@ impl Pass<'_> {
         let columns = records.n_columns();
         match self {
             Pass::Gradient { model, .. } => columns * model.outputs(),
-            Pass::Fine { .. } => columns * super::fine_gradient::LIMBS,
+            Pass::Fine { model, .. } => columns * model.outputs() * super::fine_gradient::LIMBS,
             Pass::Moments => columns * (columns + 1) / 2,
             Pass::Absolute => records.statement().schema().n_features(),
             Pass::Ranges { features, at } => features.map_or(1, <[u32]>::len) * at.len(),
@@ -147,8 +148,8 @@ pub struct States {
     pub(in crate::privacy) slopes: Vec<Vec<i16>>,
     /// How often each record counts; None: once each.
     pub(in crate::privacy) weights: Option<Option<Vec<f64>>>,
-    /// Scores of the last fine pass.
+    /// Scores of the last fine pass, output by output.
     pub(in crate::privacy) scores: Vec<f64>,
-    /// Limbs of the last fine pass.
-    pub(in crate::privacy) limbs: [Vec<i16>; super::fine_gradient::LIMBS],
+    /// Limbs of the last fine pass: for each output from the finest to the coarsest.
+    pub(in crate::privacy) limbs: Vec<Vec<i16>>,
 }

@@ -10,7 +10,7 @@ use crate::question::{RoomModel, SlopeBound};
 const CHUNK: usize = 1024;
 
 impl RoomModel {
-    /// Slopes before any clamp, of one output.
+    /// Slopes before any clamp, plane by plane.
     pub fn unclamped(&self, z: &[f64], y: &[f64], out: &mut [f64]) {
         self.model().slopes(z, y, out);
     }

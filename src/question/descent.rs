@@ -47,14 +47,14 @@ impl Statement {
     /// A descent on a reviewed loss.
     ///
     /// # Errors
-    /// [`Error::UnsoundMechanism`] under add-remove or for a user's own loss; [`Error::InvalidArgument`] for a step that
-    /// is too long for the steps to be non-expansive, or no iterations.
+    /// [`Error::UnsoundMechanism`] under add-remove, for a user's own loss or clamped slopes of several scores;
+    /// [`Error::InvalidArgument`] for a step that is too long for the steps to be non-expansive, or no iterations.
     pub fn descent(
         self: &Arc<Self>,
         model: &RoomModel,
         options: DescentOptions,
     ) -> Result<Descent> {
-        let smoothness = model.reviewed()?.smoothness();
+        let smoothness = model.convex()?;
         if self.adjacency() != Adjacency::ReplaceOne {
             return Err(Error::UnsoundMechanism(
                 "early stopping divides by the true number of records, which add-remove keeps private; use \
@@ -103,6 +103,11 @@ impl Descent {
         &self.statement
     }
 
+    /// Coefficients: a column of every score.
+    pub(crate) fn entries(&self) -> usize {
+        self.statement.n_columns() * self.model.outputs()
+    }
+
     /// D2, rounded up.
     pub fn sensitivity(&self) -> f64 {
         let DescentOptions {
@@ -111,7 +116,7 @@ impl Descent {
             n_iter,
             step,
         } = self.options;
-        let (lipschitz, rows) = (self.model.bound().linf, self.statement.row_bound());
+        let (lipschitz, rows) = (self.model.bound().l2, self.statement.row_bound());
         let changed = self.statement.changed_contributions() as f64;
         let replaced = div_up(
             mul_up(changed, mul_up(lipschitz, rows)),

@@ -46,8 +46,10 @@ impl StronglyConvex {
     /// Minimisers with linear terms of norm at most `reach`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where theta(s) leaves the range of floating point.
+    /// [`Error::UnsoundMechanism`] for several scores a record, for which no path is proved; [`Error::InvalidArgument`]
+    /// where theta(s) leaves the range of floating point.
     pub fn path(&self, reach: f64) -> Result<DualPath> {
+        self.model.reviewed()?;
         let sensitivity = self.tilted_sensitivity(reach);
         if !(1e-100..1e100).contains(&sensitivity) {
             return Err(Error::invalid(

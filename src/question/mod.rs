@@ -16,12 +16,15 @@
 //! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`HeldOut`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
 //! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
 //!
+//! 6. `objective`, `class_slopes`: how far floats leave a minimiser from the true one, of one score and of several.
+//!
 //! An event is computed from the statement and from the noise that [`crate::privacy`] will draw; nothing else makes a
 //! question, so no mechanism can write an event.
 #![forbid(unsafe_code)]
 
 mod absolute_sums;
 mod assumptions;
+mod class_slopes;
 mod descent;
 mod dual;
 mod feature_map;

@@ -112,8 +112,27 @@ impl RoomModel {
         &self.lattice
     }
 
-    /// The loss of one score where it is reviewed as convex and smooth: what proofs about minimisers and descents
-    /// take.
+    /// A bound on the second derivative in every direction, where the model is reviewed as convex and smooth: a catalogued
+    /// loss of one score, or the softmax model without a clamp. What proofs about minimisers and full descents take.
+    ///
+    /// # Errors
+    /// [`Error::UnsoundMechanism`] for a user's own loss, and for softmax slopes with a clamp.
+    pub(crate) fn convex(&self) -> Result<f64> {
+        if self.outputs() == 1 {
+            return Ok(self.reviewed()?.smoothness());
+        }
+        let softmax = self.loss.catalogued().map(|loss| loss.name()) == Some("logistic");
+        (self.model.smoothness().filter(|_| softmax)).ok_or_else(|| {
+            Error::UnsoundMechanism(
+                "slopes of three or more classes that are clamped are no gradient of a convex function, which this \
+                 mechanism rests on; use loss=\"logistic\", or noisy-newton, which takes clamped slopes"
+                    .into(),
+            )
+        })
+    }
+
+    /// The loss of one score where it is reviewed as convex and smooth: what proofs about permuted descents, random
+    /// linear terms and dual paths take.
     ///
     /// # Errors
     /// [`Error::UnsoundMechanism`] for a user's own, and for a model of several scores.

@@ -1,11 +1,13 @@
 //! The objective of a private minimiser: what public constants prove of it.
 
+use super::class_slopes::slope_error;
 use super::model::RoomModel;
 use crate::loss::Rounding;
 use crate::norm::ReviewedNorm;
 
 /// F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + <tilt, theta> + (ridge/2)|theta|_2^2 + alpha
-/// Omega(theta without intercept), in scaled units, the intercept last and under the ridge too.
+/// Omega(theta without intercept), in scaled units, the intercept last and under the ridge too. Of several scores theta
+/// has a row each, one after the other, and Omega is summed over the rows. `columns` are those of one row.
 pub struct Objective<'a> {
     /// The loss, with its bound L on |l'|.
     pub model: &'a RoomModel,
@@ -41,7 +43,7 @@ impl Objective<'_> {
     /// |theta*|_2 is at most this: 0 is in the subdifferential of F at theta*, whose penalty part has a non-negative
     /// inner product with theta*, so ridge |theta*| <= L R2 load + |tilt|.
     pub fn size_bound(&self, load: f64) -> f64 {
-        (self.model.bound().linf * self.rows * load + self.tilt_bound) / self.ridge
+        (self.model.bound().l2 * self.rows * load + self.tilt_bound) / self.ridge
     }
 
     /// Bound on the float error of a residual: the gradient's own, twice, and the roundings of tilt and ridge terms,
@@ -73,7 +75,8 @@ impl Objective<'_> {
 }
 
 /// Euclidean norm of the error of a fine gradient for a loss of slopes up to L and smoothness beta, rows
-/// of Euclidean norm at most `rows`, p columns and coefficients of Euclidean norm at most `size`.
+/// of Euclidean norm at most `rows`, p columns and coefficients of Euclidean norm at most `size`. For several scores see
+/// [`slope_error`]; for one:
 ///
 /// A score: theta is rounded to multiples of 2^-56, so |dz| <= rows sqrt(p) 2^-57; margins of its
 /// parts are exact. Adding them in floats errs by less than 2^-50 of the largest partial sum, which is at most |z|
@@ -89,7 +92,11 @@ pub(crate) fn gradient_error(
     p: usize,
     size: f64,
 ) -> f64 {
-    let lipschitz = model.bound().linf;
+    let lipschitz = model.bound().l2;
+    if model.outputs() > 1 {
+        let slopes = slope_error(model, smoothness, rows, p, size);
+        return rows * (slopes + lipschitz * 2f64.powi(-48));
+    }
     let score = rows * (p as f64).sqrt() * (2f64.powi(-57) + size * 2f64.powi(-62));
     let rounding = model.rounding().unwrap_or(Rounding {
         relative: 2.0 * lipschitz + smoothness,

@@ -40,6 +40,15 @@ impl Algorithm {
             Self::Permute(_) => None,
         }
     }
+
+    /// Scores of a record.
+    fn outputs(&self) -> usize {
+        match self {
+            Self::Minimise(minimiser, _) => minimiser.model.outputs(),
+            Self::Descend(descent) => descent.model.outputs(),
+            Self::Permute(_) => 1,
+        }
+    }
 }
 
 /// The random linear term <b, theta>/n of objective perturbation, and the noise that covers the solver's error (Kifer,
@@ -101,7 +110,7 @@ impl StronglyConvex {
     /// Noise beyond what the exact samplers take; a ridge so small that the solver could take too many steps.
     pub fn with_output_noise(&self, noise: PointNoise) -> Result<Question<Point>> {
         let sensitivity = self.sensitivity()?;
-        let noise = LatticeNoise::new(noise, sensitivity, self.columns())?;
+        let noise = LatticeNoise::new(noise, sensitivity, self.entries())?;
         Ok(question(
             self.statement(),
             Algorithm::Minimise(self.clone(), None),
@@ -206,8 +215,7 @@ impl Descent {
     /// Noise beyond what the exact samplers take.
     pub fn with_output_noise(&self, noise: PointNoise) -> Result<Question<Point>> {
         let sensitivity = self.sensitivity();
-        let columns = self.statement().n_columns();
-        let noise = LatticeNoise::new(noise, sensitivity, columns)?;
+        let noise = LatticeNoise::new(noise, sensitivity, self.entries())?;
         let algorithm = Algorithm::Descend(self.clone());
         Ok(question(self.statement(), algorithm, noise, sensitivity))
     }
@@ -238,19 +246,21 @@ fn question(
         Algorithm::Minimise(minimiser, _) => minimiser.most_records(),
         Algorithm::Descend(_) | Algorithm::Permute(_) => statement.n_samples(),
     };
+    let outputs = algorithm.outputs();
     let point = Point {
         algorithm,
         noise,
         sensitivity: Some(sensitivity),
     };
     let question = Question::new(statement, point, events);
-    question.of_at_most(most_records).in_one_block()
+    (question.of_at_most(most_records).of_fine_outputs(outputs)).in_one_block()
 }
 
 impl Question<Point> {
     /// Standard deviation of the noise on an entry of the released point, in scaled units.
     pub fn output_scale(&self) -> f64 {
-        (self.answer.noise).scale(self.statement().n_columns())
+        let entries = self.statement().n_columns() * self.answer.algorithm.outputs();
+        (self.answer.noise).scale(entries)
     }
 
     /// Steps that it reports, a public number: 1 for a minimiser, whose passes depend on the records.

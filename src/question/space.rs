@@ -152,6 +152,12 @@ impl<A> Question<A> {
         }
     }
 
+    /// The same question, answered by fine passes of so many scores a record. Each keeps a score, three limbs and, where
+    /// the curvature is taken, a probability: 22 bytes, less than three margins with their slopes.
+    pub(super) fn of_fine_outputs(self, outputs: usize) -> Self {
+        self.of_outputs(1 + 3 * (outputs - 1))
+    }
+
     /// The same question, answered from a copy of the records.
     pub(super) fn on_a_copy(self, copy: WorkingCopy) -> Self {
         Self { copy, ..self }

@@ -12,7 +12,8 @@ use crate::norm::{Norm, ReviewedNorm};
 use crate::numeric::directed::{add_up, div_up, mul_up};
 
 /// The minimiser of F(theta) = mean loss + (ridge/2)|theta|_2^2 + alpha Omega, in scaled units, the intercept under the
-/// ridge and not in Omega. Its constants come from the statement and from reviewed parts.
+/// ridge and not in Omega. Its constants come from the statement and from reviewed parts. Of a softmax model theta has a
+/// row a class, one norm for all of them, and the penalty is the sum over the rows.
 ///
 /// **Sensitivity.** The objectives of neighbours differ by at most c L R2/n in gradient, c the number of contributions
 /// that change, and both are ridge-strongly convex: |theta* - theta*'|_2 <= c L R2/(n ridge). What the room holds is
@@ -33,15 +34,15 @@ impl Statement {
     /// The minimiser of a reviewed loss with a ridge, and a reviewed norm times alpha as a penalty where one is given.
     ///
     /// # Errors
-    /// [`Error::UnsoundMechanism`] for a user's own loss; [`Error::InvalidArgument`] for a ridge or an alpha that is not
-    /// positive and finite, or a norm on other features.
+    /// [`Error::UnsoundMechanism`] for a user's own loss, or clamped slopes of several scores;
+    /// [`Error::InvalidArgument`] for a ridge or an alpha that is not positive and finite, or a norm on other features.
     pub fn strongly_convex(
         self: &Arc<Self>,
         model: &RoomModel,
         penalty: Option<(ReviewedNorm, f64)>,
         ridge: f64,
     ) -> Result<StronglyConvex> {
-        let smoothness = model.reviewed()?.smoothness();
+        let smoothness = model.convex()?;
         if !(ridge.is_finite() && ridge > 0.0) {
             return Err(Error::invalid(
                 "ridge",
@@ -102,9 +103,14 @@ impl StronglyConvex {
         self.statement.n_columns()
     }
 
-    /// L R2: the largest norm of one record's gradient, rounded up.
+    /// Coefficients: a column of every score.
+    pub(crate) fn entries(&self) -> usize {
+        self.columns() * self.model.outputs()
+    }
+
+    /// L R2: the largest norm of one record's gradient, L the Euclidean norm of its slopes, rounded up.
     pub fn slope_norm(&self) -> f64 {
-        mul_up(self.model.bound().linf, self.statement.row_bound())
+        mul_up(self.model.bound().l2, self.statement.row_bound())
     }
 
     /// c L R2, rounded up.

@@ -53,6 +53,38 @@
 //! with strong convexity and steps min(1/beta_total, 1/(mu t)) 2 L R2/(mu n). Full gradient descent (Zhang et al. 2017)
 //! is the mode above without a prox.
 //!
+//! # Several scores
+//!
+//! For the softmax model of K classes ([`softmax_model`](super::softmax_model)) theta is a K x p matrix, |.|_2 its Euclidean
+//! (Frobenius) norm, and both modes hold as they stand, with L = sqrt(2) and beta = 1/2: the lemma and the proofs above
+//! speak of convex functions on a Euclidean space, whatever its dimension; a record's gradient is s x', of norm |s|_2
+//! |x|_2 <= sqrt(2) R2; its second derivative (diag(P) - PP') (x) xx' is at most R2^2/2. The penalty is the sum of Omega
+//! over the rows: convex, with a prox that is that of each row, whose errors add up in square as the rows do. Noise is of
+//! K p entries.
+//!
+//! ```text
+//! D2 = 2 sqrt(2) R2/(n ridge) + 2 e,    e = (|residual| + float error)/ridge as for one score.
+//! ```
+//!
+//! What is new is the float error of a gradient of K scores. With exact sums over the records it is R2 times the error
+//! of one record's slopes, at most
+//!
+//! ```text
+//! (1/2) R2 (sqrt(p) (sqrt(K) 2^-57 + |theta| 2^-62) + 2^-50 |theta|)    scores of a rounded theta, added in floats
+//! + sqrt(2) (2^-41 + K 2^-50)                                          exponentials, their sum, a quotient
+//! + sqrt(K) 2^-41                                                      slopes as integers,
+//! ```
+//!
+//! and 2^-48 sqrt(2) more where sums become floats; |theta| <= 7 sqrt(2) R2/ridge at every point that counts. The proof
+//! stands beside the code, in `question/class_slopes.rs`. Of one score the second part of the first line is bounded by
+//! |z l''(z)|, whatever theta; here scores of two classes may be long and alike, and slopes turn fast there, so it rises
+//! with |theta|. It stays small: with R2^2/ridge <= 1e4 and a million records e is below a thousandth of D2.
+//!
+//! Slopes with a clamp are refused for K >= 3: shortened to a length, they are no gradient of a convex function, and
+//! neither the lemma nor Theorem 2.1.12 holds. **Two classes** as K = 2: the rows are the halves of the scalar model's
+//! theta with opposite signs. Twice the ridge gives the same minimiser, D2 is smaller by sqrt(2), and the difference of
+//! the rows has the scalar model's noise.
+//!
 //! # KD Theorem 1 is not private as printed
 //!
 //! It adds Gaussian noise of sigma = L R2 sqrt(ln(1/delta) + eps)/(lambda eps) to the minimiser of the mean loss +
@@ -102,3 +134,6 @@
 //! # Code
 //!
 //! [`mechanism`](crate::mechanism), [`privacy`](crate::privacy), [`norm`](crate::norm), [`prox`](crate::prox).
+//!
+//! Held by: `privacy/tests/neighbours.rs` and `classes.rs` (neighbours, enumerated), `privacy/fine_gradient.rs` (float
+//! errors), `privacy/minimiser.rs` (distances), `tests/test_multiclass.py` (minimisers of 40 digits).

@@ -41,9 +41,11 @@
 //!
 //! # What is refused
 //!
-//! Output perturbation, descents and dual methods release minimisers whose float error is proved for one score a record.
+//! Output perturbation and full descents take softmax models
+//! ([`output_perturbation`](super::output_perturbation)). Permuted descents and dual methods rest on float errors that are
+//! proved for one score a record; a clamp leaves slopes that no convex function has, so minimisers and descents refuse it.
 //! **Objective perturbation** also needs ln(1 + kappa) for the change of a determinant: a record's Hessian has rank K - 1,
-//! which makes it a sum of K - 1 such terms, with a Jacobian that is proved here for rank 1 only. All of these raise
+//! which makes it a sum of K - 1 such terms, with a Jacobian that is proved here for rank 1 only. These raise
 //! [`Error::UnsoundMechanism`](crate::Error::UnsoundMechanism) before any record is read; none falls back on one model a
 //! class.
 //!

@@ -337,8 +337,7 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
         coordinate of the working set once; one of proximal gradients is a gradient step on it, and one of
         dual-frank-wolfe takes a greedy vertex. None means 100,000 for proximal gradients, whose steps bring less,
-        and for three or more classes, and 10,000 for the others. With three or more classes and an intercept, sparse
-        columns far from centred take many: hand them over dense, or centred.
+        and for three or more classes, and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
         norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and

@@ -77,10 +77,10 @@ class ReleasedNoiseMixin:
     """Standard deviations and intervals for the coefficients of a private model.
 
     **Which models.** For ``target="fit"``, ``output-perturbation`` (both modes) and ``sgd-output`` with Gaussian or
-    Laplace noise, without a private scale and without a threshold after the release: they add noise of a public law to
-    one point. For ``target="population"``, output perturbation, and noisy Newton steps, which ``"auto"`` takes as a
-    rule. Elsewhere the noise passes through private choices: those raise, and say so. Everything here is
-    post-processing of what was released by public numbers: it costs no privacy, and works on unpickled models.
+    Laplace noise, without a private scale and without a threshold after the release, of at most two classes: they add
+    noise of a public law to one point. For ``target="population"``, output perturbation, and noisy Newton steps, which
+    ``"auto"`` takes as a rule. Elsewhere the noise passes through private choices: those raise, and say so. Everything
+    here is post-processing of what was released by public numbers: it costs no privacy, and works on unpickled models.
 
     **What ``target="fit"`` covers, exactly.** The coefficient that the same fit would have released without noise, the
     regularised minimiser (last iterate) on the same records as the mechanism sees them: clipped, rounded, with its
@@ -293,6 +293,11 @@ class ReleasedNoiseMixin:
         check_is_fitted(self, "coef_")
         level = _checked(confidence, target)
         mechanism = _with_a_law(self)
+        if self.coef_.ndim == 2 and len(self.coef_) > 1:
+            raise UnsoundMechanismError(
+                "intervals are for two classes: of three or more scores tell differences between classes alone, so a "
+                "coefficient by itself says nothing of the records"
+            )
         n_samples, columns = int(json.loads(self.certificate_.to_json())["n_samples"]), self.coef_.size
         law = _law(_plan_of_fit(self, n_samples))
         if target != "population":

@@ -72,7 +72,7 @@ def planned(facts: Facts, within: _core.SearchFacts | None = None) -> Plan:
 #: Losses that become a softmax model for three or more classes.
 _LOSSES_OF_CLASSES = ("logistic", "clipped-logistic")
 #: Mechanisms whose proofs are for two.
-_BINARY_MECHANISMS = ("output-perturbation", "objective-perturbation", "sgd-output", "dual-frank-wolfe")
+_BINARY_MECHANISMS = ("objective-perturbation", "sgd-output", "dual-frank-wolfe")
 
 
 class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
@@ -267,8 +267,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
         "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object
-        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``. The second to the fourth
-        last, and "dual-frank-wolfe", are proved for two classes only and refuse more.
+        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``. "dual-frank-wolfe",
+        "objective-perturbation" and "sgd-output" are proved for two classes only and refuse more.
     bounds : pair, array of shape (n_features, 2) or mapping, optional
         Public bounds of the features: two numbers, two arrays ``(lowers, uppers)`` with one entry per feature, an array
         with one row per feature, or a mapping of column names to pairs, for data frames. Values outside are clipped, in

@@ -21,7 +21,8 @@ impl Descent {
         } = &self.options;
         let columns = records.n_columns();
         let mut gradient = FineGradient::new(records, &self.model);
-        let (mut theta, mut slope) = (vec![0.0; columns], vec![0.0; columns]);
+        let entries = columns * self.model.outputs();
+        let (mut theta, mut slope) = (vec![0.0; entries], vec![0.0; entries]);
         let mut scratch = Scratch::default();
         for t in 0..*n_iter {
             progress.set((t, *n_iter));
@@ -31,8 +32,10 @@ impl Descent {
             }
             if let Some((norm, alpha)) = penalty {
                 let p = norm.n_features();
-                let moved = theta[..p].to_vec();
-                norm.proved_prox(&moved, step * alpha, &mut theta[..p], &mut scratch)?;
+                for theta in theta.chunks_mut(columns) {
+                    let moved = theta[..p].to_vec();
+                    norm.proved_prox(&moved, step * alpha, &mut theta[..p], &mut scratch)?;
+                }
             }
         }
         Ok(theta)

@@ -37,13 +37,13 @@ impl Point {
     ) -> Result<Vec<f64>> {
         match &self.algorithm {
             Algorithm::Minimise(minimiser, tilt) => {
-                let columns = records.n_columns();
+                let entries = records.n_columns() * minimiser.model.outputs();
                 let (b, bound) = match tilt {
                     Some(tilt) => (
-                        tilt.draw(columns, minimiser.n_samples(), source)?,
+                        tilt.draw(entries, minimiser.n_samples(), source)?,
                         tilt.bound,
                     ),
-                    None => (vec![0.0; columns], 0.0),
+                    None => (vec![0.0; entries], 0.0),
                 };
                 #[cfg(test)]
                 if tilt.is_some() {
@@ -80,7 +80,7 @@ impl Tilt {
 
 impl Answer for Point {
     type At<'a> = ();
-    /// The point in scaled units, the intercept last.
+    /// The point in scaled units, the intercept last; of several scores one after the other.
     type Released = Vec<f64>;
     type State = ();
 

@@ -1,13 +1,25 @@
 //! Softmax models: what samplers are given moves, between neighbours, by no more than the event says, in each of the
 //! three norms of a record's slopes; and what leaves has the noise of the event.
 
-use super::harness::{P, SHARED, Setting, View, alone, asked, class_settings};
-use super::neighbours::{Reached, choice, exponential, gaussian, independent, l2};
-use crate::accounting::event::Event;
+use ndarray::Array2;
+
+use super::harness::{P, SHARED, Setting, View, alone, asked, bounds, class_settings};
+use super::neighbours::{
+    Reached, add_full_points, choice, exponential, gaussian, independent, l2, n_features, norms,
+};
+use crate::accounting::event::{Adjacency, Event};
+use crate::error::Error;
+use crate::exact::noise::source::Source;
 use crate::exact::tap::Seen;
+use crate::loss::Logistic;
+use crate::numeric::linear::norm2;
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates};
+use crate::privacy::Curator;
 use crate::privacy::answer::VertexAt;
-use crate::question::{LinearModel, SelectionNoise};
+use crate::question::{
+    DescentOptions, LinearModel, PointNoise, RoomModel, SelectionNoise, Statement,
+};
+use crate::schema::{Geometry, Schema, Target};
 
 const CLASSES: usize = 3;
 
@@ -40,6 +52,67 @@ fn gradients_of_several_scores_move_by_no_more_than_their_sensitivity() {
         // The length 1 in the place of sqrt(2), or of the largest slope, would not do.
         reached.at_least(0.85);
     });
+}
+
+/// Minimisers and descents of a softmax model, whose records have slopes of the length sqrt(2); slopes with a clamp are
+/// no gradient of a convex function, and have none.
+#[test]
+fn points_of_several_scores_move_by_no_more_than_their_sensitivity() {
+    alone(|| {
+        let mut reached = [Reached::default(), Reached::default()];
+        for setting in class_settings().into_iter().step_by(3) {
+            if setting.name.starts_with("clipped") {
+                let refused = setting.about.strongly_convex(&setting.model, None, 0.4);
+                assert!(matches!(refused, Err(Error::UnsoundMechanism(_))));
+                continue;
+            }
+            for (penalty, ridge) in (norms(n_features(&setting)).into_iter()).zip([0.01, 0.4, 3.0])
+            {
+                add_full_points(&setting, penalty, ridge, &mut reached);
+            }
+        }
+        // Few records: slopes are no longer than where all classes are alike.
+        for reached in &reached {
+            reached.at_least(0.5);
+        }
+    });
+}
+
+/// A record of class 1, as long as allowed, is replaced by its reflection among many of class 0, which look alike: its
+/// slopes are nearly as long as slopes can be. The largest slope in the place of their length would not do.
+#[test]
+fn rare_classes_move_points_nearly_as_far_as_stated() {
+    let n = 5000;
+    let target = Target::Multiclass { classes: 3 };
+    let schema = Schema::new(P, bounds(), Geometry::Uncentred, target, true, None).unwrap();
+    let about = Statement::new(schema, n, Adjacency::ReplaceOne, 1).unwrap();
+    let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+    let noise = PointNoise::Gaussian { multiplier: 1.0 };
+    let minimiser = about.strongly_convex(&model, None, 0.0025).unwrap();
+    let descent = DescentOptions {
+        ridge: 0.0,
+        penalty: None,
+        n_iter: 60,
+        step: 0.999,
+    };
+    let descent = about.descent(&model, descent).unwrap();
+    for question in [
+        minimiser.with_output_noise(noise).unwrap(),
+        descent.with_output_noise(noise).unwrap(),
+    ] {
+        let points = [1.0, -1.0].map(|side| {
+            let mut x = Array2::zeros((n, P));
+            x.row_mut(7).fill(side);
+            let y: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i == 7))).collect();
+            let curator = Curator::from_dense(x.view(), &y);
+            let point = curator.non_private_point(&question, &mut Source::seeded(1));
+            point.unwrap().unwrap()
+        });
+        let [(one, stated), (other, _)] = &points;
+        let moved: Vec<f64> = one.iter().zip(other).map(|(a, b)| a - b).collect();
+        let part = norm2(&moved) / stated;
+        assert!((0.75..=1.0).contains(&part), "{part}");
+    }
 }
 
 /// The l1 ball, the l-infinity ball and groups of all classes' coefficients of some features.

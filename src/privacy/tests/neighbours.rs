@@ -139,7 +139,7 @@ pub fn exponential<A>(question: &Question<A>) -> f64 {
     }
 }
 
-fn n_features(setting: &Setting) -> usize {
+pub fn n_features(setting: &Setting) -> usize {
     setting.about.schema().n_features()
 }
 
@@ -366,7 +366,7 @@ fn softmax_draws_keep_their_range() {
     });
 }
 
-fn norms(p: usize) -> [Option<(ReviewedNorm, f64)>; 3] {
+pub fn norms(p: usize) -> [Option<(ReviewedNorm, f64)>; 3] {
     let reviewed = |f: Arc<dyn crate::set_function::SetFunction>| {
         ReviewedNorm::new(Arc::new(SetFunctionNorm::new(f).unwrap())).unwrap()
     };
@@ -382,71 +382,21 @@ fn points_move_by_no_more_than_their_sensitivity() {
     alone(|| {
         let mut reached: Vec<Reached> = (0..3).map(|_| Reached::default()).collect();
         for setting in settings().into_iter().step_by(5) {
-            let about = &setting.about;
-            let replaced = setting.root.adjacency() == Adjacency::ReplaceOne;
-            let mut check = |kind: usize, make: &dyn Fn(PointNoise) -> Question<Point>| {
-                for noise in [
-                    PointNoise::Gaussian { multiplier: 2.0 },
-                    PointNoise::Laplace { epsilon: 0.5 },
-                    PointNoise::Gamma { epsilon: 0.5 },
-                ] {
-                    let question = make(noise);
-                    let ask = |session: &mut crate::privacy::Session<'_>| {
-                        session.ask(&question, ()).map(drop)
-                    };
-                    let worst = |cost: &dyn Fn(&[Seen], &[Seen]) -> f64| {
-                        setting.worst(&[question.once()], &ask, cost)
-                    };
-                    match (noise, question.events()) {
-                        (_, [(Event::Gaussian { sensitivity, .. }, 1)]) => {
-                            reached[kind].add(&setting, worst(&l2), *sensitivity);
-                        }
-                        (_, [(Event::Laplace { sensitivity, .. }, 1)]) => {
-                            reached[kind].add(&setting, worst(&l1), *sensitivity);
-                        }
-                        (PointNoise::Gamma { epsilon }, [(Event::Pure { .. }, 1), ..]) => {
-                            // Noise of size s = D2/(0.99 epsilon): the event is the largest density ratio, D2/s.
-                            let (_, stated) = stated(&setting, &question);
-                            reached[kind].add(&setting, worst(&of_points), stated);
-                            let pure: f64 = (question.events().iter())
-                                .filter_map(|(event, _)| event.pure_epsilon())
-                                .sum();
-                            assert!(pure <= epsilon * SLACK && pure >= 0.98 * epsilon);
-                        }
-                        (_, events) => panic!("{events:?}"),
-                    }
-                }
-            };
-            for (penalty, ridge) in norms(n_features(&setting))
-                .into_iter()
-                .zip([0.05, 0.4, 3.0])
+            let (about, replaced) = replaces(&setting);
+            for (penalty, ridge) in (norms(n_features(&setting)).into_iter()).zip([0.05, 0.4, 3.0])
             {
-                let minimiser = about
-                    .strongly_convex(&setting.model, penalty.clone(), ridge)
-                    .unwrap();
-                check(0, &|noise| minimiser.with_output_noise(noise).unwrap());
-                let step = 1.0 / (about.row_bound().powi(2) + 2.0 * ridge);
-                let options = DescentOptions {
-                    ridge: if ridge < 0.1 { 0.0 } else { ridge },
-                    penalty,
-                    n_iter: 4,
-                    step: step / 4.0,
-                };
-                let descent = about.descent(&setting.model, options);
-                assert_eq!(descent.is_ok(), replaced);
-                if let Ok(descent) = descent {
-                    check(1, &|noise| descent.with_output_noise(noise).unwrap());
-                }
+                add_full_points(&setting, penalty, ridge, &mut reached);
                 let options = PermutedOptions {
                     ridge: if ridge < 0.1 { 0.0 } else { ridge },
                     passes: 2,
                     batch: if ridge < 1.0 { 2 } else { 1 },
-                    step: step / 4.0,
+                    step: short_step(&setting, ridge),
                 };
                 let permuted = about.permuted(&setting.model, options);
                 assert_eq!(permuted.is_ok(), replaced);
                 if let Ok(permuted) = permuted {
-                    check(2, &|noise| permuted.with_output_noise(noise).unwrap());
+                    let make = |noise| permuted.with_output_noise(noise).unwrap();
+                    add_points(&setting, &make, &mut reached[2]);
                 }
             }
         }
@@ -454,6 +404,79 @@ fn points_move_by_no_more_than_their_sensitivity() {
             reached.at_least(part);
         }
     });
+}
+
+fn replaces(setting: &Setting) -> (&Arc<Statement>, bool) {
+    let replaced = setting.root.adjacency() == Adjacency::ReplaceOne;
+    (&setting.about, replaced)
+}
+
+/// A quarter of a step that expands nothing.
+fn short_step(setting: &Setting, ridge: f64) -> f64 {
+    0.25 / (setting.about.row_bound().powi(2) + 2.0 * ridge)
+}
+
+/// Adds what minimisers move by, and what descents do.
+pub fn add_full_points(
+    setting: &Setting,
+    penalty: Option<(ReviewedNorm, f64)>,
+    ridge: f64,
+    reached: &mut [Reached],
+) {
+    let (about, replaced) = replaces(setting);
+    let minimiser = about
+        .strongly_convex(&setting.model, penalty.clone(), ridge)
+        .unwrap();
+    let make = |noise| minimiser.with_output_noise(noise).unwrap();
+    add_points(setting, &make, &mut reached[0]);
+    let options = DescentOptions {
+        ridge: if ridge < 0.1 { 0.0 } else { ridge },
+        penalty,
+        n_iter: 4,
+        step: short_step(setting, ridge),
+    };
+    let descent = about.descent(&setting.model, options);
+    assert_eq!(descent.is_ok(), replaced);
+    if let Ok(descent) = descent {
+        let make = |noise| descent.with_output_noise(noise).unwrap();
+        add_points(setting, &make, &mut reached[1]);
+    }
+}
+
+/// Adds what a point moves by, under every noise.
+fn add_points(
+    setting: &Setting,
+    make: &dyn Fn(PointNoise) -> Question<Point>,
+    reached: &mut Reached,
+) {
+    for noise in [
+        PointNoise::Gaussian { multiplier: 2.0 },
+        PointNoise::Laplace { epsilon: 0.5 },
+        PointNoise::Gamma { epsilon: 0.5 },
+    ] {
+        let question = make(noise);
+        let ask = |session: &mut crate::privacy::Session<'_>| session.ask(&question, ()).map(drop);
+        let worst =
+            |cost: &dyn Fn(&[Seen], &[Seen]) -> f64| setting.worst(&[question.once()], &ask, cost);
+        match (noise, question.events()) {
+            (_, [(Event::Gaussian { sensitivity, .. }, 1)]) => {
+                reached.add(setting, worst(&l2), *sensitivity);
+            }
+            (_, [(Event::Laplace { sensitivity, .. }, 1)]) => {
+                reached.add(setting, worst(&l1), *sensitivity);
+            }
+            (PointNoise::Gamma { epsilon }, [(Event::Pure { .. }, 1), ..]) => {
+                // Noise of size s = D2/(0.99 epsilon): the event is the largest density ratio, D2/s.
+                let (_, stated) = stated(setting, &question);
+                reached.add(setting, worst(&of_points), stated);
+                let pure: f64 = (question.events().iter())
+                    .filter_map(|(event, _)| event.pure_epsilon())
+                    .sum();
+                assert!(pure <= epsilon * SLACK && pure >= 0.98 * epsilon);
+            }
+            (_, events) => panic!("{events:?}"),
+        }
+    }
 }
 
 /// The point of one of the data sets, and D2.

@@ -11,6 +11,17 @@
 //! in K dimensions, at no cost in records. Adding a constant to them changes no score that matters, so they are shifted
 //! to where the penalty is least: descent alone would creep along that direction. The intercepts are the coefficients
 //! of a column of ones without a penalty.
+//!
+//! A column far from centred that moved alone would undo what the intercepts have reached, and they what it has. Sparse
+//! columns cannot be centred in memory. So a step s of the coefficients of feature j takes m_j s, m_j its mean, from the
+//! intercepts, as if the column were centred. What the steps of a pass take from them, c, is not written into R, which
+//! would cost all records at every step, but kept beside it: with G_j = sum_i w_i x_ij (diag(p_i) - p_i p_i') and H_0 the
+//! Hessian of the intercepts
+//!
+//! ```text
+//! slope of the step     <x_j, R> + G_j c - m_j T,      T = sum_i r_i + H_0 c, which moves by G_j s - m_j H_0 s
+//! its Hessian           H_j - 2 m_j G_j + m_j^2 H_0
+//! ```
 
 use super::ClassProblem;
 use super::design::add_coupled;
@@ -41,6 +52,8 @@ pub(super) struct BlockDescent {
     hessians: Vec<f64>,
     /// Least curvature of every one.
     least: Vec<f64>,
+    /// What columns need that vie with the intercepts; None: there are no such.
+    lean: Option<Lean>,
     /// H of the intercepts.
     of_intercepts: Vec<f64>,
     ones: Vec<f64>,
@@ -53,6 +66,52 @@ pub(super) struct BlockDescent {
     scratch: Vec<f64>,
 }
 
+/// How the features of the working set lean on the intercepts.
+#[derive(Debug)]
+struct Lean {
+    /// m of every one.
+    means: Vec<f64>,
+    /// G of every one, a square each.
+    firsts: Vec<f64>,
+    /// c.
+    taken: Vec<f64>,
+    /// T.
+    totals: Vec<f64>,
+}
+
+impl Lean {
+    fn new(n_classes: usize) -> Self {
+        Self {
+            means: Vec::new(),
+            firsts: Vec::new(),
+            taken: vec![0.0; n_classes],
+            totals: vec![0.0; n_classes],
+        }
+    }
+
+    /// The slope of a step that leans, from that of the feature alone.
+    fn tilt(&self, position: usize, slope: &mut [f64]) {
+        let (k, mean) = (slope.len(), self.means[position]);
+        let first = self.firsts[position * k * k..][..k * k].chunks_exact(k);
+        for ((slope, row), total) in slope.iter_mut().zip(first).zip(&self.totals) {
+            *slope += dot(row, &self.taken) - mean * total;
+        }
+    }
+
+    /// Takes note of a step.
+    fn take(&mut self, position: usize, step: &[f64], of_intercepts: &[f64]) {
+        let (k, mean) = (step.len(), self.means[position]);
+        let first = self.firsts[position * k * k..][..k * k].chunks_exact(k);
+        let rows = first.zip(of_intercepts.chunks_exact(k));
+        for (total, (first, own)) in self.totals.iter_mut().zip(rows) {
+            *total += dot(first, step) - mean * dot(own, step);
+        }
+        for (taken, step) in self.taken.iter_mut().zip(step) {
+            *taken -= mean * step;
+        }
+    }
+}
+
 impl BlockDescent {
     pub fn new(problem: &ClassProblem<'_>, norm: ClassNorm) -> Self {
         let (n, k) = (problem.targets().len(), problem.n_classes());
@@ -61,6 +120,7 @@ impl BlockDescent {
             working: Vec::new(),
             hessians: Vec::new(),
             least: Vec::new(),
+            lean: problem.vies().then(|| Lean::new(k)),
             of_intercepts: vec![0.0; k * k],
             ones: vec![1.0; n],
             probabilities: vec![0.0; n * k],
@@ -116,6 +176,12 @@ impl BlockDescent {
         }
         self.hessians.clear();
         self.hessians.resize(self.working.len() * k * k, 0.0);
+        if let Some(lean) = &mut self.lean {
+            let means = self.working.par_iter().with_min_len(16);
+            (means.map(|&j| design.dot(j, weights))).collect_into_vec(&mut lean.means);
+            lean.firsts.clear();
+            lean.firsts.resize(self.working.len() * k * k, 0.0);
+        }
         let mut h = vec![0.0; n];
         for a in 0..k {
             for b in 0..=a {
@@ -132,6 +198,13 @@ impl BlockDescent {
                     let sum = design.weighted_square(j, &h);
                     (square[a * k + b], square[b * k + a]) = (sum, sum);
                 });
+                if let Some(lean) = &mut self.lean {
+                    let squares = lean.firsts.par_chunks_mut(k * k).zip(&self.working);
+                    squares.with_min_len(4).for_each(|(square, &j)| {
+                        let sum = design.dot(j, &h);
+                        (square[a * k + b], square[b * k + a]) = (sum, sum);
+                    });
+                }
                 let sum = h.iter().sum();
                 (self.of_intercepts[a * k + b], self.of_intercepts[b * k + a]) = (sum, sum);
             }
@@ -139,6 +212,16 @@ impl BlockDescent {
         let squares = self.working.par_iter().with_min_len(16);
         let least = squares.map(|&j| LEAST_CURVATURE / k as f64 * design.squared_norm(j, weights));
         least.collect_into_vec(&mut self.least);
+        if let Some(lean) = &self.lean {
+            let squares = self.hessians.chunks_exact_mut(k * k);
+            let of_features = squares.zip(lean.firsts.chunks_exact(k * k));
+            for ((square, first), mean) in of_features.zip(&lean.means) {
+                let all = square.iter_mut().zip(first).zip(&self.of_intercepts);
+                for ((h, g), own) in all {
+                    *h += mean * (mean * own - 2.0 * g);
+                }
+            }
+        }
     }
 
     /// Passes over the working set until they bring little; returns by how much model plus penalty have fallen at
@@ -174,10 +257,19 @@ impl BlockDescent {
         let (n, weights) = (problem.targets().len(), problem.weights());
         let (coefficients, intercepts) = parameters.split_at_mut(design.n_columns() * k);
         let mut sum = 0.0;
+        if let Some(lean) = &mut self.lean {
+            lean.taken.fill(0.0);
+            for (total, plane) in lean.totals.iter_mut().zip(self.residual.chunks_exact(n)) {
+                *total = dot(plane, &self.ones);
+            }
+        }
         for position in 0..self.working.len() {
             let j = self.working[position];
             for (slope, plane) in self.gradient.iter_mut().zip(self.residual.chunks_exact(n)) {
                 *slope = design.dot(j, plane);
+            }
+            if let Some(lean) = &self.lean {
+                lean.tilt(position, &mut self.gradient);
             }
             let block = Block {
                 hessian: &self.hessians[position * k * k..][..k * k],
@@ -201,11 +293,21 @@ impl BlockDescent {
                     weights,
                     &mut self.residual,
                 );
+                if let Some(lean) = &mut self.lean {
+                    lean.take(position, &self.step, &self.of_intercepts);
+                }
             }
         }
         if problem.fit_intercept() {
             for (slope, plane) in self.gradient.iter_mut().zip(self.residual.chunks_exact(n)) {
                 *slope = dot(plane, &self.ones);
+            }
+            if let Some(lean) = &self.lean {
+                let rows = self.of_intercepts.chunks_exact(k);
+                for (slope, row) in self.gradient.iter_mut().zip(rows) {
+                    *slope += dot(row, &lean.taken);
+                }
+                (intercepts.iter_mut().zip(&lean.taken)).for_each(|(b, taken)| *b += taken);
             }
             let block = Block {
                 hessian: &self.of_intercepts,
@@ -222,6 +324,9 @@ impl BlockDescent {
                 &mut self.step,
                 &mut self.scratch,
             );
+            if let Some(lean) = &self.lean {
+                (self.step.iter_mut().zip(&lean.taken)).for_each(|(step, taken)| *step += taken);
+            }
             add_coupled(
                 &self.ones,
                 &self.step,

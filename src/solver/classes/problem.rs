@@ -77,6 +77,11 @@ impl<'a> ClassProblem<'a> {
         }
     }
 
+    /// Whether columns of [`Self::design`] vie with free intercepts: they are as they were given, not centred.
+    pub(super) fn vies(&self) -> bool {
+        self.fit_intercept && self.centred.is_none()
+    }
+
     /// What the scores of the given X have beyond those of [`Self::design`], one number a class.
     pub(super) fn offsets(&self, coefficients: &[f64]) -> Vec<f64> {
         let mut offsets = vec![0.0; self.n_classes()];

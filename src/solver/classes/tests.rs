@@ -11,9 +11,8 @@ use proptest::prelude::*;
 const N: usize = 40;
 const P: usize = 5;
 
-/// Two thirds of the entries 0; where `far`, the second column far from centred and of another scale, which only dense
-/// columns are rid of. Every class has records.
-fn instance(seed: u64, k: usize, far: bool) -> (Vec<f64>, Vec<f64>) {
+/// Two thirds of the entries 0, the second column far from centred and of another scale. Every class has records.
+fn instance(seed: u64, k: usize) -> (Vec<f64>, Vec<f64>) {
     let mut state = seed.wrapping_mul(2).wrapping_add(1);
     let mut draw = move || {
         state = state
@@ -34,10 +33,8 @@ fn instance(seed: u64, k: usize, far: bool) -> (Vec<f64>, Vec<f64>) {
             }
         })
         .collect();
-    if far {
-        let second = columns[N..2 * N].iter_mut();
-        second.for_each(|x| *x = 3.0 * *x + 9.0);
-    }
+    let second = columns[N..2 * N].iter_mut();
+    second.for_each(|x| *x = 3.0 * *x + 9.0);
     (columns, targets)
 }
 
@@ -131,7 +128,7 @@ proptest! {
         max_iter in 1..40usize,
         moves in prop::collection::vec(-0.1..0.1f64, (P + 1) * 5),
     ) {
-        let (columns, y) = instance(seed, k, !stored);
+        let (columns, y) = instance(seed, k);
         let (dense, sparse) = (dense(&columns), sparse(&columns));
         let design: &dyn ClassDesign = if stored { &sparse } else { &dense };
         let w: Vec<f64> = (0..N).map(|i| if weighted { (1 + i % 3) as f64 } else { 1.0 }).collect();
@@ -144,7 +141,8 @@ proptest! {
         let value = value_at(&rough.coefficients, &rough.intercepts);
         prop_assert!((value - rough.objective).abs() <= 1e-12 * (1.0 + value));
         prop_assert!(rough.intercepts.iter().sum::<f64>().abs() < 1e-12);
-        prop_assert!(!ball || omega(norm, &rough.coefficients, k) <= size);
+        // The solver adds up in another order.
+        prop_assert!(!ball || omega(norm, &rough.coefficients, k) <= size * (1.0 + 1e-14));
         let moved = |x: &[f64], moves: &[f64]| -> Vec<f64> { x.iter().zip(moves).map(|(x, m)| x + m).collect() };
         let still = vec![0.0; k];
         let b = moved(&precise.intercepts, if fit_intercept { &moves[P * k..] } else { &still });
@@ -175,7 +173,7 @@ proptest! {
         with_ridge in any::<bool>(),
         fit_intercept in any::<bool>(),
     ) {
-        let (columns, y) = instance(seed, 2, true);
+        let (columns, y) = instance(seed, 2);
         let x = dense(&columns);
         let ridge = if with_ridge && norm == ClassNorm::L21 { 0.1 } else { 0.0 };
         let problem = ClassProblem::new(&x, &y, 2, None, ridge, fit_intercept).unwrap();
@@ -207,7 +205,7 @@ proptest! {
         steps in prop::collection::vec(-1.0..1.0f64, 3),
         j in 0..P,
     ) {
-        let (columns, _) = instance(seed, 3, true);
+        let (columns, _) = instance(seed, 3);
         let (dense, sparse) = (dense(&columns), sparse(&columns));
         let h: Vec<f64> = (0..N).map(|i| 0.1 + (i % 4) as f64).collect();
         let p: Vec<f64> = (0..3 * N).map(|i| 0.2 + 0.1 * (i % 5) as f64).collect();
@@ -235,7 +233,7 @@ proptest! {
         k in 2usize..6,
         scores in prop::collection::vec(-6.0..6.0f64, N * 5),
     ) {
-        let (columns, y) = instance(seed, k, true);
+        let (columns, y) = instance(seed, k);
         let x = dense(&columns);
         let w: Vec<f64> = (0..N).map(|i| (1 + i % 3) as f64).collect();
         let problem = ClassProblem::new(&x, &y, k, Some(&w), 0.0, true).unwrap();
@@ -292,7 +290,7 @@ proptest! {
 
 #[test]
 fn storage_does_not_matter() {
-    let (columns, y) = instance(5, 4, false);
+    let (columns, y) = instance(5, 4);
     let (dense, sparse) = (dense(&columns), sparse(&columns));
     for norm in [ClassNorm::L1, ClassNorm::L21] {
         for form in [Form::Penalty(0.02), Form::Ball(2.0)] {
@@ -321,7 +319,7 @@ fn at<'s>(solution: &'s ClassSolution, dual: &'s [f64]) -> Option<ClassStart<'s>
 /// Whatever dual point comes with a start, the gap is one; that of a solution certifies it at once.
 #[test]
 fn any_start_is_sound_and_a_solution_is_kept() {
-    let (columns, y) = instance(3, 3, true);
+    let (columns, y) = instance(3, 3);
     let x = dense(&columns);
     let stopping = Stopping {
         tol: 1e-6,
@@ -377,7 +375,7 @@ fn any_start_is_sound_and_a_solution_is_kept() {
 
 #[test]
 fn the_least_penalty_without_coefficients_and_a_path() {
-    let (columns, y) = instance(8, 3, true);
+    let (columns, y) = instance(8, 3);
     let x = dense(&columns);
     for norm in [ClassNorm::L1, ClassNorm::L21] {
         let problem = ClassProblem::new(&x, &y, 3, None, 0.0, true).unwrap();
@@ -403,7 +401,7 @@ fn the_least_penalty_without_coefficients_and_a_path() {
 
 #[test]
 fn bad_problems_are_refused_and_progress_may_stop_a_run() {
-    let (columns, y) = instance(1, 3, true);
+    let (columns, y) = instance(1, 3);
     let x = dense(&columns);
     let problem = |y: &[f64], k, w: Option<&[f64]>, ridge| {
         ClassProblem::new(&x, y, k, w, ridge, true)
