@@ -6,7 +6,7 @@ use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
 use super::row_norm::RowNorm;
 use crate::numeric::grid::Grid;
-use crate::numeric::kernel::for_wide_vectors;
+use crate::numeric::kernel::{for_wide_vectors, zeros};
 use crate::question::FeatureMap;
 use crate::schema::Schema;
 
@@ -76,12 +76,12 @@ impl FeatureMap {
                     .collect();
                 match norm {
                     Some(norm) if moved.iter().any(|&base| base != 0) => {
-                        self.dense_image(data.dense_columns(0), n, Some(norm))
+                        self.dense_image(&data.dense_columns(0), n, Some(norm))
                     }
                     norm => self.sparse_image(rows, base, moved, norm),
                 }
             }
-            Features::Dense(_) => self.dense_image(data.dense_columns(0), n, norm),
+            Features::Dense(columns) => self.dense_image(columns, n, norm),
         };
         BoundedData {
             schema: schema.clone(),
@@ -93,24 +93,16 @@ impl FeatureMap {
         }
     }
 
-    fn dense_image(&self, mut columns: Vec<i16>, n: usize, norm: Option<RowNorm>) -> Features {
-        (columns.par_chunks_mut(n.max(1)))
+    fn dense_image(&self, columns: &[i16], n: usize, norm: Option<RowNorm>) -> Features {
+        let mut image = zeros(columns.len());
+        (image.par_chunks_mut(n.max(1)))
+            .zip(columns.par_chunks(n.max(1)))
             .enumerate()
-            .for_each(|(j, column)| {
-                let of = self.of(j);
-                for_wide_vectors(
-                    #[inline(always)]
-                    || {
-                        for x in column {
-                            *x = of.lattice_value(i64::from(*x));
-                        }
-                    },
-                );
-            });
+            .for_each(|(j, (image, column))| self.of(j).map_column(column, image));
         if let Some(norm) = norm {
-            norm.shorten_dense(&mut columns, n);
+            norm.shorten_dense(&mut image, n);
         }
-        Features::Dense(columns)
+        Features::Dense(image)
     }
 
     /// `moved` is the image of `base`; with a norm it is 0.

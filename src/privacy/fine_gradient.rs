@@ -85,9 +85,7 @@ pub(in crate::privacy) fn pass(
     set_limbs(data, model, states);
     let columns = data.n_columns();
     let mut sums = vec![0; LIMBS * columns];
-    for (limb, sums) in states.limbs.iter().zip(sums.chunks_mut(columns)) {
-        data.gradient(limb, sums);
-    }
+    data.gradients(&states.limbs, &mut sums);
     Sum(sums)
 }
 

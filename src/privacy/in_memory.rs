@@ -12,6 +12,7 @@ use super::row_norm::RowNorm;
 use super::{column_sums, second_moments};
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
+use crate::numeric::kernel::for_wide_vectors;
 use crate::question::RoomModel;
 use crate::question::Statement;
 
@@ -59,6 +60,31 @@ impl InMemory {
         self.data.move_planes(&mut states.margins, moves, fresh);
     }
 
+    /// How often each record counts by the length of its row, looked up once for all passes.
+    fn shorten<'s>(&self, weights: &'s mut Option<Option<Vec<f64>>>) -> Option<&'s [f64]> {
+        let weights = weights.get_or_insert_with(|| RowNorm::gradient_weights(&self.data));
+        weights.as_deref()
+    }
+
+    /// Slopes of the records from `start` on, by how often each record counts.
+    fn weigh(&self, start: usize, slopes: &mut [i16], weights: Option<&[f64]>) {
+        if let Some(weights) = weights {
+            let weights = &weights[start..][..slopes.len()];
+            for_wide_vectors(
+                #[inline(always)]
+                || {
+                    for (slope, weight) in slopes.iter_mut().zip(weights) {
+                        // Towards zero: never more than the weight allows.
+                        *slope = (f64::from(*slope) * *weight) as i16;
+                    }
+                },
+            );
+        }
+        if let Some(weights) = &self.data.weights {
+            weights.weigh_slopes(start, slopes);
+        }
+    }
+
     fn gradient(&self, model: &RoomModel, unit: f64, states: &mut States) -> Sum {
         let States {
             margins,
@@ -67,27 +93,46 @@ impl InMemory {
             ..
         } = states;
         model.slopes(margins, unit, &self.data.targets, slopes);
-        let weights = weights.get_or_insert_with(|| RowNorm::gradient_weights(&self.data));
+        let weights = self.shorten(weights);
         let columns = self.data.n_columns();
         let mut sums = vec![0; columns * slopes.len()];
-        if let Some(weights) = weights {
-            for slopes in slopes.iter_mut() {
-                (slopes.par_iter_mut())
-                    .zip(weights.par_iter())
-                    .with_min_len(CHUNK)
-                    .for_each(|(slope, weight)| {
-                        // Towards zero: never more than the weight allows.
-                        *slope = (f64::from(*slope) * *weight) as i16;
-                    });
-            }
-        }
-        if let Some(weights) = &self.data.weights {
-            slopes
-                .iter_mut()
-                .for_each(|slopes| weights.weigh_slopes(slopes));
+        for slopes in slopes.iter_mut() {
+            (slopes.par_chunks_mut(CHUNK).enumerate())
+                .for_each(|(k, slopes)| self.weigh(k * CHUNK, slopes, weights));
         }
         self.data.gradients(slopes, &mut sums);
         Sum(sums)
+    }
+
+    /// [`InMemory::move_margins`] and [`InMemory::gradient`] in one read of the records, where that is faster.
+    fn one_read(
+        &self,
+        model: &RoomModel,
+        (moves, fresh, unit): (&[Move<'_>], bool, f64),
+        states: &mut States,
+    ) -> Option<Sum> {
+        if model.outputs() != 1 {
+            return None;
+        }
+        let n = self.data.n_records();
+        let States {
+            margins,
+            slopes,
+            weights,
+            ..
+        } = states;
+        margins.resize_with(1, || vec![0; n]);
+        slopes.resize_with(1, || vec![0; n]);
+        let weights = self.shorten(weights);
+        let planes = (&mut margins[0][..], &mut slopes[0][..]);
+        let sums =
+            self.data
+                .gradient_in_one_read(moves, fresh, planes, |start, margins, slopes| {
+                    let targets = &self.data.targets[start..][..margins.len()];
+                    model.scalar_slopes(margins, unit, targets, slopes);
+                    self.weigh(start, slopes, weights);
+                });
+        sums.map(Sum)
     }
 }
 
@@ -115,10 +160,13 @@ impl Records for InMemory {
                 moves,
                 fresh,
                 unit,
-            } => {
-                self.move_margins(moves, fresh, model.outputs(), states);
-                self.gradient(model, unit, states)
-            }
+            } => match self.one_read(model, (moves, fresh, unit), states) {
+                Some(sum) => sum,
+                None => {
+                    self.move_margins(moves, fresh, model.outputs(), states);
+                    self.gradient(model, unit, states)
+                }
+            },
             Pass::Fine { model, theta } => fine_gradient::pass(&self.data, model, theta, states),
             Pass::Moments => Sum(second_moments::above(&self.data, watch)?),
             Pass::Absolute => Sum(column_sums::absolute(&self.data)),

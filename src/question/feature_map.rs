@@ -1,6 +1,6 @@
 //! A public affine map of every feature, and of the target.
 
-use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
 use crate::schema::Schema;
 
 /// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units; and y -> clamp((y - middle)/half, -1, 1) where
@@ -214,6 +214,20 @@ impl EntryMap {
         let unit = f64::from(MAX_FEATURE);
         // Rounded to the nearest integer in [-16383, 16383].
         (self.value(x) * unit).round().max(-unit).min(unit) as i16
+    }
+}
+
+impl EntryMap {
+    /// The images of the lattice values of a column.
+    pub(crate) fn map_column(self, column: &[i16], image: &mut [i16]) {
+        for_wide_vectors(
+            #[inline(always)]
+            || {
+                for (image, &x) in image.iter_mut().zip(column) {
+                    *image = self.lattice_value(i64::from(x));
+                }
+            },
+        );
     }
 }
 
