@@ -7,8 +7,6 @@ use crate::numeric::normal::cdf;
 
 /// u = 2^-53.
 const UNIT: f64 = f64::EPSILON / 2.0;
-/// Share of delta that the bound on a tail may add to it.
-const NEGLIGIBLE: f64 = 1e-13;
 
 /// A law of the loss ln(P/Q) under P: `masses` at `start`, `start` + `step`, ... and the rest, `lost`, at infinity.
 #[derive(Debug, Clone)]
@@ -168,39 +166,15 @@ impl Law {
     pub(super) fn delta(&self, epsilon: f64, ratio: f64) -> f64 {
         let size = epsilon + self.start.abs() + self.range();
         let epsilon = epsilon - 32.0 * UNIT * size;
-        let of_loss = |i: usize| shifted(epsilon - (self.start + i as f64 * self.step), ratio);
-        let n = self.masses.len();
-        let largest = |best: usize, i: usize| {
-            if self.masses[i] > self.masses[best] {
-                i
-            } else {
-                best
-            }
-        };
-        let middle = (0..n).fold(0, largest);
-        // Of a mass before the middle with all that lie below, of others with all that lie above.
-        let mut tails = self.masses.clone();
-        (1..middle).for_each(|i| tails[i] += tails[i - 1]);
-        (middle..n - 1).rev().for_each(|i| tails[i] += tails[i + 1]);
-        // Tails that are next to nothing are counted from above: delta of a loss is at most 1, and falls with the loss.
-        let mut sum = 0.0;
-        for (i, (mass, tail)) in self.masses.iter().zip(&tails).enumerate().skip(middle) {
-            if *tail <= NEGLIGIBLE * sum {
-                sum += tail;
-                break;
-            }
+        let terms = self.masses.iter().enumerate().map(|(i, mass)| {
+            let left = epsilon - (self.start + i as f64 * self.step);
             if *mass > 0.0 {
-                sum += mass * of_loss(i);
+                mass * shifted(left, ratio)
+            } else {
+                0.0
             }
-        }
-        for i in (0..middle).rev() {
-            let delta = of_loss(i);
-            if tails[i] * delta <= NEGLIGIBLE * sum {
-                sum += tails[i] * delta;
-                break;
-            }
-            sum += self.masses[i] * delta;
-        }
+        });
+        let sum: f64 = terms.sum();
         let slack = self.slack + 4.0 * UNIT * (self.masses.len() + 8) as f64;
         add_up(up(sum, slack), self.lost).min(1.0)
     }
