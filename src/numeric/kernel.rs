@@ -133,6 +133,33 @@ pub fn inner_products_of_planes(columns: &[i16], planes: &[Vec<i16>]) -> Vec<i64
     out
 }
 
+/// Records that the widest kernel of inner products takes at a time: pieces of whole runs leave no rest.
+pub const WHOLE: usize = 96;
+
+/// sums_j += what column j holds from entry `start` on times d, columns of `n` entries stored one after the other, by one
+/// thread. Sums stay below 2^59 as those of whole columns do.
+pub fn add_inner_products(
+    (columns, n): (&[i16], usize),
+    start: usize,
+    d: &[i16],
+    sums: &mut [i64],
+) {
+    let column = |j: usize| &columns[j * n + start..][..d.len()];
+    for (first, sums) in (0..).step_by(4).zip(sums.chunks_mut(4)) {
+        if let [a, b, c, e] = sums {
+            let dots = dot4(std::array::from_fn(|k| column(first + k)), d);
+            *a = a.wrapping_add(dots[0]);
+            *b = b.wrapping_add(dots[1]);
+            *c = c.wrapping_add(dots[2]);
+            *e = e.wrapping_add(dots[3]);
+        } else {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.wrapping_add(dot_portable(column(first + k), d));
+            }
+        }
+    }
+}
+
 /// Inner products of four columns with d. All five slices must have one length.
 ///
 /// Accumulators: products are below 2^28, sums of a pair below 2^29, of three pairs below 2^31 (i32); the i64

@@ -9,6 +9,7 @@ use super::records::{Move, Pass, States, Sum, Watch};
 use super::row_norm::RowNorm;
 use super::{column_sums, second_moments};
 use crate::error::Result;
+use crate::numeric::kernel::for_wide_vectors;
 use crate::question::RoomModel;
 
 /// Records per piece of work.
@@ -25,6 +26,31 @@ impl Block<'_> {
         self.0.move_planes(&mut states.margins, moves, fresh);
     }
 
+    /// How often each record counts by the length of its row, looked up once for all passes.
+    fn shorten<'s>(&self, weights: &'s mut Option<Option<Vec<f64>>>) -> Option<&'s [f64]> {
+        let weights = weights.get_or_insert_with(|| RowNorm::gradient_weights(self.0));
+        weights.as_deref()
+    }
+
+    /// Slopes of the records from `start` on, by how often each record counts.
+    fn weigh(&self, start: usize, slopes: &mut [i16], weights: Option<&[f64]>) {
+        if let Some(weights) = weights {
+            let weights = &weights[start..][..slopes.len()];
+            for_wide_vectors(
+                #[inline(always)]
+                || {
+                    for (slope, weight) in slopes.iter_mut().zip(weights) {
+                        // Towards zero: never more than the weight allows.
+                        *slope = (f64::from(*slope) * *weight) as i16;
+                    }
+                },
+            );
+        }
+        if let Some(weights) = &self.0.weights {
+            weights.weigh_slopes(start, slopes);
+        }
+    }
+
     fn gradient(&self, model: &RoomModel, unit: f64, states: &mut States) -> Sum {
         let States {
             margins,
@@ -33,27 +59,46 @@ impl Block<'_> {
             ..
         } = states;
         model.slopes(margins, unit, &self.0.targets, slopes);
-        let weights = weights.get_or_insert_with(|| RowNorm::gradient_weights(self.0));
+        let weights = self.shorten(weights);
         let columns = self.0.n_columns();
         let mut sums = vec![0; columns * slopes.len()];
-        if let Some(weights) = weights {
-            for slopes in slopes.iter_mut() {
-                (slopes.par_iter_mut())
-                    .zip(weights.par_iter())
-                    .with_min_len(CHUNK)
-                    .for_each(|(slope, weight)| {
-                        // Towards zero: never more than the weight allows.
-                        *slope = (f64::from(*slope) * *weight) as i16;
-                    });
-            }
-        }
-        if let Some(weights) = &self.0.weights {
-            slopes
-                .iter_mut()
-                .for_each(|slopes| weights.weigh_slopes(slopes));
+        for slopes in slopes.iter_mut() {
+            (slopes.par_chunks_mut(CHUNK).enumerate())
+                .for_each(|(k, slopes)| self.weigh(k * CHUNK, slopes, weights));
         }
         self.0.gradients(slopes, &mut sums);
         Sum(sums)
+    }
+
+    /// [`Block::move_margins`] and [`Block::gradient`] in one read of the records, where that is faster.
+    fn one_read(
+        &self,
+        model: &RoomModel,
+        (moves, fresh, unit): (&[Move<'_>], bool, f64),
+        states: &mut States,
+    ) -> Option<Sum> {
+        if model.outputs() != 1 {
+            return None;
+        }
+        let n = self.0.n_records();
+        let States {
+            margins,
+            slopes,
+            weights,
+            ..
+        } = states;
+        margins.resize_with(1, || vec![0; n]);
+        slopes.resize_with(1, || vec![0; n]);
+        let weights = self.shorten(weights);
+        let planes = (&mut margins[0][..], &mut slopes[0][..]);
+        let sums = self
+            .0
+            .gradient_in_one_read(moves, fresh, planes, |start, margins, slopes| {
+                let targets = &self.0.targets[start..][..margins.len()];
+                model.scalar_slopes(margins, unit, targets, slopes);
+                self.weigh(start, slopes, weights);
+            });
+        sums.map(Sum)
     }
 
     /// The sums of these records alone, at least one.
@@ -69,10 +114,13 @@ impl Block<'_> {
                 moves,
                 fresh,
                 unit,
-            } => {
-                self.move_margins(moves, fresh, model.outputs(), states);
-                self.gradient(model, unit, states)
-            }
+            } => match self.one_read(model, (moves, fresh, unit), states) {
+                Some(sum) => sum,
+                None => {
+                    self.move_margins(moves, fresh, model.outputs(), states);
+                    self.gradient(model, unit, states)
+                }
+            },
             Pass::Fine { model, theta } => fine_gradient::pass(self.0, model, theta, states),
             Pass::Moments => Sum(second_moments::above(self.0, watch)?),
             Pass::Absolute => Sum(column_sums::absolute(self.0)),
@@ -128,5 +176,54 @@ impl Block<'_> {
             pairs.for_each(|(weight, share)| *weight *= share);
         }
         self.0.weighted_gram(&weights, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::Logistic;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+    use ndarray::Array2;
+
+    /// Dense records, in one read, have the gradient of sparse ones, in two passes: beyond a first chunk too each record
+    /// counts by the length of its own row and by its own weight.
+    #[test]
+    fn every_record_counts_by_its_own_weights_in_one_read_too() {
+        let (n, p) = (9_000, 40);
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let (geometry, target) = (Geometry::Uncentred, Target::Classes);
+        let schema = Schema::new(p, bounds, geometry, target, true, None).unwrap();
+        let schema = schema.with_gradient_norm(0.9).unwrap();
+        let schema = schema.with_max_weight(2.0).unwrap();
+        let x = Array2::from_shape_fn((n, p), |(i, j)| {
+            ((i * 37 + j * 11) % (3 + i % 50)) as f64 / 60.0
+        });
+        let own: Vec<f64> = (0..n).map(|i| (i * 5 % 9) as f64 / 4.0).collect();
+        let model = RoomModel::new(&Logistic.into(), None).unwrap();
+        let direction: Vec<(u32, i64)> =
+            (0..=p as u32).map(|j| (j, i64::from(j % 7) - 3)).collect();
+        let moves = [Move {
+            output: 0,
+            direction: &direction,
+            weight: 1,
+        }];
+        let [dense, sparse, _] = all_kinds(&x, &schema).map(|data| {
+            let data = data.weighed(Some(&own)).unwrap();
+            let pass = Pass::Gradient {
+                model: &model,
+                moves: &moves,
+                fresh: true,
+                unit: 1e-5,
+            };
+            let sums = Block(&data).fold(&pass, &mut States::default(), &mut || Ok(()));
+            sums.unwrap().0
+        });
+        assert!(dense.iter().any(|&sum| sum != 0));
+        assert_eq!(dense, sparse);
     }
 }

@@ -223,8 +223,8 @@ impl BoundedData {
                     .enumerate()
                     .with_min_len(16)
                     .for_each(|(j, out)| {
-                        let products = columns.line(j).map(|(i, value)| i64::from(d[i]) * value);
-                        *out = products.sum::<i64>() + i64::from(base[j]) * total;
+                        let [products] = columns.inner_products(j, [d]);
+                        *out = products + i64::from(base[j]) * total;
                     });
             }
         }
@@ -279,15 +279,17 @@ impl BoundedData {
     }
 }
 
-/// margins_i += <weights, row i>, by all threads.
+/// margins_i += <weights, row i>, by all threads; what wraps was proved not to.
 fn add_rows(margins: &mut [i64], rows: &Lines, weights: &[i64]) {
     margins
         .par_iter_mut()
         .enumerate()
         .with_min_len(64)
         .for_each(|(i, margin)| {
-            let products = rows.line(i).map(|(j, value)| weights[j] * value);
-            *margin += products.sum::<i64>();
+            let products = rows
+                .line(i)
+                .map(|(j, value)| weights[j].wrapping_mul(value));
+            *margin += products.fold(0i64, i64::wrapping_add);
         });
 }
 

@@ -6,7 +6,7 @@ use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
 use super::row_norm::RowNorm;
 use crate::numeric::grid::Grid;
-use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::kernel::{for_wide_vectors, zeros};
 use crate::question::FeatureMap;
 use crate::schema::Schema;
 
@@ -18,9 +18,8 @@ impl FeatureMap {
     /// norm depends on no order and no storage.
     pub(in crate::privacy) fn norms(&self, data: &BoundedData) -> Vec<f64> {
         let n = data.n_records();
-        let unit = f64::from(MAX_FEATURE);
         let grid = Grid::up_to(self.largest_square());
-        let square = |x: i64, j: usize| grid.round(self.value(x as f64 / unit, j).powi(2));
+        let square = |x: i64, j: usize| grid.round(self.of(j).value(x).powi(2));
         let mut squares = vec![0.0; n];
         match &data.features {
             Features::Dense(columns) => {
@@ -30,9 +29,15 @@ impl FeatureMap {
                     .for_each(|(chunk, squares)| {
                         for (j, column) in columns.chunks_exact(n).enumerate() {
                             let part = &column[chunk * CHUNK..][..squares.len()];
-                            for (sum, &x) in squares.iter_mut().zip(part) {
-                                *sum += square(i64::from(x), j);
-                            }
+                            let of = self.of(j);
+                            for_wide_vectors(
+                                #[inline(always)]
+                                || {
+                                    for (sum, &x) in squares.iter_mut().zip(part) {
+                                        *sum += grid.round(of.value(i64::from(x)).powi(2));
+                                    }
+                                },
+                            );
                         }
                     });
             }
@@ -67,16 +72,16 @@ impl FeatureMap {
             Features::Sparse { rows, base, .. } => {
                 let moved: Vec<i16> = (0..)
                     .zip(base)
-                    .map(|(j, &base)| self.lattice_value(i64::from(base), j))
+                    .map(|(j, &base)| self.of(j).lattice_value(i64::from(base)))
                     .collect();
                 match norm {
                     Some(norm) if moved.iter().any(|&base| base != 0) => {
-                        self.dense_image(data.dense_columns(0), n, Some(norm))
+                        self.dense_image(&data.dense_columns(0), n, Some(norm))
                     }
                     norm => self.sparse_image(rows, base, moved, norm),
                 }
             }
-            Features::Dense(_) => self.dense_image(data.dense_columns(0), n, norm),
+            Features::Dense(columns) => self.dense_image(columns, n, norm),
         };
         BoundedData {
             schema: schema.clone(),
@@ -88,18 +93,16 @@ impl FeatureMap {
         }
     }
 
-    fn dense_image(&self, mut columns: Vec<i16>, n: usize, norm: Option<RowNorm>) -> Features {
-        (columns.par_chunks_mut(n.max(1)))
+    fn dense_image(&self, columns: &[i16], n: usize, norm: Option<RowNorm>) -> Features {
+        let mut image = zeros(columns.len());
+        (image.par_chunks_mut(n.max(1)))
+            .zip(columns.par_chunks(n.max(1)))
             .enumerate()
-            .for_each(|(j, column)| {
-                for x in column {
-                    *x = self.lattice_value(i64::from(*x), j);
-                }
-            });
+            .for_each(|(j, (image, column))| self.of(j).map_column(column, image));
         if let Some(norm) = norm {
-            norm.shorten_dense(&mut columns, n);
+            norm.shorten_dense(&mut image, n);
         }
-        Features::Dense(columns.into())
+        Features::Dense(image.into())
     }
 
     /// `moved` is the image of `base`; with a norm it is 0.
@@ -116,7 +119,8 @@ impl FeatureMap {
             .for_each(|(out, (&j, &x))| {
                 let j = j as usize;
                 // Both lie in [-16383, 16383]: the difference fits.
-                *out = self.lattice_value(i64::from(base[j]) + i64::from(x), j) - moved[j];
+                let value = i64::from(base[j]) + i64::from(x);
+                *out = self.of(j).lattice_value(value) - moved[j];
             });
         let mut rows = rows.with_values(values);
         if let Some(norm) = norm {
@@ -133,6 +137,7 @@ impl FeatureMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::kernel::MAX_FEATURE;
     use crate::privacy::bounded_data::tests::all_kinds;
     use crate::schema::{Bounds, Geometry, Target};
     use ndarray::Array2;

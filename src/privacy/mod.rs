@@ -10,7 +10,7 @@
 //!    clipped, rounded, shortened and weighed on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
 //!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features,
 //!    targets and scores.
-//! 5. `records`, `block`: passes over them, for the answers alone. `slopes`, `planes`, `column_sums`, `second_moments`, `fine_gradient`,
+//! 5. `records`, `block`: passes over them, for the answers alone. `slopes`, `planes`, `one_read`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
 //!    a program is sealed only if its questions cost no more than its claim, and only a sealed program is run.
@@ -57,6 +57,7 @@ mod float_products;
 mod float_records;
 mod lines;
 mod minimiser;
+mod one_read;
 mod planes;
 mod private_sizes;
 mod projection;

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features, chunk_of, total};
+use super::lines::Lines;
 use super::records::Move;
 use crate::numeric::kernel::{add_products, inner_products_of_planes};
 
@@ -10,7 +11,7 @@ use crate::numeric::kernel::{add_products, inner_products_of_planes};
 const COLUMNS: usize = 16;
 
 /// A move of the margins of one output.
-struct Step {
+pub(super) struct Step {
     output: usize,
     /// What all of them move by: the intercept.
     constant: i64,
@@ -18,7 +19,38 @@ struct Step {
     terms: Vec<(usize, i64)>,
 }
 
+impl Step {
+    /// How many columns of features it reads.
+    pub(super) fn columns(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Moves the margins of the records from `start` on, of columns with `n` entries stored one after the other.
+    pub(super) fn take(&self, margins: &mut [i64], (columns, n): (&[i16], usize), start: usize) {
+        add_products(margins, (columns, n), start, &self.terms);
+        if self.constant != 0 {
+            (margins.iter_mut()).for_each(|margin| *margin += self.constant);
+        }
+    }
+}
+
 impl BoundedData {
+    /// The moves, with features and the intercept apart.
+    pub(super) fn steps(&self, moves: &[Move<'_>]) -> Vec<Step> {
+        let p = self.schema.n_features();
+        let own = i64::from(self.schema.lattice_intercept());
+        let step = |step: &Move<'_>| {
+            let all = (step.direction.iter()).map(|&(j, entry)| (j as usize, step.weight * entry));
+            let (terms, intercept): (Vec<_>, Vec<_>) = all.partition(|&(j, _)| j < p);
+            Step {
+                output: step.output,
+                constant: own * intercept.iter().map(|term| term.1).sum::<i64>(),
+                terms,
+            }
+        };
+        moves.iter().map(step).collect()
+    }
+
     /// Moves margins, plane by plane; `fresh` ones start at 0. Of dense records with several moves each thread takes its
     /// own chunk of records through all of them.
     ///
@@ -39,21 +71,9 @@ impl BoundedData {
             }
             return;
         };
-        let (n, p) = (self.n_records(), self.schema.n_features());
-        let own = i64::from(self.schema.lattice_intercept());
-        let steps: Vec<Step> = (moves.iter())
-            .map(|step| {
-                let all =
-                    (step.direction.iter()).map(|&(j, entry)| (j as usize, step.weight * entry));
-                let (terms, intercept): (Vec<_>, Vec<_>) = all.partition(|&(j, _)| j < p);
-                Step {
-                    output: step.output,
-                    constant: own * intercept.iter().map(|term| term.1).sum::<i64>(),
-                    terms,
-                }
-            })
-            .collect();
-        let most = steps.iter().map(|step| step.terms.len()).max().unwrap_or(0);
+        let n = self.n_records();
+        let steps = self.steps(moves);
+        let most = steps.iter().map(Step::columns).max().unwrap_or(0);
         let chunk = chunk_of(most);
         by_records(planes, chunk)
             .par_iter_mut()
@@ -63,11 +83,7 @@ impl BoundedData {
                     pieces.iter_mut().for_each(|margins| margins.fill(0));
                 }
                 for step in &steps {
-                    let margins = &mut *pieces[step.output];
-                    add_products(margins, (columns, n), k * chunk, &step.terms);
-                    if step.constant != 0 {
-                        (margins.iter_mut()).for_each(|margin| *margin += step.constant);
-                    }
+                    step.take(pieces[step.output], (columns, n), k * chunk);
                 }
             });
     }
@@ -75,11 +91,18 @@ impl BoundedData {
     /// [`BoundedData::gradient`] of each plane of slopes, one after the other.
     pub(in crate::privacy) fn gradients(&self, planes: &[Vec<i16>], gradients: &mut [i64]) {
         let columns = self.n_columns();
-        let (Features::Dense(entries), 2..) = (&self.features, planes.len()) else {
-            for (plane, gradient) in planes.iter().zip(gradients.chunks_mut(columns)) {
-                self.gradient(plane, gradient);
+        let entries = match (&self.features, planes) {
+            (Features::Dense(entries), [_, _, ..]) => entries,
+            (Features::Sparse { columns, base, .. }, [a, b, c]) => {
+                self.three_gradients((columns, base), [a, b, c], gradients);
+                return;
             }
-            return;
+            _ => {
+                for (plane, gradient) in planes.iter().zip(gradients.chunks_mut(columns)) {
+                    self.gradient(plane, gradient);
+                }
+                return;
+            }
         };
         let (n, p) = (self.n_records(), self.schema.n_features());
         let products: Vec<Vec<i64>> = (entries.par_chunks(COLUMNS * n))
@@ -92,6 +115,33 @@ impl BoundedData {
             }
             if let [intercept] = intercept {
                 *intercept = i64::from(self.schema.lattice_intercept()) * total(plane);
+            }
+        }
+    }
+}
+
+impl BoundedData {
+    /// The gradients of three planes over sparse records, whose columns are read once: three limbs of fine slopes.
+    fn three_gradients(
+        &self,
+        (columns, base): (&Lines, &[i16]),
+        planes: [&[i16]; 3],
+        gradients: &mut [i64],
+    ) {
+        let totals = planes.map(total);
+        let products: Vec<[i64; 3]> = (0..columns.len())
+            .into_par_iter()
+            .with_min_len(16)
+            .map(|j| columns.inner_products(j, planes))
+            .collect();
+        let (p, n_columns) = (columns.len(), self.n_columns());
+        for (k, gradient) in gradients.chunks_mut(n_columns).enumerate() {
+            let (features, intercept) = gradient.split_at_mut(p);
+            for ((out, products), &base) in features.iter_mut().zip(&products).zip(base) {
+                *out = products[k] + i64::from(base) * totals[k];
+            }
+            if let [intercept] = intercept {
+                *intercept = i64::from(self.schema.lattice_intercept()) * totals[k];
             }
         }
     }

@@ -1,12 +1,8 @@
 //! How much each record counts, where records come with weights: as part of bounded records
 //! ([`crate::theory_of_privacy::records`]).
 
-use rayon::prelude::*;
-
 use crate::error::{Error, Result};
-
-/// Records per piece of work.
-const CHUNK: usize = 4096;
+use crate::numeric::kernel::for_wide_vectors;
 
 /// One share u_i = min(w_i, W)/W in [0, 1] a record, W the public largest weight: an entry of the record, as private as
 /// the others.
@@ -60,12 +56,17 @@ impl RecordWeights {
         self.shares.iter().map(|share| share.sqrt()).collect()
     }
 
-    /// Multiplies the integer slopes of all records, of one output, by their shares.
-    pub(super) fn weigh_slopes(&self, slopes: &mut [i16]) {
-        (slopes.par_iter_mut())
-            .zip(&self.shares)
-            .with_min_len(CHUNK)
-            .for_each(|(slope, &share)| *slope = part(i64::from(*slope), share) as i16);
+    /// Multiplies the integer slopes of the records from `start` on, of one output, by their shares.
+    pub(super) fn weigh_slopes(&self, start: usize, slopes: &mut [i16]) {
+        let shares = &self.shares[start..][..slopes.len()];
+        for_wide_vectors(
+            #[inline(always)]
+            || {
+                for (slope, &share) in slopes.iter_mut().zip(shares) {
+                    *slope = part(i64::from(*slope), share) as i16;
+                }
+            },
+        );
     }
 
     /// Those of consecutive blocks.
@@ -86,6 +87,7 @@ impl RecordWeights {
 }
 
 /// round(factor value) for a factor in [0, 1] and an integer below 2^53: no larger in size than `value`.
+#[inline(always)]
 pub(super) fn part(value: i64, factor: f64) -> i64 {
     (value as f64 * factor).round() as i64
 }
@@ -116,7 +118,7 @@ mod tests {
             prop_assert_eq!((part(value, 1.0), part(value, 0.0)), (value, 0));
             let small = (value % (1 << 14)) as i16;
             let mut slopes = [small];
-            one.weigh_slopes(&mut slopes);
+            one.weigh_slopes(0, &mut slopes);
             let exact = share * f64::from(small);
             prop_assert!((f64::from(slopes[0]) - exact).abs() <= 0.5 && slopes[0].abs() <= small.abs());
         }

@@ -8,10 +8,10 @@ use super::record_weights::{RecordWeights, part};
 use super::records::Watch;
 use super::row_norm::RowNorm;
 use crate::error::Result;
-use crate::numeric::kernel::inner_products;
+use crate::numeric::kernel::{WHOLE, for_wide_vectors, inner_products};
 
-/// Records per tile: the columns of a hundred features stay in a second-level cache.
-const TILE: usize = 1024;
+/// Records per tile: whole runs of the kernel, and the columns of a hundred features stay in a second-level cache.
+const TILE: usize = 11 * WHOLE;
 
 /// Inner products of columns multiply so many entries in the time in which records take one product of two stored ones.
 const WIDTH: usize = 16;
@@ -181,16 +181,26 @@ impl Columns<'_> {
         }
         if let Some(weights) = self.weights {
             for column in tile.chunks_exact_mut(m) {
-                for (value, weight) in column.iter_mut().zip(&weights[start..end]) {
-                    *value = (f64::from(*value) * weight) as i16;
-                }
+                for_wide_vectors(
+                    #[inline(always)]
+                    || {
+                        for (value, weight) in column.iter_mut().zip(&weights[start..end]) {
+                            *value = (f64::from(*value) * weight) as i16;
+                        }
+                    },
+                );
             }
         }
         if let Some(roots) = self.roots {
             for column in tile.chunks_exact_mut(m) {
-                for (value, &root) in column.iter_mut().zip(&roots[start..end]) {
-                    *value = part(i64::from(*value), root) as i16;
-                }
+                for_wide_vectors(
+                    #[inline(always)]
+                    || {
+                        for (value, &root) in column.iter_mut().zip(&roots[start..end]) {
+                            *value = part(i64::from(*value), root) as i16;
+                        }
+                    },
+                );
             }
         }
     }

@@ -19,24 +19,28 @@ impl RoomModel {
     /// `unit` only (z_ik = margins_ik * unit), with the same operations for every record.
     pub fn slopes(&self, margins: &[Vec<i64>], unit: f64, targets: &[f64], out: &mut [Vec<i16>]) {
         if let ([margins], [out]) = (margins, &mut *out) {
-            self.scalar_slopes(margins, unit, targets, out);
+            out.par_chunks_mut(CHUNK)
+                .zip(margins.par_chunks(CHUNK))
+                .zip(targets.par_chunks(CHUNK))
+                .for_each(|((out, margins), targets)| {
+                    self.scalar_slopes(margins, unit, targets, out);
+                });
         } else {
             self.planes_of_slopes(margins, unit, targets, out);
         }
     }
 
-    fn scalar_slopes(&self, margins: &[i64], unit: f64, targets: &[f64], out: &mut [i16]) {
+    /// The same of one output, by one thread.
+    pub fn scalar_slopes(&self, margins: &[i64], unit: f64, targets: &[f64], out: &mut [i16]) {
         let bound = self.lattice().bound().linf as f64;
-        out.par_chunks_mut(CHUNK)
-            .zip(margins.par_chunks(CHUNK))
-            .zip(targets.par_chunks(CHUNK))
-            .for_each(|((out, margins), targets)| {
-                let (mut z, mut slopes) = ([0f64; CHUNK], [0f64; CHUNK]);
-                scores(margins, unit, &mut z);
-                let n = out.len();
-                self.model().slopes(&z[..n], targets, &mut slopes[..n]);
-                round_clamped(&slopes[..n], self.lattice().scale(), bound, out);
-            });
+        let pieces = margins.chunks(CHUNK).zip(targets.chunks(CHUNK));
+        for (out, (margins, targets)) in out.chunks_mut(CHUNK).zip(pieces) {
+            let (mut z, mut slopes) = ([0f64; CHUNK], [0f64; CHUNK]);
+            scores(margins, unit, &mut z);
+            let n = out.len();
+            self.model().slopes(&z[..n], targets, &mut slopes[..n]);
+            round_clamped(&slopes[..n], self.lattice().scale(), bound, out);
+        }
     }
 
     /// Slopes of several outputs, clamped in all three norms: a record beyond a sum or a Euclidean norm is shortened.

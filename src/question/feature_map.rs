@@ -1,6 +1,6 @@
 //! A public affine map of every feature, and of the target.
 
-use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
 use crate::schema::Schema;
 
 /// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units; and y -> clamp((y - middle)/half, -1, 1) where
@@ -121,19 +121,14 @@ impl FeatureMap {
         entries.map(|entry| (entry / self.norm).powi(2)).sum()
     }
 
-    /// The image of a scaled value of feature `j`.
-    #[inline(always)]
-    pub(crate) fn value(&self, x: f64, j: usize) -> f64 {
-        (x * self.factor[j] + self.shift[j]).clamp(-self.limit, self.limit) / self.norm
-    }
-
-    /// The same in lattice units.
-    pub(crate) fn lattice_value(&self, x: i64, j: usize) -> i16 {
-        let unit = f64::from(MAX_FEATURE);
-        // Rounded to the nearest integer in [-16383, 16383].
-        (self.value(x as f64 / unit, j) * unit)
-            .round()
-            .clamp(-unit, unit) as i16
+    /// The map of feature `j` alone.
+    pub(crate) fn of(&self, j: usize) -> EntryMap {
+        EntryMap {
+            factor: self.factor[j],
+            shift: self.shift[j],
+            limit: self.limit,
+            norm: self.norm,
+        }
     }
 
     /// For each feature the values within its bounds, in scaled units of the records' schema `from`, that the map does
@@ -192,6 +187,47 @@ impl FeatureMap {
             let constant = constant + *intercept * from.intercept_value();
             *intercept = constant / to.intercept_value();
         }
+    }
+}
+
+/// The map of one feature; free of branches, so that whole columns are mapped by wide instructions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EntryMap {
+    factor: f64,
+    shift: f64,
+    limit: f64,
+    norm: f64,
+}
+
+impl EntryMap {
+    /// The image of a value in lattice units.
+    #[inline(always)]
+    pub(crate) fn value(self, x: i64) -> f64 {
+        let x = x as f64 / f64::from(MAX_FEATURE);
+        let image = x * self.factor + self.shift;
+        image.max(-self.limit).min(self.limit) / self.norm
+    }
+
+    /// The same in lattice units.
+    #[inline(always)]
+    pub(crate) fn lattice_value(self, x: i64) -> i16 {
+        let unit = f64::from(MAX_FEATURE);
+        // Rounded to the nearest integer in [-16383, 16383].
+        (self.value(x) * unit).round().max(-unit).min(unit) as i16
+    }
+}
+
+impl EntryMap {
+    /// The images of the lattice values of a column.
+    pub(crate) fn map_column(self, column: &[i16], image: &mut [i16]) {
+        for_wide_vectors(
+            #[inline(always)]
+            || {
+                for (image, &x) in image.iter_mut().zip(column) {
+                    *image = self.lattice_value(i64::from(x));
+                }
+            },
+        );
     }
 }
 

@@ -178,7 +178,7 @@ def _steps_of(trace: Mapping[str, Any]) -> _Steps:
     n, first = int(trace["n_samples"]), len(trace["points"]) // _FIRST
     moments, noise = trace["moments"] / n, trace["moment_noise"] / n
     # Noise of a quadratic form: sqrt(2) times that of an entry off the diagonal.
-    if not np.linalg.eigvalsh(moments)[0] > _LEAST_EIGENVALUE * math.sqrt(2.0) * noise:
+    if not _exceed(moments, _LEAST_EIGENVALUE * math.sqrt(2.0) * noise):
         raise _Refusal(
             "the noise on the second moments hides a direction of the features: more records, a larger epsilon, fewer "
             "or less correlated features, or more budget for moments (NoisyNewton(share=0.3, line=0.06)) would help"
@@ -197,11 +197,23 @@ def _steps_of(trace: Mapping[str, Any]) -> _Steps:
     )
 
 
+def _exceed(moments: Array, least: float) -> bool:
+    """Whether all eigenvalues exceed ``least``: a factorisation tells, at a twentieth of the time that they take."""
+    rest = moments.copy()
+    rest[np.diag_indices_from(rest)] -= least
+    try:
+        np.linalg.cholesky(rest)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 def _least_squares(steps: _Steps, trace: Mapping[str, Any]) -> _Step:
     deviation, square = _residuals(trace)
     spread = steps.second_moments()
     minimiser = steps.points.mean(axis=0)
     hessian = steps.moments / steps.weight
+    step = np.linalg.solve(hessian, steps.gradients.mean(axis=0))
     for _ in range(10):
         # A residual at theta is one at the minimiser plus <x, theta - minimiser>; both are normal.
         moved = steps.points - minimiser
@@ -209,7 +221,7 @@ def _least_squares(steps: _Steps, trace: Mapping[str, Any]) -> _Step:
         within = _within(steps.clamp, np.sqrt(deviation**2 + squares))
         hessian = within.mean() * steps.moments / steps.weight
         centre = within @ steps.points / within.sum()
-        minimiser = centre - np.linalg.solve(hessian, steps.gradients.mean(axis=0))
+        minimiser = centre - step / within.mean()
     # Slopes are no larger than residuals, nor than the clamp.
     wide = steps.clamp > _WIDE * deviation
     slopes = square if wide else _clamped_square(steps.clamp, deviation)

@@ -18,8 +18,11 @@
 //! Chords add to a step, on the average, what a variance of (eps0/m)^2/6 of the loss would, beside its own of eps0^2/4:
 //! about 1/(3 m^2) of epsilon.
 
+use std::ops::Range;
+
 use super::curve::{Curve, FLOOR, Tails};
 use crate::numeric::directed::div_up;
+use crate::numeric::kernel::for_wide_vectors;
 
 /// u = 2^-53.
 const UNIT: f64 = f64::EPSILON / 2.0;
@@ -73,6 +76,7 @@ struct Weights {
 }
 
 impl Weights {
+    #[inline(always)]
     fn mean(&self, near: f64, far: f64) -> f64 {
         self.first * near + self.second * far
     }
@@ -136,38 +140,10 @@ impl Step {
         let parts = self.parts;
         let f = known.between(first - parts as i64, last + parts as i64, tails);
         let mut values = f[parts..f.len() - parts].to_vec();
-        let cells = self.cells(&f);
-        let mut before = Cell::default();
-        let mut j = 0;
-        for (c, cell) in cells.iter().enumerate() {
-            let (near, far) = (f[c], f[c + parts]);
-            if !self.convex(before, *cell) {
-                for (i, weights) in (c + 1..).zip(&self.weights) {
-                    raise(&mut values, i.wrapping_sub(parts), weights.mean(near, far));
-                }
-            }
-            before = *cell;
-            if !cell.bends() {
-                continue;
-            }
-            let rises = |j: usize| self.weights[j].share * cell.b > cell.a;
-            while j > 0 && rises(j - 1) {
-                j -= 1;
-            }
-            while j < parts && !rises(j) {
-                j += 1;
-            }
-            let most = self.growth * cell.root_a;
-            for (i, weights) in (c + 1 + j..).zip(self.weights[j..].iter().take(2)) {
-                let gain = weights.root * cell.root_b - cell.root_a;
-                let gain = if gain < most { gain } else { most };
-                let value = weights.mean(near, far) + gain * gain;
-                raise(&mut values, i.wrapping_sub(parts), value);
-            }
-        }
-        for (value, most) in values.iter_mut().zip(&f) {
-            *value = ((*value + self.slack * most) * (1.0 + 16.0 * UNIT)).min(1.0);
-        }
+        for_wide_vectors(
+            #[inline(always)]
+            || self.raise_all(&f, &mut values),
+        );
         Curve {
             first,
             width: self.width,
@@ -175,27 +151,100 @@ impl Step {
         }
     }
 
-    fn cells(&self, f: &[f64]) -> Vec<Cell> {
+    /// The supremum from what it is at the ends of t. Neighbouring cells bend at the same j as a rule: runs of them are
+    /// taken together.
+    #[inline(always)]
+    fn raise_all(&self, f: &[f64], values: &mut [f64]) {
+        let parts = self.parts;
+        let cells = self.cells(f);
+        let mut before = Cell::default();
+        let (mut j, mut start) = (0, 0);
+        for (c, (&a, &b)) in cells.a.iter().zip(&cells.b).enumerate() {
+            let cell = Cell { a, b };
+            if !self.convex(before, cell) {
+                for (i, weights) in (c + 1..).zip(&self.weights) {
+                    raise(
+                        values,
+                        i.wrapping_sub(parts),
+                        weights.mean(f[c], f[c + parts]),
+                    );
+                }
+            }
+            before = cell;
+            let old = j;
+            if cell.bends() {
+                let rises = |j: usize| self.weights[j].share * b > a;
+                while j > 0 && rises(j - 1) {
+                    j -= 1;
+                }
+                while j < parts && !rises(j) {
+                    j += 1;
+                }
+                if j == old {
+                    continue;
+                }
+            }
+            self.raise_run(f, &cells, start..c, old, values);
+            start = if cell.bends() { c } else { c + 1 };
+        }
+        self.raise_run(f, &cells, start..cells.a.len(), j, values);
+        for (value, most) in values.iter_mut().zip(f) {
+            *value = ((*value + self.slack * most) * (1.0 + 16.0 * UNIT)).min(1.0);
+        }
+    }
+
+    /// The maxima inside cells that all bend at j, or at the next one.
+    #[inline(always)]
+    fn raise_run(&self, f: &[f64], cells: &Cells, run: Range<usize>, j: usize, values: &mut [f64]) {
+        let parts = self.parts;
+        for (j, weights) in (j..).zip(self.weights[j..].iter().take(2)) {
+            // Cell c raises value c + 1 + j - parts, if there is one of that number.
+            let back = parts - 1 - j;
+            let run = run.start.max(back)..run.end.min(values.len() + back);
+            if run.is_empty() {
+                continue;
+            }
+            let (near, far) = (&f[run.clone()], &f[run.start + parts..run.end + parts]);
+            let (a, b) = (&cells.root_a[run.clone()], &cells.root_b[run.clone()]);
+            let values = &mut values[run.start - back..run.end - back];
+            for (c, value) in values.iter_mut().enumerate() {
+                let (gain, most) = (weights.root * b[c] - a[c], self.growth * a[c]);
+                let gain = if gain < most { gain } else { most };
+                let raised = weights.mean(near[c], far[c]) + gain * gain;
+                *value = if raised > *value { raised } else { *value };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn cells(&self, f: &[f64]) -> Cells {
         let n = f.len() - 1 - self.parts;
         let per_growth = self.per_range / self.growth;
         let chords: Vec<f64> = (f.iter().zip(&f[1..]))
             .map(|(lower, upper)| (lower - upper) * per_growth)
             .collect();
-        let mut cells = vec![Cell::default(); n];
         let (far, beyond) = (&f[self.parts..][..n], &chords[self.parts..][..n]);
         let (near, chords) = (&f[..n], &chords[..n]);
-        for (c, cell) in cells.iter_mut().enumerate() {
-            cell.a = chords[c] - self.fall * beyond[c];
-            cell.b = (near[c] - far[c]) * self.per_range + (chords[c] - beyond[c]);
+        let zeros = || vec![0.0; n];
+        let (mut a, mut b, mut root_a, mut root_b) = (zeros(), zeros(), zeros(), zeros());
+        for c in 0..n {
+            a[c] = chords[c] - self.fall * beyond[c];
+            b[c] = (near[c] - far[c]) * self.per_range + (chords[c] - beyond[c]);
         }
-        for cell in &mut cells {
-            (cell.root_a, cell.root_b) = (cell.a.sqrt(), cell.b.sqrt());
+        for c in 0..n {
+            (root_a[c], root_b[c]) = (a[c].sqrt(), b[c].sqrt());
         }
-        cells
+        Cells {
+            a,
+            b,
+            root_a,
+            root_b,
+        }
     }
 
     /// Whether no t between two neighbouring cells is better than both of its sides: E b <= a above and E b_before >= a_before
     /// (1 + growth) below are then true of no E.
+    #[inline(always)]
     fn convex(&self, before: Cell, cell: Cell) -> bool {
         before.bends()
             && cell.bends()
@@ -203,24 +252,32 @@ impl Step {
     }
 }
 
-/// a/N and b/N of a cell, and their roots.
+/// a/N and b/N of all cells, and their roots.
+struct Cells {
+    a: Vec<f64>,
+    b: Vec<f64>,
+    root_a: Vec<f64>,
+    root_b: Vec<f64>,
+}
+
+/// a/N and b/N of a cell.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     a: f64,
     b: f64,
-    root_a: f64,
-    root_b: f64,
 }
 
 impl Cell {
     /// Whether its slope in t may go from up to down; where not both of a and b are positive it goes from down to up, or
     /// does not change its sign.
+    #[inline(always)]
     fn bends(self) -> bool {
         self.a > 0.0 && self.b > 0.0
     }
 }
 
 /// Raises one of `values`, if there is one of that number.
+#[inline(always)]
 fn raise(values: &mut [f64], i: usize, value: f64) {
     if let Some(known) = values.get_mut(i) {
         *known = if value > *known { value } else { *known };

@@ -2,6 +2,7 @@
 
 use super::curve::Curve;
 use crate::numeric::directed::{add_up, up};
+use crate::numeric::kernel::for_wide_vectors;
 use crate::numeric::normal::cdf;
 
 /// u = 2^-53.
@@ -125,11 +126,16 @@ impl Law {
     pub(super) fn times(&self, other: &Self) -> Self {
         debug_assert_eq!(self.step, other.step);
         let mut masses = vec![0.0; self.masses.len() + other.masses.len() - 1];
-        for (i, mass) in self.masses.iter().enumerate() {
-            for (sum, theirs) in masses[i..].iter_mut().zip(&other.masses) {
-                *sum += mass * theirs;
-            }
-        }
+        for_wide_vectors(
+            #[inline(always)]
+            || {
+                for (i, mass) in self.masses.iter().enumerate() {
+                    for (sum, theirs) in masses[i..].iter_mut().zip(&other.masses) {
+                        *sum += mass * theirs;
+                    }
+                }
+            },
+        );
         let terms = self.masses.len().min(other.masses.len());
         Self {
             start: self.start + other.start,
