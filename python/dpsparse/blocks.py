@@ -193,7 +193,7 @@ def from_arrays(
     >>> np.array_equal(model.coef_, PrivateSparseRegressor(**facts).fit(X, y).coef_)
     True
     """
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         raise InvalidDataError("X must be a two-dimensional array")
     step = _rows(rows, shape[1])

@@ -70,7 +70,8 @@ impl Pace {
             momentum,
             damping: match options.damping {
                 Some(damping) => damping * unit,
-                None => least.max(n_iter as f64 * shrinkage),
+                // The mean of the later iterates is that after so many steps.
+                None => least.max(0.5 * (1.0 + early) * n_iter as f64 * shrinkage),
             },
             curvature,
             first_of_mean: (early * n_iter as f64) as usize,
