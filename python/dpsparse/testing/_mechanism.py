@@ -264,7 +264,7 @@ def _worst_neighbours(subject: _Subject) -> Iterator[tuple[str, Data, Data]]:
     the person decides and few runs show it.
     """
     m = subject.estimator.records_per_person
-    low, high = subject.targets
+    low, high = subject.targets[0], subject.targets[-1]
     far = subject.upper + 1e3 * (subject.upper - subject.lower)
     for name, row, before, after in (
         ("all zeros, one extreme", np.zeros_like(far), high, high),
