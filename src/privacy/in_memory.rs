@@ -6,8 +6,9 @@ use rayon::prelude::*;
 
 use super::answer::held_out_loss;
 use super::bounded_data::BoundedData;
+use super::changing_sums::Changed;
 use super::fine_gradient;
-use super::records::{Move, Pass, Records, States, Sum, Watch};
+use super::records::{LaggingPass, Move, Pass, Records, States, Sum, Watch};
 use super::row_norm::RowNorm;
 use super::{column_sums, second_moments};
 use crate::accounting::event::Adjacency;
@@ -22,6 +23,11 @@ const CHUNK: usize = 4096;
 pub struct InMemory {
     statement: Arc<Statement>,
     pub(in crate::privacy) data: Arc<BoundedData>,
+}
+
+/// Towards zero: never more than the weight allows.
+pub(in crate::privacy) fn shortened(slope: i16, weight: f64) -> i16 {
+    (f64::from(slope) * weight) as i16
 }
 
 impl InMemory {
@@ -76,8 +82,7 @@ impl InMemory {
                     .zip(weights.par_iter())
                     .with_min_len(CHUNK)
                     .for_each(|(slope, weight)| {
-                        // Towards zero: never more than the weight allows.
-                        *slope = (f64::from(*slope) * *weight) as i16;
+                        *slope = shortened(*slope, *weight);
                     });
             }
         }
@@ -149,6 +154,16 @@ impl Records for InMemory {
                 Sum(losses.collect::<Result<_>>()?)
             }
         })
+    }
+
+    fn lagging(
+        &self,
+        pass: &LaggingPass<'_>,
+        states: &mut States,
+        watch: Watch<'_>,
+    ) -> Result<Changed> {
+        watch()?;
+        Ok(self.lagging_gradient(pass, states))
     }
 
     fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]) {

@@ -10,7 +10,8 @@
 //!    clipped, rounded, shortened and weighed on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
 //!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features,
 //!    targets and scores.
-//! 5. `records`: passes over them, for the answers alone. `slopes`, `planes`, `column_sums`, `second_moments`, `fine_gradient`,
+//! 5. `records`: passes over them, for the answers alone. `lagging_scores`: when a record's slope is taken anew, where slopes may
+//!    lag behind; `lagging_gradient`, `changing_sums`: what that changes. `slopes`, `planes`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
 //!    a program is sealed only if its questions cost no more than its claim, and only a sealed program is run.
@@ -27,6 +28,7 @@
 //! - no error follows from the records, or from how many there are, once anything is spent: `before_spending.rs`;
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
+//! - when a slope is taken anew is a matter of its record and of public steps alone: `lagging.rs`;
 //! - draws follow the laws that the events state, at false positives of 1e-6: `laws.rs`;
 //! - no result depends on threads, storage or the order of records: `every_storage_has_the_same_image`,
 //!   `the_error_is_within_its_bound_and_storages_agree`, and `tests/frank_wolfe.rs`.
@@ -41,6 +43,7 @@
 pub mod answer;
 mod bounded_data;
 mod budget;
+mod changing_sums;
 mod column_sums;
 mod counts;
 mod curator;
@@ -51,6 +54,8 @@ mod fine_gradient;
 mod float_products;
 mod float_records;
 mod in_memory;
+mod lagging_gradient;
+mod lagging_scores;
 mod lines;
 mod minimiser;
 mod planes;

@@ -109,6 +109,8 @@ pub struct Question<A> {
     copy: WorkingCopy,
     /// Scores of a record that its state keeps.
     outputs: usize,
+    /// Whether its state keeps what lagging slopes need.
+    lags: bool,
     pub(crate) answer: A,
 }
 
@@ -125,6 +127,7 @@ impl<A> Question<A> {
             most_records: MOST_RECORDS,
             copy: WorkingCopy::None,
             outputs: 1,
+            lags: false,
             answer,
         }
     }
@@ -180,6 +183,7 @@ impl<A> Question<A> {
             copy: self.copy,
             state: self.state,
             outputs: self.outputs,
+            lags: self.lags,
             count,
         })
     }
@@ -200,6 +204,7 @@ pub struct AnyQuestion {
     pub(crate) copy: WorkingCopy,
     pub(crate) state: u64,
     pub(crate) outputs: usize,
+    pub(crate) lags: bool,
     pub(crate) count: u64,
 }
 
