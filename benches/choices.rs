@@ -50,9 +50,7 @@ fn main() {
                     })
                     .collect();
                 seconds(|| {
-                    for &(k, score) in &changes {
-                        selection.set(k, score);
-                    }
+                    selection.update(changes.iter().copied());
                     black_box(selection.draw(&mut draws));
                 })
             })

@@ -126,10 +126,10 @@ impl InMemory {
     }
 }
 
-/// Whether the rows that change store less than a third of all entries: adding to sums here and there takes three times
-/// as long an entry as all threads' walk through all columns.
+/// Whether the rows that change store less than a fifth of all entries: adding to sums here and there takes several times
+/// as long an entry as a walk of all threads through all columns.
 fn is_cheap(changes: &[(usize, i64)], stored: impl Fn(usize) -> usize, all: usize) -> bool {
-    changes.iter().map(|&(i, _)| stored(i)).sum::<usize>() < all / 3
+    changes.iter().map(|&(i, _)| stored(i)).sum::<usize>() < all / 5
 }
 
 /// Moves margins, and says of which rows; None: maybe of all.

@@ -10,6 +10,10 @@ use crate::numeric::enclosure::{EXPONENT_BITS, Interval, exp2_neg};
 /// Classes that are proposed one by one; what is further from the best is proposed together.
 const NEAR: usize = FAR as usize;
 
+/// More than one in so many candidates that change their level at once are sorted with all others, but for so few.
+const MOVES: usize = 16;
+const FEW: usize = 64;
+
 /// Levels between the anchor and the least score when candidates are sorted: so far it may fall before they are again.
 const ROOM: u64 = MOST as u64 / 4;
 
@@ -31,8 +35,8 @@ const ROOM: u64 = MOST as u64 / 4;
 /// the last shares to N 2^-(64 + c) < 2^-(32 + c).
 ///
 /// **Sorting.** When a score falls below the anchor, or the lowest level comes near to [`MOST`], all are sorted anew: so
-/// the weight of the least score has changed by a factor of 2^1000 or more. When it happens depends on scores, as running
-/// time may; the law does not.
+/// the weight of the least score has changed by a factor of 2^1000 or more. So they are when many change their levels at
+/// once. When it happens depends on scores, as running time may; the law does not.
 ///
 /// What is drawn follows from the seed and from the sequence of changes of scores, in their order.
 ///
@@ -43,7 +47,7 @@ const ROOM: u64 = MOST as u64 / 4;
 /// let mut selection = IncrementalSelection::new(vec![1_000_000, 3, 3], eta).unwrap();
 /// let mut source = Source::secure().unwrap();
 /// assert!(selection.draw(&mut source) > 0);
-/// selection.set(0, -1_000_000);
+/// selection.update([(0, -1_000_000)].into_iter());
 /// assert_eq!(selection.draw(&mut source), 0);
 /// ```
 pub struct IncrementalSelection {
@@ -90,30 +94,47 @@ impl IncrementalSelection {
         })
     }
 
-    /// Gives candidate `k` another score.
-    pub fn set(&mut self, k: usize, score: i64) {
-        self.scores[k] = score;
-        if self.unsorted {
-            return;
+    /// Gives some candidates other scores: O(1) a change.
+    pub fn update(&mut self, changes: impl Iterator<Item = (usize, i64)>) {
+        let mut moves = Vec::new();
+        for (k, score) in changes {
+            self.scores[k] = score;
+            if self.unsorted || score < self.anchor {
+                self.unsorted = true;
+                continue;
+            }
+            if self.level(k) != self.level_of[k] {
+                moves.push(k);
+            }
         }
-        if score < self.anchor {
-            self.unsorted = true;
-            return;
+        // Sorting all goes through memory in order, and takes less time than so many moves.
+        self.unsorted |= moves.len() > FEW.max(self.scores.len() / MOVES);
+        if !self.unsorted {
+            moves.into_iter().for_each(|k| self.shift(k));
         }
-        let (old, new) = (
-            self.level_of[k],
-            self.levels.of(score.abs_diff(self.anchor)),
+    }
+
+    /// The level that a score belongs to: it is not below the anchor.
+    fn level(&self, k: usize) -> u16 {
+        self.levels.of(self.scores[k].abs_diff(self.anchor))
+    }
+
+    /// Takes `k` from its list to that of the level of its score.
+    fn shift(&mut self, k: usize) {
+        let level = self.level(k);
+        if level == self.level_of[k] {
+            return; // it was changed there and back
+        }
+        let (list, place) = (
+            &mut self.members[usize::from(self.level_of[k])],
+            self.place[k],
         );
-        if new == old {
-            return;
-        }
-        let (list, place) = (&mut self.members[usize::from(old)], self.place[k]);
         list.swap_remove(place as usize);
         if let Some(&moved) = list.get(place as usize) {
             self.place[moved as usize] = place;
         }
-        self.enter(k, new);
-        self.lowest = self.lowest.min(usize::from(new));
+        self.enter(k, level);
+        self.lowest = self.lowest.min(usize::from(level));
     }
 
     /// Index of the chosen candidate.
@@ -159,8 +180,7 @@ impl IncrementalSelection {
         self.anchor = least.saturating_sub(room);
         self.members.iter_mut().for_each(Vec::clear);
         for k in 0..self.scores.len() {
-            let level = self.levels.of(self.scores[k].abs_diff(self.anchor));
-            self.enter(k, level);
+            self.enter(k, self.level(k));
         }
         self.lowest = usize::from(self.levels.of(least.abs_diff(self.anchor)));
         self.unsorted = false;
@@ -213,6 +233,10 @@ mod tests {
         IncrementalSelection::new(scores, eta).unwrap()
     }
 
+    fn set(selection: &mut IncrementalSelection, k: usize, score: i64) {
+        selection.update(std::iter::once((k, score)));
+    }
+
     /// The structure as it should be: every candidate in one list, that of its level, at its place.
     fn is_consistent(selection: &IncrementalSelection) -> bool {
         let counts: usize = selection.members.iter().map(Vec::len).sum();
@@ -220,9 +244,7 @@ mod tests {
             .iter()
             .all(Vec::is_empty);
         let placed = (0..selection.scores.len()).all(|k| {
-            let level = selection
-                .levels
-                .of(selection.scores[k].abs_diff(selection.anchor));
+            let level = selection.level(k);
             let list = &selection.members[usize::from(level)];
             selection.level_of[k] == level && list[selection.place[k] as usize] == k as u32
         });
@@ -315,13 +337,13 @@ mod tests {
         let mut some = selection(vec![0, 1, 2, 3, 4, 5, 6, 7], 1.0, 1);
         assert!(chi_square(&mut some, 0.5, 200_000, 1) < 42.7);
         for (k, score) in [(0, 9), (7, 2), (3, 10), (4, 4), (1, 3)] {
-            some.set(k, score);
+            set(&mut some, k, score);
         }
         assert!(chi_square(&mut some, 0.5, 200_000, 2) < 42.7);
-        (0..8).for_each(|k| some.set(k, -100_000 - (k as i64 % 3)));
+        some.update((0..8).map(|k| (k, -100_000 - (k as i64 % 3))));
         assert!(chi_square(&mut some, 0.5, 200_000, 3) < 42.7);
         // All of them rise far, one by one.
-        (0..8).for_each(|k| some.set(k, 1_000_000 + 2 * k as i64));
+        (0..8).for_each(|k| set(&mut some, k, 1_000_000 + 2 * k as i64));
         assert!(chi_square(&mut some, 0.5, 200_000, 4) < 42.7);
         let mut steep = selection(vec![0, 0, 0, 10, 10, 20, 30, 40], 0.1, 1);
         assert!(chi_square(&mut steep, 0.05, 200_000, 5) < 42.7);
@@ -344,9 +366,31 @@ mod tests {
         let mut selection = selection(vec![0, 1, 2], 1024.0, 1);
         for round in 0..50i64 {
             let best = (round % 3) as usize;
-            (0..3).for_each(|k| selection.set(k, round * 10 + i64::from(k != best) * 100));
+            selection.update((0..3).map(|k| (k, round * 10 + i64::from(k != best) * 100)));
             assert_eq!(selection.draw(&mut Source::seeded(round as u64)), best);
             assert!(is_consistent(&selection));
+        }
+    }
+
+    /// Many changes at once are sorted, few are moved, and some are of one candidate; the law is that of the last scores.
+    #[test]
+    fn many_changes_and_few_leave_one_structure() {
+        let n = 3000;
+        let mut selection = selection((0..n).map(|k| k % 50).collect(), 1.0, 1);
+        let mut source = Source::seeded(8);
+        for (round, size) in [(1, 10), (2, 64), (3, 188), (4, 3000)] {
+            let score = |k: i64| (k * 7 + round) % 45;
+            let changes: Vec<(usize, i64)> = (0..size).map(|k| (k as usize, score(k))).collect();
+            selection.draw(&mut source);
+            selection.update(changes.iter().copied());
+            selection.update([(5, 900), (5, score(5)), (6, 900), (6, 20), (6, 900)].into_iter());
+            selection.settle();
+            assert!(is_consistent(&selection));
+            assert!(
+                changes
+                    .iter()
+                    .all(|&(k, score)| k == 6 || selection.scores[k] == score)
+            );
         }
     }
 
@@ -370,7 +414,8 @@ mod tests {
             let mut selection = selection(scores, epsilon_log.exp2(), 1);
             let mut source = Source::seeded(seed);
             for (at, score, drop, draws) in changes {
-                selection.set(at.index(selection.scores.len()), score >> drop);
+                let k = at.index(selection.scores.len());
+                set(&mut selection, k, score >> drop);
                 if draws {
                     selection.draw(&mut source);
                     prop_assert!(is_consistent(&selection));

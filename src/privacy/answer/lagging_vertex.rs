@@ -61,15 +61,13 @@ impl Vertex {
                 empty.insert(Choices::new(list, self.origin, columns, eta)?)
             }
         };
-        for (j, sum) in changed.0 {
-            let candidates = choices.starts[j as usize]..choices.starts[j as usize + 1];
-            for k in candidates {
-                let (_, sign) = list[k as usize];
-                choices.selection.set(k as usize, sign * sum);
-            }
-        }
+        let Choices { selection, starts } = choices;
+        selection.update(changed.0.iter().flat_map(|&(j, sum)| {
+            let candidates = starts[j as usize] as usize..starts[j as usize + 1] as usize;
+            candidates.map(move |k| (k, list[k].1 * sum))
+        }));
         // One beyond the list is the origin.
-        let choice = choices.selection.draw(source);
+        let choice = selection.draw(source);
         Ok(list.get(choice).copied().into_iter().collect())
     }
 }
