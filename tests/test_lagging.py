@@ -18,11 +18,9 @@ N, P = 600, 400
 def design(seed=0):
     """Sparse counts between 0 and 1, and labels by two frequent columns."""
     rng = np.random.default_rng(seed)
-    X = sp.random(N, P, density=0.02, random_state=rng, format="csr", data_rvs=lambda size: rng.uniform(0.2, 1, size))
-    X[:, :2] = (rng.uniform(size=(N, 2)) < 0.5).astype(float)
-    X = sp.csr_matrix(X)
-    z = np.asarray(X[:, 0].todense() - X[:, 1].todense()).ravel()
-    return X, z + rng.normal(size=N) / 4
+    X = np.where(rng.uniform(size=(N, P)) < 0.02, rng.uniform(0.2, 1, size=(N, P)), 0.0)
+    X[:, :2] = rng.uniform(size=(N, 2)) < 0.5
+    return sp.csr_matrix(X), X[:, 0] - X[:, 1] + rng.normal(size=N) / 4
 
 
 X, Z = design()
@@ -68,7 +66,7 @@ def test_scores_are_those_of_exact_slopes_nearly():
         for refresh in ("exact", "lagging")
     }
     exact, lagging = np.mean(scores["exact"]), np.mean(scores["lagging"])
-    assert exact > 0.85
+    assert exact > 0.7  # a half of the labels are coins: .75 is the most
     assert abs(exact - lagging) < 0.02
 
 
