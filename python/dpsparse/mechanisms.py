@@ -54,11 +54,11 @@ class FrankWolfe:
     refresh : {"auto", "exact", "lagging"}, default "auto"
         When the derivative of a record's loss is computed anew. "exact": in every step, which goes through all records
         and columns. "lagging": once the record's score has moved by a public tolerance (``score_tolerance`` among the
-        parameters of the plan), so that a derivative is within 1/128 of its bound; for the l1 ball and the simplex, two
-        classes or a regression, and ``calibration="tight"``. The guarantee is the same, and so is the noise. A step over
-        sparse ``X`` whose zeros stay zeros (no intercept, or bounds that are symmetric) then costs what it touches,
-        whatever the number of columns; storage changes no model. "auto": "lagging" from 65 536 columns on, where it is
-        taken and zeros stay zeros.
+        parameters of the plan), so that a derivative is within 1/128 of its bound; for the l1 ball and the simplex,
+        two classes or a regression, and ``calibration="tight"``. The guarantee is the same, and so is the noise. A
+        step over sparse ``X`` whose zeros stay zeros (no intercept, or bounds that are symmetric) then costs what it
+        touches, whatever the number of columns; storage changes no model. "auto": "lagging" from 65 536 columns on,
+        where it is taken and zeros stay zeros.
 
     Examples
     --------
