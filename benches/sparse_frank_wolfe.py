@@ -5,8 +5,8 @@ of 1000 plain steps (scipy: margins, gradient, Gumbel noise on all scores); ten 
 at most 1.3 times a step; accuracy on imdb is that of exact slopes.
 
 Designs are generated: columns of power-law popularity, rows of unit length, labels by a model of popular columns. All
-contenders of a line take turns in one run. A step is the difference of a long and a short fit, so that ingestion, which
-"per fit" has, is not in it.
+contenders of a line take turns in one run. Steps are timed by progress reports after the first step: ingestion and the
+first pass over all records, which "per fit" has, are not in them.
 
 Run: ``python benches/sparse_frank_wolfe.py [--quick] [news20] [columns] [imdb] [url]``; RAYON_NUM_THREADS sets our
 threads, scipy has one. The shape of URL takes 12 GiB and is left out unless named.
@@ -14,6 +14,7 @@ threads, scipy has one. The shape of URL takes 12 GiB and is left out unless nam
 
 import sys
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +22,7 @@ from scipy.special import expit
 
 from _timing import QUICK, headline, minima, row, seconds, shared
 from dpsparse import FrankWolfe, PrivateSparseClassifier
+from dpsparse.estimators import private
 
 RADIUS, IMDB_RADIUS = 50.0, 5.0
 EPSILONS = (1.0, 4.0)
@@ -66,8 +68,25 @@ def model(refresh, n_iter, epsilon, seed=0, radius=RADIUS):
 
 
 def ours(X, y, refresh, n_iter, epsilon):
-    """Seconds of a fit."""
-    return lambda: seconds(lambda: model(refresh, n_iter, epsilon).fit(X, y))
+    """Seconds a step, measured in a fit that is long beside the 50 ms between reports."""
+
+    def measure():
+        reports = []
+
+        @contextmanager
+        def clock(description, verbose):
+            yield lambda done, total: reports.append((done, time.perf_counter()))
+
+        usual, private.progress = private.progress, clock
+        try:
+            model(refresh, n_iter, epsilon).fit(X, y)
+        finally:
+            private.progress = usual
+        begun = [report for report in reports if report[0] >= 1]
+        (first, start), (last, end) = begun[0], begun[-1]
+        return (end - start) / (last - first)
+
+    return measure
 
 
 def plain(X, y, n_iter, scale):
@@ -99,37 +118,24 @@ def passes(X, y, n_iter):
     return lambda: seconds(work)
 
 
-def per_step(X, y, epsilon, rounds, steps, exact_steps):
-    """Best seconds a step, by name, and those of fits of one step and of `steps` lagging ones."""
-    scale = 2 * RADIUS * np.sqrt(steps) / (len(y) * epsilon)
-    few = 3
+def table(X, y, epsilon, rounds=2, steps=1000, long=10_000, exact_steps=21, target=None):
+    """Print one design at one budget; steps are those of a fit of `long` ones with as much budget a step."""
+    scale, few = 2 * RADIUS * np.sqrt(steps) / (len(y) * epsilon), 3
     contenders = {
-        "one": ours(X, y, "lagging", 1, epsilon),
-        "lagging": ours(X, y, "lagging", steps, epsilon),
-        "exact": ours(X, y, "exact", exact_steps, epsilon),
+        "lagging": ours(X, y, "lagging", long, epsilon * np.sqrt(long / steps)),
+        "exact": ours(X, y, "exact", exact_steps, epsilon * np.sqrt(exact_steps / steps)),
+        "fit": lambda: seconds(lambda: model("lagging", steps, epsilon).fit(X, y)),
         "plain": plain(X, y, few, scale),
         "passes": passes(X, y, few),
     }
     best = minima(contenders, rounds)
-    return {
-        "lagging": (best["lagging"] - best["one"]) / (steps - 1),
-        "exact": (best["exact"] - best["one"]) / (exact_steps - 1),
-        "plain": best["plain"] / few,
-        "passes": best["passes"] / few,
-        "fit": best["lagging"],
-        "one": best["one"],
-    }
-
-
-def table(X, y, epsilon, rounds=2, steps=1000, exact_steps=21, target=None):
-    """Print one design at one budget; returns seconds a lagging step."""
-    took = per_step(X, y, epsilon, rounds, steps, exact_steps)
-    print(f"  epsilon {epsilon:g}: fit of one step {took['one']:.2f} s, of {steps} lagging steps {took['fit']:.2f} s")
-    row("a lagging step, beside a plain step", took["lagging"], took["plain"], target)
-    row("    beside bare passes X @ theta and X.T @ d", took["lagging"], took["passes"])
-    row("    beside our exact step", took["lagging"], took["exact"])
-    row(f"a fit of {steps} steps, beside {steps} plain steps", took["fit"], steps * took["plain"])
-    return took["lagging"]
+    lagging, step, bare = best["lagging"], best["plain"] / few, best["passes"] / few
+    print(f"  epsilon {epsilon:g}")
+    row("a lagging step, beside a plain step", lagging, step, target)
+    row("    beside bare passes X @ theta and X.T @ d", lagging, bare)
+    row("    beside our exact step", lagging, best["exact"])
+    row(f"a fit of {steps} steps, beside {steps} plain steps", best["fit"], steps * step, target)
+    row(f"    beside {steps} bare passes", best["fit"], steps * bare)
 
 
 def news20() -> None:
@@ -138,39 +144,38 @@ def news20() -> None:
     for epsilon in EPSILONS:
         table(X, y, epsilon, target=20)
     print("  a budget that hides nothing: choices fall on the most popular columns, which most rows hold")
-    table(X, y, 1000.0, rounds=1, steps=200)
+    table(X, y, 1000.0, rounds=1, steps=100, long=100)
 
 
 def columns() -> None:
-    """The same rows with each column split in ten, by chance: ten times p at equal entries, and equal rows."""
-    n, p = 20_000, 135_519
-    X, y = power_law(n, p, 9_500_000)
+    """Ten times the columns at equal entries: drawn anew, beside unused columns, each column split in ten."""
+    n, p, drawn = 20_000, 135_519, 9_500_000
+    X, y = power_law(n, p, drawn)
     generator = np.random.default_rng(1)
-    headline(f"Ten times the columns at {X.nnz} entries: unused ones, and each column split in ten")
     spread = np.sort(generator.permutation(10 * p)[:p]).astype(np.int32)
-    unused = sp.csr_matrix((X.data, spread[X.indices], X.indptr), shape=(n, 10 * p))
-    split = sp.csr_matrix(
-        (X.data, 10 * X.indices + generator.integers(0, 10, X.nnz, dtype=np.int32), X.indptr), shape=(n, 10 * p)
-    )
-    designs = {"few": X, "unused": unused, "split": split}
-    steps = 1000
-    for epsilon in EPSILONS:
-        contenders = {}
-        for name, design in designs.items():
-            contenders[name] = ours(design, y, "lagging", steps, epsilon)
-            contenders[f"one of {name}"] = ours(design, y, "lagging", 1, epsilon)
-        best = minima(contenders, rounds=2)
-        step = {name: (best[name] - best[f"one of {name}"]) / (steps - 1) for name in designs}
+    ones = generator.integers(0, 10, X.nnz, dtype=np.int32)
+    designs = {
+        "few": (X, y),
+        "drawn anew": power_law(n, 10 * p, drawn),
+        "unused columns": (sp.csr_matrix((X.data, spread[X.indices], X.indptr), shape=(n, 10 * p)), y),
+        "each split in ten": (sp.csr_matrix((X.data, 10 * X.indices + ones, X.indptr), shape=(n, 10 * p)), y),
+    }
+    stored = ", ".join(f"{name} {design.nnz}" for name, (design, _) in designs.items())
+    headline(f"A thousand steps at p = {10 * p} beside p = {p}; stored entries: {stored}")
+    for epsilon in (*EPSILONS, 30.0):
+        long = 20_000 if epsilon < 10 else 2000
+        of = {name: ours(*design, "lagging", long, epsilon * np.sqrt(long / 1000)) for name, design in designs.items()}
+        best = {name: 1000 * best for name, best in minima(of, rounds=4).items()}
         print(f"  epsilon {epsilon:g}")
-        row(f"a step at p = {10 * p}, unused; peer: p = {p}", step["unused"], step["few"], 1 / 1.3)
-        row(f"a step at p = {10 * p}, split; peer: p = {p}", step["split"], step["few"], 1 / 1.3)
+        for name in list(designs)[1:]:
+            row(name, best[name], best["few"], 1 / 1.3)
 
 
 def url() -> None:
     n, stored = 2_396_130, 115
     X, y = power_law(n, 3_231_961, n * stored, exponent=1.1)
     headline(f"The shape of URL: {X.shape[0]} x {X.shape[1]}, {X.nnz} stored")
-    table(X, y, 1.0, rounds=1, steps=200, exact_steps=4)
+    table(X, y, 1.0, rounds=1, steps=200, long=400, exact_steps=4)
 
 
 def imdb() -> None:
@@ -185,7 +190,7 @@ def imdb() -> None:
     X, X_test = (_presence(part) for part in (data.X, data.X_test))
     print(f"  {X.shape[0]} x {X.shape[1]}, {X.nnz} stored")
     for epsilon in EPSILONS:
-        table(X, data.y, epsilon, steps=300, exact_steps=101)
+        table(X, data.y, epsilon, steps=300, long=300, exact_steps=101)
     seeds = range(2 if QUICK else 5)
     print("  accuracy on the test split, mean and standard error over seeds:")
     for epsilon in (0.5, *EPSILONS):
