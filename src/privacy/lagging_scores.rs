@@ -81,8 +81,8 @@ impl LaggingScores {
         let moved = match moved {
             Moved::Rows(moved) if !rising => moved,
             _ => {
-                for i in 0..margins.len() {
-                    self.look(i, margins[i], tolerance, &mut rows);
+                for (i, &margin) in margins.iter().enumerate() {
+                    self.look(i, margin, tolerance, &mut rows);
                 }
                 self.queue_all();
                 return rows;
