@@ -3,7 +3,7 @@
 use dpsparse::accounting::event::Adjacency;
 use dpsparse::exact::noise::source::Source;
 use dpsparse::loss::{Logistic, Squared};
-use dpsparse::mechanism::{Calibration, FrankWolfe};
+use dpsparse::mechanism::{Calibration, FrankWolfe, Refresh};
 use dpsparse::plan::{Plan, Problem};
 use dpsparse::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use dpsparse::privacy::{
@@ -179,6 +179,126 @@ fn every_polytope_gives_one_model_whatever_the_threads_and_the_storage() {
     }
 }
 
+/// Where slopes lag behind too, between bounds that keep zeros and others: dense records, compressed rows and compressed
+/// columns, one thread and three.
+#[test]
+fn lagging_slopes_give_one_model_whatever_the_threads_and_the_storage() {
+    let (n, p) = (900, 300);
+    let (mut x, y) = records(n, p);
+    // Few entries, so that steps touch few records.
+    x.indexed_iter_mut().for_each(|((i, j), value)| {
+        if (i * 7 + j * 13) % 41 > 1 && j > 3 {
+            *value = 0.0;
+        }
+    });
+    let (mut starts, mut indices, mut values) = (vec![0i64], Vec::new(), Vec::new());
+    for row in x.rows() {
+        for (j, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+            indices.push(j as i64);
+            values.push(value);
+        }
+        starts.push(indices.len() as i64);
+    }
+    let parts = Compressed {
+        starts: &starts,
+        indices: &indices,
+        values: &values,
+    };
+    let mut models = Vec::new();
+    for (lower, intercept) in [(-2.0, true), (-1.0, true), (-1.0, false)] {
+        let bounds = Bounds {
+            lower: vec![lower],
+            upper: vec![2.0],
+        };
+        let geometry = if intercept {
+            Geometry::Centred
+        } else {
+            Geometry::Uncentred
+        };
+        let schema = Schema::new(p, bounds, geometry, Target::Classes, intercept, None).unwrap();
+        for (calibrated, simplex) in [(1.0, false), (50.0, true), (50.0, false)] {
+            let problem = Problem {
+                statement: Statement::new(schema.clone(), n, Adjacency::ReplaceOne, 1).unwrap(),
+                epsilon: calibrated,
+                ..problem(4, n, Geometry::Centred)
+            };
+            let ball: Selectable = match simplex {
+                true => SignedCoordinates::simplex(p, intercept, 10.0).into(),
+                false => SignedCoordinates::l1_ball(schema.n_columns(), 10.0).into(),
+            };
+            let plan = |refresh| {
+                let mechanism = FrankWolfe {
+                    n_iter: Some(60),
+                    penalty: simplex.then_some(1e-3),
+                    refresh,
+                    ..FrankWolfe::default()
+                };
+                mechanism.plan(problem.clone(), ball.clone()).unwrap()
+            };
+            let lagging = plan(Refresh::Lagging);
+            assert!(lagging.summary.mechanism.contains("lag behind"));
+            // 1/128 of the slope over the curvature of the logistic loss.
+            assert_eq!(
+                lagging.summary.parameters,
+                [("score_tolerance", 4.0 / 128.0)]
+            );
+            assert_eq!(plan(Refresh::Auto).events(), lagging.events());
+            assert!(plan(Refresh::Auto).summary.parameters.is_empty());
+            let dense = Curator::from_dense(x.view(), &y);
+            let reference = fit(&lagging, &dense, 3).coefficients;
+            let rows = Curator::from_sparse(parts, Orientation::Rows, (n, p), &y);
+            assert_eq!(fit(&lagging, &rows, 3).coefficients, reference);
+            for threads in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .unwrap();
+                let again = pool.install(|| fit(&lagging, &rows, 3).coefficients);
+                assert_eq!(again, reference);
+            }
+            models.push(reference);
+        }
+    }
+    assert!(models.iter().all(|model| model.iter().any(|&c| c != 0.0)));
+}
+
+/// "auto" by public facts alone: many columns, and zeros that stay zeros.
+#[test]
+fn slopes_lag_behind_where_there_are_many_columns() {
+    let lags = |p: usize, lower: f64, geometry: Geometry, intercept: bool, refresh: Refresh| {
+        let bounds = Bounds {
+            lower: vec![lower],
+            upper: vec![1.0],
+        };
+        let schema = Schema::new(p, bounds, geometry, Target::Classes, intercept, None).unwrap();
+        let ball = SignedCoordinates::l1_ball(schema.n_columns(), 10.0).into();
+        let problem = Problem {
+            statement: Statement::new(schema, 1000, Adjacency::ReplaceOne, 1).unwrap(),
+            ..problem(4, 1000, Geometry::Centred)
+        };
+        let mechanism = FrankWolfe {
+            n_iter: Some(5),
+            refresh,
+            ..FrankWolfe::default()
+        };
+        let plan = mechanism.plan(problem, ball).unwrap();
+        !plan.summary.parameters.is_empty()
+    };
+    let many = 1 << 16;
+    assert!(lags(many, 0.0, Geometry::Uncentred, false, Refresh::Auto));
+    assert!(lags(many, -1.0, Geometry::Centred, true, Refresh::Auto));
+    assert!(!lags(many, 0.0, Geometry::Centred, true, Refresh::Auto));
+    assert!(!lags(
+        many - 1,
+        0.0,
+        Geometry::Uncentred,
+        false,
+        Refresh::Auto
+    ));
+    assert!(!lags(many, 0.0, Geometry::Uncentred, false, Refresh::Exact));
+    assert!(lags(50, 0.0, Geometry::Uncentred, false, Refresh::Lagging));
+}
+
 #[test]
 fn a_release_carries_what_its_plan_announced() {
     let (x, y) = records(500, 4);
@@ -267,7 +387,7 @@ fn the_papers_calibration_is_never_certified() {
         n_iter: Some(5),
         calibration: Calibration::Paper,
         allow_uncertified,
-        penalty: None,
+        ..FrankWolfe::default()
     };
     let ball: Selectable = SignedCoordinates::l1_ball(5, 10.0).into();
     let refused = make(false).plan(problem(4, 500, Geometry::Centred), ball.clone());

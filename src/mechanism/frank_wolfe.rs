@@ -5,7 +5,7 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::numeric::kernel::MAX_FEATURE;
-use crate::plan::defaults::MAX_ITER;
+use crate::plan::defaults::{LAG, LAGGING_COLUMNS, MAX_ITER};
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{Selectable, Structure};
 use crate::privacy::answer::VertexAt;
@@ -24,6 +24,20 @@ pub enum Calibration {
     /// proved under replace-one and violated at epsilon = 10 ([`crate::theory_of_privacy::frank_wolfe`]): for
     /// reproduction, never certified.
     Paper,
+}
+
+/// When the slopes of records are taken anew ([`crate::theory_of_privacy::frank_wolfe`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refresh {
+    /// Lagging from [`LAGGING_COLUMNS`] columns on, where slopes may lag and zeros of records stay zeros; else exact.
+    #[default]
+    Auto,
+    /// In every step.
+    Exact,
+    /// Those of a record once its score has moved by [`LAG`] L/beta: a step costs what changes, whatever the number of
+    /// columns. For signed coordinates, one score a record and [`Calibration::Tight`].
+    Lagging,
 }
 
 /// Private Frank-Wolfe over a polytope (TTZ Algorithm 2, Theorems 2.4 and 2.5;
@@ -49,6 +63,8 @@ pub struct FrankWolfe {
     pub calibration: Calibration,
     /// Must be true for [`Calibration::Paper`].
     pub allow_uncertified: bool,
+    /// When slopes are taken anew.
+    pub refresh: Refresh,
 }
 
 /// Options of `frank-wolfe` by name.
@@ -59,6 +75,7 @@ pub(crate) struct Constrained {
     radius: Option<f64>,
     calibration: Calibration,
     allow_uncertified: bool,
+    refresh: Refresh,
 }
 
 /// Options of `penalised-frank-wolfe` by name.
@@ -68,6 +85,7 @@ pub(crate) struct Penalised {
     alpha: Option<f64>,
     n_iter: Option<usize>,
     radius: Option<f64>,
+    refresh: Refresh,
 }
 
 /// Mechanisms that use the Euclidean norm of a row scale features without centring, and so does a fit without
@@ -122,6 +140,7 @@ impl Mechanism for Constrained {
             penalty: None,
             calibration: self.calibration,
             allow_uncertified: self.allow_uncertified,
+            refresh: self.refresh,
         };
         let polytope = problem.polytope(domain, self.radius)?;
         mechanism.plan(problem, polytope)
@@ -155,6 +174,7 @@ impl Mechanism for Penalised {
         let mechanism = FrankWolfe {
             n_iter: self.n_iter,
             penalty: Some(alpha),
+            refresh: self.refresh,
             ..FrankWolfe::default()
         };
         let polytope = problem.polytope(domain, self.radius)?;
@@ -262,12 +282,20 @@ impl FrankWolfe {
         }
         let origin = (self.penalty).map(|alpha| alpha * polytope.unit() / score_unit);
         let penalty = (self.penalty).map(|alpha| format!(" with penalty {alpha}"));
+        let question = statement.vertex(&model, &polytope, noise, origin)?;
+        let lag = self.lag(&problem, &polytope);
+        let lags = (lag.is_some()).then_some(", slopes that may lag behind");
         let summary = Summary {
             mechanism: format!(
-                "frank-wolfe over the {}{}, {n_iter} iterations",
+                "frank-wolfe over the {}{}, {n_iter} iterations{}",
                 polytope.name(),
-                penalty.unwrap_or_default()
+                penalty.unwrap_or_default(),
+                lags.unwrap_or_default()
             ),
+            parameters: lag
+                .map(|lag| ("score_tolerance", lag))
+                .into_iter()
+                .collect(),
             n_iter,
             // On the linear score of a vertex: 1/eta of the exponential mechanism, or the scale of the paper's noise.
             noise_scale,
@@ -275,7 +303,10 @@ impl FrankWolfe {
             ..Summary::default()
         };
         let steps = Steps {
-            question: statement.vertex(&model, &polytope, noise, origin)?,
+            question: match lag {
+                Some(tolerance) => question.lagging(tolerance)?,
+                None => question,
+            },
             n_iter,
             unit: polytope.unit(),
         };
@@ -283,6 +314,25 @@ impl FrankWolfe {
             Calibration::Tight => Plan::seal(problem, steps, summary),
             Calibration::Paper => Plan::for_reproduction(problem, steps, summary),
         }
+    }
+}
+
+impl FrankWolfe {
+    /// How far a score moves before the slope of its record is taken anew; None: slopes are exact. By public facts alone.
+    fn lag(&self, problem: &Problem, polytope: &Selectable) -> Option<f64> {
+        let takes = || {
+            let coordinates = matches!(polytope.structure(), Structure::Coordinates(_));
+            let statement = &problem.statement;
+            let large = statement.n_columns() >= LAGGING_COLUMNS && statement.keeps_zero();
+            let tight = self.calibration == Calibration::Tight;
+            coordinates && tight && large && problem.outputs() == 1
+        };
+        let lags = match self.refresh {
+            Refresh::Auto => takes(),
+            Refresh::Exact => false,
+            Refresh::Lagging => true,
+        };
+        lags.then(|| LAG * problem.lipschitz() / problem.smoothness())
     }
 }
 

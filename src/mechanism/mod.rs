@@ -37,7 +37,7 @@ pub(crate) use class_scores::ClassScores;
 pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};
 pub use feature_scaler::{FeatureScaler, FeatureScalerPlan};
 pub(crate) use frank_wolfe::Constrained;
-pub use frank_wolfe::{Calibration, FrankWolfe};
+pub use frank_wolfe::{Calibration, FrankWolfe, Refresh};
 pub use noise_law::{OutputNoise, TiltLaw};
 pub use noisy_frank_wolfe::NoisyFrankWolfe;
 pub use noisy_newton::NoisyNewton;

@@ -25,6 +25,14 @@ pub const RESIDUAL_BOUND: f64 = 2.0;
 /// Largest number of iterations that the public rule considers.
 pub const MAX_ITER: usize = 2_000;
 
+/// How far the slope of a record may lag behind in Frank-Wolfe, in units of its bound L: its score moves by this L/beta
+/// before it is taken anew. On imdb (89 527 columns) accuracies at epsilon 0.5 to 4 are within noise of those of exact slopes
+/// (benches/sparse_frank_wolfe.py).
+pub const LAG: f64 = 1.0 / 128.0;
+
+/// Columns from which on slopes lag behind, where nothing else is said: below, a step over all columns is fast.
+pub const LAGGING_COLUMNS: usize = 1 << 16;
+
 /// Margin at which the table of a user's loss ends where nothing bounds the coefficients.
 pub const USER_LOSS_MARGIN: f64 = 64.0;
 

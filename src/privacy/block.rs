@@ -18,6 +18,12 @@ const CHUNK: usize = 4096;
 /// Consecutive records in one block of memory.
 pub(super) struct Block<'a>(pub &'a BoundedData);
 
+/// Towards zero: never more than the weight allows.
+#[inline(always)]
+pub(super) fn shortened(slope: i16, weight: f64) -> i16 {
+    (f64::from(slope) * weight) as i16
+}
+
 impl Block<'_> {
     fn move_margins(&self, moves: &[Move<'_>], fresh: bool, outputs: usize, states: &mut States) {
         let n = self.0.n_records();
@@ -40,8 +46,7 @@ impl Block<'_> {
                 #[inline(always)]
                 || {
                     for (slope, weight) in slopes.iter_mut().zip(weights) {
-                        // Towards zero: never more than the weight allows.
-                        *slope = (f64::from(*slope) * *weight) as i16;
+                        *slope = shortened(*slope, *weight);
                     }
                 },
             );

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::block::Block;
 use super::bounded_data::{BoundedData, Features};
-use super::records::{Pass, Records, States, Sum, Watch};
+use super::changing_sums::Changed;
+use super::records::{LaggingPass, Pass, Records, States, Sum, Watch};
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::question::{RoomModel, Statement};
@@ -149,6 +150,16 @@ impl Records for Blocks {
             }
         }
         Ok(Sum(sums))
+    }
+
+    fn lagging(
+        &self,
+        pass: &LaggingPass<'_>,
+        states: &mut States,
+        watch: Watch<'_>,
+    ) -> Result<Changed> {
+        watch()?;
+        Ok(Block(self.whole()?).lagging_gradient(pass, states))
     }
 
     fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]) {

@@ -10,7 +10,8 @@
 //!    clipped, rounded, shortened and weighed on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
 //!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features,
 //!    targets and scores.
-//! 5. `records`, `block`: passes over them, for the answers alone. `slopes`, `planes`, `one_read`, `column_sums`, `second_moments`, `fine_gradient`,
+//! 5. `records`, `block`: passes over them, for the answers alone. `lagging_scores`: when a record's slope is taken anew, where slopes may
+//!    lag behind; `lagging_gradient`, `changing_sums`: what that changes. `slopes`, `planes`, `one_read`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
 //!    a program is sealed only if its questions cost no more than its claim, and only a sealed program is run.
@@ -29,6 +30,7 @@
 //! - sums over blocks are those of the whole: `sums_over_blocks_are_those_of_the_whole`, `tests/test_blocks.py`;
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
+//! - when a slope is taken anew is a matter of its record and of public steps alone: `lagging.rs`;
 //! - draws follow the laws that the events state, at false positives of 1e-6: `laws.rs`;
 //! - no result depends on threads, storage or the order of records: `every_storage_has_the_same_image`,
 //!   `the_error_is_within_its_bound_and_storages_agree`, and `tests/frank_wolfe.rs`.
@@ -45,6 +47,7 @@ mod block;
 mod blocks;
 mod bounded_data;
 mod budget;
+mod changing_sums;
 mod column_sums;
 mod columns;
 mod counts;
@@ -55,6 +58,8 @@ mod feature_map;
 mod fine_gradient;
 mod float_products;
 mod float_records;
+mod lagging_gradient;
+mod lagging_scores;
 mod lines;
 mod minimiser;
 mod one_read;

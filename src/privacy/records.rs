@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use super::bounded_data::BoundedData;
+use super::changing_sums::Changed;
 use super::counts::Thresholds;
+use super::lagging_gradient::Lagging;
 use crate::error::Result;
 use crate::question::FeatureMap;
 use crate::question::LinearModel;
@@ -35,6 +37,18 @@ pub trait Records: Sync {
     /// # Errors
     /// An error of `watch`.
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum>;
+
+    /// The gradient at slopes that may lag behind, after margins have moved; the columns alone whose sums changed since the
+    /// last such pass, all of them 0 before the first. Margins, slopes and sums stay in `states`, beside the records.
+    ///
+    /// # Errors
+    /// An error of `watch`.
+    fn lagging(
+        &self,
+        pass: &LaggingPass<'_>,
+        states: &mut States,
+        watch: Watch<'_>,
+    ) -> Result<Changed>;
 
     /// Lower triangle, row by row in a square, of sum_i w_i x_i x_i' in scaled units and plain floats, w_i the
     /// `factor` times the curvature of the loss at the scores of the last [`Pass::Fine`], of several outputs a block for
@@ -120,6 +134,19 @@ impl Pass<'_> {
     }
 }
 
+/// sum_i d_i x_i, d_i the slope of a model of one output at the score of record i when that was last taken
+/// ([`LaggingScores`](super::lagging_scores::LaggingScores)).
+pub struct LaggingPass<'a> {
+    /// The loss.
+    pub model: &'a RoomModel,
+    /// How margins move before.
+    pub moves: &'a [Move<'a>],
+    /// z_i = margin_i * unit; not negative.
+    pub unit: f64,
+    /// How far a score moves before its slope is taken anew; positive.
+    pub tolerance: f64,
+}
+
 /// How the margins of one output move: by `weight` times the inner products of records and `direction`.
 ///
 /// The caller keeps the sum of |weight * entry| over all moves since the last fresh start below 2^46, so that margins
@@ -148,6 +175,8 @@ pub struct States {
     pub(in crate::privacy) slopes: Vec<Vec<i16>>,
     /// How often each record counts; None: once each.
     pub(in crate::privacy) weights: Option<Option<Vec<f64>>>,
+    /// What lagging passes keep.
+    pub(in crate::privacy) lagging: Option<Lagging>,
     /// Scores of the last fine pass, output by output.
     pub(in crate::privacy) scores: Vec<f64>,
     /// Limbs of the last fine pass: for each output from the finest to the coarsest.

@@ -114,6 +114,8 @@ pub struct Question<A> {
     one_block: bool,
     /// Scores of a record that its state keeps.
     outputs: usize,
+    /// Whether its state keeps what lagging slopes need.
+    lags: bool,
     pub(crate) answer: A,
 }
 
@@ -131,6 +133,7 @@ impl<A> Question<A> {
             copy: WorkingCopy::None,
             one_block: false,
             outputs: 1,
+            lags: false,
             answer,
         }
     }
@@ -187,6 +190,7 @@ impl<A> Question<A> {
             one_block: self.one_block,
             state: self.state,
             outputs: self.outputs,
+            lags: self.lags,
             count,
         })
     }
@@ -208,6 +212,7 @@ pub struct AnyQuestion {
     pub(crate) one_block: bool,
     pub(crate) state: u64,
     pub(crate) outputs: usize,
+    pub(crate) lags: bool,
     pub(crate) count: u64,
 }
 

@@ -36,6 +36,9 @@ pub(crate) enum WorkingCopy {
 const BYTES_PER_RECORD: u128 = 32;
 /// Bytes per record and score beyond one: a margin and a slope.
 const BYTES_PER_SCORE: u128 = 10;
+/// Bytes per record whose slope may lag behind: the score it was taken at, when it is due and up to three entries of a queue,
+/// and for a step in which all are due their numbers, margins, targets and slopes.
+const BYTES_PER_LAG: u128 = 128;
 /// Bytes per record with a weight, beside: its share, and the root of it.
 const BYTES_PER_WEIGHT: u128 = 16;
 /// Bytes per entry of a dense matrix.
@@ -113,15 +116,17 @@ impl AnyQuestion {
         Ok(all + largest + copy)
     }
 
-    /// Bytes of the margins and slopes of several scores a record, beside the first, that are kept while this question is
-    /// answered: its own, and those of other questions about the same records or about records that they derive from.
+    /// Bytes of the margins and slopes of several scores a record, beside the first, and of lagging ones, that are kept while
+    /// this question is answered: its own, and those of other questions about the same records or about records that they derive from.
     pub(crate) fn bytes_of_scores(&self, questions: &[&AnyQuestion], stored: Stored) -> u128 {
         let mut states = BTreeMap::new();
         let kept = questions.iter().filter(|other| self.is_asked_within(other));
         for other in kept.copied().chain([self]) {
-            states.insert(other.state, other.outputs as u128 - 1);
+            let lag = if other.lags { BYTES_PER_LAG } else { 0 };
+            let scores = BYTES_PER_SCORE * (other.outputs as u128 - 1);
+            states.insert(other.state, scores + lag);
         }
-        BYTES_PER_SCORE * stored.records as u128 * states.values().sum::<u128>()
+        stored.records as u128 * states.values().sum::<u128>()
     }
 
     /// Whether it may be asked while the state of `other` is kept.
@@ -156,6 +161,15 @@ impl<A> Question<A> {
     /// the curvature is taken, a probability: 22 bytes, less than three margins with their slopes.
     pub(super) fn of_fine_outputs(self, outputs: usize) -> Self {
         self.of_outputs(1 + 3 * (outputs - 1))
+    }
+
+    /// The same question, whose state keeps what lagging slopes need.
+    pub(super) fn with_lag(self) -> Self {
+        Self {
+            lags: true,
+            one_block: true,
+            ..self
+        }
     }
 
     /// The same question, answered from a copy of the records.

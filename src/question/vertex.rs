@@ -41,6 +41,8 @@ pub struct Vertex {
     pub(crate) shift: u32,
     pub(crate) noise: SelectionNoise,
     pub(crate) origin: Option<i64>,
+    /// How far a score moves before the slope of its record is taken anew; None: slopes are those of every step.
+    pub(crate) lag: Option<f64>,
 }
 
 /// Scores of explicit vertices are floored to multiples of 2^shift so that they fit an i64: |q| < 2^59 l1.
@@ -149,6 +151,7 @@ impl Statement {
             shift,
             noise,
             origin: origin_score(polytope, origin)?,
+            lag: None,
         };
         // A group sum is below n 2^28 |g|; it must stay below 2^62.
         let most_records = match polytope.structure() {
@@ -160,6 +163,39 @@ impl Statement {
         };
         let question = Question::new(self, vertex, vec![(event, 1)]).of_at_most(most_records);
         Ok(question.of_outputs(model.outputs()))
+    }
+}
+
+impl Question<Vertex> {
+    /// The same choices at slopes that may lag behind: that of a record is taken anew in the first step in which its score
+    /// is `tolerance` or more away from the score at which it was last taken, and in no other
+    /// ([`crate::theory_of_privacy::frank_wolfe`]). A slope is still a bounded function of its record and of public steps:
+    /// sensitivity and cost stay as they are.
+    ///
+    /// # Errors
+    /// A tolerance that is not positive and finite; [`Error::InvalidArgument`] naming `refresh` for Laplace noise, several
+    /// outputs, or candidates that are not signed coordinates, column by column.
+    pub fn lagging(self, tolerance: f64) -> Result<Self> {
+        if !(tolerance.is_finite() && tolerance > 0.0) {
+            return Err(Error::invalid("tolerance", "must be positive and finite"));
+        }
+        let exponential = matches!(self.answer.noise, SelectionNoise::Exponential { .. });
+        let listed = match self.answer.polytope.structure() {
+            Structure::Coordinates(list) => list.is_sorted_by_key(|&(j, _)| j),
+            _ => false,
+        };
+        if !(exponential && listed && self.answer.model.outputs() == 1) {
+            return Err(Error::invalid(
+                "refresh",
+                "must be \"auto\" or \"exact\" but for an l1 ball or a simplex, one score a record, and \
+                 calibration=\"tight\"",
+            ));
+        }
+        let answer = Vertex {
+            lag: Some(tolerance),
+            ..self.answer
+        };
+        Ok(Self { answer, ..self }.with_lag())
     }
 }
 

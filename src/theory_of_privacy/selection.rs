@@ -66,6 +66,12 @@
 //! it is combined leaves the law exact, but the expected number of rounds grows as 2 to the power of what was cut off,
 //! which the data decide. Their classes come from enclosures and may overlap; acceptance is then above 1/4.
 //!
+//! **Few changes between draws**: scores are counted from a number below them all, not from the least one, so that a change
+//! moves one candidate between classes and no other. The classes are a common factor apart from those above, which no
+//! law sees. What is 64 classes or more behind the best is proposed by a share 2^-64 of *each* candidate, and refused where
+//! it falls on one that is near: so it needs no list of its own. Proof and bound on rounds:
+//! [`IncrementalSelection`](crate::exact::selection::IncrementalSelection).
+//!
 //! # Code
 //!
 //! [`ExponentialMechanism`](crate::exact::selection::ExponentialMechanism) on

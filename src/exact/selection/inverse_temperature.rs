@@ -1,5 +1,6 @@
 use num_bigint::BigUint;
 
+use super::levels::{Levels, least_above};
 use crate::error::{Error, Result};
 use crate::numeric::enclosure::{EXPONENT_BITS, Interval, exp_neg, ln2};
 
@@ -93,6 +94,16 @@ impl InverseTemperature {
     pub(super) fn class(&self, d: u64) -> u8 {
         let product = (d.min(self.limit) >> self.shift) * self.multiplier;
         ((product >> 56) as u8).min(FAR)
+    }
+
+    /// The same far beyond 64.
+    pub(super) fn levels(&self) -> Levels {
+        Levels::new(self.mantissa, self.scale)
+    }
+
+    /// The least distance, nearly, whose exponent is at least `levels`, which are fewer than 2^13.
+    pub(super) fn least_above(&self, levels: u64) -> u64 {
+        least_above(levels, self.mantissa, self.scale)
     }
 
     /// Encloses x = eta d / ln 2 in units of 2^-57, saturating at 2^7: 2^-128 counts as an interval from 0.

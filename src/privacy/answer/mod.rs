@@ -7,6 +7,7 @@ mod entropic_minimum;
 mod gaussian_sum;
 mod gradient;
 mod held_out;
+mod lagging_vertex;
 mod lattice;
 mod moments;
 mod permuted;

@@ -1,3 +1,4 @@
+use super::lagging_vertex::Choices;
 use super::{Answer, Room};
 use crate::error::{Error, Result};
 use crate::exact::noise::discrete_laplace::DiscreteLaplace;
@@ -7,7 +8,7 @@ use crate::exact::selection::cosh_groups::draw_group;
 use crate::exact::selection::sign::draw_sign;
 use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
 use crate::polytope::Structure;
-use crate::privacy::records::{Move, Pass, States};
+use crate::privacy::records::{LaggingPass, Move, Pass, States};
 use crate::question::{SelectionNoise, Vertex};
 use crate::schema::Schema;
 
@@ -24,10 +25,15 @@ pub struct VertexAt<'a> {
     pub unit: f64,
 }
 
+/// Units of lagging scores are below: with margins below 2^60 scores are finite.
+const LARGEST_UNIT: f64 = (1u64 << 60) as f64;
+
 /// Margins, and what is left of the candidates.
 #[derive(Default)]
 pub struct VertexState {
-    states: States,
+    pub(super) states: States,
+    /// Candidates of choices at lagging slopes.
+    pub(super) choices: Option<Choices>,
     scores: Vec<i64>,
     classes: Vec<u8>,
     /// Listed candidates (coordinates or groups) that may still be chosen; None: all of them.
@@ -169,6 +175,16 @@ impl Answer for Vertex {
         if !at.unit.is_finite() || !at.moved.0.iter().all(inside) {
             return Err(Error::invalid("vertex", "must have columns of the records"));
         }
+        let lags = self.lag.is_some();
+        if lags && !(0.0..LARGEST_UNIT).contains(&at.unit) {
+            return Err(Error::invalid("unit", "must not be negative, nor huge"));
+        }
+        if lags && !at.retired.is_empty() {
+            return Err(Error::invalid(
+                "retired",
+                "must be empty where slopes may lag behind",
+            ));
+        }
         Ok(())
     }
 
@@ -208,6 +224,15 @@ impl Answer for Vertex {
                 weight,
             })
             .collect();
+        if let Some(tolerance) = self.lag {
+            let pass = LaggingPass {
+                model: &self.model,
+                moves: &moves,
+                unit: at.unit,
+                tolerance,
+            };
+            return self.choose_lagging(&pass, records, state, source, watch);
+        }
         let pass = Pass::Gradient {
             model: &self.model,
             moves: &moves,

@@ -422,6 +422,42 @@ fn vertices(
     })
 }
 
+/// Vertices at slopes that lag behind, in the second of two steps: the scores are those that the first one left, and the
+/// law is that of all scores.
+#[test]
+fn lagging_vertices_are_chosen_by_their_scores() {
+    alone(|| {
+        let root = root(true);
+        let ball = SignedCoordinates::l1_ball(P + 1, 1.0).into();
+        let noise = SelectionNoise::Exponential { epsilon0: 6.0 };
+        for origin in [None, Some(2e8)] {
+            let question = root.vertex(&model(), &ball, noise, origin).unwrap();
+            let question = question.lagging(0.3).unwrap();
+            let drawn = answers(&root, question.times(2), CHOICES, &|session| {
+                let at = |moved, unit| VertexAt {
+                    moved: (moved, 2),
+                    retired: &[],
+                    unit,
+                };
+                session.ask(&question, at(&[(0, 1)], 0.5 / 16_383.0))?;
+                session.ask(&question, at(&[(1, -1)], 0.4 / 16_383.0))
+            });
+            let [Seen::Scores(first, _), Seen::Scores(second, eta)] = drawn[0].1.as_slice() else {
+                panic!("{:?}", drawn[0].1);
+            };
+            assert_ne!(first, second);
+            let mut counts = vec![0.0; second.len()];
+            for (vertex, _) in &drawn {
+                counts[match vertex[..] {
+                    [(j, sign)] => 2 * j as usize + usize::from(sign < 0),
+                    _ => 2 * (P + 1),
+                }] += 1.0;
+            }
+            choices_follow("lagging vertices", &counts, &softmax(second, *eta));
+        }
+    });
+}
+
 #[test]
 fn vertices_are_chosen_by_their_scores() {
     alone(|| {

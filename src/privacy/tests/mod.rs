@@ -5,6 +5,7 @@
 //! - `progress`: what is heard of a release at work.
 //! - `neighbours`: what is drawn from moves by no more than events say, for every kind of question.
 //! - `classes`: the same for softmax models, whose slopes have three norms.
+//! - `lagging`: slopes that may lag behind depend on their own records alone, in every storage.
 //! - `covers`: the noise on a perturbed minimiser covers all that sets it apart from the exact one.
 //! - `parts`: when a part of the records is read anew.
 //! - `laws`: what is drawn around it follows the stated law.
@@ -15,6 +16,7 @@ mod classes;
 mod covers;
 mod derived;
 mod harness;
+mod lagging;
 mod laws;
 mod neighbours;
 mod parts;
