@@ -33,9 +33,6 @@ from dpsparse.privacy import (
 )
 from reference import accounting as reference
 
-settings.register_profile("accounting", deadline=None, max_examples=60, derandomize=True)
-settings.load_profile("accounting")
-
 EVENTS = [
     GaussianEvent(1.0, 2.0),
     DiscreteGaussianEvent(1.0, 2.0),
