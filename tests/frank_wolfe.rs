@@ -311,7 +311,7 @@ fn a_release_carries_what_its_plan_announced() {
     let source = Source::secure().unwrap();
     let release = run(&plan, &curator, &mut ledger, source, &mut |_, _| Ok(())).unwrap();
     let certificate = &release.certificate;
-    assert_eq!(ledger.entries()[0].events, plan.events());
+    assert_eq!(ledger.entries()[0].events(), plan.events());
     let spent: Vec<_> = certificate
         .events()
         .iter()

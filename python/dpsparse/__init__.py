@@ -26,7 +26,7 @@ from dpsparse._core import (
     UnsoundMechanismError,
     UserLossError,
 )
-from dpsparse.errors import DefaultBoundsWarning, InvalidTypeError, SecretStateError, UnknownLevelError
+from dpsparse.errors import DefaultBoundsWarning, InvalidTypeError, LedgerError, SecretStateError, UnknownLevelError
 from dpsparse.estimators import (
     PrivateScaler,
     PrivateSearchCV,
@@ -56,6 +56,7 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidDataError",
     "InvalidTypeError",
+    "LedgerError",
     "NotSubmodularError",
     "Plan",
     "PrivateOnlineSimplex",

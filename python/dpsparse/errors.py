@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpsparse._core import DpsparseError, InvalidDataError
 
-__all__ = ["DefaultBoundsWarning", "InvalidTypeError", "SecretStateError", "UnknownLevelError"]
+__all__ = ["DefaultBoundsWarning", "InvalidTypeError", "LedgerError", "SecretStateError", "UnknownLevelError"]
 
 
 class InvalidTypeError(InvalidDataError, TypeError):
@@ -59,6 +59,25 @@ class SecretStateError(DpsparseError, TypeError):
     """
 
 
+class LedgerError(DpsparseError):
+    """A ledger's file cannot be used: damaged, edited, locked, not writable, or the disk failed. Nothing was released.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dpsparse import LedgerError
+    >>> from dpsparse.privacy import Ledger
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(b"no database, " * 100)
+    ...     file.flush()
+    ...     try:
+    ...         Ledger(file.name, 1.0, 1e-6)
+    ...     except LedgerError:
+    ...         print("refused")
+    refused
+    """
+
+
 class DefaultBoundsWarning(UserWarning):
     """Bounds were not stated: values are taken to lie in [-1, 1], and clipped to it. It looks at no data.
 
@@ -74,5 +93,5 @@ class DefaultBoundsWarning(UserWarning):
     """
 
 
-for _public in (InvalidTypeError, UnknownLevelError, SecretStateError, DefaultBoundsWarning):
+for _public in (InvalidTypeError, LedgerError, UnknownLevelError, SecretStateError, DefaultBoundsWarning):
     _public.__module__ = "dpsparse"  # where users find them, as they do the core's

@@ -11,7 +11,7 @@ from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, InvalidDataError
 from dpsparse._validation import number, positive_integer
 from dpsparse.errors import SecretStateError
-from dpsparse.estimators._validation import seed
+from dpsparse.estimators._validation import checked_ledger, seed
 
 __all__ = ["PrivateOnlineSimplex"]
 
@@ -36,6 +36,9 @@ class PrivateOnlineSimplex:
         Public bound on the absolute value of a cost. Larger costs are clipped, silently: an error would tell.
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         What is protected: the costs of one round against any others, or (at half the noise) against zeros.
+    ledger : Ledger or Accountant, optional
+        Where the cost of all rounds is written down before any record is read, and what refuses more than its total; a
+        :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the stream reproducible and **not private**.
 
@@ -81,6 +84,7 @@ class PrivateOnlineSimplex:
         n_features: int,
         bound: float,
         adjacency: str = "replace-one",
+        ledger: Any = None,
         random_state: Any = None,
     ) -> None:
         if not isinstance(adjacency, str):
@@ -92,6 +96,7 @@ class PrivateOnlineSimplex:
             "n_features": n_features,
             "bound": bound,
             "adjacency": adjacency,
+            "ledger": ledger,
             "random_state": random_state,
         }
         self._stream = _core.OnlineSimplex(
@@ -102,6 +107,7 @@ class PrivateOnlineSimplex:
             bound=number("bound", bound),
             adjacency=adjacency,
             seed=seed(random_state),
+            ledger=checked_ledger(ledger),
         )
 
     @property

@@ -12,7 +12,8 @@
 //!    range) and `law.rs` (laws of losses and their sums), [`accountant`] (which bounds are taken together);
 //! 3. `memory`: the accountant's answers are kept by every bit of their question;
 //! 4. [`dominating`]: what stands for a choice that depends on the data;
-//! 5. [`crate::certificate`]: what is recomputed when a certificate is verified.
+//! 5. [`crate::certificate`]: what is recomputed when a certificate is verified;
+//! 6. [`filter`]: totals of releases that are chosen one after the other, and [`ledger`], where they are written down.
 //!
 //! [`calibrate`], `guess` and `guided` may be wrong without harm: a parameter that they return was put to the accountant.
 //!
@@ -36,6 +37,7 @@
 //! | dominating events lie above every option | `dominating::tests::curves_of_the_result_dominate_those_of_each_option` |
 //! | a certificate that was edited, or contradicts itself, does not verify | `certificate::tests::no_single_edit_leaves_a_certificate_that_verifies`, `contradictions_are_refused_even_under_a_matching_checksum` |
 //! | a claim below what was spent does not verify | `certificate::tests::a_claim_below_what_was_spent_does_not_verify` |
+//! | releases that a filter lets through keep its total | `filter::tests::what_passes_keeps_the_total`, `no_strategy_breaks_the_total` |
 //! | a seeded run never verifies | `certificate::tests::a_seeded_run_has_no_guarantee_and_says_so_first` |
 //!
 //! Trusted beyond: [`crate::numeric::directed`] (rounding), [`crate::numeric::normal`] and [`crate::numeric::quadrature`]
@@ -48,6 +50,7 @@ pub mod accountant;
 pub mod calibrate;
 pub mod dominating;
 pub mod event;
+pub mod filter;
 mod guess;
 mod guided;
 pub mod ledger;

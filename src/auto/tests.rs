@@ -118,7 +118,7 @@ fn check(name: &str, plan: &Plan, x: &Array2<f64>, y: &[f64]) {
         .map(|spent| (spent.event, spent.count))
         .collect();
     assert_eq!(events, plan.events(), "{name}");
-    assert_eq!(ledger.entries()[0].events, events, "{name}");
+    assert_eq!(ledger.entries()[0].events(), events, "{name}");
     assert_eq!(certificate.claim(), (plan.epsilon(), plan.delta()));
 
     let columns = plan.problem.statement.n_columns();

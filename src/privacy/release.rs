@@ -7,7 +7,7 @@ use super::curator::Curator;
 use super::records::Records;
 use super::seal::Sealed;
 use super::session::{Core, Report, Session};
-use crate::accounting::event::Adjacency;
+use crate::accounting::event::{Adjacency, Event};
 use crate::accounting::ledger::{Entry, Ledger};
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
@@ -58,6 +58,11 @@ pub fn release<R>(
     progress: Report<'_>,
 ) -> Result<Released<R>> {
     let statement = &plan.statement;
+    let entry = Entry {
+        certificate: certified(plan, &source, plan.events.clone()),
+        records_per_person: statement.records_per_person(),
+    };
+    ledger.admits(&entry)?;
     let all: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
     let records = curator.all(statement, &all)?;
     let most = most_records(&plan.planned);
@@ -71,14 +76,7 @@ pub fn release<R>(
         return Err(Error::InvalidData(statement.too_many(most)));
     }
     let budget = Budget::new(&plan.planned)?;
-    ledger.commit(&Entry {
-        adjacency: statement.adjacency(),
-        n_samples: statement.n_samples(),
-        mechanism: plan.claim.mechanism.clone(),
-        claim: (plan.claim.epsilon, plan.claim.delta),
-        events: plan.events.clone(),
-    })?;
-    let secure = source.is_secure();
+    ledger.commit(&entry)?;
     let mut core = Core {
         budget,
         source,
@@ -86,7 +84,14 @@ pub fn release<R>(
     };
     let value = (plan.program).run(&mut Session::new(&records, &mut core, progress, curator))?;
     let events = core.budget.finished()?;
-    let (unit, mut assumptions) = statement.terms(most);
+    let certificate = certified(plan, &core.source, events);
+    Ok(Released { value, certificate })
+}
+
+/// The certificate of a plan that spent, or will spend, these events.
+fn certified<R>(plan: &Sealed<R>, source: &Source, events: Vec<(Event, u64)>) -> Certificate {
+    let statement = &plan.statement;
+    let (unit, mut assumptions) = statement.terms(most_records(&plan.planned));
     assumptions.extend(plan.claim.assumptions.iter().cloned());
     let schema = statement.schema();
     let terms = Terms {
@@ -100,11 +105,8 @@ pub fn release<R>(
         row_norm: schema.row_norm(),
         target: Some(schema.target()),
         assumptions,
-        secure,
+        secure: source.is_secure(),
         certified: plan.certified,
     };
-    Ok(Released {
-        value,
-        certificate: Certificate::new(terms, events, &Witness::new()),
-    })
+    Certificate::new(terms, events, &Witness::new())
 }

@@ -51,25 +51,25 @@ impl RunningSoftmax {
     /// # Errors
     /// [`Error::Randomness`]; what the ledger refuses.
     pub fn new(plan: RunningPlan, seed: Option<u64>, ledger: &mut dyn Ledger) -> Result<Self> {
-        let p = plan.n_features;
-        ledger.commit(&Entry {
-            adjacency: plan.adjacency,
-            n_samples: plan.horizon as usize,
-            mechanism: plan.describe(plan.horizon),
-            claim: (plan.epsilon, plan.delta),
-            events: vec![(plan.event, plan.horizon)],
-        })?;
-        Ok(Self {
+        let horizon = plan.horizon;
+        let mut stream = Self {
             state: State {
                 format: FORMAT.into(),
                 seed,
                 restorations: 0,
                 round: 0,
-                choice: source(seed, 0)?.below(p as u128) as usize,
-                sums: vec![0; p],
+                choice: 0,
+                sums: vec![0; plan.n_features],
                 plan,
             },
-        })
+        };
+        ledger.commit(&Entry {
+            certificate: stream.certified(horizon),
+            records_per_person: 1,
+        })?;
+        let p = stream.state.plan.n_features;
+        stream.state.choice = source(seed, 0)?.below(p as u128) as usize;
+        Ok(stream)
     }
 
     /// Adds the costs of one round, clipped to the bound, and draws the vertex of the next.
@@ -133,7 +133,11 @@ impl RunningSoftmax {
 
     /// What the stream cost so far: one event per round that it saw.
     pub fn certificate(&self) -> Certificate {
-        let State { plan, round, .. } = &self.state;
+        self.certified(self.state.round)
+    }
+
+    fn certified(&self, rounds: u64) -> Certificate {
+        let plan = &self.state.plan;
         let unit = match plan.adjacency {
             Adjacency::ReplaceOne => "the cost vector of one round, replaced by another",
             Adjacency::AddRemove => {
@@ -152,9 +156,9 @@ impl RunningSoftmax {
                 "of every saved state only one copy was continued: rounds of other copies cost as much again".into(),
             );
         }
-        let spent = (*round > 0).then_some((plan.event, *round));
+        let spent = (rounds > 0).then_some((plan.event, rounds));
         let terms = Terms {
-            mechanism: plan.describe(*round),
+            mechanism: plan.describe(rounds),
             claim: (plan.epsilon, plan.delta),
             adjacency: plan.adjacency,
             unit: unit.into(),
@@ -328,7 +332,7 @@ mod tests {
         let plan = RunningPlan::new(3, 100, 2.0, adjacency, (51.0, 1e-6), epsilon0).unwrap();
         let event = *plan.event();
         let mut stream = RunningSoftmax::new(plan, None, &mut ledger).unwrap();
-        assert_eq!(ledger.entries()[0].events, [(event, 100)]);
+        assert_eq!(ledger.entries()[0].events(), [(event, 100)]);
         assert!(stream.certificate().events().is_empty());
         for round in 1..=3 {
             stream.update(&[1.0, 0.0, 0.5]).unwrap();

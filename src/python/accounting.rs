@@ -1,9 +1,13 @@
 //! Events, the accountant and calibration for `dpsparse.privacy`.
 
+use super::certificate::PyCertificate;
 use super::error::InvalidArgumentError;
 use crate::accounting::accountant::Accountant;
 use crate::accounting::calibrate as rust;
 use crate::accounting::event::{Adjacency, Event};
+use crate::accounting::ledger::{Entry, Total};
+use crate::certificate::Certificate;
+use crate::error::Error;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
@@ -369,24 +373,142 @@ fn count_from_python(count: &Bound<'_, PyAny>) -> PyResult<u64> {
 
 /// Adds privacy events up and converts them to (epsilon, delta); every answer is rounded up.
 ///
-/// The answers hold for adaptively chosen queries whose noise parameters were fixed beforehand.
+/// The answers hold for adaptively chosen queries whose noise parameters were fixed beforehand. With a budget it also
+/// refuses what would break a total that holds however releases are chosen after earlier ones: a ledger in memory, which
+/// fits take as `ledger=`; `dpsparse.privacy.Ledger` is one on disk, with the same methods.
+///
+/// Parameters
+/// ----------
+/// epsilon, delta : float, optional
+///     The budget; both or neither. `delta` may be 0, for releases of pure epsilon.
 ///
 /// Examples
 /// --------
-/// >>> from dpsparse.privacy import Accountant, ExponentialEvent
+/// >>> from dpsparse.privacy import Accountant, ExponentialEvent, PureEvent
 /// >>> round(Accountant().add(ExponentialEvent(0.1), 100).epsilon(1e-6), 2)
 /// 2.25
+/// >>> from dpsparse import BudgetExceededError
+/// >>> with Accountant(1.0, 1e-6) as budget:
+/// ...     try:
+/// ...         budget.add(PureEvent(0.75)).add(PureEvent(0.5))
+/// ...     except BudgetExceededError:
+/// ...         print(budget.remaining(0.0))
+/// 0.25
 #[pyclass(name = "Accountant", module = "dpsparse._core")]
-pub(crate) struct PyAccountant(Accountant);
+#[derive(Clone)]
+pub(crate) struct PyAccountant {
+    accountant: Accountant,
+    budget: Option<Total>,
+    added: Vec<Added>,
+}
+
+/// What was added, in order.
+#[derive(Clone)]
+enum Added {
+    Event(Event, u64),
+    Release(Certificate, u64),
+}
+
+impl PyAccountant {
+    fn empty() -> Self {
+        Self {
+            accountant: Accountant::new(),
+            budget: None,
+            added: Vec::new(),
+        }
+    }
+
+    /// What one release cost.
+    pub(super) fn of_release(certificate: Certificate) -> PyResult<Self> {
+        let mut one = Self::empty();
+        one.take(Added::Release(certificate, 1))?;
+        Ok(one)
+    }
+
+    /// Adds all of it, or nothing.
+    fn take(&mut self, added: Added) -> crate::error::Result<()> {
+        let mut next = (self.accountant.clone(), self.budget.clone());
+        match &added {
+            Added::Event(event, count) => {
+                next.0.add(*event, *count)?;
+                if let Some(budget) = &mut next.1 {
+                    budget.add_events(&[(*event, *count)])?;
+                }
+            }
+            Added::Release(certificate, records_per_person) => {
+                self.beside(certificate)?;
+                for spent in certificate.events() {
+                    next.0.add(spent.event, spent.count)?;
+                }
+                if let Some(budget) = &mut next.1 {
+                    budget.add(&Entry {
+                        certificate: certificate.clone(),
+                        records_per_person: *records_per_person,
+                    })?;
+                }
+            }
+        }
+        (self.accountant, self.budget) = next;
+        self.added.push(added);
+        Ok(())
+    }
+
+    /// Costs add up where they are for the same neighbours; those for several records of a person bound those for one.
+    fn beside(&self, certificate: &Certificate) -> crate::error::Result<()> {
+        if !certificate.certified() {
+            return Err(Error::UnsoundMechanism(
+                "no guarantee is proved for this release: its cost has no bound".into(),
+            ));
+        }
+        let earlier = self.added.iter().find_map(|added| match added {
+            Added::Release(earlier, _) => Some(earlier),
+            Added::Event(..) => None,
+        });
+        match earlier {
+            Some(earlier) if earlier.adjacency() != certificate.adjacency() => Err(Error::invalid(
+                "certificate",
+                "is for another neighbour relation than an earlier one; keep one accountant for each",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn total(&self) -> crate::error::Result<&Total> {
+        self.budget.as_ref().ok_or_else(|| {
+            Error::invalid(
+                "epsilon",
+                "and delta must be given to an accountant with a budget",
+            )
+        })
+    }
+}
 
 #[pymethods]
 impl PyAccountant {
     #[new]
-    fn new() -> Self {
-        Self(Accountant::new())
+    #[pyo3(signature = (epsilon = None, delta = None))]
+    fn new(epsilon: Option<f64>, delta: Option<f64>) -> PyResult<Self> {
+        let budget = match (epsilon, delta) {
+            (Some(epsilon), Some(delta)) => Some(Total::new((epsilon, delta), None, 1)?),
+            (None, None) => None,
+            _ => {
+                return Err(InvalidArgumentError::new_err(
+                    "epsilon and delta must be given together, or neither",
+                ));
+            }
+        };
+        Ok(Self {
+            budget,
+            ..Self::empty()
+        })
     }
 
-    /// Add `count` runs of an event and return the accountant itself.
+    /// Add `count` runs of an event, or the release of a certificate (once), and return the accountant itself.
+    ///
+    /// Raises
+    /// ------
+    /// BudgetExceededError
+    ///     If a budget would not be kept; nothing is added then.
     #[pyo3(signature = (event, count = None))]
     #[pyo3(text_signature = "($self, event, count=1)")]
     fn add<'py>(
@@ -395,30 +517,80 @@ impl PyAccountant {
         count: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<PyRefMut<'py, Self>> {
         let count = count.map_or(Ok(1), count_from_python)?;
-        slf.0.add(event_from_python(event)?, count)?;
+        if let Ok(certificate) = event.cast::<PyCertificate>() {
+            if count != 1 {
+                return Err(InvalidArgumentError::new_err(
+                    "count must be 1 for a certificate, which is of one release",
+                ));
+            }
+            slf.take(Added::Release(certificate.get().0.clone(), 1))?;
+        } else {
+            slf.take(Added::Event(event_from_python(event)?, count))?;
+        }
         Ok(slf)
     }
 
     /// The least epsilon proved at `delta`, which may be 0; infinite where nothing is proved.
     fn epsilon(&self, delta: f64) -> PyResult<f64> {
-        Ok(self.0.epsilon(delta)?)
+        Ok(self.accountant.epsilon(delta)?)
     }
 
     /// The least delta proved at `epsilon`.
     fn delta(&self, epsilon: f64) -> PyResult<f64> {
-        Ok(self.0.delta(epsilon)?)
+        Ok(self.accountant.delta(epsilon)?)
     }
 
     /// The summed zero-concentrated parameter, or None where an event has none; failures are carried apart.
     fn rho(&self) -> Option<f64> {
-        self.0.rho()
+        self.accountant.rho()
+    }
+
+    /// The largest epsilon for which a next release at `delta` would pass the budget (None: its delta): a pure one at 0, else
+    /// one of Gaussian noise; 0 where none would.
+    #[pyo3(signature = (delta = None))]
+    fn remaining(&self, delta: Option<f64>) -> PyResult<f64> {
+        let filter = self.total()?.filter();
+        Ok(filter.remaining(delta.unwrap_or(filter.total().1))?)
+    }
+
+    /// The epsilon of all that was added, at `delta` (None: that of the budget), had it been chosen in advance.
+    #[pyo3(signature = (delta = None))]
+    fn spent(&self, delta: Option<f64>) -> PyResult<f64> {
+        let delta = match delta {
+            Some(delta) => delta,
+            None => self.total()?.filter().total().1,
+        };
+        Ok(self.accountant.epsilon(delta)?)
+    }
+
+    /// The certificates that were added, in order.
+    fn entries(&self) -> Vec<PyCertificate> {
+        let releases = self.added.iter().filter_map(|added| match added {
+            Added::Release(certificate, _) => Some(PyCertificate(certificate.clone())),
+            Added::Event(..) => None,
+        });
+        releases.collect()
+    }
+
+    /// Raise where a release would be refused now; it adds nothing.
+    #[pyo3(signature = (certificate, records_per_person = 1))]
+    fn admits(&self, certificate: &PyCertificate, records_per_person: u64) -> PyResult<()> {
+        let release = Added::Release(certificate.0.clone(), records_per_person);
+        Ok(self.clone().take(release)?)
+    }
+
+    /// Add a release before it is made, as fits do; returns its number among the entries.
+    #[pyo3(signature = (certificate, records_per_person = 1))]
+    fn commit(&mut self, certificate: &PyCertificate, records_per_person: u64) -> PyResult<usize> {
+        self.take(Added::Release(certificate.0.clone(), records_per_person))?;
+        Ok(self.entries().len() - 1)
     }
 
     /// The events with their counts, as (event, count) pairs in the order of their first addition.
     #[getter]
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let pairs = self
-            .0
+            .accountant
             .events()
             .iter()
             .map(|(event, count)| Ok((event_to_python(py, event)?, *count)))
@@ -426,9 +598,78 @@ impl PyAccountant {
         PyTuple::new(py, pairs)
     }
 
+    /// An accountant without a budget that holds what this one and a certificate, or another accountant, cost together.
+    pub(super) fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut sum = Self::empty();
+        let more = if let Ok(certificate) = other.cast::<PyCertificate>() {
+            vec![Added::Release(certificate.get().0.clone(), 1)]
+        } else if let Ok(accountant) = other.cast::<Self>() {
+            accountant.borrow().added.clone()
+        } else {
+            return Err(PyTypeError::new_err(
+                "certificates and accountants add up, and nothing else does",
+            ));
+        };
+        for added in self.added.iter().cloned().chain(more) {
+            sum.take(added)?;
+        }
+        Ok(sum)
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {}
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let this = slf.borrow();
+        let budget = match &this.budget {
+            Some(budget) => {
+                let (epsilon, delta) = budget.filter().total();
+                PyTuple::new(py, [epsilon, delta])?
+            }
+            None => PyTuple::empty(py),
+        };
+        let added = this.added.iter().map(|added| {
+            Ok(match added {
+                Added::Event(event, count) => (event_to_python(py, event)?, *count),
+                Added::Release(certificate, persons) => {
+                    let certificate = PyCertificate(certificate.clone());
+                    (Py::new(py, certificate)?.into_any(), *persons)
+                }
+            })
+        });
+        let added = added.collect::<PyResult<Vec<_>>>()?;
+        PyTuple::new(
+            py,
+            [
+                slf.get_type().into_any(),
+                budget.into_any(),
+                added.into_pyobject(py)?.into_any(),
+            ],
+        )
+    }
+
+    fn __setstate__(&mut self, added: Vec<(Bound<'_, PyAny>, u64)>) -> PyResult<()> {
+        for (added, number) in added {
+            self.take(match added.cast::<PyCertificate>() {
+                Ok(certificate) => Added::Release(certificate.get().0.clone(), number),
+                Err(_) => Added::Event(event_from_python(&added)?, number),
+            })?;
+        }
+        Ok(())
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let budget = self.budget.as_ref().map_or(String::new(), |budget| {
+            let (epsilon, delta) = budget.filter().total();
+            format!("{epsilon:?}, {delta:?}")
+        });
         let additions = self
-            .0
+            .accountant
             .events()
             .iter()
             .map(|(event, count)| {
@@ -440,7 +681,7 @@ impl PyAccountant {
                 })
             })
             .collect::<PyResult<String>>()?;
-        Ok(format!("Accountant(){additions}"))
+        Ok(format!("Accountant({budget}){additions}"))
     }
 }
 

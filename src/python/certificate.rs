@@ -1,10 +1,11 @@
 //! Certificates for Python.
 
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use super::accounting::event_to_python;
+use super::accounting::{PyAccountant, event_to_python};
 use crate::accounting::event::Event;
 use crate::certificate::Certificate;
 use crate::privacy::Bounds;
@@ -159,6 +160,21 @@ impl PyCertificate {
     #[classmethod]
     fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
         Ok(Self(Certificate::from_json(text)?))
+    }
+
+    /// An accountant that holds what this release and another, or several, cost together.
+    fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyAccountant> {
+        PyAccountant::of_release(self.0.clone())?.__add__(other)
+    }
+
+    /// As `sum` starts: 0 and a certificate.
+    fn __radd__(&self, other: &Bound<'_, PyAny>) -> PyResult<PyAccountant> {
+        match other.extract::<u64>() {
+            Ok(0) => PyAccountant::of_release(self.0.clone()),
+            _ => Err(PyTypeError::new_err(
+                "certificates and accountants add up, and nothing else does",
+            )),
+        }
     }
 
     fn __repr__(&self) -> String {

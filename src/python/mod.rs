@@ -5,6 +5,7 @@ mod certificate;
 pub(crate) mod error;
 mod exact;
 mod exact_classes;
+mod ledger;
 mod loss;
 mod noise;
 mod online;
@@ -28,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     threads::register();
     error::register(module)?;
     accounting::register(module)?;
+    ledger::register(module)?;
     loss::register(module)?;
     exact::register(module)?;
     exact_classes::register(module)?;

@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use super::certificate::PyCertificate;
+use super::ledger::ledger_of;
 use super::records::to_vec;
 use crate::mechanism::{OnlineFtrl, OnlineSimplex};
-use crate::privacy::MemoryLedger;
 
 /// A stream of private vertices of the simplex.
 #[pyclass(name = "OnlineSimplex", module = "dpsparse._core")]
@@ -16,7 +16,7 @@ struct PyOnlineSimplex(OnlineSimplex);
 #[pymethods]
 impl PyOnlineSimplex {
     #[new]
-    #[pyo3(signature = (epsilon, delta, *, horizon, n_features, bound, adjacency, seed))]
+    #[pyo3(signature = (epsilon, delta, *, horizon, n_features, bound, adjacency, seed, ledger=None))]
     fn new(
         epsilon: f64,
         delta: f64,
@@ -25,6 +25,7 @@ impl PyOnlineSimplex {
         bound: f64,
         adjacency: &str,
         seed: Option<u64>,
+        ledger: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let ftrl = OnlineFtrl {
             epsilon,
@@ -34,7 +35,7 @@ impl PyOnlineSimplex {
             bound,
             adjacency: adjacency.parse()?,
         };
-        Ok(Self(ftrl.start(seed, &mut MemoryLedger::default())?))
+        Ok(Self(ftrl.start(seed, &mut *ledger_of(ledger))?))
     }
 
     /// Take the costs of one round and draw the vertex of the next.

@@ -8,6 +8,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::certificate::{PyCertificate, events_to_python};
+use super::ledger::ledger_of;
 use super::records::{Records, to_vec, weights_of};
 use super::search::PySearchFacts;
 use super::selection::source;
@@ -19,7 +20,7 @@ use crate::auto::Choice;
 use crate::error::Error;
 use crate::mechanism::SimplexSampling;
 use crate::plan::{FeatureRanges, Plan};
-use crate::privacy::{Bounds, MemoryLedger};
+use crate::privacy::Bounds;
 use crate::release::run;
 
 /// What a fit will do and cost, before any data; made by the method `plan` of a private estimator.
@@ -166,7 +167,7 @@ type Fitted<'py> = (
 );
 
 #[pyfunction]
-#[pyo3(signature = (plan, x, y, *, sample_weight=None, seed, progress))]
+#[pyo3(signature = (plan, x, y, *, sample_weight=None, seed, progress, ledger=None))]
 fn fit_private<'py>(
     py: Python<'py>,
     plan: PyRef<'py, PyPlan>,
@@ -175,14 +176,15 @@ fn fit_private<'py>(
     sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
+    ledger: Option<Py<PyAny>>,
 ) -> PyResult<Fitted<'py>> {
     let plan = Arc::clone(&plan.plan);
     let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
     let x = x.views()?;
     let release = threads::run(py, progress.as_ref(), |report| {
-        let mut ledger = MemoryLedger::default();
+        let mut ledger = ledger_of(ledger);
         let curator = x.curator(&y, weights.as_deref());
-        run(&plan, &curator, &mut ledger, source(seed)?, report)
+        run(&plan, &curator, &mut *ledger, source(seed)?, report)
     })??;
     Ok((
         release.coefficients.into_pyarray(py),

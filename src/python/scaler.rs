@@ -5,6 +5,7 @@ use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
 
 use super::certificate::{PyCertificate, events_to_python};
+use super::ledger::ledger_of;
 use super::records::Records;
 use super::selection::source;
 use super::threads;
@@ -13,7 +14,7 @@ use crate::mechanism::{FeatureScaler, FeatureScalerPlan};
 use crate::numeric::allocate::filled;
 use crate::plan::PrivacyClaim;
 use crate::privacy::Bounds;
-use crate::privacy::{MemoryLedger, release};
+use crate::privacy::release;
 
 /// What the fit of a scaler will release and cost, before any data; made by `PrivateScaler.plan`.
 ///
@@ -121,12 +122,13 @@ fn plan_scaler(
 
 /// Ranges, one row (low, high) per feature, and certificate.
 #[pyfunction]
-#[pyo3(signature = (plan, x, *, seed))]
+#[pyo3(signature = (plan, x, *, seed, ledger=None))]
 fn fit_scaler<'py>(
     py: Python<'py>,
     plan: PyRef<'py, PyScalerPlan>,
     x: Records<'py>,
     seed: Option<u64>,
+    ledger: Option<Py<PyAny>>,
 ) -> PyResult<(Bound<'py, PyArray2<f64>>, PyCertificate)> {
     let plan = &plan.0;
     let x = x.plain()?;
@@ -134,8 +136,8 @@ fn fit_scaler<'py>(
     let y = filled(x.n_records(), 1.0).map_err(|_| Error::TooLarge { bytes: None })?;
     let x = x.views()?;
     let released = threads::run(py, None, |report| {
-        let (curator, mut ledger) = (x.curator(&y, None), MemoryLedger::default());
-        release(plan.sealed(), &curator, &mut ledger, source(seed)?, report)
+        let (curator, mut ledger) = (x.curator(&y, None), ledger_of(ledger));
+        release(plan.sealed(), &curator, &mut *ledger, source(seed)?, report)
     })??;
     let ranges = released.value;
     let side = |(j, k): (usize, usize)| if k == 0 { ranges[j].0 } else { ranges[j].1 };

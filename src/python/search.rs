@@ -6,13 +6,14 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use super::certificate::{PyCertificate, events_to_python};
+use super::ledger::ledger_of;
 use super::private::{PyPlan, Ranges, ranges_to_python};
 use super::records::{Records, to_vec, weights_of};
 use super::selection::source;
 use super::threads;
 use crate::accounting::accountant::Accountant;
 use crate::error::{Error, Result};
-use crate::privacy::{Bounds, MemoryLedger, Target, release};
+use crate::privacy::{Bounds, Target, release};
 use crate::question::LinearModel;
 use crate::search::{Search, SearchFacts};
 
@@ -167,7 +168,7 @@ impl PySearch {
     }
 
     /// Seals the search for a claim and runs it.
-    #[pyo3(signature = (x, y, *, sample_weight=None, epsilon, delta, assumptions, seed, progress))]
+    #[pyo3(signature = (x, y, *, sample_weight=None, epsilon, delta, assumptions, seed, progress, ledger=None))]
     #[allow(clippy::too_many_arguments)]
     fn release<'py>(
         &self,
@@ -180,14 +181,15 @@ impl PySearch {
         assumptions: Vec<String>,
         seed: Option<u64>,
         progress: Option<Py<PyAny>>,
+        ledger: Option<Py<PyAny>>,
     ) -> PyResult<Found<'py>> {
         let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
         let x = x.views()?;
         let released = threads::run(py, progress.as_ref(), |report| {
             let sealed = self.0.clone().seal(epsilon, delta, assumptions)?;
-            let mut ledger = MemoryLedger::default();
+            let mut ledger = ledger_of(ledger);
             let curator = x.curator(&y, weights.as_deref());
-            release(&sealed, &curator, &mut ledger, source(seed)?, report)
+            release(&sealed, &curator, &mut *ledger, source(seed)?, report)
         })??;
         let found = released.value;
         Ok((

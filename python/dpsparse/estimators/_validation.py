@@ -89,6 +89,13 @@ def seed(random_state: Any) -> int | None:
     return int(state.randint(2**31 - 1))
 
 
+def checked_ledger(ledger: Any) -> Any:
+    """Return what commits the cost of a release, or None where nobody keeps it."""
+    if ledger is None or all(callable(getattr(ledger, name, None)) for name in ("admits", "commit")):
+        return ledger
+    raise InvalidArgumentError("ledger must be a dpsparse.privacy.Ledger or an Accountant with a budget")
+
+
 def records(X: Any) -> Any:
     """Return what the Rust core takes: an array, or the parts of a compressed matrix."""
     if isinstance(X, Blocks):

@@ -74,6 +74,9 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         Public largest weight of a record, positive, chosen without looking at the weights. It lets ``fit`` take
         ``sample_weight``; larger weights are clipped to it. See the Notes of :class:`PrivateSparseClassifier`. None: no
         weights.
+    ledger : Ledger or Accountant, optional
+        Where the cost of a fit is written down before any record is read, and what refuses more than its total; a
+        :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0
@@ -155,6 +158,7 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         n_public: int | None = None,
         records_per_person: int = 1,
         max_weight: float | None = None,
+        ledger: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -177,6 +181,7 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         self.n_public = n_public
         self.records_per_person = records_per_person
         self.max_weight = max_weight
+        self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
 

@@ -23,7 +23,7 @@ from dpsparse.estimators._tables import (
     table_norm,
     table_row_norm,
 )
-from dpsparse.estimators._validation import public_count, read_weighted, records, seed, without_values
+from dpsparse.estimators._validation import checked_ledger, public_count, read_weighted, records, seed, without_values
 from dpsparse.estimators._weights import takes_weights
 from dpsparse.estimators.intervals import (
     Facts,
@@ -220,10 +220,11 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         if weights is None:
             facts[0]["max_weight"] = None
         plan = planned(facts)
+        ledger = checked_ledger(self.ledger)
         key = seed(self.random_state)
         with progress(short_name(plan.mechanism), self.verbose) as report:
             coefficients, intercepts, n_iter, certificate, released, trace = _core.fit_private(
-                plan, records(X), targets, sample_weight=weights, seed=key, progress=report
+                plan, records(X), targets, sample_weight=weights, seed=key, progress=report, ledger=ledger
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
@@ -305,6 +306,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     max_weight : float, optional
         Public largest weight of a record, positive, chosen without looking at the weights. It lets ``fit`` take
         ``sample_weight``; larger weights are clipped to it. See the Notes. None: no weights.
+    ledger : Ledger or Accountant, optional
+        Where the cost of a fit is written down before any record is read, and what refuses more than its total; a
+        :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0
@@ -402,6 +406,7 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         n_public: int | None = None,
         records_per_person: int = 1,
         max_weight: float | None = None,
+        ledger: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -424,6 +429,7 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         self.n_public = n_public
         self.records_per_person = records_per_person
         self.max_weight = max_weight
+        self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
 
@@ -574,6 +580,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Public largest weight of a record, positive, chosen without looking at the weights. It lets ``fit`` take
         ``sample_weight``; larger weights are clipped to it. See the Notes of :class:`PrivateSparseClassifier`. None: no
         weights.
+    ledger : Ledger or Accountant, optional
+        Where the cost of a fit is written down before any record is read, and what refuses more than its total; a
+        :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
     verbose : int, default 0
@@ -656,6 +665,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         n_public: int | None = None,
         records_per_person: int = 1,
         max_weight: float | None = None,
+        ledger: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -679,6 +689,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         self.n_public = n_public
         self.records_per_person = records_per_person
         self.max_weight = max_weight
+        self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
 

@@ -22,7 +22,7 @@ from dpsparse.estimators._tables import (
     read_again,
     read_encoded,
 )
-from dpsparse.estimators._validation import public_count, read, records, seed
+from dpsparse.estimators._validation import checked_ledger, public_count, read, records, seed
 
 __all__ = ["PrivateScaler"]
 
@@ -78,6 +78,9 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     records_per_person : int, default 1
         How many rows one person may own; the sensitivity is multiplied by it. Where a schema names persons, rows beyond
         are left out of a fit.
+    ledger : Ledger or Accountant, optional
+        Where the cost of a fit is written down before any record is read, and what refuses more than its total; a
+        :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
 
@@ -154,6 +157,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         adjacency: str = "replace-one",
         n_public: int | None = None,
         records_per_person: int = 1,
+        ledger: Any = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -165,6 +169,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.adjacency = adjacency
         self.n_public = n_public
         self.records_per_person = records_per_person
+        self.ledger = ledger
         self.random_state = random_state
 
     def plan(self, n_samples: int, n_features: int | None = None) -> ScalerPlan:
@@ -233,7 +238,9 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         bounds = feature_bounds(self, names_for(self))
         n_samples, n_features = X.shape
         plan = self._plan(n_samples, n_features, bounds)
-        self.ranges_, self.certificate_ = _core.fit_scaler(plan, records(X), seed=seed(self.random_state))
+        self.ranges_, self.certificate_ = _core.fit_scaler(
+            plan, records(X), seed=seed(self.random_state), ledger=checked_ledger(self.ledger)
+        )
         self.level_ = plan.level
         self._box = _widened(self.ranges_, bounds, float(self.margin))
         return self

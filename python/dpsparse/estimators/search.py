@@ -22,7 +22,14 @@ from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
 from dpsparse.estimators._linear import encode_many_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
 from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions
-from dpsparse.estimators._validation import public_count, read_weighted, records, seed, without_values
+from dpsparse.estimators._validation import (
+    checked_ledger,
+    public_count,
+    read_weighted,
+    records,
+    seed,
+    without_values,
+)
 from dpsparse.estimators._weights import takes_weights
 from dpsparse.estimators.counts import PrivateSparsePoissonRegressor
 from dpsparse.estimators.intervals import Facts, keep_facts
@@ -34,6 +41,7 @@ __all__ = ["PrivateSearchCV", "SearchPlan"]
 _NOT_SEARCHED = {
     "epsilon": "the search divides its own",
     "delta": "the search sets it",
+    "ledger": "the search has its own",
     "random_state": "the search has its own",
     "verbose": "it changes no model",
     "bounds": "candidates are compared on records with the same bounds",
@@ -90,6 +98,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         Share of the zero-concentrated budget for the choice.
     refit_share : float, default 0.5
         Share for the refit on all records. 0: the winner is kept as it was fitted.
+    ledger : Ledger or Accountant, optional
+        Where the cost of a search is written down before any record is read, and what refuses more than its total; a
+        :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the search reproducible and **not private**.
     verbose : int, default 0
@@ -177,6 +188,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         held_out: float = 0.2,
         selection_share: float = 0.1,
         refit_share: float = 0.5,
+        ledger: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -188,6 +200,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.held_out = held_out
         self.selection_share = selection_share
         self.refit_share = refit_share
+        self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
 
@@ -312,6 +325,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             targets = without_values(lambda: np.asarray(y, dtype=np.float64))
         plan = self._planned(settings, n_public, n_features, names, about_targets, max_weight)
         _check_storage(plan, reader, X, weights is not None)
+        ledger = checked_ledger(self.ledger)
         with progress(plan.mechanism.split(",")[0], self.verbose) as report:
             best, coefficients, intercepts, n_iter, released, certificate = plan.search.release(
                 records(X),
@@ -325,6 +339,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
                 ],
                 seed=seed(self.random_state),
                 progress=report,
+                ledger=ledger,
             )
         params, fitted = plan.candidates[best], (plan.refits or plan.fits)[best]
         # The plan's number of records is the public one, whatever the records are.
@@ -366,6 +381,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
                 "PrivateSparsePoissonRegressor; what subclasses, pipelines and other estimators do with the records is "
                 "not accounted for"
             )
+        if self.estimator.ledger is not None:
+            raise InvalidArgumentError("ledger is the search's own: leave the estimator's at None")
         if self.estimator.adjacency not in ("replace-one", "add-remove"):
             raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
 

@@ -16,7 +16,7 @@ from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
-from dpsparse.estimators._validation import read, records, seed, without_values
+from dpsparse.estimators._validation import checked_ledger, read, records, seed, without_values
 
 __all__ = ["PrivateSimplexClassifier", "PrivateSimplexRegressor"]
 
@@ -99,7 +99,7 @@ class _PrivateSimplex(BaseEstimator):
         n_samples, n_features = X.shape
         plan = self._plan(n_samples, n_features, names_for(self))
         coefficients, _, n_draws, certificate, *_ = _core.fit_private(
-            plan, records(X), targets, seed=seed(self.random_state), progress=None
+            plan, records(X), targets, seed=seed(self.random_state), progress=None, ledger=checked_ledger(self.ledger)
         )
         self.n_draws_ = n_draws
         self.regularisation_ = plan.parameters["regularisation"]
@@ -137,6 +137,9 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
     y_bounds : pair (lower, upper), optional
         Public bounds of the target. Values outside are clipped, in silence. None: (-1, 1), with a
         ``DefaultBoundsWarning``.
+    ledger : Ledger or Accountant, optional
+        Where the cost of a fit is written down before any record is read, and what refuses more than its total; a
+        :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
 
@@ -195,6 +198,7 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
         n_draws: int | None = None,
         bounds: Any = None,
         y_bounds: Any = None,
+        ledger: Any = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -203,6 +207,7 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
         self.n_draws = n_draws
         self.bounds = bounds
         self.y_bounds = y_bounds
+        self.ledger = ledger
         self.random_state = random_state
 
     def _target_statement(self) -> dict[str, Any]:
@@ -261,6 +266,9 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         are clipped, in silence; margins cannot exceed the largest bound. None: (-1, 1), with a warning.
     classes : pair of labels, optional
         The two public labels, in any order: ``classes_`` is sorted. None: read from y, recorded as an assumption.
+    ledger : Ledger or Accountant, optional
+        Where the cost of a fit is written down before any record is read, and what refuses more than its total; a
+        :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
 
@@ -316,6 +324,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         n_draws: int | None = None,
         bounds: Any = None,
         classes: Any = None,
+        ledger: Any = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -324,6 +333,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
         self.n_draws = n_draws
         self.bounds = bounds
         self.classes = classes
+        self.ledger = ledger
         self.random_state = random_state
 
     def _target_statement(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 An event is a frozen fact about one private release. An :class:`Accountant` adds events up and answers, rounded
 against itself, which (epsilon, delta) they amount to; :func:`calibrate` turns the question round and finds the
-least noise for a budget.
+least noise for a budget. A :class:`Ledger` is a file that remembers what was released of a data set, and keeps a total.
 
 Examples
 --------
@@ -30,6 +30,7 @@ from dpsparse._core import (
     rho_from_epsilon,
 )
 from dpsparse.privacy import noise
+from dpsparse.privacy.ledger import Ledger
 
 __all__ = [
     "Accountant",
@@ -38,6 +39,7 @@ __all__ = [
     "FailureEvent",
     "GaussianEvent",
     "LaplaceEvent",
+    "Ledger",
     "ObjectivePerturbationEvent",
     "PureEvent",
     "ZeroConcentratedEvent",

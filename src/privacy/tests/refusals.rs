@@ -452,8 +452,8 @@ fn another_number_of_records_is_refused_where_it_is_public() {
         let [entry] = ledger.entries() else {
             panic!("the release is not written down");
         };
-        assert_eq!(entry.adjacency, Adjacency::AddRemove);
-        assert_eq!(entry.events, plan(Adjacency::AddRemove).events());
+        assert_eq!(entry.adjacency(), Adjacency::AddRemove);
+        assert_eq!(entry.events(), plan(Adjacency::AddRemove).events());
     }
 }
 
@@ -608,6 +608,10 @@ fn what_no_proof_covers_is_refused() {
 struct Refusing;
 
 impl Ledger for Refusing {
+    fn admits(&mut self, _: &Entry) -> Result<()> {
+        Ok(())
+    }
+
     fn commit(&mut self, _: &Entry) -> Result<Receipt> {
         Err(Error::BudgetExceeded("nothing is left".into()))
     }
@@ -620,6 +624,10 @@ struct Noting {
 }
 
 impl Ledger for Noting {
+    fn admits(&mut self, _: &Entry) -> Result<()> {
+        Ok(())
+    }
+
     fn commit(&mut self, entry: &Entry) -> Result<Receipt> {
         let started = self.started.load(Ordering::SeqCst);
         self.committed.push((entry.clone(), started));
@@ -650,16 +658,16 @@ fn the_ledger_comes_first() {
     let [(entry, false)] = ledger.committed.as_slice() else {
         panic!("one commit, before the program");
     };
-    assert_eq!(entry.events, plan.events());
-    assert_eq!(entry.claim, (50.0, 1e-3));
+    assert_eq!(entry.events(), plan.events());
+    assert_eq!(entry.certificate.claim(), (50.0, 1e-3));
     assert_eq!(
-        (entry.adjacency, entry.n_samples),
+        (entry.adjacency(), entry.certificate.n_samples()),
         (root.adjacency(), root.n_samples())
     );
     let spent: Vec<_> = (certificate.events().iter())
         .map(|spent| (spent.event, spent.count))
         .collect();
-    assert_eq!(spent, entry.events);
+    assert_eq!(spent, entry.events());
     assert!(started.load(Ordering::SeqCst));
 }
 
