@@ -151,9 +151,9 @@ mod tests {
                 let step = (1.0 - steps.momentum) * gradient;
                 let step = step / (expected + steps.ridge + steps.damping);
                 (before, now) = (now, now + steps.momentum * (now - before) - step);
-                sum += if t >= 4 { now } else { 0.0 };
+                sum += if t >= steps.first_of_mean { now } else { 0.0 };
             }
-            sum / 5.0
+            sum / 7.0
         };
         let square = |s: usize| {
             let mut noise = [0.0; 9];
