@@ -109,7 +109,7 @@ pub const DESCENT_EARLY: f64 = 0.5;
 
 /// Shrinkage of noisy Newton steps ([`SHRINKAGE_DIRECTIONS`]): lambda in units of beta R N/L, where N is the standard
 /// deviation of the noise on the mean gradient and L the bound on slopes.
-pub const SHRINKAGE: f64 = 2.4;
+pub const SHRINKAGE: f64 = 2.7;
 
 /// Standard deviation of the derivatives of the logistic loss, about.
 pub const CLASSIFIER_SLOPE: f64 = 0.4;
