@@ -1,6 +1,7 @@
 """Types of the compiled module; its docstrings live in the Rust sources."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
@@ -12,6 +13,7 @@ __all__ = [
     "Accountant",
     "BudgetExceededError",
     "Certificate",
+    "CheckpointError",
     "CoreSetFunction",
     "DiscreteGaussianEvent",
     "DpsparseError",
@@ -76,6 +78,7 @@ class UserLossError(DpsparseError): ...
 class NotSubmodularError(DpsparseError): ...
 class RandomnessError(DpsparseError): ...
 class StorageError(DpsparseError): ...
+class CheckpointError(DpsparseError): ...
 class TooLargeError(DpsparseError): ...
 
 @final
@@ -414,6 +417,7 @@ def fit_private(
     sample_weight: NDArray[np.float64] | None = None,
     seed: int | None,
     progress: Callable[[int, int], object] | None,
+    checkpoint: Path | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, Certificate, _Ranges | None, dict[str, Any] | None]: ...
 
 #: Released ranges, and whether features are clipped to them.
@@ -466,6 +470,7 @@ class Search:
         assumptions: list[str],
         seed: int | None,
         progress: Callable[[int, int], object] | None,
+        checkpoint: Path | None = None,
     ) -> tuple[int, NDArray[np.float64], NDArray[np.float64], int, _Ranges | None, Certificate]: ...
 
 def check_storage(

@@ -1,8 +1,10 @@
 //! A release: committed, run, and certified from its log.
 
 use std::cell::Cell;
+use std::path::Path;
 
 use super::budget::Budget;
+use super::checkpoint::{RESUMED, Transcript};
 use super::curator::Curator;
 use super::records::Records;
 use super::seal::Sealed;
@@ -57,6 +59,25 @@ pub fn release<R>(
     source: Source,
     progress: Report<'_>,
 ) -> Result<Released<R>> {
+    release_resumably(plan, curator, ledger, source, progress, None)
+}
+
+/// [`release`] that keeps its answers in the file `checkpoint`, which nobody may read who may not read the model; where that
+/// file is there, it goes on from them, without paying twice. The proof and the user's promises stand in `checkpoint.rs`.
+///
+/// The file stays: remove it once the value is safe. Until then another call gives the same value again.
+///
+/// # Errors
+/// As [`release`]; [`Error::Checkpoint`] for a file that is damaged, in use, of another release or cannot be written,
+/// before anything is spent, or while it runs for one that can be written no longer.
+pub fn release_resumably<R>(
+    plan: &Sealed<R>,
+    curator: &Curator<'_>,
+    ledger: &mut dyn Ledger,
+    source: Source,
+    progress: Report<'_>,
+    checkpoint: Option<&Path>,
+) -> Result<Released<R>> {
     let statement = &plan.statement;
     let all: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
     let records = curator.all(statement, &all)?;
@@ -71,23 +92,34 @@ pub fn release<R>(
         return Err(Error::InvalidData(statement.too_many(most)));
     }
     let budget = Budget::new(&plan.planned)?;
-    ledger.commit(&Entry {
+    let entry = Entry {
         adjacency: statement.adjacency(),
         n_samples: statement.n_samples(),
         mechanism: plan.claim.mechanism.clone(),
         claim: (plan.claim.epsilon, plan.claim.delta),
         events: plan.events.clone(),
-    })?;
+    };
+    let mut transcript = match checkpoint {
+        Some(path) => Some(Transcript::open(path, plan, &source)?),
+        None => None,
+    };
+    match &mut transcript {
+        Some(transcript) => transcript.commit(ledger, &entry)?,
+        None => drop(ledger.commit(&entry)?),
+    }
+    let resumed = transcript.as_ref().is_some_and(Transcript::resumed);
     let secure = source.is_secure();
     let mut core = Core {
         budget,
         source,
         progress: Cell::new((0, 1)),
+        transcript,
     };
     let value = (plan.program).run(&mut Session::new(&records, &mut core, progress, curator))?;
     let events = core.budget.finished()?;
     let (unit, mut assumptions) = statement.terms(most);
     assumptions.extend(plan.claim.assumptions.iter().cloned());
+    assumptions.extend(resumed.then(|| RESUMED.into()));
     let schema = statement.schema();
     let terms = Terms {
         mechanism: plan.claim.mechanism.clone(),

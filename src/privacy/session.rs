@@ -10,6 +10,7 @@ use super::answer::{Part, Sides};
 use super::blocks::Blocks;
 use super::bounded_data::BoundedData;
 use super::budget::Budget;
+use super::checkpoint::Transcript;
 use super::curator::Curator;
 use super::records::Records;
 use crate::error::{Error, Result};
@@ -55,6 +56,8 @@ pub(in crate::privacy) struct Core {
     pub source: Source,
     /// Steps done of how many, both public: what is reported next.
     pub progress: Cell<(usize, usize)>,
+    /// Where answers are kept, if they are.
+    pub transcript: Option<Transcript>,
 }
 
 /// Hears of progress, (done, total), and may stop the release.
@@ -104,7 +107,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`Error::InvalidArgument`] for a question about other records, or one that is asked in a way that it does not
     /// take; [`Error::BudgetExceeded`] for one that the plan does not hold or no longer holds; all before anything is
-    /// spent. [`Error::Randomness`], [`Error::Interrupted`].
+    /// spent. [`Error::Randomness`], [`Error::Interrupted`], [`Error::Checkpoint`].
     pub fn ask<A: Answer>(&mut self, question: &Question<A>, at: A::At<'_>) -> Result<A::Released> {
         let Self {
             records,
@@ -136,21 +139,36 @@ impl<'a> Session<'a> {
         let state = state.downcast_mut().ok_or_else(|| {
             Error::invalid("question", "shares its state with one of another kind")
         })?;
-        let progress = &core.progress;
+        let Core {
+            source,
+            progress,
+            transcript,
+            ..
+        } = &mut **core;
         let mut watch = || {
             let (done, total) = progress.get();
             report(done, total)
         };
-        question.answer.draw(
-            at,
-            Room {
-                records,
-                state,
-                source: &mut core.source,
-                watch: &mut watch,
-                progress,
-            },
-        )
+        let room = Room {
+            records,
+            state,
+            source: &mut *source,
+            watch: &mut watch,
+            progress,
+        };
+        let Some(transcript) = transcript else {
+            return question.answer.draw(at, room);
+        };
+        let asked = transcript.asked(question.id(), &at);
+        if let Some((answer, position)) = transcript.again(&asked)? {
+            question.answer.replay(at, &answer, room)?;
+            position.into_iter().for_each(|there| source.go_to(there));
+            return Ok(answer);
+        }
+        let answer = question.answer.draw(at, room)?;
+        // Before the program has it: what anyone may have seen is never drawn again.
+        transcript.keep(asked, &answer, source)?;
+        Ok(answer)
     }
 
     /// The same records after a public map of their features, as `to` states them.
