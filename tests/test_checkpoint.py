@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ CLASSIFIERS = {
     "noisy-newton": {"mechanism": NoisyNewton(n_iter=5)},
     "noisy-newton, no second moments": {"mechanism": NoisyNewton(n_iter=5, share=0.0)},
     "dual-frank-wolfe": {"mechanism": DualFrankWolfe(n_iter=5, alpha=0.05, ridge=0.2)},
-    "dual-frank-wolfe, choices": {"mechanism": DualFrankWolfe("private-selection", 5, alpha=0.05, ridge=0.2)},
+    "dual-frank-wolfe, choices": {"mechanism": DualFrankWolfe("selection", 5, alpha=0.05, ridge=0.2)},
     "output-perturbation": {"mechanism": OutputPerturbation(threshold=0.001)},
     "objective-perturbation": {"mechanism": ObjectivePerturbation()},
     "sgd-output": {"mechanism": SgdOutput(n_passes=2)},
@@ -131,18 +132,18 @@ def write(path, lines):
     path.write_bytes(head(body).encode() + body)
 
 
-@pytest.fixture
-def left(monkeypatch):
+@contextmanager
+def files_stay(monkeypatch):
     """Fits leave their files, as those do that are stopped before their end."""
     with monkeypatch.context() as patched:
         patched.setattr(Path, "unlink", lambda self, missing_ok=False: None)
-        yield patched
+        yield
 
 
-def kept(name, path, left, X, y, **arguments):
+def kept(name, path, monkeypatch, X, y, **arguments):
     """A fit whose file is left, and the lines of that file."""
-    fitted = estimator(name, **arguments).fit(X, y, checkpoint=path)
-    left.undo()
+    with files_stay(monkeypatch):
+        fitted = estimator(name, **arguments).fit(X, y, checkpoint=path)
     return fitted, lines_of(path)
 
 
@@ -155,11 +156,11 @@ def test_every_mechanism_is_here():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_from_every_answer_on_a_fit_ends_as_if_it_had_not_been_stopped(name, tmp_path, left):
+def test_from_every_answer_on_a_fit_ends_as_if_it_had_not_been_stopped(name, tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     X, y = records(name)
     plain = estimator(name).fit(X, y)
-    fitted, lines = kept(name, path, left, X, y)
+    fitted, lines = kept(name, path, monkeypatch, X, y)
     assert model(fitted) == model(plain)
     assert str(fitted.certificate_.to_json()) == str(plain.certificate_.to_json())
     cost = [(event, count) for event, count in plain.certificate_.events]
@@ -176,38 +177,36 @@ def test_from_every_answer_on_a_fit_ends_as_if_it_had_not_been_stopped(name, tmp
         assert not path.exists()
     # Stopped twice.
     write(path, lines[: 2 + answers // 2])
-    left.setattr(Path, "unlink", lambda self, missing_ok=False: None)
-    estimator(name).fit(X, y, checkpoint=path)
-    left.undo()
+    with files_stay(monkeypatch):
+        estimator(name).fit(X, y, checkpoint=path)
     assert lines_of(path) == lines
 
 
 @pytest.mark.parametrize("name", SPARSE)
-def test_sparse_records_go_on_too(name, tmp_path, left):
+def test_sparse_records_go_on_too(name, tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     X, y = records(name)
     X = sp.csr_array(np.where(np.abs(X) < 0.7, 0, X))
     plain = estimator(name, scale=None).fit(X, y)
-    fitted, lines = kept(name, path, left, X, y, scale=None)
+    fitted, lines = kept(name, path, monkeypatch, X, y, scale=None)
     for done in (1, 4, len(lines) - 3):
         write(path, lines[: 2 + done])
         assert model(estimator(name, scale=None).fit(X, y, checkpoint=path)) == model(plain) == model(fitted)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_secure_fits_keep_their_answers_and_draw_the_rest_anew(name, tmp_path, left):
+def test_secure_fits_keep_their_answers_and_draw_the_rest_anew(name, tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     X, y = records(name)
-    fitted, lines = kept(name, path, left, X, y, random_state=None)
+    fitted, lines = kept(name, path, monkeypatch, X, y, random_state=None)
     assert fitted.certificate_.verify()
     assert not any("position" in line for line in lines)
     done = len(lines) // 2
     ends = []
     for _ in range(2):
         write(path, lines[:done])
-        left.setattr(Path, "unlink", lambda self, missing_ok=False: None)
-        resumed = estimator(name, random_state=None).fit(X, y, checkpoint=path)
-        left.undo()
+        with files_stay(monkeypatch):
+            resumed = estimator(name, random_state=None).fit(X, y, checkpoint=path)
         assert resumed.certificate_.verify()
         assert resumed.certificate_.secure
         assert resumed.certificate_.events == fitted.certificate_.events
@@ -221,10 +220,10 @@ def test_secure_fits_keep_their_answers_and_draw_the_rest_anew(name, tmp_path, l
     assert model(again) == model(resumed)
 
 
-def test_a_file_holds_released_answers_and_digests_of_public_facts_alone(tmp_path, left):
+def test_a_file_holds_released_answers_and_digests_of_public_facts_alone(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     X, y = records("")
-    fitted, lines = kept("noisy-gradient-frank-wolfe", path, left, X, y, random_state=None)
+    fitted, lines = kept("noisy-gradient-frank-wolfe", path, monkeypatch, X, y, random_state=None)
     assert path.stat().st_mode & 0o777 == 0o600 or os.name != "posix"
     facts, committed, *answers = map(json.loads, lines)
     assert set(facts) == {"version", "plan", "seeded"}
@@ -238,23 +237,25 @@ def test_a_file_holds_released_answers_and_digests_of_public_facts_alone(tmp_pat
         # A gradient: an integer a column, in one unit.
         entries = np.array(answer["answer"])
         assert entries.shape == (P + 1,)
-    every = np.abs(np.concatenate([answer["answer"] for answer in answers]))
-    unit = np.gcd.reduce([int(entry * 2.0**60) for entry in every if entry])
-    assert unit > 2**20  # floats of records have no common divisor
     # Other records of as many rows have the same facts: nothing is a function of them but the answers.
     other = tmp_path / "other.checkpoint"
-    left.setattr(Path, "unlink", lambda self, missing_ok=False: None)
-    estimator("noisy-gradient-frank-wolfe", random_state=None).fit(-X[::-1], y, checkpoint=other)
-    left.undo()
+    with files_stay(monkeypatch):
+        estimator("noisy-gradient-frank-wolfe", random_state=None).fit(-X[::-1], y, checkpoint=other)
     assert lines_of(other)[:2] == lines[:2]
     assert json.loads(lines_of(other)[2])["at"] == answers[0]["at"]
     assert fitted.certificate_.verify()
+    # Choices are integers: columns and signs.
+    _, lines = kept("frank-wolfe", tmp_path / "third.checkpoint", monkeypatch, X, y, random_state=None)
+    for line in lines[2:]:
+        ((column, sign),) = json.loads(line)["answer"]
+        assert column in range(P + 1)
+        assert sign in (-1, 1)
 
 
-def test_files_that_are_damaged_are_refused(tmp_path, left):
+def test_files_that_are_damaged_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     X, y = records("")
-    _, lines = kept("frank-wolfe", path, left, X, y)
+    _, lines = kept("frank-wolfe", path, monkeypatch, X, y)
     whole = path.read_bytes()
     for damaged in [
         *(whole[:end] for end in (0, 5, HEAD - 1, HEAD, HEAD + 40, len(whole) // 2, len(whole) - 1)),
@@ -269,7 +270,7 @@ def test_files_that_are_damaged_are_refused(tmp_path, left):
         [],
         lines[:1] + lines[2:],
         lines[:3] + lines[4:],
-        lines[:-1] + ["{}"],
+        [*lines[:-1], "{}"],
         [lines[0], *reversed(lines[1:])],
     ]:
         write(path, other)
@@ -286,10 +287,10 @@ def refused(name, path, match, X, y, fit=None, **arguments):
     return caught.value
 
 
-def test_files_of_other_fits_are_refused(tmp_path, left):
+def test_files_of_other_fits_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     X, y = records("")
-    _, lines = kept("frank-wolfe", path, left, X, y)
+    _, lines = kept("frank-wolfe", path, monkeypatch, X, y)
     write(path, lines[:4])
     for arguments in (
         {"random_state": 6},
@@ -311,10 +312,10 @@ def test_files_of_other_fits_are_refused(tmp_path, left):
     assert estimator("frank-wolfe").fit(X, y, checkpoint=path).certificate_ is not None
 
 
-def test_secure_files_are_no_start_for_seeded_fits(tmp_path, left):
+def test_secure_files_are_no_start_for_seeded_fits(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     X, y = records("")
-    _, lines = kept("frank-wolfe", path, left, X, y, random_state=None)
+    _, lines = kept("frank-wolfe", path, monkeypatch, X, y, random_state=None)
     write(path, lines[:4])
     refused("frank-wolfe", path, "another release", X, y)
 

@@ -115,7 +115,7 @@ pub fn release_resumably<R>(
         progress: Cell::new((0, 1)),
         transcript,
     };
-    let value = (plan.program).run(&mut Session::new(&records, &mut core, progress, curator))?;
+    let value = (plan.program).run(&mut Session::new(records, &mut core, progress, curator))?;
     let events = core.budget.finished()?;
     let (unit, mut assumptions) = statement.terms(most);
     assumptions.extend(plan.claim.assumptions.iter().cloned());

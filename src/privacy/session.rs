@@ -45,9 +45,21 @@ struct Read {
 }
 
 /// Records of a session: all that the curator gave, or what was made of them.
-enum Held<'a> {
+pub(in crate::privacy) enum Held<'a> {
     Given(&'a Blocks),
     Made(Box<Blocks>),
+}
+
+impl<'a> From<&'a Blocks> for Held<'a> {
+    fn from(records: &'a Blocks) -> Self {
+        Held::Given(records)
+    }
+}
+
+impl From<Blocks> for Held<'_> {
+    fn from(records: Blocks) -> Self {
+        Held::Made(Box::new(records))
+    }
 }
 
 /// What sessions of one release share.
@@ -74,13 +86,13 @@ impl Held<'_> {
 
 impl<'a> Session<'a> {
     pub(in crate::privacy) fn new(
-        records: &'a Blocks,
+        records: impl Into<Held<'a>>,
         core: &'a mut Core,
         report: Report<'a>,
         curator: &'a Curator<'a>,
     ) -> Self {
         Self {
-            records: Held::Given(records),
+            records: records.into(),
             states: HashMap::new(),
             core,
             report,
@@ -274,6 +286,12 @@ impl<'a> Session<'a> {
             return Err(Error::invalid("part", "must be one of all the records"));
         }
         self.derives(to, Derivation::Part)?;
+        if !self.core.budget.needs(self.statement()) {
+            // They were for the split alone: parts are read anew, and never two in memory.
+            let records = self.records.get();
+            let none = records.derived(|data| data.rows(&[]), records.statement())?;
+            self.records = none.into();
+        }
         let sides = |split: &Question<Split>| {
             let state = self.states.get(&split.state_id());
             (state.and_then(|state| state.downcast_ref::<Sides>()))
@@ -314,7 +332,7 @@ impl<'a> Session<'a> {
 
     fn with(&mut self, made: Blocks) -> Session<'_> {
         Session {
-            records: Held::Made(Box::new(made)),
+            records: made.into(),
             states: HashMap::new(),
             core: &mut *self.core,
             report: &mut *self.report,
@@ -322,6 +340,12 @@ impl<'a> Session<'a> {
             last_read: None,
             usual_target: self.usual_target,
         }
+    }
+
+    /// Records in its hands: none once they are let go.
+    #[cfg(test)]
+    pub(in crate::privacy) fn n_records_held(&self) -> usize {
+        self.records.get().n_records()
     }
 
     /// Reports `done` of `total` steps (public numbers).

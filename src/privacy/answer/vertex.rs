@@ -304,8 +304,9 @@ impl Answer for Vertex {
             unit: at.unit,
             tolerance,
         };
-        self.follow_lagging(&pass, room.records, room.state, room.watch)
-            .map(drop)
+        let (_, selection) = self.follow_lagging(&pass, room.records, room.state, room.watch)?;
+        selection.settle();
+        Ok(())
     }
 }
 
