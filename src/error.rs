@@ -64,6 +64,9 @@ pub enum Error {
         "the directory for blocks of records does not exist, cannot be written to, or has no room for them"
     )]
     Storage,
+    /// A checkpoint that cannot serve; the text says why and what to do.
+    #[error("checkpoint {0}")]
+    Checkpoint(String),
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
     Randomness(String),
@@ -78,6 +81,11 @@ fn size_text(bytes: &Option<u128>) -> String {
 }
 
 impl Error {
+    /// An [`Error::Checkpoint`].
+    pub(crate) fn checkpoint(problem: impl Into<String>) -> Self {
+        Error::Checkpoint(problem.into())
+    }
+
     /// An [`Error::InvalidArgument`].
     pub fn invalid(argument: impl Into<String>, problem: impl Into<String>) -> Self {
         Error::InvalidArgument {

@@ -1,10 +1,12 @@
 //! What leaves: coefficients in the user's units and the certificate of what they cost.
 
+use std::path::Path;
+
 use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::plan::{FeatureRanges, Plan, Trace};
-use crate::privacy::{Bounds, Curator, Ledger, Report, release};
+use crate::privacy::{Bounds, Curator, Ledger, Report, release_resumably};
 
 /// A private model in the user's units, with its certificate.
 #[derive(Debug, Clone)]
@@ -34,7 +36,22 @@ pub fn run(
     source: Source,
     progress: Report<'_>,
 ) -> Result<Release> {
-    let released = release(plan.sealed(), curator, ledger, source, progress)?;
+    run_resumably(plan, curator, ledger, source, progress, None)
+}
+
+/// The same, with a file that a run which was stopped goes on from.
+///
+/// # Errors
+/// As [`release_resumably`].
+pub fn run_resumably(
+    plan: &Plan,
+    curator: &Curator<'_>,
+    ledger: &mut dyn Ledger,
+    source: Source,
+    progress: Report<'_>,
+    checkpoint: Option<&Path>,
+) -> Result<Release> {
+    let released = release_resumably(plan.sealed(), curator, ledger, source, progress, checkpoint)?;
     let schema = plan.problem.schema();
     let (mut coefficients, mut intercepts) = (Vec::new(), Vec::new());
     for scaled in released.value.scaled.chunks(schema.n_columns()) {

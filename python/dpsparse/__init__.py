@@ -14,6 +14,7 @@ from dpsparse import blocks, datasets, displays, losses, mechanisms, polytopes, 
 from dpsparse._core import (
     BudgetExceededError,
     Certificate,
+    CheckpointError,
     DpsparseError,
     InvalidArgumentError,
     InvalidDataError,
@@ -50,6 +51,7 @@ from dpsparse.words.attach import attach as _attach
 __all__ = [
     "BudgetExceededError",
     "Certificate",
+    "CheckpointError",
     "DefaultBoundsWarning",
     "DisjointGroups",
     "DpsparseError",

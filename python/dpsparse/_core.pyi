@@ -1,6 +1,7 @@
 """Types of the compiled module; its docstrings live in the Rust sources."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
@@ -12,6 +13,7 @@ __all__ = [
     "Accountant",
     "BudgetExceededError",
     "Certificate",
+    "CheckpointError",
     "CoreSetFunction",
     "DiscreteGaussianEvent",
     "DpsparseError",
@@ -77,6 +79,7 @@ class UserLossError(DpsparseError): ...
 class NotSubmodularError(DpsparseError): ...
 class RandomnessError(DpsparseError): ...
 class StorageError(DpsparseError): ...
+class CheckpointError(DpsparseError): ...
 class TooLargeError(DpsparseError): ...
 
 @final
@@ -441,6 +444,7 @@ def fit_private(
     seed: int | None,
     progress: Callable[[int, int], object] | None,
     ledger: object | None = None,
+    checkpoint: Path | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, Certificate, _Ranges | None, dict[str, Any] | None]: ...
 
 #: Released ranges, and whether features are clipped to them.
@@ -494,6 +498,7 @@ class Search:
         seed: int | None,
         progress: Callable[[int, int], object] | None,
         ledger: object | None = None,
+        checkpoint: Path | None = None,
     ) -> tuple[int, NDArray[np.float64], NDArray[np.float64], int, _Ranges | None, Certificate]: ...
 
 def check_storage(

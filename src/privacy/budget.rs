@@ -69,6 +69,17 @@ impl Budget {
         })
     }
 
+    /// Whether it holds a question about the records of a statement, or about what is made of them other than by reading a
+    /// part anew.
+    pub fn needs(&self, statement: &Arc<Statement>) -> bool {
+        self.planned.iter().any(|left| match left {
+            Left::Ask { question, asked } => {
+                *asked < question.count && question.statement.is_made_of(statement)
+            }
+            Left::OneOf { options, .. } => options.iter().any(|option| option.needs(statement)),
+        })
+    }
+
     fn take(&mut self, id: u64) -> bool {
         self.planned.iter_mut().any(|left| match left {
             Left::Ask { question, asked } => {

@@ -152,7 +152,7 @@ impl<'x> Curator<'x> {
             let (here, later) = rest.split_at(rest.partition_point(|&i| (i as usize) < end));
             let here: Vec<u32> = here.iter().map(|&i| i - start as u32).collect();
             (rest, start) = (later, end);
-            let rows = block.rows(&here);
+            let rows = block.into_rows(&here);
             Ok(Arc::new(match &directory {
                 Some(directory) => rows.in_file(directory)?,
                 None => rows,

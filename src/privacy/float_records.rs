@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
+use super::columns::Columns;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::numeric::linear::dot;
 use crate::question::RoomModel;
@@ -164,6 +165,33 @@ impl BoundedData {
             targets: targets.collect(),
             features,
             weights: (self.weights.as_ref()).map(|weights| weights.picked(positions)),
+        }
+    }
+
+    /// The same where the rest is of no more use: dense records in memory move up within it, so that there never is more than
+    /// all of them.
+    pub(in crate::privacy) fn into_rows(mut self, positions: &[u32]) -> Self {
+        let n = self.n_records();
+        let Features::Dense(Columns::Memory(entries)) = &mut self.features else {
+            return self.rows(positions);
+        };
+        let mut entries = std::mem::take(entries);
+        let mut end = 0;
+        // Positions ascend: what is read is never behind what was written.
+        for start in (0..entries.len()).step_by(n.max(1)) {
+            for &i in positions {
+                entries[end] = entries[start + i as usize];
+                end += 1;
+            }
+        }
+        entries.truncate(end);
+        entries.shrink_to_fit();
+        self.features = Features::Dense(Vec::new().into());
+        Self {
+            features: Features::Dense(entries.into()),
+            targets: (positions.iter().map(|&i| self.targets[i as usize])).collect(),
+            weights: (self.weights.as_ref()).map(|weights| weights.picked(positions)),
+            schema: self.schema,
         }
     }
 

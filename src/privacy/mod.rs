@@ -15,6 +15,7 @@
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
 //!    a program is sealed only if its questions cost no more than its claim, and only a sealed program is run.
+//!    `checkpoint`, `journal`: answers that were given are kept, and a release that was stopped goes on from them.
 //!
 //! Invariants, and the tests that hold them (here in `privacy/tests`, else in `tests/architecture.rs`):
 //! - no mechanism reads a record, spends by hand, makes a certificate or answers itself: `the_room_is_sealed`,
@@ -28,6 +29,7 @@
 //! - no error follows from the records, or from how many there are, once anything is spent: `before_spending.rs` (blocks in files: as
 //!   long as the disk works, and others leave the room on it that was there at the start);
 //! - sums over blocks are those of the whole: `sums_over_blocks_are_those_of_the_whole`, `tests/test_blocks.py`;
+//! - a release that was stopped and goes on is one release, paid for once: `checkpoints.rs`;
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
 //! - when a slope is taken anew is a matter of its record and of public steps alone: `lagging.rs`;
@@ -48,6 +50,7 @@ mod blocks;
 mod bounded_data;
 mod budget;
 mod changing_sums;
+mod checkpoint;
 mod column_sums;
 mod columns;
 mod counts;
@@ -58,6 +61,7 @@ mod feature_map;
 mod fine_gradient;
 mod float_products;
 mod float_records;
+mod journal;
 mod lagging_gradient;
 mod lagging_scores;
 mod lines;
@@ -91,7 +95,7 @@ pub use crate::schema::{Bounds, Geometry, Schema, Target};
 pub use answer::Answer;
 pub use curator::Curator;
 pub use raw::{BlockSource, RawBlock, TakeBlock};
-pub use release::{Released, Witness, release};
+pub use release::{Released, Witness, release, release_resumably};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};
 pub use sparse_records::{Compressed, Orientation};

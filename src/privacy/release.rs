@@ -1,8 +1,10 @@
 //! A release: committed, run, and certified from its log.
 
 use std::cell::Cell;
+use std::path::Path;
 
 use super::budget::Budget;
+use super::checkpoint::{RESUMED, Transcript};
 use super::curator::Curator;
 use super::records::Records;
 use super::seal::Sealed;
@@ -57,12 +59,34 @@ pub fn release<R>(
     source: Source,
     progress: Report<'_>,
 ) -> Result<Released<R>> {
+    release_resumably(plan, curator, ledger, source, progress, None)
+}
+
+/// [`release`] that keeps its answers in the file `checkpoint`, which nobody may read who may not read the model; where that
+/// file is there, it goes on from them, without paying twice. The proof and the user's promises stand in `checkpoint.rs`.
+///
+/// The file stays: remove it once the value is safe. Until then another call gives the same value again.
+///
+/// # Errors
+/// As [`release`]; [`Error::Checkpoint`] for a file that is damaged, in use, of another release or cannot be written,
+/// before anything is spent, or while it runs for one that can be written no longer.
+pub fn release_resumably<R>(
+    plan: &Sealed<R>,
+    curator: &Curator<'_>,
+    ledger: &mut dyn Ledger,
+    source: Source,
+    progress: Report<'_>,
+    checkpoint: Option<&Path>,
+) -> Result<Released<R>> {
     let statement = &plan.statement;
     let entry = Entry {
-        certificate: certified(plan, &source, plan.events.clone()),
+        certificate: certified(plan, &source, plan.events.clone(), false),
         records_per_person: statement.records_per_person(),
     };
-    ledger.admits(&entry)?;
+    // What stands in a file may be paid for.
+    if checkpoint.is_none_or(|path| !path.exists()) {
+        ledger.admits(&entry)?;
+    }
     let all: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
     let records = curator.all(statement, &all)?;
     let most = most_records(&plan.planned);
@@ -76,23 +100,38 @@ pub fn release<R>(
         return Err(Error::InvalidData(statement.too_many(most)));
     }
     let budget = Budget::new(&plan.planned)?;
-    ledger.commit(&entry)?;
+    let mut transcript = match checkpoint {
+        Some(path) => Some(Transcript::open(path, plan, &source)?),
+        None => None,
+    };
+    match &mut transcript {
+        Some(transcript) => transcript.commit(ledger, &entry)?,
+        None => drop(ledger.commit(&entry)?),
+    }
+    let resumed = transcript.as_ref().is_some_and(Transcript::resumed);
     let mut core = Core {
         budget,
         source,
         progress: Cell::new((0, 1)),
+        transcript,
     };
-    let value = (plan.program).run(&mut Session::new(&records, &mut core, progress, curator))?;
+    let value = (plan.program).run(&mut Session::new(records, &mut core, progress, curator))?;
     let events = core.budget.finished()?;
-    let certificate = certified(plan, &core.source, events);
+    let certificate = certified(plan, &core.source, events, resumed);
     Ok(Released { value, certificate })
 }
 
 /// The certificate of a plan that spent, or will spend, these events.
-fn certified<R>(plan: &Sealed<R>, source: &Source, events: Vec<(Event, u64)>) -> Certificate {
+fn certified<R>(
+    plan: &Sealed<R>,
+    source: &Source,
+    events: Vec<(Event, u64)>,
+    resumed: bool,
+) -> Certificate {
     let statement = &plan.statement;
     let (unit, mut assumptions) = statement.terms(most_records(&plan.planned));
     assumptions.extend(plan.claim.assumptions.iter().cloned());
+    assumptions.extend(resumed.then(|| RESUMED.into()));
     let schema = statement.schema();
     let terms = Terms {
         mechanism: plan.claim.mechanism.clone(),

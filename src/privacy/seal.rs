@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::checkpoint::digest;
 use super::session::Session;
 use crate::accounting::accountant::keeps;
 use crate::accounting::event::Event;
@@ -100,6 +101,12 @@ fn unsealed<R>(
 }
 
 impl<R> Sealed<R> {
+    /// What tells it from others, in every process: public facts, what it asks and costs, and how it was made.
+    pub(in crate::privacy) fn digest(&self) -> String {
+        let made = (&self.program, &self.planned, self.certified);
+        digest(&(&self.statement, &self.events, &self.claim, made))
+    }
+
     /// The public facts of the records that it is for.
     pub fn statement(&self) -> &Arc<Statement> {
         &self.statement

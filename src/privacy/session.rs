@@ -10,6 +10,7 @@ use super::answer::{Part, Sides};
 use super::blocks::Blocks;
 use super::bounded_data::BoundedData;
 use super::budget::Budget;
+use super::checkpoint::Transcript;
 use super::curator::Curator;
 use super::records::Records;
 use crate::error::{Error, Result};
@@ -44,9 +45,21 @@ struct Read {
 }
 
 /// Records of a session: all that the curator gave, or what was made of them.
-enum Held<'a> {
+pub(in crate::privacy) enum Held<'a> {
     Given(&'a Blocks),
     Made(Box<Blocks>),
+}
+
+impl<'a> From<&'a Blocks> for Held<'a> {
+    fn from(records: &'a Blocks) -> Self {
+        Held::Given(records)
+    }
+}
+
+impl From<Blocks> for Held<'_> {
+    fn from(records: Blocks) -> Self {
+        Held::Made(Box::new(records))
+    }
 }
 
 /// What sessions of one release share.
@@ -55,6 +68,8 @@ pub(in crate::privacy) struct Core {
     pub source: Source,
     /// Steps done of how many, both public: what is reported next.
     pub progress: Cell<(usize, usize)>,
+    /// Where answers are kept, if they are.
+    pub transcript: Option<Transcript>,
 }
 
 /// Hears of progress, (done, total), and may stop the release.
@@ -71,13 +86,13 @@ impl Held<'_> {
 
 impl<'a> Session<'a> {
     pub(in crate::privacy) fn new(
-        records: &'a Blocks,
+        records: impl Into<Held<'a>>,
         core: &'a mut Core,
         report: Report<'a>,
         curator: &'a Curator<'a>,
     ) -> Self {
         Self {
-            records: Held::Given(records),
+            records: records.into(),
             states: HashMap::new(),
             core,
             report,
@@ -104,7 +119,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// [`Error::InvalidArgument`] for a question about other records, or one that is asked in a way that it does not
     /// take; [`Error::BudgetExceeded`] for one that the plan does not hold or no longer holds; all before anything is
-    /// spent. [`Error::Randomness`], [`Error::Interrupted`].
+    /// spent. [`Error::Randomness`], [`Error::Interrupted`], [`Error::Checkpoint`].
     pub fn ask<A: Answer>(&mut self, question: &Question<A>, at: A::At<'_>) -> Result<A::Released> {
         let Self {
             records,
@@ -136,21 +151,36 @@ impl<'a> Session<'a> {
         let state = state.downcast_mut().ok_or_else(|| {
             Error::invalid("question", "shares its state with one of another kind")
         })?;
-        let progress = &core.progress;
+        let Core {
+            source,
+            progress,
+            transcript,
+            ..
+        } = &mut **core;
         let mut watch = || {
             let (done, total) = progress.get();
             report(done, total)
         };
-        question.answer.draw(
-            at,
-            Room {
-                records,
-                state,
-                source: &mut core.source,
-                watch: &mut watch,
-                progress,
-            },
-        )
+        let room = Room {
+            records,
+            state,
+            source: &mut *source,
+            watch: &mut watch,
+            progress,
+        };
+        let Some(transcript) = transcript else {
+            return question.answer.draw(at, room);
+        };
+        let asked = transcript.asked(question.id(), &at);
+        if let Some((answer, position)) = transcript.again(&asked)? {
+            question.answer.replay(at, &answer, room)?;
+            position.into_iter().for_each(|there| source.go_to(there));
+            return Ok(answer);
+        }
+        let answer = question.answer.draw(at, room)?;
+        // Before the program has it: what anyone may have seen is never drawn again.
+        transcript.keep(asked, &answer, source)?;
+        Ok(answer)
     }
 
     /// The same records after a public map of their features, as `to` states them.
@@ -256,6 +286,12 @@ impl<'a> Session<'a> {
             return Err(Error::invalid("part", "must be one of all the records"));
         }
         self.derives(to, Derivation::Part)?;
+        if !self.core.budget.needs(self.statement()) {
+            // They were for the split alone: parts are read anew, and never two in memory.
+            let records = self.records.get();
+            let none = records.derived(|data| data.rows(&[]), records.statement())?;
+            self.records = none.into();
+        }
         let sides = |split: &Question<Split>| {
             let state = self.states.get(&split.state_id());
             (state.and_then(|state| state.downcast_ref::<Sides>()))
@@ -296,7 +332,7 @@ impl<'a> Session<'a> {
 
     fn with(&mut self, made: Blocks) -> Session<'_> {
         Session {
-            records: Held::Made(Box::new(made)),
+            records: made.into(),
             states: HashMap::new(),
             core: &mut *self.core,
             report: &mut *self.report,
@@ -304,6 +340,12 @@ impl<'a> Session<'a> {
             last_read: None,
             usual_target: self.usual_target,
         }
+    }
+
+    /// Records in its hands: none once they are let go.
+    #[cfg(test)]
+    pub(in crate::privacy) fn n_records_held(&self) -> usize {
+        self.records.get().n_records()
     }
 
     /// Reports `done` of `total` steps (public numbers).

@@ -154,6 +154,24 @@ create_exception!(
 );
 create_exception!(
     dpsparse,
+    CheckpointError,
+    DpsparseError,
+    "A checkpoint cannot serve: damaged, in use, of another fit, or not to be written. Nothing is spent where a fit starts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse import CheckpointError, PrivateSparseClassifier
+    >>> model = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1))
+    >>> try:
+    ...     model.fit(np.zeros((100, 2)), np.arange(100) % 2, checkpoint='no such folder/fit.checkpoint')
+    ... except CheckpointError:
+    ...     print('refused')
+    refused
+    "
+);
+create_exception!(
+    dpsparse,
     RandomnessError,
     DpsparseError,
     "The operating system gave no randomness.
@@ -183,6 +201,7 @@ impl From<Error> for PyErr {
             }),
             Error::TooLarge { .. } => TooLargeError::new_err(message),
             Error::Storage => StorageError::new_err(message),
+            Error::Checkpoint(_) => CheckpointError::new_err(message),
             Error::Randomness(_) => RandomnessError::new_err(message),
             Error::Interrupted => PyKeyboardInterrupt::new_err(message),
         }
@@ -207,5 +226,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NotSubmodularError", py.get_type::<NotSubmodularError>())?;
     module.add("TooLargeError", py.get_type::<TooLargeError>())?;
     module.add("StorageError", py.get_type::<StorageError>())?;
+    module.add("CheckpointError", py.get_type::<CheckpointError>())?;
     module.add("RandomnessError", py.get_type::<RandomnessError>())
 }

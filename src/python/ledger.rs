@@ -36,11 +36,33 @@ impl Ledger for Kept {
     }
 }
 
+/// The ledger of one release.
+pub(super) struct OfRelease {
+    ledger: Box<dyn Ledger + Send>,
+    /// Whether something was committed.
+    pub committed: bool,
+}
+
 /// The ledger that was handed over, or one that forgets.
-pub(super) fn ledger_of(ledger: Option<Py<PyAny>>) -> Box<dyn Ledger + Send> {
-    match ledger {
-        Some(ledger) => Box::new(Kept(ledger)),
-        None => Box::new(MemoryLedger::default()),
+pub(super) fn ledger_of(ledger: Option<Py<PyAny>>) -> OfRelease {
+    OfRelease {
+        ledger: match ledger {
+            Some(ledger) => Box::new(Kept(ledger)),
+            None => Box::new(MemoryLedger::default()),
+        },
+        committed: false,
+    }
+}
+
+impl Ledger for OfRelease {
+    fn admits(&mut self, entry: &Entry) -> Result<()> {
+        self.ledger.admits(entry)
+    }
+
+    fn commit(&mut self, entry: &Entry) -> Result<Receipt> {
+        let receipt = self.ledger.commit(entry)?;
+        self.committed = true;
+        Ok(receipt)
     }
 }
 

@@ -17,6 +17,7 @@ mod search;
 mod selection;
 mod set_function;
 mod statement;
+mod stopped;
 mod theory;
 mod threads;
 mod trace;

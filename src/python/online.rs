@@ -35,7 +35,7 @@ impl PyOnlineSimplex {
             bound,
             adjacency: adjacency.parse()?,
         };
-        Ok(Self(ftrl.start(seed, &mut *ledger_of(ledger))?))
+        Ok(Self(ftrl.start(seed, &mut ledger_of(ledger))?))
     }
 
     /// Take the costs of one round and draw the vertex of the next.

@@ -1,6 +1,7 @@
 //! Plans and private fits for Python.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ndarray::Array2;
@@ -13,6 +14,7 @@ use super::records::{Records, to_vec, weights_of};
 use super::search::PySearchFacts;
 use super::selection::source;
 use super::statement::Statement;
+use super::stopped::told;
 use super::threads;
 use super::trace::{PyTrace, trace_to_python};
 
@@ -21,7 +23,7 @@ use crate::error::Error;
 use crate::mechanism::SimplexSampling;
 use crate::plan::{FeatureRanges, Plan};
 use crate::privacy::Bounds;
-use crate::release::run;
+use crate::release::run_resumably;
 
 /// What a fit will do and cost, before any data; made by the method `plan` of a private estimator.
 ///
@@ -167,7 +169,8 @@ type Fitted<'py> = (
 );
 
 #[pyfunction]
-#[pyo3(signature = (plan, x, y, *, sample_weight=None, seed, progress, ledger=None))]
+#[pyo3(signature = (plan, x, y, *, sample_weight=None, seed, progress, ledger=None, checkpoint=None))]
+#[allow(clippy::too_many_arguments)]
 fn fit_private<'py>(
     py: Python<'py>,
     plan: PyRef<'py, PyPlan>,
@@ -177,15 +180,19 @@ fn fit_private<'py>(
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
     ledger: Option<Py<PyAny>>,
+    checkpoint: Option<PathBuf>,
 ) -> PyResult<Fitted<'py>> {
     let plan = Arc::clone(&plan.plan);
     let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
     let x = x.views()?;
+    let mut ledger = ledger_of(ledger);
     let release = threads::run(py, progress.as_ref(), |report| {
-        let mut ledger = ledger_of(ledger);
         let curator = x.curator(&y, weights.as_deref());
-        run(&plan, &curator, &mut *ledger, source(seed)?, report)
-    })??;
+        let checkpoint = checkpoint.as_deref();
+        let source = source(seed)?;
+        run_resumably(&plan, &curator, &mut ledger, source, report, checkpoint)
+    });
+    let release = told(py, release, ledger.committed, checkpoint.is_some())?;
     Ok((
         release.coefficients.into_pyarray(py),
         release.intercepts.into_pyarray(py),

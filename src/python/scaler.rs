@@ -137,7 +137,7 @@ fn fit_scaler<'py>(
     let x = x.views()?;
     let released = threads::run(py, None, |report| {
         let (curator, mut ledger) = (x.curator(&y, None), ledger_of(ledger));
-        release(plan.sealed(), &curator, &mut *ledger, source(seed)?, report)
+        release(plan.sealed(), &curator, &mut ledger, source(seed)?, report)
     })??;
     let ranges = released.value;
     let side = |(j, k): (usize, usize)| if k == 0 { ranges[j].0 } else { ranges[j].1 };

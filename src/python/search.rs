@@ -1,5 +1,6 @@
 //! Hyper-parameter search for Python: sealed, released and certified like a fit.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -10,10 +11,11 @@ use super::ledger::ledger_of;
 use super::private::{PyPlan, Ranges, ranges_to_python};
 use super::records::{Records, to_vec, weights_of};
 use super::selection::source;
+use super::stopped::told;
 use super::threads;
 use crate::accounting::accountant::Accountant;
 use crate::error::{Error, Result};
-use crate::privacy::{Bounds, Target, release};
+use crate::privacy::{Bounds, Target, release_resumably};
 use crate::question::LinearModel;
 use crate::search::{Search, SearchFacts};
 
@@ -168,7 +170,7 @@ impl PySearch {
     }
 
     /// Seals the search for a claim and runs it.
-    #[pyo3(signature = (x, y, *, sample_weight=None, epsilon, delta, assumptions, seed, progress, ledger=None))]
+    #[pyo3(signature = (x, y, *, sample_weight=None, epsilon, delta, assumptions, seed, progress, ledger=None, checkpoint=None))]
     #[allow(clippy::too_many_arguments)]
     fn release<'py>(
         &self,
@@ -182,15 +184,19 @@ impl PySearch {
         seed: Option<u64>,
         progress: Option<Py<PyAny>>,
         ledger: Option<Py<PyAny>>,
+        checkpoint: Option<PathBuf>,
     ) -> PyResult<Found<'py>> {
         let (x, y, weights) = (x.plain()?, to_vec(&y)?, weights_of(sample_weight)?);
         let x = x.views()?;
+        let mut ledger = ledger_of(ledger);
         let released = threads::run(py, progress.as_ref(), |report| {
             let sealed = self.0.clone().seal(epsilon, delta, assumptions)?;
-            let mut ledger = ledger_of(ledger);
             let curator = x.curator(&y, weights.as_deref());
-            release(&sealed, &curator, &mut *ledger, source(seed)?, report)
-        })??;
+            let checkpoint = checkpoint.as_deref();
+            let source = source(seed)?;
+            release_resumably(&sealed, &curator, &mut ledger, source, report, checkpoint)
+        });
+        let released = told(py, released, ledger.committed, checkpoint.is_some())?;
         let found = released.value;
         Ok((
             found.best,

@@ -88,6 +88,7 @@ pub(crate) use split::SplitLaw;
 pub(crate) use statement::{Derivation, MOST_RECORDS};
 pub(crate) use stream::UNIT;
 
+use std::fmt::{Debug, Formatter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -100,7 +101,7 @@ use crate::error::{Error, Result};
 ///
 /// Questions are made by methods of [`Statement`], asked by [`Session::ask`](crate::privacy::Session::ask), and planned for by
 /// [`Program::questions`](crate::privacy::Program::questions). A clone is the same question.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Question<A> {
     id: u64,
     /// Questions that share a state in the room.
@@ -116,7 +117,20 @@ pub struct Question<A> {
     outputs: usize,
     /// Whether its state keeps what lagging slopes need.
     lags: bool,
+    /// Whether an answer may stand in a checkpoint: it is released as it is.
+    may_be_kept: bool,
     pub(crate) answer: A,
+}
+
+/// Without the numbers of this process: questions that are written alike are made alike, in every process.
+impl<A: Debug> Debug for Question<A> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Question")
+            .field("statement", &self.statement)
+            .field("events", &self.events)
+            .field("answer", &self.answer)
+            .finish_non_exhaustive()
+    }
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -134,6 +148,7 @@ impl<A> Question<A> {
             one_block: false,
             outputs: 1,
             lags: false,
+            may_be_kept: true,
             answer,
         }
     }
@@ -149,6 +164,14 @@ impl<A> Question<A> {
     /// Adds what an answer costs besides.
     fn also_costs(&mut self, event: Event) {
         self.events.push((event, 1));
+    }
+
+    /// The same question, whose answers stay in the room.
+    fn never_kept(self) -> Self {
+        Self {
+            may_be_kept: false,
+            ..self
+        }
     }
 
     /// The same question, working on the state of another one.
@@ -191,6 +214,7 @@ impl<A> Question<A> {
             state: self.state,
             outputs: self.outputs,
             lags: self.lags,
+            may_be_kept: self.may_be_kept,
             count,
         })
     }
@@ -202,7 +226,7 @@ impl<A> Question<A> {
 }
 
 /// A question without its kind, and how often it will be asked.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct AnyQuestion {
     pub(crate) id: u64,
     pub(crate) statement: Arc<Statement>,
@@ -213,7 +237,19 @@ pub struct AnyQuestion {
     pub(crate) state: u64,
     pub(crate) outputs: usize,
     pub(crate) lags: bool,
+    pub(crate) may_be_kept: bool,
     pub(crate) count: u64,
+}
+
+/// As of [`Question`].
+impl Debug for AnyQuestion {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AnyQuestion")
+            .field("statement", &self.statement)
+            .field("events", &self.events)
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a program will ask.

@@ -7,7 +7,9 @@ use super::statement::Statement;
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 
-/// A split into training and held-out records. Its positions stay in the room; it costs nothing.
+/// A split into training and held-out records; it costs nothing. What is released of it: under replace-one the positions
+/// that are held out, which are drawn without looking at the records and are the same for neighbours; under add-remove
+/// nothing, as the positions of a split tell how many records there are, and which coin is whose.
 ///
 /// **The split is one for both neighbours.** Replace-one: it is a random set of positions of a public size; a person's
 /// records stand at the same positions in both data sets. Add-remove: a split by position would shift every later
@@ -43,6 +45,10 @@ impl Statement {
             Adjacency::ReplaceOne => SplitLaw::Positions(n_held_out),
             Adjacency::AddRemove => SplitLaw::Coins((share * 2f64.powi(53)) as u64),
         };
-        Ok(Question::new(self, Split { law }, Vec::new()))
+        let question = Question::new(self, Split { law }, Vec::new());
+        Ok(match law {
+            SplitLaw::Positions(_) => question,
+            SplitLaw::Coins(_) => question.never_kept(),
+        })
     }
 }

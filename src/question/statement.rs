@@ -330,6 +330,15 @@ impl Statement {
         self.same(other) || parent()
     }
 
+    /// Whether it is `other`, or speaks of what is made of its records without another look at the raw ones.
+    pub(crate) fn is_made_of(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        let parent = || {
+            self.origin()
+                .is_some_and(|(parent, by)| by != Derivation::Part && parent.is_made_of(other))
+        };
+        self.same(other) || parent()
+    }
+
     /// Whether it speaks of a part of the records that its root speaks of.
     pub(crate) fn is_part(&self) -> bool {
         let mut origin = &self.origin;

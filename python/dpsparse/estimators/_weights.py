@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._columns import check_weights
+from dpsparse.estimators._whole import whole_or_nothing
 
 __all__ = ["checked_weights", "takes_weights"]
 
@@ -40,11 +41,13 @@ class _WeightedFit:
     """Two functions of one name: bound to an instance they are methods like others, which pickle."""
 
     def __init__(self, fit: Callable[..., Any]) -> None:
+        fit = whole_or_nothing(fit)
+
         @wraps(fit)
-        def without_weights(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        def without_weights(self: Any, X: Any, y: Any, sample_weight: Any = None, **others: Any) -> Any:
             if sample_weight is not None:
                 raise InvalidArgumentError(_UNDECLARED)
-            return fit(self, X, y)
+            return fit(self, X, y, **others)
 
         whole = signature(fit)
         fewer = [one for name, one in whole.parameters.items() if name != "sample_weight"]

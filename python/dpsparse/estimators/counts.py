@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 
 from dpsparse._validation import optional_number
 from dpsparse.estimators._bounds import count_bounds, warn_of_default_bounds
+from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
 from dpsparse.estimators._linear import LogLinkRegressorMixin
 from dpsparse.estimators._validation import read_weighted, without_values
 from dpsparse.estimators._weights import takes_weights
@@ -201,7 +202,7 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         self.target_bounds_ = count_bounds(self.y_bounds)
 
     @takes_weights
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Checkpoint = None) -> Self:
         """Fit privately.
 
         What other releases from the same records cost adds to ``certificate_``. Cross-validation, bagging and
@@ -217,6 +218,10 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the records, not negative, private as the records are; needs ``max_weight``. None: all records
             count alike, and fully.
+        checkpoint : path, optional
+            A file that keeps the answers of the fit, all of them released: where a fit was stopped, the next one with
+            the same path, parameters and records goes on from there and costs nothing more. It is removed once the
+            model is there. None: no file. See the Notes of :class:`PrivateSparseClassifier`.
 
         Returns
         -------
@@ -230,8 +235,9 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         warn_of_default_bounds(self, self._default_targets)
         X, y, weights = read_weighted(self, X, y, sample_weight)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
-        coefficients, intercepts = self._fit(X, targets, weights)
-        self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
+        with kept_until_fitted(checkpoint) as kept:
+            coefficients, intercepts = self._fit(X, targets, weights, kept)
+            self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
         return self
 
     def __sklearn_tags__(self) -> Any:

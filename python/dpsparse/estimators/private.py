@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
 from dpsparse._validation import flag, number, optional_number, positive_integer, row_bound
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
+from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
 from dpsparse.estimators._linear import LinearRegressorMixin, MulticlassMixin, declared_labels, encode_many_labels
 from dpsparse.estimators._tables import (
     column_count,
@@ -208,6 +210,7 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         X: Any,
         targets: npt.NDArray[np.float64],
         weights: npt.NDArray[np.float64] | None = None,
+        checkpoint: Path | None = None,
         **about_targets: Any,
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Fit, with what was read of the targets in the place of what is known without them.
@@ -224,7 +227,14 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         key = seed(self.random_state)
         with progress(short_name(plan.mechanism), self.verbose) as report:
             coefficients, intercepts, n_iter, certificate, released, trace = _core.fit_private(
-                plan, records(X), targets, sample_weight=weights, seed=key, progress=report, ledger=ledger
+                plan,
+                records(X),
+                targets,
+                sample_weight=weights,
+                seed=key,
+                progress=report,
+                ledger=ledger,
+                checkpoint=checkpoint,
             )
         self.n_iter_ = n_iter
         self.certificate_ = certificate
@@ -357,6 +367,17 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     second moments is shrunk, and no line follows. Every constant stands in ``src/plan/defaults.rs``, with where it
     comes from.
 
+    **Stopping and going on.** Ctrl-C raises ``KeyboardInterrupt`` and leaves the estimator as it was before the fit.
+    Once the records are read all that the plan costs counts as spent, whenever it is stopped: count ``plan().events``
+    where you keep account. With ``fit(..., checkpoint=path)`` a fit that was stopped, or whose process ended in any
+    way, goes on: the answers so far are read, not drawn again, and one certificate covers the whole. The file holds
+    noisy answers, which are released as the model is; it holds no record and nothing that tells of the noise. Two
+    promises are yours, and stand in the certificate of a resumed fit: that the records are the same, in the same
+    order, and that no copy of the file was continued besides. It is ``fit`` that takes the path, and no parameter of
+    the estimator, as a file belongs to one fit on one set of records: clones and cross-validation would share it.
+    Mechanisms of one answer ("output-perturbation", "objective-perturbation", "sgd-output") begin their work again;
+    they save the budget alone.
+
     **Weights.** ``sample_weight`` holds survey weights, or those that make up for strata of unequal sampling: a stratum
     needs no more than its weight in its records. A record of weight w counts ``min(w, max_weight)/max_weight`` times,
     at most once, so that sensitivities are those of records without weights, and neighbours may differ in a weight too.
@@ -466,7 +487,7 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         }
 
     @takes_weights
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Checkpoint = None) -> Self:
         """Fit privately.
 
         What other releases from the same records cost adds to ``certificate_``. Cross-validation, bagging and
@@ -482,6 +503,10 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the records, not negative, private as the records are; needs ``max_weight``. None: all records
             count alike, and fully.
+        checkpoint : path, optional
+            A file that keeps the answers of the fit, all of them released: where a fit was stopped, the next one with
+            the same path, parameters and records goes on from there and costs nothing more. It is removed once the
+            model is there. None: no file. See the Notes of :class:`PrivateSparseClassifier`.
 
         Returns
         -------
@@ -496,8 +521,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         warn_of_default_bounds(self)
         X, y, weights = read_weighted(self, X, y, sample_weight)
         labels, targets = encode_many_labels(y, self.classes)
-        self.coef_, self.intercept_ = self._fit(X, targets, weights, **self._about_labels(labels))
-        self.classes_ = labels
+        with kept_until_fitted(checkpoint) as kept:
+            self.coef_, self.intercept_ = self._fit(X, targets, weights, kept, **self._about_labels(labels))
+            self.classes_ = labels
         return self
 
     def _about_labels(self, labels: npt.NDArray[Any]) -> dict[str, Any]:
@@ -727,7 +753,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         self.target_bounds_ = target_bounds(self.y_bounds)
 
     @takes_weights
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Checkpoint = None) -> Self:
         """Fit privately.
 
         What other releases from the same records cost adds to ``certificate_``. Cross-validation, bagging and
@@ -743,6 +769,10 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the records, not negative, private as the records are; needs ``max_weight``. None: all records
             count alike, and fully.
+        checkpoint : path, optional
+            A file that keeps the answers of the fit, all of them released: where a fit was stopped, the next one with
+            the same path, parameters and records goes on from there and costs nothing more. It is removed once the
+            model is there. None: no file. See the Notes of :class:`PrivateSparseClassifier`.
 
         Returns
         -------
@@ -756,8 +786,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         warn_of_default_bounds(self)
         X, y, weights = read_weighted(self, X, y, sample_weight)
         targets = without_values(lambda: np.asarray(y, dtype=np.float64))
-        coefficients, intercepts = self._fit(X, targets, weights)
-        self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
+        with kept_until_fitted(checkpoint) as kept:
+            coefficients, intercepts = self._fit(X, targets, weights, kept)
+            self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
         return self
 
     def __sklearn_tags__(self) -> Any:

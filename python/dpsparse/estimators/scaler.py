@@ -23,6 +23,7 @@ from dpsparse.estimators._tables import (
     read_encoded,
 )
 from dpsparse.estimators._validation import checked_ledger, public_count, read, records, seed
+from dpsparse.estimators._whole import whole_or_nothing
 
 __all__ = ["PrivateScaler"]
 
@@ -213,6 +214,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             assumptions=person_assumptions(self),
         )
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the ranges privately.
 

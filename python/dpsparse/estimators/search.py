@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpsparse._core import InvalidArgumentError
 from dpsparse._progress import progress
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
+from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
 from dpsparse.estimators._linear import encode_many_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
 from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions
@@ -287,7 +289,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         )
 
     @takes_weights
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: Checkpoint = None) -> Self:
         """Search, choose and refit privately.
 
         Parameters
@@ -299,6 +301,10 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the records, in fits and in held-out losses; needs the estimator's ``max_weight``. None: all
             records count alike, and fully.
+        checkpoint : path, optional
+            A file that keeps the answers of the search, as of :meth:`PrivateSparseClassifier.fit`: one that was
+            stopped goes on from there, whichever fit it was at. None: no file. Refused under add-remove: the file
+            would hold the split of the records, which tells how many there are.
 
         Returns
         -------
@@ -309,6 +315,11 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         DpsparseError
             Before any budget is spent, as the estimator's ``fit``.
         """
+        with kept_until_fitted(checkpoint) as kept:
+            self._search(X, y, sample_weight, kept)
+        return self
+
+    def _search(self, X: Any, y: Any, sample_weight: Any, checkpoint: Path | None) -> None:
         self._check_estimator()
         reader = clone(self.estimator).set_params(random_state=self.random_state)
         X, y, weights = read_weighted(reader, X, y, sample_weight)
@@ -340,6 +351,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
                 seed=seed(self.random_state),
                 progress=report,
                 ledger=ledger,
+                checkpoint=checkpoint,
             )
         params, fitted = plan.candidates[best], (plan.refits or plan.fits)[best]
         # The plan's number of records is the public one, whatever the records are.
@@ -364,7 +376,6 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.best_estimator_ = winner
         self.best_index_, self.best_params_ = best, dict(params)
         self.candidates_ = [dict(params) for params in plan.candidates]
-        return self
 
     # --- public facts ---
 

@@ -17,6 +17,7 @@ from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.estimators._validation import checked_ledger, read, records, seed, without_values
+from dpsparse.estimators._whole import whole_or_nothing
 
 __all__ = ["PrivateSimplexClassifier", "PrivateSimplexRegressor"]
 
@@ -213,6 +214,7 @@ class PrivateSimplexRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSimp
     def _target_statement(self) -> dict[str, Any]:
         return {"y_bounds": target_bounds(self.y_bounds), "n_classes": None, "assumptions": []}
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately; further fits of the same records, and scores of them, are releases of their own.
 
@@ -339,6 +341,7 @@ class PrivateSimplexClassifier(LinearClassifierMixin, ClassifierMixin, _PrivateS
     def _target_statement(self) -> dict[str, Any]:
         return {"y_bounds": None, "n_classes": 2, "assumptions": [] if self.classes is not None else [_LABELS_FROM_Y]}
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
         """Fit privately; further fits of the same records, and scores of them, are releases of their own.
 

@@ -89,6 +89,29 @@ impl Source {
         Ok(())
     }
 
+    /// What tells the seeds of seeded sources apart; None for a secure one, of which nothing may be kept.
+    pub fn mark(&self) -> Option<u64> {
+        if self.secure {
+            return None;
+        }
+        let mut other = ChaCha20Rng::from_seed(self.generator.get_seed());
+        other.set_stream(u64::MAX);
+        Some(other.next_u64())
+    }
+
+    /// How many words of 32 bits a seeded source has drawn; None for a secure one: it would tell of what was drawn.
+    pub fn position(&self) -> Option<u64> {
+        let words = || u64::try_from(self.generator.get_word_pos()).ok();
+        if self.secure { None } else { words() }
+    }
+
+    /// Goes to where a seeded source was; a secure one stays where it is, so that no bit is drawn twice.
+    pub fn go_to(&mut self, position: u64) {
+        if !self.secure {
+            self.generator.set_word_pos(u128::from(position));
+        }
+    }
+
     /// A family of independent streams, keyed with 256 bits of this one: work that is cut into fixed parts takes
     /// one stream a part, so that its result depends on no thread.
     pub fn streams(&mut self) -> Streams {
@@ -167,6 +190,32 @@ mod tests {
             Source::secure().unwrap().bits(),
             Source::secure().unwrap().bits()
         );
+    }
+
+    /// From wherever a seeded source was it goes on alike; a secure one says nothing, and is not moved.
+    #[test]
+    fn seeded_sources_go_on_from_where_they_were() {
+        let mut source = Source::seeded(7);
+        let (mut places, mut words) = (Vec::new(), Vec::new());
+        for _ in 0..300 {
+            places.push(source.position().unwrap());
+            words.push(source.bits());
+        }
+        for k in [0, 1, 15, 31, 32, 33, 63, 64, 100, 255, 256] {
+            let mut again = Source::seeded(7);
+            again.bits();
+            again.go_to(places[k]);
+            let rest: Vec<u64> = words[k..].iter().map(|_| again.bits()).collect();
+            assert_eq!(rest, words[k..], "{k}");
+            assert_eq!(again.position(), source.position());
+        }
+        assert_eq!(Source::seeded(7).mark(), source.mark());
+        assert_ne!(Source::seeded(8).mark(), source.mark());
+        let mut secure = Source::inherited(std::process::id());
+        assert_eq!((secure.mark(), secure.position()), (None, None));
+        let first = secure.bits();
+        secure.go_to(0);
+        assert_ne!(secure.bits(), first);
     }
 
     #[test]

@@ -38,7 +38,8 @@ const ROOM: u64 = MOST as u64 / 4;
 /// the weight of the least score has changed by a factor of 2^1000 or more. So they are when many change their levels at
 /// once. When it happens depends on scores, as running time may; the law does not.
 ///
-/// What is drawn follows from the seed and from the sequence of changes of scores, in their order.
+/// What is drawn follows from the seed and from the sequence of changes of scores and of draws
+/// ([`IncrementalSelection::settle`] in their place serves as well), in their order.
 ///
 /// ```
 /// use dpsparse::exact::noise::source::Source;
@@ -163,8 +164,8 @@ impl IncrementalSelection {
         list.push(k as u32);
     }
 
-    /// Finds the lowest level, and sorts all candidates where that is due.
-    fn settle(&mut self) {
+    /// Finds the lowest level, and sorts all candidates where that is due: all that a draw does to the candidates.
+    pub fn settle(&mut self) {
         while !self.unsorted && self.members[self.lowest].is_empty() {
             self.lowest += 1;
         }

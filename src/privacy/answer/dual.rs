@@ -29,6 +29,15 @@ impl DualPath {
         (self.minimiser).minimise(room.records, s, reach, room.state, room.watch)?;
         Ok(&room.state.theta)
     }
+
+    /// Where a minimisation starts decides its last bits and its time, no more: only a seeded release, which is to be
+    /// repeated bit for bit, takes all of them again.
+    fn retrace(&self, s: &[f64], mut room: Room<'_, '_, Start>) -> Result<()> {
+        if room.source.is_secure() {
+            return Ok(());
+        }
+        self.minimise(s, &mut room).map(drop)
+    }
 }
 
 impl Answer for DualPoint {
@@ -45,6 +54,10 @@ impl Answer for DualPoint {
     fn draw(&self, s: &[f64], mut room: Room<'_, '_, Start>) -> Result<Vec<f64>> {
         self.path.minimise(s, &mut room)?;
         self.noise.release(&room.state.theta, room.source)
+    }
+
+    fn replay(&self, s: &[f64], _: &Vec<f64>, room: Room<'_, '_, Start>) -> Result<()> {
+        self.path.retrace(s, room)
     }
 }
 
@@ -71,5 +84,9 @@ impl Answer for DualVertex {
         let mut vertex = vec![0.0; p];
         (self.selection).draw(&scores, room.source, &mut vertex)?;
         Ok(vertex)
+    }
+
+    fn replay(&self, s: &[f64], _: &Vec<f64>, room: Room<'_, '_, Start>) -> Result<()> {
+        self.path.retrace(s, room)
     }
 }

@@ -47,6 +47,20 @@ impl Vertex {
         source: &mut Source,
         watch: Watch<'_>,
     ) -> Result<Vec<(u32, i64)>> {
+        let (list, selection) = self.follow_lagging(pass, records, state, watch)?;
+        // One beyond the list is the origin.
+        let choice = selection.draw(source);
+        Ok(list.get(choice).copied().into_iter().collect())
+    }
+
+    /// The listed candidates and their scores after a lagging pass.
+    pub(super) fn follow_lagging<'s>(
+        &'s self,
+        pass: &LaggingPass<'_>,
+        records: &dyn Records,
+        state: &'s mut VertexState,
+        watch: Watch<'_>,
+    ) -> Result<(&'s [(u32, i64)], &'s mut IncrementalSelection)> {
         let (Structure::Coordinates(list), SelectionNoise::Exponential { epsilon0 }) =
             (self.polytope.structure(), self.noise)
         else {
@@ -66,8 +80,6 @@ impl Vertex {
             let candidates = starts[j as usize] as usize..starts[j as usize + 1] as usize;
             candidates.map(move |k| (k, list[k].1 * sum))
         }));
-        // One beyond the list is the origin.
-        let choice = selection.draw(source);
-        Ok(list.get(choice).copied().into_iter().collect())
+        Ok((list, selection))
     }
 }

@@ -24,6 +24,9 @@ mod vertex;
 use std::any::Any;
 use std::cell::Cell;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use super::records::Records;
 use crate::error::Result;
 use crate::exact::noise::source::Source;
@@ -37,10 +40,11 @@ pub(in crate::privacy) use split::Sides;
 
 /// A kind of question, and how the room answers it. Its methods take what nothing outside the room has.
 pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
-    /// What the caller says when asking: public, as everything outside the room is.
-    type At<'a>;
-    /// What leaves.
-    type Released;
+    /// What the caller says when asking: public, as everything outside the room is. Written as debug text it is the same
+    /// in every process, and differs where it differs.
+    type At<'a>: std::fmt::Debug;
+    /// What leaves, in a checkpoint too.
+    type Released: Serialize + DeserializeOwned;
     /// What stays in the room between two answers; it depends on records.
     type State: Any + Send + Default;
 
@@ -64,6 +68,21 @@ pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
     /// [`crate::error::Error::Randomness`], [`crate::error::Error::Interrupted`]; what follows from public facts, or
     /// from what is noisy already.
     fn draw(&self, at: Self::At<'_>, room: Room<'_, '_, Self::State>) -> Result<Self::Released>;
+
+    /// Brings the state to where [`Answer::draw`] left it when it released `answer`, for later questions of a release that
+    /// is resumed ([`super::checkpoint`]). Nothing is drawn, and nothing leaves.
+    ///
+    /// # Errors
+    /// As [`Answer::draw`].
+    fn replay(
+        &self,
+        at: Self::At<'_>,
+        answer: &Self::Released,
+        room: Room<'_, '_, Self::State>,
+    ) -> Result<()> {
+        let _ = (at, answer, room);
+        Ok(())
+    }
 }
 
 /// What an answer works with.

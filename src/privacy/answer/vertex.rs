@@ -1,3 +1,6 @@
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use super::lagging_vertex::Choices;
 use super::{Answer, Room};
 use crate::error::{Error, Result};
@@ -40,6 +43,31 @@ pub struct VertexState {
     remaining: Option<Vec<u32>>,
     /// Sum of weight |vector|_1 so far.
     moved: u128,
+    /// How the iterate moved since margins last did, entry by entry: answers that were given again leave it to the next
+    /// one that is drawn.
+    owed: BTreeMap<u32, i64>,
+}
+
+impl VertexState {
+    /// The move of margins that is due with `moved`.
+    fn due<'a>(
+        &mut self,
+        (vector, weight): (&'a [(u32, i64)], i64),
+    ) -> (Cow<'a, [(u32, i64)]>, i64) {
+        if self.owed.is_empty() {
+            return (Cow::Borrowed(vector), weight);
+        }
+        self.owe((vector, weight));
+        let all = std::mem::take(&mut self.owed);
+        (Cow::Owned(all.into_iter().collect()), 1)
+    }
+
+    /// No overflow: sizes add up to less than 2^46, as `moved` says.
+    fn owe(&mut self, (vector, weight): (&[(u32, i64)], i64)) {
+        for &(j, entry) in vector {
+            *self.owed.entry(j).or_default() += weight * entry;
+        }
+    }
 }
 
 impl Vertex {
@@ -65,6 +93,35 @@ impl Vertex {
             ));
         }
         Ok(Some(left))
+    }
+
+    /// Takes in what the caller says: what is retired, and how far margins move by now.
+    fn heed(&self, at: &VertexAt<'_>, state: &mut VertexState) -> Result<()> {
+        if !at.retired.is_empty() {
+            state.remaining = self.left(state, at.retired)?;
+        }
+        let (vector, weight) = at.moved;
+        let size: u128 = vector.iter().map(|v| u128::from(v.1.unsigned_abs())).sum();
+        state.moved =
+            (state.moved).saturating_add(size.saturating_mul(u128::from(weight.unsigned_abs())));
+        if state.moved >= 1 << 46 {
+            return Err(Error::invalid(
+                "n_iter",
+                "is too large for integer margins of this polytope",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A vector over the columns of all outputs, one after the other, as one of each output.
+    fn directions(&self, vector: &[(u32, i64)], columns: usize) -> Vec<Vec<(u32, i64)>> {
+        let columns = columns as u32;
+        let of_output = |output: usize| -> Vec<(u32, i64)> {
+            let output = output as u32;
+            let own = vector.iter().filter(|(j, _)| j / columns == output);
+            own.map(|&(j, entry)| (j % columns, entry)).collect()
+        };
+        (0..self.model.outputs()).map(of_output).collect()
     }
 
     fn select(
@@ -196,34 +253,10 @@ impl Answer for Vertex {
             watch,
             ..
         } = room;
-        if !at.retired.is_empty() {
-            state.remaining = self.left(state, at.retired)?;
-        }
-        let (vector, weight) = at.moved;
-        let size: u128 = vector.iter().map(|v| u128::from(v.1.unsigned_abs())).sum();
-        state.moved =
-            (state.moved).saturating_add(size.saturating_mul(u128::from(weight.unsigned_abs())));
-        if state.moved >= 1 << 46 {
-            return Err(Error::invalid(
-                "n_iter",
-                "is too large for integer margins of this polytope",
-            ));
-        }
-        let columns = records.n_columns() as u32;
-        let of_output = |output: usize| -> Vec<(u32, i64)> {
-            let output = output as u32;
-            let own = vector.iter().filter(|(j, _)| j / columns == output);
-            own.map(|&(j, entry)| (j % columns, entry)).collect()
-        };
-        let directions: Vec<_> = (0..self.model.outputs()).map(of_output).collect();
-        let moves: Vec<Move<'_>> = (directions.iter().enumerate())
-            .filter(|(_, direction)| !direction.is_empty())
-            .map(|(output, direction)| Move {
-                output,
-                direction,
-                weight,
-            })
-            .collect();
+        self.heed(&at, state)?;
+        let (vector, weight) = state.due(at.moved);
+        let directions = self.directions(&vector, records.n_columns());
+        let moves = moves(&directions, weight);
         if let Some(tolerance) = self.lag {
             let pass = LaggingPass {
                 model: &self.model,
@@ -251,4 +284,40 @@ impl Answer for Vertex {
             }
         }
     }
+
+    fn replay(
+        &self,
+        at: VertexAt<'_>,
+        _: &Vec<(u32, i64)>,
+        room: Room<'_, '_, VertexState>,
+    ) -> Result<()> {
+        self.heed(&at, room.state)?;
+        let Some(tolerance) = self.lag else {
+            room.state.owe(at.moved);
+            return Ok(());
+        };
+        // When slopes are taken anew depends on every step.
+        let directions = self.directions(at.moved.0, room.records.n_columns());
+        let pass = LaggingPass {
+            model: &self.model,
+            moves: &moves(&directions, at.moved.1),
+            unit: at.unit,
+            tolerance,
+        };
+        let (_, selection) = self.follow_lagging(&pass, room.records, room.state, room.watch)?;
+        selection.settle();
+        Ok(())
+    }
+}
+
+/// How margins move, output by output.
+fn moves(directions: &[Vec<(u32, i64)>], weight: i64) -> Vec<Move<'_>> {
+    (directions.iter().enumerate())
+        .filter(|(_, direction)| !direction.is_empty())
+        .map(|(output, direction)| Move {
+            output,
+            direction,
+            weight,
+        })
+        .collect()
 }

@@ -310,6 +310,7 @@ pub fn asked<R>(
         budget: Budget::new(planned).unwrap(),
         source: Source::seeded(seed),
         progress: std::cell::Cell::new((0, 1)),
+        transcript: None,
     };
     let mut quiet = |_: usize, _: usize| Ok(());
     let mut session = Session::new(&records, &mut core, &mut quiet, &curator);

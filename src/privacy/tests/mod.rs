@@ -3,6 +3,7 @@
 //! - `refusals`: what is refused, and that nothing is drawn then; `before_spending`: what follows from the records.
 //! - `derived`: which records a map, of features, targets or scores, makes of others.
 //! - `progress`: what is heard of a release at work.
+//! - `checkpoints`: a release that was stopped goes on, and is one release.
 //! - `neighbours`: what is drawn from moves by no more than events say, for every kind of question.
 //! - `classes`: the same for softmax models, whose slopes have three norms.
 //! - `lagging`: slopes that may lag behind depend on their own records alone, in every storage.
@@ -12,6 +13,7 @@
 //! - `weights`: what a weight does to a record, for every kind of question.
 
 mod before_spending;
+mod checkpoints;
 mod classes;
 mod covers;
 mod derived;

@@ -1,0 +1,360 @@
+//! A release that was stopped and goes on is one release: its answers are those that were given, then new ones; it is paid
+//! for once; and its file holds what is released, and no more.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::harness::Data;
+use super::refusals::{data, sealed, statement};
+use crate::accounting::event::Adjacency;
+use crate::error::{Error, Result};
+use crate::exact::noise::source::Source;
+use crate::exact::tap::{Seen, watched};
+use crate::loss::Logistic;
+use crate::polytope::SignedCoordinates;
+use crate::privacy::answer::VertexAt;
+use crate::privacy::{
+    Entry, Ledger, MemoryLedger, Question, Receipt, Released, RoomModel, Sealed, Session,
+    release_resumably,
+};
+use crate::question::{Gradient, SelectionNoise, Vertex};
+
+const STEPS: usize = 6;
+
+fn model() -> RoomModel {
+    RoomModel::new(&Logistic.into(), None).unwrap()
+}
+
+fn gradients(multiplier: f64) -> Question<Gradient> {
+    let root = statement(Adjacency::ReplaceOne);
+    root.gradient(&model(), multiplier).unwrap()
+}
+
+/// Each gradient at the one before.
+fn descent(multiplier: f64) -> Sealed<Vec<Vec<f64>>> {
+    let question = gradients(multiplier);
+    let (root, planned) = (
+        Arc::clone(question.statement()),
+        question.times(STEPS as u64),
+    );
+    let columns = root.n_columns();
+    sealed(&root, vec![planned], move |session| {
+        let mut at = vec![0.0; columns];
+        let mut all = Vec::new();
+        for t in 0..STEPS {
+            at = session.ask(&question, &at)?;
+            all.push(at.clone());
+            session.progress(t + 1, STEPS)?;
+        }
+        Ok(all)
+    })
+}
+
+/// Vertices, of which each moves the margins; the second is retired at the fourth step.
+fn choices(lag: Option<f64>) -> Sealed<Vec<Vec<(u32, i64)>>> {
+    let root = statement(Adjacency::ReplaceOne);
+    let ball = SignedCoordinates::l1_ball(root.n_columns(), 2.0).into();
+    let noise = SelectionNoise::Exponential { epsilon0: 0.8 };
+    let question: Question<Vertex> = root.vertex(&model(), &ball, noise, None).unwrap();
+    let question = match lag {
+        Some(tolerance) => question.lagging(tolerance).unwrap(),
+        None => question,
+    };
+    sealed(&root, vec![question.times(STEPS as u64)], move |session| {
+        let (mut vertex, mut all) = (Vec::new(), Vec::<Vec<(u32, i64)>>::new());
+        for t in 0..STEPS {
+            let retired = match (t, lag) {
+                (3, None) => vec![all[1][0].0],
+                _ => Vec::new(),
+            };
+            let at = VertexAt {
+                moved: (&vertex, t as i64 + 3),
+                retired: &retired,
+                unit: 1.0 / (16_383.0 * (1.0 + t as f64)),
+            };
+            vertex = session.ask(&question, at)?;
+            all.push(vertex.clone());
+            session.progress(t + 1, STEPS)?;
+        }
+        Ok(all)
+    })
+}
+
+/// A release that Ctrl-C stops after so many answers.
+fn stopped<R>(
+    plan: &Sealed<R>,
+    path: &Path,
+    source: Source,
+    ledger: &mut dyn Ledger,
+    after: usize,
+) -> Result<Released<R>> {
+    let mut report = |done, _| match done == after {
+        true => Err(Error::Interrupted),
+        false => Ok(()),
+    };
+    let data = data();
+    let (curator, path) = (data.curator(), Some(path));
+    release_resumably(plan, &curator, ledger, source, &mut report, path)
+}
+
+fn whole<R>(plan: &Sealed<R>, path: &Path, source: Source) -> Result<Released<R>> {
+    stopped(plan, path, source, &mut MemoryLedger::default(), usize::MAX)
+}
+
+fn lines(path: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines = text.lines().skip(1).map(serde_json::from_str);
+    lines.collect::<std::result::Result<_, _>>().unwrap()
+}
+
+/// What a release gives, from whichever answer on it is resumed: each answer drawn once, by what would have been drawn
+/// from without a stop, and charged once.
+fn is_one_release<R: Clone + PartialEq + std::fmt::Debug>(plan: &Sealed<R>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let (released, seen) = watched(|| whole(plan, &path, Source::seeded(3)));
+    let released = released.unwrap();
+    let all = lines(&path);
+    assert_eq!((seen.len(), all.len()), (STEPS, STEPS + 2));
+    for after in 1..=STEPS {
+        std::fs::remove_file(&path).unwrap();
+        let mut ledger = MemoryLedger::default();
+        let (error, before) =
+            watched(|| stopped(plan, &path, Source::seeded(3), &mut ledger, after));
+        assert!(matches!(error, Err(Error::Interrupted)));
+        assert_eq!(lines(&path), all[..after + 2]);
+        let (resumed, later) =
+            watched(|| stopped(plan, &path, Source::seeded(3), &mut ledger, usize::MAX));
+        let resumed = resumed.unwrap();
+        assert_eq!(resumed.value, released.value, "{after}");
+        assert_eq!([before, later].concat(), seen);
+        assert_eq!(lines(&path), all);
+        assert_eq!(ledger.entries().len(), 1);
+        assert_eq!(ledger.entries()[0].events(), plan.events());
+        let certificate = &resumed.certificate;
+        assert_eq!(certificate.events(), released.certificate.events());
+        let said = |of: &Released<R>| {
+            let assumed = of.certificate.assumptions();
+            assumed
+                .iter()
+                .filter(|text| text.contains("resumed"))
+                .count()
+        };
+        assert_eq!((said(&resumed), said(&released)), (1, 0));
+    }
+}
+
+#[test]
+fn releases_go_on_from_every_answer() {
+    is_one_release(&descent(3.0));
+    is_one_release(&choices(None));
+    is_one_release(&choices(Some(0.4)));
+}
+
+/// Without a seed too: the answers that were given, then new ones, of the same slopes.
+#[test]
+fn secure_releases_draw_the_rest_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let plan = descent(3.0);
+    let mut ledger = MemoryLedger::default();
+    let source = || Source::secure().unwrap();
+    assert!(stopped(&plan, &path, source(), &mut ledger, 2).is_err());
+    let kept = std::fs::read(&path).unwrap();
+    let mut ends = Vec::new();
+    for _ in 0..2 {
+        std::fs::write(&path, &kept).unwrap();
+        let (resumed, seen) = watched(|| stopped(&plan, &path, source(), &mut ledger, usize::MAX));
+        let resumed = resumed.unwrap();
+        assert_eq!(seen.len(), STEPS - 2);
+        let answers: Vec<Vec<f64>> = (lines(&path)[2..].iter())
+            .map(|line| serde_json::from_value(line["answer"].clone()).unwrap())
+            .collect();
+        assert_eq!(resumed.value, answers);
+        assert!(resumed.certificate.secure());
+        ends.push((answers, seen));
+    }
+    assert_eq!(ends[0].0[..2], ends[1].0[..2]);
+    // The same sums at the same point, and other noise.
+    assert_eq!(ends[0].1[0], ends[1].1[0]);
+    assert_ne!(ends[0].0[2], ends[1].0[2]);
+    assert_eq!(ledger.entries().len(), 1);
+}
+
+/// An answer that a program has seen is never drawn again.
+#[test]
+fn answers_are_kept_before_the_program_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let question = gradients(3.0);
+    let (root, file) = (Arc::clone(question.statement()), path.clone());
+    let plan = sealed(&root.clone(), vec![question.times(4)], move |session| {
+        for t in 0..4 {
+            let answer = session.ask(&question, &vec![0.5; root.n_columns()])?;
+            let kept = lines(&file);
+            assert_eq!(kept.len(), t + 3);
+            assert_eq!(kept[t + 2]["answer"], serde_json::json!(answer));
+        }
+        Ok(())
+    });
+    whole(&plan, &path, Source::secure().unwrap()).unwrap();
+}
+
+/// Released answers, which lie on the lattice of their noise, and digests that other records have too.
+#[test]
+fn files_hold_what_is_released_and_public() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = gradients(3.0).answer.unit();
+    let keys = |line: &serde_json::Value| -> Vec<String> {
+        line.as_object().unwrap().keys().cloned().collect()
+    };
+    let mut facts = Vec::new();
+    for (k, flip) in [1.0, -1.0].into_iter().enumerate() {
+        let path = folder.path().join(format!("release {k}"));
+        let mut records = data();
+        records.x *= flip;
+        let of = |data: &Data| {
+            release_resumably(
+                &descent(3.0),
+                &data.curator(),
+                &mut MemoryLedger::default(),
+                Source::secure().unwrap(),
+                &mut |_, _| Ok(()),
+                Some(&path),
+            )
+        };
+        of(&records).unwrap();
+        let lines = lines(&path);
+        assert_eq!(keys(&lines[0]), ["plan", "seeded", "version"]);
+        assert!(lines[0]["seeded"].is_null());
+        assert_eq!(lines[1], serde_json::json!({"receipt": 0}));
+        for line in &lines[2..] {
+            assert_eq!(keys(line), ["answer", "at", "question"]);
+            for entry in line["answer"].as_array().unwrap() {
+                let units = entry.as_f64().unwrap() / unit;
+                assert!((units - units.round()).abs() <= 1e-9 * units.abs().max(1.0));
+            }
+        }
+        facts.push((lines[0].clone(), lines[2]["at"].clone()));
+    }
+    // Nor does anything of this process stand in them, such as the numbers of its questions.
+    assert_eq!(facts[0], facts[1]);
+}
+
+/// Refuses what it is shown, after the first so many entries.
+struct Stingy(usize, AtomicUsize);
+
+impl Ledger for Stingy {
+    fn admits(&mut self, _: &Entry) -> Result<()> {
+        Ok(())
+    }
+
+    fn commit(&mut self, _: &Entry) -> Result<Receipt> {
+        let number = self.1.fetch_add(1, Ordering::Relaxed);
+        match number < self.0 {
+            true => Ok(Receipt {
+                number: number as u64,
+            }),
+            false => Err(Error::BudgetExceeded("there is no more".into())),
+        }
+    }
+}
+
+#[test]
+fn a_refused_release_leaves_no_right_to_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let plan = descent(3.0);
+    for _ in 0..2 {
+        let mut ledger = Stingy(0, AtomicUsize::new(0));
+        let (error, seen) =
+            watched(|| stopped(&plan, &path, Source::seeded(3), &mut ledger, usize::MAX));
+        assert!(matches!(error, Err(Error::BudgetExceeded(_))));
+        assert!(seen.is_empty());
+        assert_eq!(lines(&path).len(), 1);
+    }
+    // What is paid for goes on where nothing more would be paid for.
+    let mut ledger = Stingy(1, AtomicUsize::new(0));
+    assert!(stopped(&plan, &path, Source::seeded(3), &mut ledger, 2).is_err());
+    stopped(&plan, &path, Source::seeded(3), &mut ledger, usize::MAX).unwrap();
+    assert_eq!(ledger.1.into_inner(), 1);
+}
+
+/// With other noise, another seed, none, or a program that asks elsewhere; nothing is drawn or spent.
+#[test]
+fn files_of_other_releases_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let mut ledger = MemoryLedger::default();
+    assert!(stopped(&descent(3.0), &path, Source::seeded(3), &mut ledger, 2).is_err());
+    let refuse = |plan: &Sealed<Vec<Vec<f64>>>, source: Source| {
+        let mut ledger = MemoryLedger::default();
+        let (error, seen) = watched(|| stopped(plan, &path, source, &mut ledger, usize::MAX));
+        assert!(matches!(error, Err(Error::Checkpoint(_))), "{error:?}");
+        assert_eq!((seen, ledger.entries().len()), (Vec::<Seen>::new(), 0));
+    };
+    refuse(&descent(3.01), Source::seeded(3));
+    refuse(&descent(3.0), Source::seeded(4));
+    refuse(&descent(3.0), Source::secure().unwrap());
+    // Its questions are the same; what it says when it asks is not.
+    let question = gradients(3.0);
+    let root = Arc::clone(question.statement());
+    let planned = question.times(STEPS as u64);
+    let elsewhere = move |session: &mut Session<'_>| {
+        let asked = session.ask(&question, &[0.1, 0.0, 0.0, 0.0]);
+        asked.map(|answer| vec![answer])
+    };
+    refuse(&sealed(&root, vec![planned], elsewhere), Source::seeded(3));
+    whole(&descent(3.0), &path, Source::seeded(3)).unwrap();
+}
+
+/// Answers that are given again are taken off the plan as new ones are.
+#[test]
+fn answers_are_given_again_within_the_plan_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let greedy = |times: usize| {
+        let question = gradients(3.0);
+        let root = Arc::clone(question.statement());
+        sealed(&root.clone(), vec![question.times(2)], move |session| {
+            let at = vec![0.0; root.n_columns()];
+            let ask = |_| session.ask(&question, &at).map(drop);
+            (0..times).try_for_each(ask)
+        })
+    };
+    whole(&greedy(2), &path, Source::seeded(3)).unwrap();
+    assert_eq!(lines(&path).len(), 4);
+    for times in [1, 3] {
+        let again = whole(&greedy(times), &path, Source::seeded(3));
+        assert!(matches!(again, Err(Error::BudgetExceeded(_))), "{again:?}");
+    }
+    whole(&greedy(2), &path, Source::seeded(3)).unwrap();
+}
+
+/// Positions of a split are the same for neighbours where records are replaced; else they tell how many there are.
+#[test]
+fn splits_are_kept_where_they_are_public() {
+    let folder = tempfile::tempdir().unwrap();
+    for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {
+        let path = folder.path().join(adjacency.to_string());
+        let root = statement(adjacency);
+        let split = root.split(1, 0.25).unwrap();
+        let plan = sealed(&root, vec![split.once()], move |session| {
+            session.ask(&split, ())
+        });
+        let released = whole(&plan, &path, Source::secure().unwrap());
+        match adjacency {
+            Adjacency::ReplaceOne => {
+                let sides = released.unwrap().value;
+                assert_eq!(sides.len(), 1);
+                let again = whole(&plan, &path, Source::secure().unwrap());
+                assert_eq!(again.unwrap().value, sides);
+            }
+            Adjacency::AddRemove => {
+                assert!(matches!(released, Err(Error::Checkpoint(_))));
+                assert!(!path.exists());
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+"""Lines of progress: public counts, their rate, and the time that is left."""
+
+import builtins
+import io
+import sys
+
+import pytest
+
+from dpsparse._progress import Pace, _duration, progress
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_rates_and_times_follow_from_counts_and_the_clock():
+    clock = Clock()
+    pace = Pace(clock)
+    assert pace.text(0, 100) == "0/100 steps"
+    clock.now += 2
+    assert pace.text(8, 100) == "8/100 steps, 4 steps/s, 23 s left"
+    clock.now += 38
+    # The window begins at the second report by now.
+    assert pace.text(9, 100) == "9/100 steps, 38 s/step, 57 min 38 s left"
+    clock.now += 1
+    assert pace.text(100, 100).startswith("100/100 steps, ")
+    assert "left" not in pace.text(100, 100)
+
+
+def test_the_next_phase_has_a_rate_of_its_own():
+    clock = Clock()
+    pace = Pace(clock)
+    pace.text(0, 10)
+    clock.now += 1
+    pace.text(10, 10)
+    clock.now += 50
+    for total in (10, 20):  # fewer steps than before; another total
+        assert pace.text(1, total) == f"1/{total} steps"
+        clock.now += 2
+        assert pace.text(2, total) == f"2/{total} steps, 2 s/step, {2 * (total - 2)} s left"
+
+
+def test_steps_that_took_no_time_fade():
+    """A resumed fit takes the first ones from its checkpoint."""
+    clock = Clock()
+    pace = Pace(clock)
+    pace.text(0, 1000)
+    clock.now += 0.1
+    pace.text(500, 1000)
+    for done in range(501, 600):
+        clock.now += 1
+        text = pace.text(done, 1000)
+    assert ", 1 steps/s, 6 min 41 s left" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "0 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (3725, "1 h 02 min"), (1e6, "277 h 46 min")],
+)
+def test_times_are_written_as_people_write_them(seconds, text):
+    assert _duration(seconds) == text
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """No tqdm, and a text that may stand in for stderr."""
+    imports = builtins.__import__
+
+    def without(name, *rest):
+        if name.startswith("tqdm"):
+            raise ImportError(name)
+        return imports(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    return io.StringIO()
+
+
+def test_a_file_gets_few_lines_and_the_last_one(plain, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", plain)
+    with progress("a fit", 1) as report:
+        for done in range(1001):
+            report(done, 1000)
+        report(1000, 1000)
+    lines = plain.getvalue().splitlines()
+    assert 2 <= len(lines) <= 4
+    assert lines[0] == "a fit: 0/1000 steps"
+    assert lines[-1].startswith("a fit: 1000/1000 steps")
+
+
+def test_a_terminal_has_one_line_which_an_error_ends(plain, monkeypatch):
+    monkeypatch.setattr(plain, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stderr", plain)
+
+    def stopped():
+        with progress("a fit", 1) as report:
+            report(1, 10)
+            report(2, 10)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    text = plain.getvalue()
+    assert text.startswith("\ra fit: 1/10 steps")
+    assert text.count("\n") == 1
+    assert text.endswith("\n")
+
+
+def test_silence_takes_no_callback():
+    with progress("a fit", 0) as report:
+        assert report is None
