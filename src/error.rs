@@ -64,6 +64,10 @@ pub enum Error {
         "the directory for blocks of records does not exist, cannot be written to, or has no room for them"
     )]
     Storage,
+    /// Records that are on other machines could not be asked: workers are lost for good, or answered something else than
+    /// the sums that they were asked for. The text holds no data.
+    #[error("the workers that hold the records {0}")]
+    Workers(&'static str),
     /// The operating system gave no randomness.
     #[error("the operating system gave no randomness: {0}")]
     Randomness(String),

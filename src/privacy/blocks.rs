@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::bounded_data::{BoundedData, Features};
 use super::changing_sums::Changed;
+use super::derived::Derived;
 use super::records::{LaggingPass, Pass, Records, States, Sum, Watch};
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
@@ -81,13 +82,9 @@ impl Blocks {
     ///
     /// # Errors
     /// [`Error::Storage`].
-    pub(in crate::privacy) fn derived(
-        &self,
-        make: impl Fn(&BoundedData) -> BoundedData,
-        to: &Arc<Statement>,
-    ) -> Result<Self> {
+    pub(in crate::privacy) fn made(&self, by: &Derived, to: &Arc<Statement>) -> Result<Self> {
         let made = self.blocks.iter().map(|block| {
-            let made = make(block);
+            let made = by.of(block);
             Ok(Arc::new(match &self.directory {
                 Some(directory) => made.in_file(directory)?,
                 None => made,
@@ -95,11 +92,6 @@ impl Blocks {
         });
         let blocks = made.collect::<Result<_>>()?;
         Ok(Self::of_blocks(blocks, self.directory.clone(), to))
-    }
-
-    /// The public facts that the blocks were read or made under: of fewer features than the statement's, or the same.
-    pub(in crate::privacy) fn schema(&self) -> &Schema {
-        &self.blocks[0].schema
     }
 
     /// The same in one block of memory.
@@ -124,8 +116,12 @@ impl Records for Blocks {
         self.blocks.iter().map(|block| block.n_records()).sum()
     }
 
-    fn n_columns(&self) -> usize {
-        self.schema().n_columns()
+    fn schema(&self) -> &Schema {
+        &self.blocks[0].schema
+    }
+
+    fn derived(&self, by: Derived, to: &Arc<Statement>) -> Result<Box<dyn Records>> {
+        Ok(Box::new(self.made(&by, to)?))
     }
 
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum> {
@@ -218,9 +214,9 @@ mod tests {
             let parts = Blocks::several(parts, None, &statement).unwrap();
             let parts = Blocks { directory: folder, ..parts };
             // As what is made of blocks is kept.
-            let parts = parts.derived(BoundedData::varying, &statement).unwrap();
+            let parts = parts.made(&Derived::Varying, &statement).unwrap();
             let whole = Blocks::new(read(0..n), &statement).unwrap();
-            let whole = whole.derived(BoundedData::varying, &statement).unwrap();
+            let whole = whole.made(&Derived::Varying, &statement).unwrap();
             let model = RoomModel::new(&Logistic.into(), None).unwrap();
             let direction = [(0, 3), (2, -5), (3, 7)];
             let moves = [Move { output: 0, direction: &direction, weight: 1 << 20 }];

@@ -4,7 +4,6 @@ use std::cell::Cell;
 
 use super::budget::Budget;
 use super::curator::Curator;
-use super::records::Records;
 use super::seal::Sealed;
 use super::session::{Core, Report, Session};
 use crate::accounting::event::Adjacency;
@@ -84,7 +83,7 @@ pub fn release<R>(
         source,
         progress: Cell::new((0, 1)),
     };
-    let value = (plan.program).run(&mut Session::new(&records, &mut core, progress, curator))?;
+    let value = (plan.program).run(&mut Session::new(&*records, &mut core, progress, curator))?;
     let events = core.budget.finished()?;
     let (unit, mut assumptions) = statement.terms(most);
     assumptions.extend(plan.claim.assumptions.iter().cloned());

@@ -283,7 +283,7 @@ fn schema_of_weights(target: Target) -> Schema {
 }
 
 /// The sides of a split of these records.
-pub fn sides(split: &Question<Split>, records: &Blocks, seed: u64) -> Sides {
+pub fn sides(split: &Question<Split>, records: &dyn Records, seed: u64) -> Sides {
     let mut state = Sides::default();
     let room = Room {
         records,
@@ -312,7 +312,7 @@ pub fn asked<R>(
         progress: std::cell::Cell::new((0, 1)),
     };
     let mut quiet = |_: usize, _: usize| Ok(());
-    let mut session = Session::new(&records, &mut core, &mut quiet, &curator);
+    let mut session = Session::new(&*records, &mut core, &mut quiet, &curator);
     watched(|| match &setting.view {
         View::Whole => ask(&mut session),
         View::Mapped(map) => ask(&mut session.mapped(map, &setting.about)?),

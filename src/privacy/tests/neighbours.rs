@@ -647,7 +647,7 @@ fn parts_of_neighbours_are_neighbours() {
                 .map(|data| {
                     let curator = data.curator();
                     let records = curator.all(root, &[]).unwrap();
-                    let sides = sides(&split, &records, seed);
+                    let sides = sides(&split, &*records, seed);
                     let part = |positions: &[u32], facts: &Arc<Statement>| {
                         rows(&curator.read(Some(positions), facts.schema()).unwrap()[0])
                     };
