@@ -200,7 +200,14 @@ impl TryFrom<SchemaData> for Schema {
     fn try_from(data: SchemaData) -> Result<Self> {
         let intercept = data.intercept != 0;
         let (n, row_norm) = (data.n_features, data.row_norm);
-        let schema = Schema::new(n, data.bounds, data.geometry, data.target, intercept, row_norm)?;
+        let schema = Schema::new(
+            n,
+            data.bounds,
+            data.geometry,
+            data.target,
+            intercept,
+            row_norm,
+        )?;
         Ok(Self {
             intercept: data.intercept,
             gradient_norm: data.gradient_norm,

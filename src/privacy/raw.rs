@@ -40,7 +40,10 @@ pub(super) struct Elsewhere {
 
 impl Raw for Elsewhere {
     fn read(&self, _: &[f64], _: Option<&[f64]>, _: &Schema) -> Result<Vec<BoundedData>> {
-        Err(Error::invalid("X", "is on other machines, and is not read here"))
+        Err(Error::invalid(
+            "X",
+            "is on other machines, and is not read here",
+        ))
     }
 
     fn stored(&self) -> Stored {

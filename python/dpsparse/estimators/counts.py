@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from dpsparse._validation import optional_number
 from dpsparse.estimators._bounds import count_bounds, warn_of_default_bounds
 from dpsparse.estimators._linear import LogLinkRegressorMixin
-from dpsparse.estimators._validation import read_weighted, without_values
+from dpsparse.estimators._validation import read_weighted, real_targets
 from dpsparse.estimators._weights import takes_weights
 from dpsparse.estimators.private import _PrivateSparse
 
@@ -224,7 +224,7 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         """
         warn_of_default_bounds(self, self._default_targets)
         X, y, weights = read_weighted(self, X, y, sample_weight)
-        targets = without_values(lambda: np.asarray(y, dtype=np.float64))
+        targets = real_targets(y)
         coefficients, intercepts = self._fit(X, targets, weights)
         self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
         return self

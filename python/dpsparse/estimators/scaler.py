@@ -22,7 +22,7 @@ from dpsparse.estimators._tables import (
     read_again,
     read_encoded,
 )
-from dpsparse.estimators._validation import public_count, read, records, seed
+from dpsparse.estimators._validation import core_arguments, public_count, read, seed
 
 __all__ = ["PrivateScaler"]
 
@@ -233,7 +233,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         bounds = feature_bounds(self, names_for(self))
         n_samples, n_features = X.shape
         plan = self._plan(n_samples, n_features, bounds)
-        self.ranges_, self.certificate_ = _core.fit_scaler(plan, records(X), seed=seed(self.random_state))
+        self.ranges_, self.certificate_ = _core.fit_scaler(plan, core_arguments(X)[0], seed=seed(self.random_state))
         self.level_ = plan.level
         self._box = _widened(self.ranges_, bounds, float(self.margin))
         return self

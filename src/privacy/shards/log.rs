@@ -117,7 +117,10 @@ impl Log {
     /// What brings a new shard here, but for states that are about to start anew.
     pub(super) fn replay(&self, shard: usize, restarted: Option<u64>) -> Vec<Request> {
         let records = (self.made.iter()).map(|(number, made)| made.request(*number, shard));
-        let margins = self.margins.iter().filter(|(states, _)| restarted != Some(**states));
+        let margins = self
+            .margins
+            .iter()
+            .filter(|(states, _)| restarted != Some(**states));
         let margins = margins.map(|(states, margins)| {
             let outputs = margins.at.chunks(margins.columns.max(1)).enumerate();
             Request::Restore {

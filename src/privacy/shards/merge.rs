@@ -4,7 +4,8 @@ use super::wire::{Body, Reply, decoded, encoded, sums, words};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 
-const WRONG: Error = Error::Workers("answered something else than the sums that they were asked for");
+const WRONG: Error =
+    Error::Workers("answered something else than the sums that they were asked for");
 
 /// One reply for those of several shards of a worker: fewer bytes travel.
 ///
@@ -49,7 +50,9 @@ fn added(one: Vec<u8>, other: Vec<u8>) -> Result<Vec<u8>> {
         _ => {}
     }
     let pairs = sums(&one)?.into_iter().zip(sums(&other)?);
-    Ok(words(&pairs.map(|(a, b)| a.wrapping_add(b)).collect::<Vec<_>>()))
+    Ok(words(
+        &pairs.map(|(a, b)| a.wrapping_add(b)).collect::<Vec<_>>(),
+    ))
 }
 
 /// A reply in two halves for two aggregators. The sums of one are uniform modulo 2^64, by the operating system's entropy,
@@ -120,7 +123,10 @@ impl Answer {
         if replies.iter().any(shared) {
             return Err(WRONG);
         }
-        let all = replies.into_iter().map(Ok).reduce(|all, reply| joined(all?, reply?));
+        let all = replies
+            .into_iter()
+            .map(Ok)
+            .reduce(|all, reply| joined(all?, reply?));
         let all = all.ok_or(WRONG)??;
         let body = match all.body {
             Body::Counts(counts) => {

@@ -14,7 +14,7 @@ mod merge;
 mod pass;
 mod shard;
 #[cfg(test)]
-mod tests;
+pub(in crate::privacy) mod tests;
 mod wire;
 
 pub use merge::{merged, split};
@@ -49,7 +49,7 @@ pub trait Workers: Send + Sync {
     ///
     /// # Errors
     /// What keeps workers from answering for good.
-    fn ask(&self, script: &Script) -> Result<Vec<Vec<u8>>>;
+    fn ask(&self, script: Script) -> Result<Vec<Vec<u8>>>;
 }
 
 /// What the shards are asked next, and what a lost one goes through before.
@@ -96,9 +96,7 @@ impl Script {
     pub fn whole(&self, shard: usize) -> Result<Vec<u8>> {
         let before = locked(&self.log).replay(shard, self.restarted);
         match &self.newest {
-            Newest::Made(number, made) => {
-                self.message(Some(before), &made.request(*number, shard))
-            }
+            Newest::Made(number, made) => self.message(Some(before), &made.request(*number, shard)),
             Newest::Same(request) => self.message(Some(before), request),
         }
     }
@@ -146,8 +144,9 @@ impl Link {
             restarted,
         };
         drop(log);
-        let replies = self.workers.ask(&script)?;
-        Answer::of(&replies, script.place, self.workers.n_shards())
+        let place = script.place;
+        let replies = self.workers.ask(script)?;
+        Answer::of(&replies, place, self.workers.n_shards())
     }
 
     fn same(&self, request: Request, restarted: Option<u64>) -> Result<Answer> {
@@ -258,7 +257,10 @@ fn within(positions: &[u32], counts: &[u64]) -> Result<Vec<Vec<u32>>> {
     let parts = counts.iter().map(|count| {
         let end = start + count;
         let (here, later) = rest.split_at(rest.partition_point(|&i| u64::from(i) < end));
-        let here = here.iter().map(|&i| (u64::from(i) - start) as u32).collect();
+        let here = here
+            .iter()
+            .map(|&i| (u64::from(i) - start) as u32)
+            .collect();
         (rest, start) = (later, end);
         here
     });
@@ -287,7 +289,6 @@ impl Shards {
             held,
         })
     }
-
 }
 
 impl Records for Shards {

@@ -142,6 +142,12 @@ impl Shard {
         }
     }
 
+    /// How many sets of records it holds.
+    #[cfg(test)]
+    pub(super) fn n_held(&self) -> usize {
+        self.records.len()
+    }
+
     fn of(&self, records: u64) -> Result<&Option<BoundedData>> {
         self.records.get(&records).ok_or(UNKNOWN)
     }
