@@ -212,7 +212,7 @@ class _Session:
         lost = []
         for number in range(self.n_shards):
             address = self._where.get(number)
-            if address in there:
+            if address is not None and address in there:
                 plan.setdefault(address, []).append(number)
             else:
                 lost.append(number)
