@@ -98,6 +98,7 @@ pub use raw::{BlockSource, RawBlock, TakeBlock};
 pub use release::{Released, Witness, release};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};
-pub use shards::{Script, Shard, ShardSource, TakeRecords, Workers, merged, split};
+pub use shards::{Script, Shard, ShardSource, TakeRecords, Workers};
+pub use shards::{merged_replies, split_reply};
 pub use sparse_records::{Compressed, Orientation};
 pub use stream::RunningSoftmax;

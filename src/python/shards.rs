@@ -11,7 +11,8 @@ use pyo3::types::PyBytes;
 use super::records::{Records, to_vec, weights_of};
 use super::threads;
 use crate::error::{Error, Result, UserError};
-use crate::privacy::{Script, Shard, ShardSource, TakeRecords, Workers, merged, split};
+use crate::privacy;
+use crate::privacy::{Script, Shard, ShardSource, TakeRecords, Workers};
 
 /// Workers that a session of Python's reaches.
 pub(super) struct PyWorkers {
@@ -151,7 +152,10 @@ fn merged_replies<'py>(
     py: Python<'py>,
     replies: Vec<PyBackedBytes>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &merged(&plain(&replies))?))
+    Ok(PyBytes::new(
+        py,
+        &privacy::merged_replies(&plain(&replies))?,
+    ))
 }
 
 /// A reply in two halves for two aggregators, each of them uniform alone, that add up to it.
@@ -160,7 +164,7 @@ fn split_reply<'py>(
     py: Python<'py>,
     reply: PyBackedBytes,
 ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
-    let (one, other) = split(&reply)?;
+    let (one, other) = privacy::split_reply(&reply)?;
     Ok((PyBytes::new(py, &one), PyBytes::new(py, &other)))
 }
 

@@ -11,7 +11,7 @@ const WRONG: Error =
 ///
 /// # Errors
 /// [`Error::Workers`] for replies to different requests, or none.
-pub fn merged(replies: &[Vec<u8>]) -> Result<Vec<u8>> {
+pub fn merged_replies(replies: &[Vec<u8>]) -> Result<Vec<u8>> {
     let mut all: Option<Reply> = None;
     for reply in replies {
         let reply: Reply = decoded(reply)?;
@@ -64,7 +64,7 @@ fn added(one: Vec<u8>, other: Vec<u8>) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// [`Error::Workers`] for bytes that are no reply; [`Error::Randomness`].
-pub fn split(reply: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
+pub fn split_reply(reply: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
     let reply: Reply = decoded(reply)?;
     let Body::Sums(words_of) = &reply.body else {
         let same = encoded(&reply)?;

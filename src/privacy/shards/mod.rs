@@ -17,7 +17,7 @@ mod shard;
 pub(in crate::privacy) mod tests;
 mod wire;
 
-pub use merge::{merged, split};
+pub use merge::{merged_replies, split_reply};
 pub use shard::{Shard, ShardSource, TakeRecords};
 
 pub(in crate::privacy) use log::Remote;
@@ -43,7 +43,7 @@ pub trait Workers: Send + Sync {
     fn n_shards(&self) -> usize;
 
     /// The reply of every shard to the newest request of a script, from [`Shard::answer`]; those of several shards may come
-    /// [merged], or all of them as the totals of two aggregators ([`split`]).
+    /// together ([`merged_replies`]), or all of them as the totals of two aggregators ([`split_reply`]).
     ///
     /// A shard that is not where the newest request expects it, or that is lost, needs the whole script.
     ///
@@ -66,7 +66,7 @@ pub struct Script {
 enum Newest {
     Made(u64, Arc<Made>),
     /// For every shard alike.
-    Same(Request),
+    Same(Box<Request>),
 }
 
 impl Script {
@@ -150,7 +150,7 @@ impl Link {
     }
 
     fn same(&self, request: Request, restarted: Option<u64>) -> Result<Answer> {
-        self.ask(Newest::Same(request), restarted)
+        self.ask(Newest::Same(Box::new(request)), restarted)
     }
 
     fn number(&self) -> u64 {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use ndarray::Array2;
 use proptest::prelude::*;
 
-use super::merge::{Answer, merged, split};
+use super::merge::{Answer, merged_replies as merged, split_reply as split};
 use super::pass::{MoveData, PassData};
 use super::shard::{Shard, ShardSource, TakeRecords};
 use super::wire::{Body, Message, Reply, Request, decoded, encoded, sums, words};
