@@ -149,7 +149,8 @@ impl Bounds {
 /// A feature value becomes an integer in [-16383, 16383]; 16383 units are 1 in scaled units. The intercept,
 /// where there is one, is a further feature that has one public value in every record: 16383, unless
 /// [`Schema::with_intercept_value`] says otherwise.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "SchemaData", into = "SchemaData")]
 pub struct Schema {
     n_features: usize,
     bounds: Arc<Bounds>,
@@ -163,6 +164,57 @@ pub struct Schema {
     /// The largest weight of a record; None: records have no weights.
     max_weight: Option<f64>,
     maps: Arc<Maps>,
+}
+
+/// A schema as data: what the maps follow from.
+#[derive(Serialize, Deserialize)]
+struct SchemaData {
+    n_features: usize,
+    bounds: Bounds,
+    geometry: Geometry,
+    target: Target,
+    intercept: i16,
+    row_norm: Option<f64>,
+    gradient_norm: Option<f64>,
+    max_weight: Option<f64>,
+}
+
+impl From<Schema> for SchemaData {
+    fn from(schema: Schema) -> Self {
+        Self {
+            n_features: schema.n_features,
+            bounds: (*schema.bounds).clone(),
+            geometry: schema.geometry,
+            target: schema.target,
+            intercept: schema.intercept,
+            row_norm: schema.row_norm,
+            gradient_norm: schema.gradient_norm,
+            max_weight: schema.max_weight,
+        }
+    }
+}
+
+impl TryFrom<SchemaData> for Schema {
+    type Error = Error;
+
+    fn try_from(data: SchemaData) -> Result<Self> {
+        let intercept = data.intercept != 0;
+        let (n, row_norm) = (data.n_features, data.row_norm);
+        let schema = Schema::new(
+            n,
+            data.bounds,
+            data.geometry,
+            data.target,
+            intercept,
+            row_norm,
+        )?;
+        Ok(Self {
+            intercept: data.intercept,
+            gradient_norm: data.gradient_norm,
+            max_weight: data.max_weight,
+            ..schema
+        })
+    }
 }
 
 /// The map of every feature onto the lattice; shared by all copies of a schema.

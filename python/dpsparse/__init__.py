@@ -10,7 +10,19 @@ Public schemas of data frames: :mod:`dpsparse.tables`. Checks for your own parts
 :mod:`dpsparse.datasets`. Results in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`.
 """
 
-from dpsparse import blocks, datasets, displays, losses, mechanisms, polytopes, privacy, set_functions, theory, words
+from dpsparse import (
+    blocks,
+    datasets,
+    displays,
+    distributed,
+    losses,
+    mechanisms,
+    polytopes,
+    privacy,
+    set_functions,
+    theory,
+    words,
+)
 from dpsparse._core import (
     BudgetExceededError,
     Certificate,
@@ -26,6 +38,7 @@ from dpsparse._core import (
     TooLargeError,
     UnsoundMechanismError,
     UserLossError,
+    WorkersError,
 )
 from dpsparse.errors import DefaultBoundsWarning, InvalidTypeError, LedgerError, SecretStateError, UnknownLevelError
 from dpsparse.estimators import (
@@ -82,9 +95,11 @@ __all__ = [
     "UnsoundMechanismError",
     "UserLossError",
     "Vertices",
+    "WorkersError",
     "blocks",
     "datasets",
     "displays",
+    "distributed",
     "losses",
     "mechanisms",
     "path",

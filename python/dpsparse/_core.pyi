@@ -30,13 +30,16 @@ __all__ = [
     "PureEvent",
     "RandomnessError",
     "ScalerPlan",
+    "Script",
     "Search",
     "SearchFacts",
+    "Shard",
     "StorageError",
     "TooLargeError",
     "Total",
     "UnsoundMechanismError",
     "UserLossError",
+    "WorkersError",
     "ZeroConcentratedEvent",
     "bernoulli_exp",
     "calibrate",
@@ -52,6 +55,7 @@ __all__ = [
     "fit_scaler",
     "gaussian_sigma",
     "loss_names",
+    "merged_replies",
     "non_private_gradient",
     "non_private_release",
     "non_private_simplex_scores",
@@ -61,6 +65,7 @@ __all__ = [
     "plan_scaler",
     "rho_from_epsilon",
     "rounded_gaussian",
+    "split_reply",
     "theorem_4_iterations",
     "theory_gradient_excess",
     "theory_iterations",
@@ -81,6 +86,7 @@ class RandomnessError(DpsparseError): ...
 class StorageError(DpsparseError): ...
 class CheckpointError(DpsparseError): ...
 class TooLargeError(DpsparseError): ...
+class WorkersError(DpsparseError): ...
 
 @final
 class GaussianEvent:
@@ -591,3 +597,18 @@ def fit_classes(
 def path_classes(
     request: _ClassRequest, *, alphas: list[float] | None, n_alphas: int, ratio: float
 ) -> tuple[list[float], list[_FittedClasses]]: ...
+
+@final
+class Script:
+    @property
+    def reads_records(self) -> bool: ...
+    def newest(self) -> bytes: ...
+    def whole(self, shard: int) -> bytes: ...
+
+@final
+class Shard:
+    def __new__(cls, number: int) -> Self: ...
+    def answer(self, request: bytes, source: Callable[[], tuple[Any, Any, Any]] | None = None) -> bytes | None: ...
+
+def merged_replies(replies: Sequence[bytes]) -> bytes: ...
+def split_reply(reply: bytes) -> tuple[bytes, bytes]: ...

@@ -1,4 +1,4 @@
-use super::reviewed::Reviewed;
+use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Logistic, Loss, Task};
 use crate::error::{Error, Result};
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 ///
 /// Convex, since the derivative still increases with z. Noise is proportional to L, and records far on the wrong side,
 /// which are the only ones that the clamp changes, are often outliers.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ClippedLogistic {
     bound: f64,
 }
@@ -31,7 +31,11 @@ impl ClippedLogistic {
     }
 }
 
-impl Reviewed for ClippedLogistic {}
+impl Reviewed for ClippedLogistic {
+    fn as_data(&self) -> LossData {
+        LossData::ClippedLogistic(*self)
+    }
+}
 
 impl Loss for ClippedLogistic {
     fn name(&self) -> &'static str {

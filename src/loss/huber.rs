@@ -1,10 +1,10 @@
-use super::reviewed::Reviewed;
+use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Loss, Task, positive};
 use crate::error::Result;
 
 /// Huber's loss: r^2/2 for |r| <= threshold and threshold |r| - threshold^2/2 beyond, r = z - y: L =
 /// threshold, beta = 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Huber {
     threshold: f64,
 }
@@ -21,7 +21,11 @@ impl Huber {
     }
 }
 
-impl Reviewed for Huber {}
+impl Reviewed for Huber {
+    fn as_data(&self) -> LossData {
+        LossData::Huber(*self)
+    }
+}
 
 impl Loss for Huber {
     fn name(&self) -> &'static str {

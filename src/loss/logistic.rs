@@ -1,12 +1,16 @@
 use super::exponential::exp;
-use super::reviewed::Reviewed;
+use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Loss, Task};
 
 /// Logistic loss ln(1 + exp(-y z)), y in {-1, +1}: L = 1, beta = 1/4.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Logistic;
 
-impl Reviewed for Logistic {}
+impl Reviewed for Logistic {
+    fn as_data(&self) -> LossData {
+        LossData::Logistic(*self)
+    }
+}
 
 impl Loss for Logistic {
     fn name(&self) -> &'static str {

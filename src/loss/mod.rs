@@ -26,6 +26,7 @@ pub use logistic::Logistic;
 pub use model::{Lifted, Model};
 pub use pinball::Pinball;
 pub use poisson::Poisson;
+pub(crate) use reviewed::AdmittedData;
 pub use reviewed::{Admitted, Catalogued};
 pub use rounding::Rounding;
 pub use smoothed_hinge::SmoothedHinge;

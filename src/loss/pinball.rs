@@ -1,4 +1,4 @@
-use super::reviewed::Reviewed;
+use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Loss, Task, positive};
 use crate::error::{Error, Result};
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 ///
 /// The mean derivative is the distribution function of y, averaged over width, less the level: the error of the
 /// quantile is of second order in the width.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Pinball {
     level: f64,
     width: f64,
@@ -30,7 +30,11 @@ impl Pinball {
     }
 }
 
-impl Reviewed for Pinball {}
+impl Reviewed for Pinball {
+    fn as_data(&self) -> LossData {
+        LossData::Pinball(*self)
+    }
+}
 
 impl Loss for Pinball {
     fn name(&self) -> &'static str {

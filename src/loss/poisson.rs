@@ -1,5 +1,5 @@
 use super::exponential::exp;
-use super::reviewed::Reviewed;
+use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Loss, Rounding, Task, positive};
 use crate::error::{Error, Result};
 
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// assert_eq!(loss.derivative(9.0, 0.25), 1.5); // whatever the rate
 /// # Ok::<(), dpsparse::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Poisson {
     largest: f64,
     bound: f64,
@@ -56,7 +56,11 @@ impl Poisson {
     }
 }
 
-impl Reviewed for Poisson {}
+impl Reviewed for Poisson {
+    fn as_data(&self) -> LossData {
+        LossData::Poisson(*self)
+    }
+}
 
 impl Loss for Poisson {
     fn name(&self) -> &'static str {

@@ -3,11 +3,50 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::{Lifted, Loss, Model, Tabulated};
+use serde::{Deserialize, Serialize};
+
+use super::{ClippedLogistic, Huber, Lifted, Logistic, Loss, Model, Pinball, Poisson};
+use super::{SmoothedHinge, Squared, Tabulated};
 
 /// A loss that was reviewed: a pure function of its arguments, convex, and smooth with the constants that it states.
 /// Implementing it is the review; nothing outside the crate can.
-pub(crate) trait Reviewed: Loss {}
+pub(crate) trait Reviewed: Loss {
+    /// The loss as data.
+    fn as_data(&self) -> LossData;
+}
+
+/// A loss of the catalogue as data, which travels to records that are elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) enum LossData {
+    ClippedLogistic(ClippedLogistic),
+    Huber(Huber),
+    Logistic(Logistic),
+    Pinball(Pinball),
+    Poisson(Poisson),
+    SmoothedHinge(SmoothedHinge),
+    Squared(Squared),
+}
+
+impl From<LossData> for Catalogued {
+    fn from(data: LossData) -> Self {
+        match data {
+            LossData::ClippedLogistic(loss) => loss.into(),
+            LossData::Huber(loss) => loss.into(),
+            LossData::Logistic(loss) => loss.into(),
+            LossData::Pinball(loss) => loss.into(),
+            LossData::Poisson(loss) => loss.into(),
+            LossData::SmoothedHinge(loss) => loss.into(),
+            LossData::Squared(loss) => loss.into(),
+        }
+    }
+}
+
+/// An admitted loss as data: a user's own travels as the table that it is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum AdmittedData {
+    Catalogued(LossData),
+    Tabulated(Arc<Tabulated>),
+}
 
 /// A loss of the catalogue. Proofs that need convexity and smoothness take nothing else.
 ///
@@ -24,12 +63,18 @@ pub(crate) trait Reviewed: Loss {}
 /// fn smuggle(table: Tabulated) -> Catalogued { table.into() }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Catalogued(Arc<dyn Loss>);
+pub struct Catalogued {
+    loss: Arc<dyn Loss>,
+    data: LossData,
+}
 
 #[allow(private_bounds)] // the review is not for others to make
 impl<L: Reviewed + 'static> From<L> for Catalogued {
     fn from(loss: L) -> Self {
-        Self(Arc::new(loss))
+        Self {
+            data: loss.as_data(),
+            loss: Arc::new(loss),
+        }
     }
 }
 
@@ -37,14 +82,14 @@ impl Deref for Catalogued {
     type Target = dyn Loss;
 
     fn deref(&self) -> &Self::Target {
-        &*self.0
+        &*self.loss
     }
 }
 
 impl Catalogued {
     /// The loss itself, for solvers without privacy.
     pub fn into_loss(self) -> Arc<dyn Loss> {
-        self.0
+        self.loss
     }
 }
 
@@ -67,10 +112,17 @@ impl Admitted {
         }
     }
 
+    pub(crate) fn as_data(&self) -> AdmittedData {
+        match self {
+            Self::Catalogued(loss) => AdmittedData::Catalogued(loss.data),
+            Self::Tabulated(table) => AdmittedData::Tabulated(Arc::clone(table)),
+        }
+    }
+
     /// As a model of one output.
     pub fn model(&self) -> Arc<dyn Model> {
         Arc::new(Lifted(match self {
-            Self::Catalogued(loss) => loss.0.clone(),
+            Self::Catalogued(loss) => loss.loss.clone(),
             Self::Tabulated(table) => table.clone(),
         }))
     }
@@ -83,6 +135,15 @@ impl Deref for Admitted {
         match self {
             Self::Catalogued(loss) => &**loss,
             Self::Tabulated(table) => &**table,
+        }
+    }
+}
+
+impl From<AdmittedData> for Admitted {
+    fn from(data: AdmittedData) -> Self {
+        match data {
+            AdmittedData::Catalogued(loss) => Self::Catalogued(loss.into()),
+            AdmittedData::Tabulated(table) => Self::Tabulated(table),
         }
     }
 }

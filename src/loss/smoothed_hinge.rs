@@ -1,9 +1,9 @@
-use super::reviewed::Reviewed;
+use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Loss, Task, positive};
 use crate::error::Result;
 
 /// Hinge loss max(0, 1 - y z), smoothed quadratically over `width` below the kink: L = 1, beta = 1/width.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SmoothedHinge {
     width: f64,
 }
@@ -20,7 +20,11 @@ impl SmoothedHinge {
     }
 }
 
-impl Reviewed for SmoothedHinge {}
+impl Reviewed for SmoothedHinge {
+    fn as_data(&self) -> LossData {
+        LossData::SmoothedHinge(*self)
+    }
+}
 
 impl Loss for SmoothedHinge {
     fn name(&self) -> &'static str {

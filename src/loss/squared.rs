@@ -1,12 +1,16 @@
-use super::reviewed::Reviewed;
+use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Loss, Task};
 
 /// Squared loss, always (1/2)(z - y)^2: unbounded derivative, beta = 1. Private fits clamp the residual
 /// ([`crate::theory_of_privacy::frank_wolfe`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Squared;
 
-impl Reviewed for Squared {}
+impl Reviewed for Squared {
+    fn as_data(&self) -> LossData {
+        LossData::Squared(*self)
+    }
+}
 
 impl Loss for Squared {
     fn name(&self) -> &'static str {

@@ -2,7 +2,7 @@ use super::{Growth, Loss, Task, positive};
 use crate::error::{Error, Result};
 
 /// Public grid of targets on which a user's loss is tabulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum TargetGrid {
     /// The two classes -1 and +1.
     Classes,
@@ -29,7 +29,7 @@ const POINTS: usize = 4097;
 /// or log on them. NaN becomes 0 and every entry is clamped to +-`lipschitz`, so the sensitivity holds
 /// whatever the function does. Between grid points the table is interpolated linearly, beyond
 /// +-`margin_bound` it is continued flat.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct Tabulated {
     table: Vec<f64>,
     grid: TargetGrid,

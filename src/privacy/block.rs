@@ -25,7 +25,13 @@ pub(super) fn shortened(slope: i16, weight: f64) -> i16 {
 }
 
 impl Block<'_> {
-    fn move_margins(&self, moves: &[Move<'_>], fresh: bool, outputs: usize, states: &mut States) {
+    pub(super) fn move_margins(
+        &self,
+        moves: &[Move<'_>],
+        fresh: bool,
+        outputs: usize,
+        states: &mut States,
+    ) {
         let n = self.0.n_records();
         states.margins.resize_with(outputs, || vec![0; n]);
         states.slopes.resize_with(outputs, || vec![0; n]);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::bounded_data::{BoundedData, Features};
 use super::changing_sums::Changed;
+use super::derived::Derived;
 use super::records::{LaggingPass, Pass, Records, States, Sum, Watch};
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
@@ -81,13 +82,9 @@ impl Blocks {
     ///
     /// # Errors
     /// [`Error::Storage`].
-    pub(in crate::privacy) fn derived(
-        &self,
-        make: impl Fn(&BoundedData) -> BoundedData,
-        to: &Arc<Statement>,
-    ) -> Result<Self> {
+    pub(in crate::privacy) fn made(&self, by: &Derived, to: &Arc<Statement>) -> Result<Self> {
         let made = self.blocks.iter().map(|block| {
-            let made = make(block);
+            let made = by.of(block);
             Ok(Arc::new(match &self.directory {
                 Some(directory) => made.in_file(directory)?,
                 None => made,
@@ -95,11 +92,6 @@ impl Blocks {
         });
         let blocks = made.collect::<Result<_>>()?;
         Ok(Self::of_blocks(blocks, self.directory.clone(), to))
-    }
-
-    /// The public facts that the blocks were read or made under: of fewer features than the statement's, or the same.
-    pub(in crate::privacy) fn schema(&self) -> &Schema {
-        &self.blocks[0].schema
     }
 
     /// The same in one block of memory.
@@ -124,8 +116,17 @@ impl Records for Blocks {
         self.blocks.iter().map(|block| block.n_records()).sum()
     }
 
-    fn n_columns(&self) -> usize {
-        self.schema().n_columns()
+    fn schema(&self) -> &Schema {
+        &self.blocks[0].schema
+    }
+
+    fn derived(&self, by: Derived, to: &Arc<Statement>) -> Result<Box<dyn Records>> {
+        Ok(Box::new(self.made(&by, to)?))
+    }
+
+    fn emptied(&self) -> Result<Option<Box<dyn Records>>> {
+        let none = vec![Arc::new(self.blocks[0].rows(&[]))];
+        Ok(Some(Box::new(Self::of_blocks(none, None, &self.statement))))
     }
 
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum> {
@@ -185,20 +186,24 @@ mod tests {
     use super::*;
     use crate::loss::Logistic;
     use crate::privacy::counts::Thresholds;
+    use crate::privacy::curator::Curator;
     use crate::privacy::records::Move;
-    use crate::question::TargetValue;
+    use crate::privacy::shards::tests::{Local, Raw};
+    use crate::question::{FeatureMap, LinearModel, TargetValue};
     use crate::schema::{Bounds, Geometry, Target};
     use ndarray::{Array2, Axis};
     use proptest::prelude::*;
 
     proptest! {
-        /// In every kind of pass that takes blocks, in memory and in files, also where a state stays from pass to pass.
+        /// In every kind of pass that takes blocks, in memory, in files and on workers that lose them, also where a state
+        /// stays from pass to pass.
         #[test]
         fn sums_over_blocks_are_those_of_the_whole(
             n in 1usize..60,
             cuts in prop::collection::vec(0usize..60, 0..4),
             entries in prop::collection::vec(-1.5..1.5f64, 180),
             in_files in any::<bool>(),
+            period in 0usize..6,
         ) {
             let x = Array2::from_shape_fn((n, 3), |(i, j)| entries[3 * i + j]);
             let y: Vec<f64> = (0..n).map(|i| [1.0, -1.0, 1.0][i % 3]).collect();
@@ -215,16 +220,25 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let folder = in_files.then(|| Arc::from(directory.path()));
             let parts = ends.windows(2).map(|ends| read(ends[0]..ends[1])).collect();
+            let shards = ends.windows(2).map(|ends| {
+                let part = x.slice_axis(Axis(0), (ends[0]..ends[1]).into());
+                Raw(part.to_owned(), y[ends[0]..ends[1]].to_vec())
+            });
+            let workers = Arc::new(Local::new(shards.collect(), period, in_files));
+            let shards = Curator::from_workers(workers, n).all(&statement, &[]).unwrap();
+            let shards = shards.derived(Derived::Varying, &statement).unwrap();
             let parts = Blocks::several(parts, None, &statement).unwrap();
             let parts = Blocks { directory: folder, ..parts };
             // As what is made of blocks is kept.
-            let parts = parts.derived(BoundedData::varying, &statement).unwrap();
+            let parts = parts.made(&Derived::Varying, &statement).unwrap();
             let whole = Blocks::new(read(0..n), &statement).unwrap();
-            let whole = whole.derived(BoundedData::varying, &statement).unwrap();
+            let whole = whole.made(&Derived::Varying, &statement).unwrap();
             let model = RoomModel::new(&Logistic.into(), None).unwrap();
             let direction = [(0, 3), (2, -5), (3, 7)];
             let moves = [Move { output: 0, direction: &direction, weight: 1 << 20 }];
             let gradient = |fresh| Pass::Gradient { model: &model, moves: &moves, fresh, unit: 2f64.powi(-36) };
+            let map = FeatureMap::linear(vec![0.5, 1.0, -0.2]);
+            let models = [LinearModel { coefficients: vec![0.5, -1.0, 2.0], intercepts: vec![0.1], feature_ranges: None }];
             let passes = [
                 gradient(true),
                 gradient(false),
@@ -232,13 +246,17 @@ mod tests {
                 Pass::Absolute,
                 Pass::Ranges { features: Some(&[0, 2]), at: Thresholds { limit: 16_383, stride: 1_000 } },
                 Pass::Ranges { features: None, at: Thresholds { limit: 16_383, stride: 5_000 } },
+                Pass::Norms { map: &map, candidates: &[0.3, 0.6, 1.8] },
+                Pass::HeldOut { models: &models },
                 Pass::Targets { value: TargetValue::Itself, thresholds: &[-0.5, 0.5, 1.0] },
             ];
-            let (mut of_whole, mut of_parts) = (States::default(), States::default());
+            let [mut of_whole, mut of_parts, mut of_shards] = [(); 3].map(|()| States::default());
             for pass in &passes {
                 let Sum(expected) = whole.fold(pass, &mut of_whole, &mut || Ok(())).unwrap();
                 let Sum(found) = parts.fold(pass, &mut of_parts, &mut || Ok(())).unwrap();
-                prop_assert_eq!(found, expected);
+                prop_assert_eq!(&found, &expected);
+                let Sum(found) = shards.fold(pass, &mut of_shards, &mut || Ok(())).unwrap();
+                prop_assert_eq!(&found, &expected);
             }
             let joined = parts.joined();
             let mut rows = [vec![0.0; 4], vec![0.0; 4]];

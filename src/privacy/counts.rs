@@ -12,7 +12,7 @@ const VALUES: usize = 2 * MAX_FEATURE as usize + 1;
 const MANY: usize = if cfg!(test) { 8 } else { 2 * VALUES };
 
 /// Thresholds -limit, -limit + stride, ... on the lattice, up to limit at most.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Thresholds {
     /// Size of the first one.
     pub limit: i64,

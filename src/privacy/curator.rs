@@ -8,8 +8,9 @@ use ndarray::ArrayView2;
 use super::blocks::Blocks;
 use super::bounded_data::BoundedData;
 use super::private_sizes::room;
-use super::raw::{BlockSource, Dense, InBlocks, Raw, Sparse};
+use super::raw::{BlockSource, Dense, Elsewhere, InBlocks, Raw, Sparse};
 use super::records::{Move, Pass, Records, States};
+use super::shards::{Held, Link, Shards, Workers};
 use super::sparse_records::{Compressed, Orientation};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
@@ -38,6 +39,13 @@ pub struct Curator<'x> {
     raw: Box<dyn Raw + 'x>,
     targets: &'x [f64],
     weights: Option<&'x [f64]>,
+}
+
+/// Records that were read, under a schema.
+#[derive(Clone)]
+pub(in crate::privacy) enum Taken {
+    Here(Vec<Arc<BoundedData>>),
+    Elsewhere(Held),
 }
 
 impl<'x> Curator<'x> {
@@ -123,6 +131,34 @@ impl<'x> Curator<'x> {
         }
     }
 
+    /// The same on several machines: each worker holds shards of the records, with their targets and weights, and answers
+    /// integer sums. Models are the same. `n_records` is how many there are in all.
+    pub fn from_workers(workers: Arc<dyn Workers>, n_records: usize) -> Self {
+        Self {
+            raw: Box::new(Elsewhere {
+                link: Link::new(workers),
+                records: n_records,
+            }),
+            targets: &[],
+            weights: None,
+        }
+    }
+
+    /// The records at some ascending positions (all of them without), read under a schema, wherever they are.
+    ///
+    /// # Errors
+    /// As [`Curator::read`]; [`Error::Workers`].
+    pub(in crate::privacy) fn take(
+        &self,
+        positions: Option<&[u32]>,
+        schema: &Schema,
+    ) -> Result<Taken> {
+        match self.raw.link() {
+            None => self.read(positions, schema).map(Taken::Here),
+            Some(link) => Held::read(link, positions, schema).map(Taken::Elsewhere),
+        }
+    }
+
     /// The records at some ascending positions (all of them without), read under a schema.
     ///
     /// # Errors
@@ -167,10 +203,15 @@ impl<'x> Curator<'x> {
     /// Another number of records than a public one.
     pub(in crate::privacy) fn given(
         &self,
-        blocks: Vec<Arc<BoundedData>>,
+        taken: Taken,
         statement: &Arc<Statement>,
-    ) -> Result<Blocks> {
-        Blocks::several(blocks, self.raw.directory(), statement)
+    ) -> Result<Box<dyn Records>> {
+        Ok(match taken {
+            Taken::Here(blocks) => {
+                Box::new(Blocks::several(blocks, self.raw.directory(), statement)?)
+            }
+            Taken::Elsewhere(held) => Box::new(Shards::new(held, statement)?),
+        })
     }
 
     /// All records, read under a statement where there is memory for them, and for what `questions` need beside them.
@@ -182,9 +223,16 @@ impl<'x> Curator<'x> {
         &self,
         statement: &Arc<Statement>,
         questions: &[&AnyQuestion],
-    ) -> Result<Blocks> {
+    ) -> Result<Box<dyn Records>> {
         let one_block = questions.iter().any(|question| question.one_block);
         let stored = self.raw.stored();
+        if one_block && self.raw.link().is_some() {
+            return Err(Error::invalid(
+                "mechanism",
+                "goes through all records at once, which must be in memory of one machine: take a mechanism of noisy \
+                 gradients or selections",
+            ));
+        }
         if one_block && stored.in_files {
             return Err(Error::invalid(
                 "mechanism",
@@ -209,10 +257,21 @@ impl<'x> Curator<'x> {
             let files = u64::try_from(all).unwrap_or(u64::MAX);
             mapped::room(&directory, files).map_err(|_| Error::Storage)?;
         }
-        let records = self.given(self.whole(statement)?, statement)?;
+        if let Some(link) = self.raw.link() {
+            let held = Held::read(link, None, statement.schema())?;
+            let largest = Stored {
+                records: held.largest(),
+                ..stored
+            };
+            let records = Shards::new(held, statement)?;
+            link.room(most(largest)?)?;
+            return Ok(Box::new(records));
+        }
+        let blocks = self.whole(statement)?;
+        let records = Blocks::several(blocks, self.raw.directory(), statement)?;
         let records = if one_block { records.joined() } else { records };
         room(most(stored)?)?;
-        Ok(records)
+        Ok(Box::new(records))
     }
 
     /// However many there are.
@@ -290,7 +349,7 @@ impl<'x> Curator<'x> {
         source: &mut Source,
     ) -> Result<Option<(Vec<f64>, f64)>> {
         let records = self.all(question.statement(), &[])?;
-        question.without_noise(&records, source)
+        question.without_noise(&*records, source)
     }
 
     /// The integer scores by which released models are compared, minimised: 2^16 for a loss of 1.

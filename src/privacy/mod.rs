@@ -10,6 +10,7 @@
 //!    clipped, rounded, shortened and weighed on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
 //!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features,
 //!    targets and scores.
+//!    `derived`: these maps as data. `shards`: records that are on other machines, as the curator asks them and as a worker answers.
 //! 5. `records`, `block`: passes over them, for the answers alone. `lagging_scores`: when a record's slope is taken anew, where slopes may
 //!    lag behind; `lagging_gradient`, `changing_sums`: what that changes. `slopes`, `planes`, `one_read`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
@@ -27,8 +28,9 @@
 //! - every kind of record that may be derived stands in a statement of its own: `sessions_are_derived_as_their_statements_say`,
 //!   `derived.rs`;
 //! - no error follows from the records, or from how many there are, once anything is spent: `before_spending.rs` (blocks in files: as
-//!   long as the disk works, and others leave the room on it that was there at the start);
-//! - sums over blocks are those of the whole: `sums_over_blocks_are_those_of_the_whole`, `tests/test_blocks.py`;
+//!   long as the disk works, and others leave the room on it that was there at the start; records on workers: as long as there are workers);
+//! - sums over blocks are those of the whole: `sums_over_blocks_are_those_of_the_whole`, `tests/test_blocks.py`; and of shards, also of those
+//!   that were lost: `lost_shards_change_nothing`, `wrong_replies_are_refused`, `tests/test_distributed.py`;
 //! - a release that was stopped and goes on is one release, paid for once: `checkpoints.rs`;
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
@@ -56,6 +58,7 @@ mod columns;
 mod counts;
 mod curator;
 mod dense_records;
+mod derived;
 mod feature_clip;
 mod feature_map;
 mod fine_gradient;
@@ -78,6 +81,7 @@ mod row_norm;
 mod seal;
 mod second_moments;
 mod session;
+mod shards;
 mod slopes;
 mod sparse_records;
 mod stream;
@@ -98,5 +102,7 @@ pub use raw::{BlockSource, RawBlock, TakeBlock};
 pub use release::{Released, Witness, release, release_resumably};
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};
+pub use shards::{Script, Shard, ShardSource, TakeRecords, Workers};
+pub use shards::{merged_replies, split_reply};
 pub use sparse_records::{Compressed, Orientation};
 pub use stream::RunningSoftmax;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ndarray::ArrayView2;
 
 use super::bounded_data::BoundedData;
+use super::shards::Link;
 use super::sparse_records::{Compressed, Orientation};
 use crate::error::{Error, Result};
 use crate::question::Stored;
@@ -23,6 +24,38 @@ pub(super) trait Raw: Sync {
     /// Where integers are kept, where that is not in memory.
     fn directory(&self) -> Option<Arc<Path>> {
         None
+    }
+
+    /// The way to records that are on other machines, where they are.
+    fn link(&self) -> Option<&Link> {
+        None
+    }
+}
+
+/// X on other machines, with its targets and weights.
+pub(super) struct Elsewhere {
+    pub link: Link,
+    pub records: usize,
+}
+
+impl Raw for Elsewhere {
+    fn read(&self, _: &[f64], _: Option<&[f64]>, _: &Schema) -> Result<Vec<BoundedData>> {
+        Err(Error::invalid(
+            "X",
+            "is on other machines, and is not read here",
+        ))
+    }
+
+    fn stored(&self) -> Stored {
+        Stored {
+            records: self.records,
+            entries: None,
+            in_files: false,
+        }
+    }
+
+    fn link(&self) -> Option<&Link> {
+        Some(&self.link)
     }
 }
 

@@ -9,13 +9,16 @@ use std::sync::Arc;
 use super::bounded_data::BoundedData;
 use super::changing_sums::Changed;
 use super::counts::Thresholds;
+use super::derived::Derived;
 use super::lagging_gradient::Lagging;
+use super::shards::Remote;
 use crate::error::Result;
 use crate::question::FeatureMap;
 use crate::question::LinearModel;
 use crate::question::RoomModel;
 use crate::question::Statement;
 use crate::question::TargetValue;
+use crate::schema::Schema;
 
 /// Called before every pass over the records, and in long ones; may stop the work (Ctrl-C). It learns nothing but that
 /// time passes.
@@ -26,16 +29,35 @@ pub trait Records: Sync {
     /// The public facts.
     fn statement(&self) -> &Arc<Statement>;
 
+    /// The public facts that they were read or made under: of fewer features than the statement's, or the same.
+    fn schema(&self) -> &Schema;
+
     /// Number of records: public under replace-one, private under add-remove.
     fn n_records(&self) -> usize;
 
     /// Columns, the intercept included: those of the statement, or fewer where it speaks of some of the features.
-    fn n_columns(&self) -> usize;
+    fn n_columns(&self) -> usize {
+        self.schema().n_columns()
+    }
+
+    /// What is made of every record by itself, kept where the records are.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](crate::error::Error::Storage), [`Error::Workers`](crate::error::Error::Workers).
+    fn derived(&self, by: Derived, to: &Arc<Statement>) -> Result<Box<dyn Records>>;
+
+    /// None of the records, where those that are here can be let go.
+    ///
+    /// # Errors
+    /// [`Error::Storage`](crate::error::Error::Storage).
+    fn emptied(&self) -> Result<Option<Box<dyn Records>>> {
+        Ok(None)
+    }
 
     /// One pass. Margins, scores and slopes stay in `states`, beside the records.
     ///
     /// # Errors
-    /// An error of `watch`.
+    /// An error of `watch`; [`Error::Workers`](crate::error::Error::Workers).
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum>;
 
     /// The gradient at slopes that may lag behind, after margins have moved; the columns alone whose sums changed since the
@@ -169,6 +191,8 @@ pub struct Sum(pub Vec<i64>);
 pub struct States {
     /// Of each block, where there are several.
     pub(in crate::privacy) blocks: Vec<States>,
+    /// Of records that are elsewhere, which is where theirs are.
+    pub(in crate::privacy) elsewhere: Option<Arc<Remote>>,
     /// Margins of each output.
     pub(in crate::privacy) margins: Vec<Vec<i64>>,
     /// Slopes of each output.

@@ -6,7 +6,6 @@ use std::path::Path;
 use super::budget::Budget;
 use super::checkpoint::{RESUMED, Transcript};
 use super::curator::Curator;
-use super::records::Records;
 use super::seal::Sealed;
 use super::session::{Core, Report, Session};
 use crate::accounting::event::{Adjacency, Event};

@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use super::answer::{Answer, Room};
 use super::answer::{Part, Sides};
-use super::blocks::Blocks;
-use super::bounded_data::BoundedData;
 use super::budget::Budget;
 use super::checkpoint::Transcript;
-use super::curator::Curator;
+use super::curator::{Curator, Taken};
+use super::derived::Derived;
 use super::records::Records;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
@@ -41,24 +40,24 @@ struct Read {
     /// None: all records.
     positions: Option<Vec<u32>>,
     schema: Schema,
-    blocks: Vec<Arc<BoundedData>>,
+    taken: Taken,
 }
 
 /// Records of a session: all that the curator gave, or what was made of them.
 pub(in crate::privacy) enum Held<'a> {
-    Given(&'a Blocks),
-    Made(Box<Blocks>),
+    Given(&'a dyn Records),
+    Made(Box<dyn Records>),
 }
 
-impl<'a> From<&'a Blocks> for Held<'a> {
-    fn from(records: &'a Blocks) -> Self {
+impl<'a> From<&'a dyn Records> for Held<'a> {
+    fn from(records: &'a dyn Records) -> Self {
         Held::Given(records)
     }
 }
 
-impl From<Blocks> for Held<'_> {
-    fn from(records: Blocks) -> Self {
-        Held::Made(Box::new(records))
+impl From<Box<dyn Records>> for Held<'_> {
+    fn from(records: Box<dyn Records>) -> Self {
+        Held::Made(records)
     }
 }
 
@@ -76,10 +75,10 @@ pub(in crate::privacy) struct Core {
 pub type Report<'a> = &'a mut (dyn FnMut(usize, usize) -> Result<()> + 'a);
 
 impl Held<'_> {
-    fn get(&self) -> &Blocks {
+    fn get(&self) -> &dyn Records {
         match self {
-            Held::Given(records) => records,
-            Held::Made(records) => records,
+            Held::Given(records) => *records,
+            Held::Made(records) => &**records,
         }
     }
 }
@@ -205,7 +204,11 @@ impl<'a> Session<'a> {
                 "must move the targets where the statement says so",
             ));
         }
-        let made = (self.records.get()).derived(|data| map.apply(data, to.schema()), to)?;
+        let by = Derived::Mapped {
+            map: map.clone(),
+            schema: to.schema().clone(),
+        };
+        let made = (self.records.get()).derived(by, to)?;
         Ok(Session {
             usual_target: map.usual_target(self.usual_target),
             ..self.with(made)
@@ -230,7 +233,7 @@ impl<'a> Session<'a> {
                 "must be ascending, at most as many as the statement is for, and leave a column",
             ));
         }
-        let made = (self.records.get()).derived(|data| data.restricted(features), to)?;
+        let made = (self.records.get()).derived(Derived::Restricted(features.to_vec()), to)?;
         Ok(self.with(made))
     }
 
@@ -240,7 +243,7 @@ impl<'a> Session<'a> {
     /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::varying`]).
     pub fn varying(&mut self, to: &Arc<Statement>) -> Result<Session<'_>> {
         self.derives(to, Derivation::Varying)?;
-        let made = (self.records.get()).derived(BoundedData::varying, to)?;
+        let made = (self.records.get()).derived(Derived::Varying, to)?;
         Ok(self.with(made))
     }
 
@@ -266,7 +269,11 @@ impl<'a> Session<'a> {
         if projection.zoom() != 1.0 && !reals {
             return Err(Error::invalid("zoom", "is for the targets of regressions"));
         }
-        let made = records.derived(|data| projection.apply(data, to.schema()), to)?;
+        let by = Derived::Projected {
+            projection: projection.clone(),
+            schema: to.schema().clone(),
+        };
+        let made = records.derived(by, to)?;
         Ok(Session {
             usual_target: (self.usual_target * projection.zoom()).min(1.0),
             ..self.with(made)
@@ -288,9 +295,9 @@ impl<'a> Session<'a> {
         self.derives(to, Derivation::Part)?;
         if !self.core.budget.needs(self.statement()) {
             // They were for the split alone: parts are read anew, and never two in memory.
-            let records = self.records.get();
-            let none = records.derived(|data| data.rows(&[]), records.statement())?;
-            self.records = none.into();
+            if let Some(none) = self.records.get().emptied()? {
+                self.records = none.into();
+            }
         }
         let sides = |split: &Question<Split>| {
             let state = self.states.get(&split.state_id());
@@ -304,19 +311,19 @@ impl<'a> Session<'a> {
         };
         let schema = to.schema();
         let same = |read: &Read| read.positions.as_deref() == positions && read.schema == *schema;
-        let blocks = match self.last_read.take_if(|read| same(read)) {
-            Some(read) => read.blocks,
+        let taken = match self.last_read.take_if(|read| same(read)) {
+            Some(read) => read.taken,
             None => {
                 self.last_read = None; // before the next is read: never two in memory
-                self.curator.read(positions, schema)?
+                self.curator.take(positions, schema)?
             }
         };
         self.last_read = Some(Read {
             positions: positions.map(<[u32]>::to_vec),
             schema: schema.clone(),
-            blocks: blocks.clone(),
+            taken: taken.clone(),
         });
-        let made = self.curator.given(blocks, to)?;
+        let made = self.curator.given(taken, to)?;
         Ok(self.with(made))
     }
 
@@ -330,9 +337,9 @@ impl<'a> Session<'a> {
         Err(Error::invalid("statement", problem))
     }
 
-    fn with(&mut self, made: Blocks) -> Session<'_> {
+    fn with(&mut self, made: Box<dyn Records>) -> Session<'_> {
         Session {
-            records: made.into(),
+            records: Held::Made(made),
             states: HashMap::new(),
             core: &mut *self.core,
             report: &mut *self.report,

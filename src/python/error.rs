@@ -172,6 +172,19 @@ create_exception!(
 );
 create_exception!(
     dpsparse,
+    WorkersError,
+    DpsparseError,
+    "Records on other machines could not be asked: workers are lost for good, or answered something else than sums.
+
+    Examples
+    --------
+    >>> from dpsparse import DpsparseError, WorkersError
+    >>> issubclass(WorkersError, DpsparseError)
+    True
+    "
+);
+create_exception!(
+    dpsparse,
     RandomnessError,
     DpsparseError,
     "The operating system gave no randomness.
@@ -202,6 +215,7 @@ impl From<Error> for PyErr {
             Error::TooLarge { .. } => TooLargeError::new_err(message),
             Error::Storage => StorageError::new_err(message),
             Error::Checkpoint(_) => CheckpointError::new_err(message),
+            Error::Workers(_) => WorkersError::new_err(message),
             Error::Randomness(_) => RandomnessError::new_err(message),
             Error::Interrupted => PyKeyboardInterrupt::new_err(message),
         }
@@ -227,5 +241,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TooLargeError", py.get_type::<TooLargeError>())?;
     module.add("StorageError", py.get_type::<StorageError>())?;
     module.add("CheckpointError", py.get_type::<CheckpointError>())?;
+    module.add("WorkersError", py.get_type::<WorkersError>())?;
     module.add("RandomnessError", py.get_type::<RandomnessError>())
 }

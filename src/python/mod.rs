@@ -16,6 +16,7 @@ mod scaler;
 mod search;
 mod selection;
 mod set_function;
+mod shards;
 mod statement;
 mod stopped;
 mod theory;
@@ -42,5 +43,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     released_noise::register(module)?;
     scaler::register(module)?;
     search::register(module)?;
+    shards::register(module)?;
     online::register(module)
 }

@@ -1,6 +1,7 @@
 //! Records from Python: numpy buffers are read once, in the pass that clips them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ndarray::{ArrayView2, Dimension};
 use numpy::{
@@ -9,6 +10,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
+use super::shards::PyWorkers;
 use crate::error::{Error, Result, UserError};
 use crate::privacy::{BlockSource, Compressed, Curator, Orientation, TakeBlock};
 
@@ -26,6 +28,8 @@ pub(super) enum Records<'py> {
     ),
     /// Blocks: ("blocks", shape, a callable that returns an iterator of dense arrays, directory of files).
     Blocks(String, (usize, usize), Py<PyAny>, Option<PathBuf>),
+    /// Records on several machines: ("shards", shape, a session that asks workers), with their targets and weights.
+    Shards(String, (usize, usize), Py<PyAny>),
 }
 
 #[derive(FromPyObject)]
@@ -49,6 +53,7 @@ pub(super) enum Views<'a> {
     LongDouble(Sparse<'a, f64, i64>),
     LongSingle(Sparse<'a, f32, i64>),
     Blocks(PyBlocks),
+    Shards(Arc<PyWorkers>, usize),
 }
 
 /// Blocks that a callable of Python's hands out.
@@ -86,12 +91,13 @@ pub(super) fn weights_of(weights: Option<PyReadonlyArray1<'_, f64>>) -> PyResult
 }
 
 impl<'py> Records<'py> {
-    /// Number of rows.
+    /// Number of rows in the memory of this process, or read into it.
     pub(super) fn n_records(&self) -> usize {
         match self {
             Records::Double(x) => x.shape()[0],
             Records::Single(x) => x.shape()[0],
             Records::Compressed(_, (rows, _), ..) | Records::Blocks(_, (rows, _), ..) => *rows,
+            Records::Shards(..) => 0,
         }
     }
 
@@ -112,6 +118,11 @@ impl<'py> Records<'py> {
                 *shape,
                 Python::attach(|py| factory.clone_ref(py)),
                 directory.clone(),
+            ),
+            Records::Shards(kind, shape, session) => Records::Shards(
+                kind.clone(),
+                *shape,
+                Python::attach(|py| session.clone_ref(py)),
             ),
         })
     }
@@ -152,6 +163,9 @@ impl Records<'_> {
                     factory: Python::attach(|py| factory.clone_ref(py)),
                     directory: directory.clone(),
                 }));
+            }
+            Records::Shards(_, shape, session) => {
+                return Ok(Views::Shards(PyWorkers::new(session)?, shape.0));
             }
             Records::Compressed(format, shape, starts, indices, values) => {
                 (format, *shape, starts, indices, values)
@@ -216,6 +230,7 @@ impl<'a> Views<'a> {
                 let directory = blocks.directory.clone();
                 Curator::from_blocks(blocks, y, directory.as_deref())
             }
+            Views::Shards(workers, n_records) => Curator::from_workers(workers, n_records),
         };
         match weights {
             Some(weights) => curator.weighted(weights),
@@ -244,7 +259,7 @@ impl BlockSource for PyBlocks {
                 {
                     Records::Double(x) => take(x.as_array().into())?,
                     Records::Single(x) => take(x.as_array().into())?,
-                    Records::Compressed(..) | Records::Blocks(..) => {
+                    Records::Compressed(..) | Records::Blocks(..) | Records::Shards(..) => {
                         return Err(Error::InvalidData("blocks must be dense".into()));
                     }
                 }

@@ -132,7 +132,7 @@ fn fit_scaler<'py>(
 ) -> PyResult<(Bound<'py, PyArray2<f64>>, PyCertificate)> {
     let plan = &plan.0;
     let x = x.plain()?;
-    // Records come with targets; none is read. Their number may be private: no error tells it.
+    // Records here come with targets; none is read. Their number may be private: no error tells it.
     let y = filled(x.n_records(), 1.0).map_err(|_| Error::TooLarge { bytes: None })?;
     let x = x.views()?;
     let released = threads::run(py, None, |report| {

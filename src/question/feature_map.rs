@@ -8,7 +8,7 @@ use crate::schema::Schema;
 ///
 /// The map is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
 /// storage: neighbouring records stay neighbouring.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FeatureMap {
     factor: Vec<f64>,
     shift: Vec<f64>,

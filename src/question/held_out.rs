@@ -13,7 +13,7 @@ use crate::schema::{Bounds, Schema};
 /// Most that one record adds to a score; even, so that half of it is an integer.
 pub(crate) const LEVELS: i64 = 1 << 16;
 /// A released linear model in the user's units.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LinearModel {
     /// One coefficient per feature; of K classes those of class 0, then of class 1, and so on.
     pub coefficients: Vec<f64>,

@@ -78,6 +78,7 @@ pub(crate) use gaussian_sum::GaussianSum;
 pub(crate) use gradient::lattice_directions;
 pub(crate) use held_out::LEVELS;
 pub(crate) use lattice::{LatticeLaw, LatticeNoise};
+pub(crate) use model::ModelData;
 pub(crate) use objective::Objective;
 #[cfg(test)]
 pub(crate) use objective::gradient_error;

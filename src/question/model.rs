@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
-use crate::loss::{Admitted, Catalogued, Growth, Model, Rounding, Softmax};
+use crate::loss::{Admitted, AdmittedData, Catalogued, Growth, Model, Rounding, Softmax};
 use crate::numeric::kernel::MAX_DERIVATIVE;
 use crate::schema::Target;
 
@@ -12,8 +14,34 @@ use crate::schema::Target;
 pub struct RoomModel {
     loss: Admitted,
     model: Arc<dyn Model>,
+    /// K of a softmax model.
+    classes: Option<u32>,
     bound: SlopeBound<f64>,
     lattice: SlopeLattice,
+}
+
+/// A model as data.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ModelData {
+    loss: AdmittedData,
+    clamp: Option<f64>,
+    classes: Option<u32>,
+}
+
+impl ModelData {
+    /// The same model, bit for bit.
+    ///
+    /// # Errors
+    /// As [`RoomModel::for_target`], for what [`RoomModel::as_data`] did not make.
+    pub(crate) fn model(&self) -> Result<RoomModel> {
+        let loss = Admitted::from(self.loss.clone());
+        match self.classes {
+            Some(classes) => {
+                RoomModel::for_target(&loss, self.clamp, Target::Multiclass { classes })
+            }
+            None => RoomModel::new(&loss, self.clamp),
+        }
+    }
 }
 
 /// Bounds on the slopes of one record in three norms: one coordinate of a gradient feels the largest slope, all
@@ -37,7 +65,7 @@ impl RoomModel {
     /// [`Error::InvalidArgument`] naming `residual_bound`: a clamp for a loss that has bounds, none for one that has
     /// not, or one that is not positive and finite; bounds that no lattice fits.
     pub fn new(loss: &Admitted, clamp: Option<f64>) -> Result<Self> {
-        Self::of(loss, loss.model(), clamp)
+        Self::of(loss, loss.model(), None, clamp)
     }
 
     /// The same for records with targets of a schema: for three or more classes the logistic losses are a [`Softmax`]
@@ -49,7 +77,7 @@ impl RoomModel {
         match target {
             Target::Multiclass { classes } => {
                 let softmax = Softmax::of(loss.catalogued(), classes as usize)?;
-                Self::of(loss, Arc::new(softmax), clamp)
+                Self::of(loss, Arc::new(softmax), Some(classes), clamp)
             }
             Target::Classes | Target::Interval { .. } | Target::Counts { .. } => {
                 Self::new(loss, clamp)
@@ -57,7 +85,12 @@ impl RoomModel {
         }
     }
 
-    fn of(loss: &Admitted, model: Arc<dyn Model>, clamp: Option<f64>) -> Result<Self> {
+    fn of(
+        loss: &Admitted,
+        model: Arc<dyn Model>,
+        classes: Option<u32>,
+        clamp: Option<f64>,
+    ) -> Result<Self> {
         let bound = match (model.growth(), clamp) {
             (Growth::Bounded { .. }, Some(_)) => {
                 return Err(Error::invalid(
@@ -84,8 +117,19 @@ impl RoomModel {
             loss: loss.clone(),
             lattice: SlopeLattice::new(bound)?,
             model,
+            classes,
             bound,
         })
+    }
+
+    /// The model as data, which travels to records that are elsewhere.
+    pub(crate) fn as_data(&self) -> ModelData {
+        let clamped = self.model.growth() == Growth::SquaredResidual;
+        ModelData {
+            loss: self.loss.as_data(),
+            clamp: clamped.then_some(self.bound.linf),
+            classes: self.classes,
+        }
     }
 
     pub(crate) fn model(&self) -> &dyn Model {
@@ -206,6 +250,7 @@ impl RoomModel {
         Self {
             loss: crate::loss::Squared.into(),
             model,
+            classes: None,
             bound,
             lattice: SlopeLattice::new(bound).unwrap(),
         }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 ///
 /// All of them are public: fixed beforehand, or released. Then the image of a record depends on the record alone, in
 /// every storage: neighbouring records stay neighbouring.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Projection {
     theta: Vec<f64>,
     reach: f64,

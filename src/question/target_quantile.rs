@@ -26,7 +26,7 @@ const BITS: (u32, u32) = (3, 17);
 const SURE: f64 = 9.0;
 
 /// What the quantile is one of, in scaled units.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum TargetValue {
     /// The targets.
     Itself,

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse.distributed._shards import Column
 from dpsparse.estimators._tables import coefficient_names, read_again
 from dpsparse.estimators._validation import without_values
 from dpsparse.losses import Logistic
@@ -106,12 +107,22 @@ def encode_many_labels(y: ArrayLike, declared: Any = None) -> tuple[NDArray[Any]
     InvalidDataError
         Where ``y`` holds a label that was not declared; or, with none declared, does not hold labels, or one only.
     """
+    if isinstance(y, Column):
+        return _labels_elsewhere(y, declared)
     if declared is not None:
         classes = declared_labels(declared, many=True)
         codes = _codes(y, classes)
     else:
         classes, codes = _read_labels(y)
     return classes, _signs(codes) if len(classes) == 2 else codes.astype(np.float64)
+
+
+def _labels_elsewhere(y: Column, declared: Any) -> tuple[NDArray[Any], Any]:
+    """Return the declared labels, and labels on other machines, which become numbers there."""
+    if declared is None:
+        raise InvalidArgumentError("classes must be stated for records on other machines: labels are not read there")
+    y.labels = declared_labels(declared, many=True)
+    return y.labels, y
 
 
 def _read_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:

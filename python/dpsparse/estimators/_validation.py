@@ -15,6 +15,9 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse._validation import positive_integer
 from dpsparse.blocks import Blocks
+from dpsparse.distributed import Shards, from_dask
+from dpsparse.distributed._dask import is_dask
+from dpsparse.distributed._shards import Column
 from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._bounds import bound_arrays as bound_arrays
 from dpsparse.estimators._columns import check_columns, check_target
@@ -49,6 +52,8 @@ def without_values(check: Callable[[], Checked]) -> Checked:
     try:
         with np.errstate(all="ignore"):
             return check()
+    except InvalidArgumentError:
+        raise  # one of ours: records on other machines
     except (TypeError, ValueError, OverflowError) as error:
         text = str(error).partition("\n")[0]
         kind = InvalidTypeError if isinstance(error, TypeError) else InvalidDataError
@@ -108,6 +113,18 @@ def records(X: Any) -> Any:
     return X.format, X.shape, indptr, indices, X.data
 
 
+def core_arguments(X: Any, targets: Any = None, weights: Any = None) -> tuple[Any, Any, Any]:
+    """Return records, targets and weights as the Rust core takes them: on other machines they come together."""
+    if isinstance(X, Shards):
+        return X.records(targets, weights), np.zeros(0), None
+    return records(X), targets, weights
+
+
+def real_targets(y: Any) -> Any:
+    """Return the targets of a regression as doubles; those on other machines become it there."""
+    return y if isinstance(y, Column) else without_values(lambda: np.asarray(y, dtype=np.float64))
+
+
 def read(estimator: Any, X: Any, *y: Any) -> Any:
     """Return X, or X and y, as scikit-learn's ``validate_data`` has them: float64 or float32, dense, CSR or CSC.
 
@@ -125,6 +142,10 @@ def read_weighted(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 
 def _read(estimator: Any, X: Any, y: tuple[Any, ...], sample_weight: Any) -> tuple[Any, Any]:
     schema = schema_of(estimator)
+    if is_dask(X):
+        X = from_dask(X)
+    if isinstance(X, Shards):
+        return _read_shards(estimator, X, y, sample_weight, schema)
     if isinstance(X, Blocks):
         return _read_blocks(estimator, X, y, sample_weight, schema)
     table, X = X, X if schema is None else schema.encode(X)
@@ -147,10 +168,7 @@ def _read(estimator: Any, X: Any, y: tuple[Any, ...], sample_weight: Any) -> tup
 
 def _read_blocks(estimator: Any, X: Blocks, y: tuple[Any, ...], sample_weight: Any, schema: Any) -> tuple[Any, Any]:
     """Read blocks as :func:`_read` has records in memory; a target may be the name of a column of theirs."""
-    if schema is not None and schema.person is not None:
-        raise InvalidArgumentError(
-            "a schema with a person column takes tables in memory: the rows of a person are chosen among all records"
-        )
+    _refuse_persons(schema)
     targets = []
     for target in y:
         values = target
@@ -160,15 +178,43 @@ def _read_blocks(estimator: Any, X: Blocks, y: tuple[Any, ...], sample_weight: A
     if schema is not None:
         X = X.encoded(schema)
     weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
-    # scikit-learn's check of the features alone, of no record; what is wrong with these is said as they are read.
+    _keep_features(estimator, X)
+    keep_table(estimator, schema)
+    return ((X, *targets) if targets else X), weights
+
+
+def _read_shards(estimator: Any, X: Shards, y: tuple[Any, ...], sample_weight: Any, schema: Any) -> tuple[Any, Any]:
+    """Take records on other machines as :func:`_read_blocks` reads blocks: targets and weights stay beside them."""
+    _refuse_persons(schema)
+    targets = []
+    for target in y:
+        X, column = X.with_column("y", target)
+        targets.append(column)
+    weights = None
+    if sample_weight is not None:
+        X, weights = X.with_column("sample_weight", sample_weight)
+    if schema is not None:
+        X = X.encoded(schema)
+    _keep_features(estimator, X)
+    keep_table(estimator, schema)
+    return ((X, *targets) if targets else X), weights
+
+
+def _refuse_persons(schema: Any) -> None:
+    if schema is not None and schema.person is not None:
+        raise InvalidArgumentError(
+            "a schema with a person column takes tables in memory: the rows of a person are chosen among all records"
+        )
+
+
+def _keep_features(estimator: Any, X: Blocks | Shards) -> None:
+    """scikit-learn's check of the features alone, of no record; what is wrong with these is said as they are read."""
     names = None if X.names is None else np.array(X.names, dtype=object)
     estimator.n_features_in_ = X.shape[1]
     if names is not None:
         estimator.feature_names_in_ = names
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
-    keep_table(estimator, schema)
-    return ((X, *targets) if targets else X), weights
 
 
 def _target(estimator: Any, y: Any, n_samples: int) -> npt.NDArray[Any]:

@@ -12,7 +12,7 @@ from dpsparse._validation import optional_number
 from dpsparse.estimators._bounds import count_bounds, warn_of_default_bounds
 from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
 from dpsparse.estimators._linear import LogLinkRegressorMixin
-from dpsparse.estimators._validation import read_weighted, without_values
+from dpsparse.estimators._validation import read_weighted, real_targets
 from dpsparse.estimators._weights import takes_weights
 from dpsparse.estimators.private import _PrivateSparse
 
@@ -234,7 +234,7 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         """
         warn_of_default_bounds(self, self._default_targets)
         X, y, weights = read_weighted(self, X, y, sample_weight)
-        targets = without_values(lambda: np.asarray(y, dtype=np.float64))
+        targets = real_targets(y)
         with kept_until_fitted(checkpoint) as kept:
             coefficients, intercepts = self._fit(X, targets, weights, kept)
             self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])

@@ -25,7 +25,14 @@ from dpsparse.estimators._tables import (
     table_norm,
     table_row_norm,
 )
-from dpsparse.estimators._validation import checked_ledger, public_count, read_weighted, records, seed, without_values
+from dpsparse.estimators._validation import (
+    checked_ledger,
+    core_arguments,
+    public_count,
+    read_weighted,
+    real_targets,
+    seed,
+)
 from dpsparse.estimators._weights import takes_weights
 from dpsparse.estimators.intervals import (
     Facts,
@@ -225,12 +232,13 @@ class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
         plan = planned(facts)
         ledger = checked_ledger(self.ledger)
         key = seed(self.random_state)
+        x, y, sample_weight = core_arguments(X, targets, weights)
         with progress(short_name(plan.mechanism), self.verbose) as report:
             coefficients, intercepts, n_iter, certificate, released, trace = _core.fit_private(
                 plan,
-                records(X),
-                targets,
-                sample_weight=weights,
+                x,
+                y,
+                sample_weight=sample_weight,
                 seed=key,
                 progress=report,
                 ledger=ledger,
@@ -785,7 +793,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         """
         warn_of_default_bounds(self)
         X, y, weights = read_weighted(self, X, y, sample_weight)
-        targets = without_values(lambda: np.asarray(y, dtype=np.float64))
+        targets = real_targets(y)
         with kept_until_fitted(checkpoint) as kept:
             coefficients, intercepts = self._fit(X, targets, weights, kept)
             self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])

@@ -22,7 +22,7 @@ from dpsparse.estimators._tables import (
     read_again,
     read_encoded,
 )
-from dpsparse.estimators._validation import checked_ledger, public_count, read, records, seed
+from dpsparse.estimators._validation import checked_ledger, core_arguments, public_count, read, seed
 from dpsparse.estimators._whole import whole_or_nothing
 
 __all__ = ["PrivateScaler"]
@@ -241,7 +241,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         n_samples, n_features = X.shape
         plan = self._plan(n_samples, n_features, bounds)
         self.ranges_, self.certificate_ = _core.fit_scaler(
-            plan, records(X), seed=seed(self.random_state), ledger=checked_ledger(self.ledger)
+            plan, core_arguments(X)[0], seed=seed(self.random_state), ledger=checked_ledger(self.ledger)
         )
         self.level_ = plan.level
         self._box = _widened(self.ranges_, bounds, float(self.margin))

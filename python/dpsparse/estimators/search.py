@@ -26,11 +26,12 @@ from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
 from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions
 from dpsparse.estimators._validation import (
     checked_ledger,
+    core_arguments,
     public_count,
     read_weighted,
+    real_targets,
     records,
     seed,
-    without_values,
 )
 from dpsparse.estimators._weights import takes_weights
 from dpsparse.estimators.counts import PrivateSparsePoissonRegressor
@@ -333,15 +334,16 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             labels, targets = encode_many_labels(y, reader.classes)
             about_targets = reader._about_labels(labels)
         else:
-            targets = without_values(lambda: np.asarray(y, dtype=np.float64))
+            targets = real_targets(y)
         plan = self._planned(settings, n_public, n_features, names, about_targets, max_weight)
         _check_storage(plan, reader, X, weights is not None)
         ledger = checked_ledger(self.ledger)
+        x, y, sample_weight = core_arguments(X, targets, weights)
         with progress(plan.mechanism.split(",")[0], self.verbose) as report:
             best, coefficients, intercepts, n_iter, released, certificate = plan.search.release(
-                records(X),
-                targets,
-                sample_weight=weights,
+                x,
+                y,
+                sample_weight=sample_weight,
                 epsilon=plan.epsilon,
                 delta=plan.delta,
                 assumptions=[

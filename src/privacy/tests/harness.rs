@@ -10,8 +10,8 @@ use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, ClippedLogistic, Huber, Logistic, Poisson, Squared};
 use crate::privacy::answer::{Answer, Progress, Room, Sides};
-use crate::privacy::blocks::Blocks;
 use crate::privacy::budget::Budget;
+use crate::privacy::records::Records;
 use crate::privacy::session::{Core, Session};
 use crate::privacy::{Bounds, Curator, FeatureMap, Geometry, RoomModel, Schema, Statement, Target};
 use crate::question::{Planned, Projection, Question, Split, TiltNoise};
@@ -283,7 +283,7 @@ fn schema_of_weights(target: Target) -> Schema {
 }
 
 /// The sides of a split of these records.
-pub fn sides(split: &Question<Split>, records: &Blocks, seed: u64) -> Sides {
+pub fn sides(split: &Question<Split>, records: &dyn Records, seed: u64) -> Sides {
     let mut state = Sides::default();
     let room = Room {
         records,
@@ -313,7 +313,7 @@ pub fn asked<R>(
         transcript: None,
     };
     let mut quiet = |_: usize, _: usize| Ok(());
-    let mut session = Session::new(&records, &mut core, &mut quiet, &curator);
+    let mut session = Session::new(&*records, &mut core, &mut quiet, &curator);
     watched(|| match &setting.view {
         View::Whole => ask(&mut session),
         View::Mapped(map) => ask(&mut session.mapped(map, &setting.about)?),

@@ -483,7 +483,7 @@ fn add_points(
 fn stated(setting: &Setting, question: &Question<Point>) -> (Vec<f64>, f64) {
     let data = &setting.family()[0];
     let records = data.curator().all(&setting.root, &[]).unwrap();
-    let made = |data| Blocks::of_any_size(data, &setting.about);
+    let made = |data| -> Box<dyn Records> { Box::new(Blocks::of_any_size(data, &setting.about)) };
     let records = match &setting.view {
         View::Whole => records,
         View::Mapped(map) => made(map.apply(records.whole().unwrap(), setting.about.schema())),
@@ -495,7 +495,7 @@ fn stated(setting: &Setting, question: &Question<Point>) -> (Vec<f64>, f64) {
     };
     let mut source = crate::exact::noise::source::Source::seeded(5);
     question
-        .without_noise(&records, &mut source)
+        .without_noise(&*records, &mut source)
         .unwrap()
         .unwrap()
 }
@@ -647,7 +647,7 @@ fn parts_of_neighbours_are_neighbours() {
                 .map(|data| {
                     let curator = data.curator();
                     let records = curator.all(root, &[]).unwrap();
-                    let sides = sides(&split, &records, seed);
+                    let sides = sides(&split, &*records, seed);
                     let part = |positions: &[u32], facts: &Arc<Statement>| {
                         rows(&curator.read(Some(positions), facts.schema()).unwrap()[0])
                     };

@@ -54,7 +54,7 @@ fn a_part_is_read_anew_only_for_another_side_or_other_public_facts() {
         transcript: None,
     };
     let mut quiet = |_: usize, _: usize| Ok(());
-    let mut session = Session::new(&records, &mut core, &mut quiet, &curator);
+    let mut session = Session::new(&*records, &mut core, &mut quiet, &curator);
     session.ask(&split, ()).unwrap();
     let seen: Vec<_> = (visits.iter().zip(&questions))
         .map(|((part, statement, count), question)| {

@@ -1,0 +1,303 @@
+"""Shards on the workers of a dask cluster.
+
+Raw parts are read by tasks, wherever dask puts these; a clipped shard stays in the process of the worker that read it,
+and is asked there, past the task graph. Where a worker is lost, tasks read its parts on another one, with all public
+requests so far: dask makes the raw parts anew as it makes any task's arguments anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dpsparse import _core
+from dpsparse._core import InvalidArgumentError, InvalidDataError, WorkersError
+from dpsparse.distributed import _held
+from dpsparse.distributed._recipe import Recipe
+from dpsparse.distributed._shards import Shards
+
+__all__ = ["from_dask", "is_dask"]
+
+#: How often shards are looked for anew before workers count as lost for good.
+_ROUNDS = 10
+#: Seconds between two looks at the cluster while aggregators work.
+_LOOK = 0.2
+
+
+def is_dask(values: Any) -> bool:
+    """Whether these are an array, a data frame or a series of dask; it does not import dask."""
+    return any(base.__module__.partition(".")[0] in ("dask", "dask_expr") for base in type(values).__mro__[:-1])
+
+
+def from_dask(X: Any, *, client: Any = None, aggregators: Sequence[str] | None = None) -> Shards:
+    """Records of a dask array or data frame, each part of them a shard on a worker of ``dask.distributed``.
+
+    ``fit`` takes dask arrays and data frames as they are, and calls this. y and ``sample_weight`` are then columns of
+    the data frame by their names, or dask arrays or series with the parts of X. Classifiers need ``classes``: labels
+    are not read. The model is the one of the records in memory, bit for bit for a seed.
+
+    Parameters
+    ----------
+    X : dask array of shape (n_samples, n_features), or dask data frame
+        Records. Parts must be the same ones whenever they are computed. Sizes of parts that are not known are counted
+        once.
+    client : dask.distributed.Client, optional
+        The cluster. None: the client of this process.
+    aggregators : pair of str, optional
+        Addresses of two workers that add the sums of the others up, each from one of two additive shares modulo 2**64:
+        then the curator learns the totals alone, and neither aggregator anything, as long as the two do not meet. None:
+        the curator gets the sums of each worker.
+
+    Returns
+    -------
+    Shards
+
+    Raises
+    ------
+    InvalidArgumentError
+        Without a client, or for aggregators that are not two different workers of it.
+    InvalidDataError
+        For an array that is not two-dimensional.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from dpsparse.distributed import from_dask
+    >>> from_dask(da.zeros((6, 2), chunks=(3, 2)))
+    Shards(6 records, 2 features, on dask workers)
+    """
+    names = None
+    if hasattr(X, "npartitions") and hasattr(X, "columns"):
+        names = tuple(str(name) for name in X.columns)
+    elif getattr(X, "ndim", None) != 2 or not hasattr(X, "to_delayed"):
+        raise InvalidDataError("X must be a two-dimensional array or a data frame of dask")
+    else:
+        X = X.rechunk({1: -1})
+    engine = _Dask(X, client, aggregators)
+    return Shards(engine, sum(engine.lengths), len(X.columns) if names is not None else X.shape[1], names)
+
+
+class _Dask:
+    """The parts of a collection."""
+
+    kind = "dask"
+
+    def __init__(self, X: Any, client: Any, aggregators: Sequence[str] | None) -> None:
+        self._client = client
+        self._aggregators = None if aggregators is None else tuple(aggregators)
+        self.parts = _parts(X)
+        self.lengths = self._lengths(X)
+
+    @property
+    def client(self) -> Any:
+        """The client, found where it is needed: one that was closed since is not held on to."""
+        if self._client is not None:
+            return self._client
+        from distributed import get_client
+
+        try:
+            return get_client()
+        except ValueError as error:
+            problem = "records of dask need a client of dask.distributed: dask.distributed.Client()"
+            raise InvalidArgumentError(problem) from error
+
+    def _lengths(self, X: Any) -> list[int]:
+        chunks = getattr(X, "chunks", None)
+        if chunks is not None and all(isinstance(size, int) for size in chunks[0]):
+            return list(chunks[0])
+        return list(_computed(self.client, [(len, part) for part in self.parts]))
+
+    def beside(self, values: Any, what: str) -> Any:
+        if not is_dask(values) or not hasattr(values, "to_delayed"):
+            raise InvalidArgumentError(f"{what} must be a dask array or series, as X is, or the name of a column")
+        if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        chunks = getattr(values, "chunks", None)
+        if chunks is not None and list(chunks[0]) != self.lengths and sum(chunks[0]) == sum(self.lengths):
+            values = values.rechunk((tuple(self.lengths),))
+        parts = _parts(values)
+        if len(parts) != len(self.parts):
+            raise InvalidDataError(f"X and {what} must have the same parts, of as many records")
+        return parts
+
+    def session(self, key: str, recipe: Recipe, y: Any, weights: Any) -> _Session:
+        client = self.client
+        missing = [None] * len(self.parts)
+        rows = list(zip(self.parts, y or missing, weights or missing, strict=True))
+        if self._aggregators is None:
+            return _Session(client, key, recipe, rows)
+        return _Aggregated(client, key, recipe, rows, self._aggregators)
+
+
+def _parts(collection: Any) -> list[Any]:
+    delayed = collection.to_delayed()
+    return list(delayed.ravel()) if hasattr(delayed, "ravel") else list(delayed)
+
+
+def _computed(client: Any, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Results of calls, on the workers that hold or make their arguments."""
+    import dask
+
+    tasks = [dask.delayed(call[0], pure=False)(*call[1:]) for call in calls]
+    with warnings.catch_warnings():
+        # Scripts with all that is public about very many features may be long.
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        futures = client.compute(tasks)
+    try:
+        results: list[Any] = client.gather(futures)
+    finally:
+        client.cancel(futures)
+    return results
+
+
+def _read(session: str, number: int, script: bytes, recipe: Recipe, *part: Any) -> tuple[bytes, str]:
+    """Answer a whole script on this worker; say which it is."""
+    from distributed import get_worker
+
+    return _held.answer_whole(session, number, script, lambda: recipe(*part)), get_worker().address
+
+
+async def _asked(session: str, plan: dict[str, list[int]], request: bytes, dask_worker: Any) -> Any:
+    """Answer for the shards that a worker should hold, beside its event loop."""
+    numbers = plan[dask_worker.address]
+    return await asyncio.to_thread(_held.answer_held, session, numbers, request)
+
+
+class _Session:
+    """One release's way to the shards."""
+
+    def __init__(self, client: Any, key: str, recipe: Recipe, rows: list[tuple[Any, ...]]) -> None:
+        self._client = client
+        self._key = key
+        self._recipe = recipe
+        self._rows = rows
+        #: Where each shard is, as far as is known.
+        self._where: dict[int, str] = {}
+
+    @property
+    def n_shards(self) -> int:
+        return len(self._rows)
+
+    def ask(self, script: _core.Script) -> list[bytes]:
+        """Return all replies; shards that are lost are made anew, wherever dask puts them."""
+        if script.reads_records:
+            return self._read(script, range(self.n_shards))
+        request = script.newest()
+        for _ in range(_ROUNDS):
+            replies, lost = self._asked(request)
+            if not lost:
+                return replies
+            self._read(script, lost)
+        raise WorkersError("the workers that hold the records are lost again and again")
+
+    def _read(self, script: _core.Script, numbers: Iterable[int]) -> list[bytes]:
+        from distributed import KilledWorker
+
+        numbers = list(numbers)
+        calls = [(_read, self._key, k, script.whole(k), self._recipe, *self._rows[k]) for k in numbers]
+        try:
+            results = _computed(self._client, calls)
+        except KilledWorker:
+            raise WorkersError("the workers that read the records are lost again and again") from None
+        self._where.update({k: address for k, (_, address) in zip(numbers, results, strict=True)})
+        return [reply for reply, _ in results]
+
+    def _plan(self) -> tuple[dict[str, list[int]], list[int]]:
+        """Shards of each worker that is there, and those without one."""
+        there = self._client.nthreads()
+        plan: dict[str, list[int]] = {}
+        lost = []
+        for number in range(self.n_shards):
+            address = self._where.get(number)
+            if address is not None and address in there:
+                plan.setdefault(address, []).append(number)
+            else:
+                lost.append(number)
+        return plan, lost
+
+    def _asked(self, request: bytes) -> tuple[list[bytes], list[int]]:
+        """Replies of the workers, and the shards that are lost."""
+        plan, lost = self._plan()
+        if lost:
+            return [], lost
+        answers = self._client.run(_asked, self._key, plan, request, workers=list(plan), on_error="return")
+        replies = []
+        for address, numbers in plan.items():
+            answer = answers.get(address)
+            if isinstance(answer, Exception) and not isinstance(answer, OSError | asyncio.TimeoutError):
+                raise answer
+            reply, missing = answer if isinstance(answer, tuple) else (None, numbers)
+            replies.append(reply)
+            lost.extend(missing)
+        for number in lost:
+            self._where.pop(number, None)
+        return [reply for reply in replies if reply is not None], lost
+
+    def close(self) -> None:
+        """Let the workers forget the shards; those that are lost have done so."""
+        if self._client.status == "running":
+            self._client.run(_held.forget, self._key, on_error="ignore")
+
+
+class _Aggregated(_Session):
+    """The same, with sums that travel as two shares to two aggregators, from worker to worker."""
+
+    def __init__(
+        self, client: Any, key: str, recipe: Recipe, rows: list[tuple[Any, ...]], aggregators: tuple[str, ...]
+    ) -> None:
+        super().__init__(client, key, recipe, rows)
+        self._aggregators = aggregators
+        self._check(client.nthreads())
+
+    def _check(self, there: Any) -> None:
+        if len(set(self._aggregators)) != 2 or not all(address in there for address in self._aggregators):
+            raise InvalidArgumentError("aggregators must be the addresses of two different workers that are there")
+
+    def _asked(self, request: bytes) -> tuple[list[bytes], list[int]]:
+        from distributed import wait
+
+        plan, lost = self._plan()
+        if lost:
+            return [], lost
+        submit = functools.partial(self._client.submit, pure=False, allow_other_workers=False)
+        pairs = {
+            address: submit(_held.split_held, self._key, numbers, request, workers=[address])
+            for address, numbers in plan.items()
+        }
+        totals = []
+        for side, aggregator in enumerate(self._aggregators):
+            halves = [submit(_half, pair, side, workers=[address]) for address, pair in pairs.items()]
+            totals.append(submit(_added, halves, workers=[aggregator]))
+        while True:
+            try:
+                wait(totals, timeout=_LOOK)
+            except TimeoutError:
+                there = self._client.nthreads()
+                self._check(there)
+                gone = [k for address, numbers in plan.items() if address not in there for k in numbers]
+                if not gone:
+                    continue
+                # Their halves wait for workers that will not come back.
+                self._client.cancel([*pairs.values(), *totals])
+                return [], gone
+            break
+        (one, missing), (other, _) = self._client.gather(totals)
+        if missing:
+            return [], missing
+        # What is no sum is no secret either, and is not shared.
+        return ([one] if one == other else [one, other]), []
+
+
+def _half(pair: tuple[Any, Any], side: int) -> Any:
+    return pair[side]
+
+
+def _added(halves: list[tuple[bytes | None, list[int]]]) -> tuple[bytes | None, list[int]]:
+    """The total of one aggregator: of one share of every worker."""
+    missing = [number for _, of in halves for number in of]
+    if missing:
+        return None, missing
+    return _core.merged_replies([half for half, _ in halves if half is not None]), []

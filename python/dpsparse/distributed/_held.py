@@ -1,0 +1,100 @@
+"""A worker's side: the shards that this process holds, by the session that asks them and their number."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dpsparse import _core
+
+__all__ = ["answer_held", "answer_whole", "forget", "forget_others", "split_held"]
+
+#: What a source returns: features, targets, and weights or None.
+Source = Callable[[], tuple[Any, Any, Any]]
+
+_SHARDS: dict[tuple[str, int], _core.Shard] = {}
+_LOCK = threading.Lock()
+
+
+def _shard(session: str, number: int) -> _core.Shard:
+    with _LOCK:
+        return _SHARDS.setdefault((session, number), _core.Shard(number))
+
+
+def answer_held(session: str, numbers: Sequence[int], request: bytes) -> tuple[bytes | None, list[int]]:
+    """Answer a request for shards that should be here.
+
+    Parameters
+    ----------
+    session : str
+        Who asks.
+    numbers : sequence of int
+        Which shards.
+    request : bytes
+        The newest request of a script.
+
+    Returns
+    -------
+    tuple (reply, missing)
+        The reply of all of them, None where some are missing, and which are: these need the whole script.
+    """
+    answers = {number: _shard(session, number).answer(request) for number in numbers}
+    missing = [number for number, answer in answers.items() if answer is None]
+    if missing:
+        return None, missing
+    return _core.merged_replies([answer for answer in answers.values() if answer is not None]), []
+
+
+def answer_whole(session: str, number: int, script: bytes, source: Source) -> bytes:
+    """Answer for one shard, which reads its records anew where it is not here.
+
+    Parameters
+    ----------
+    session : str
+        Who asks.
+    number : int
+        Which shard.
+    script : bytes
+        All requests that matter, the newest last.
+    source : callable
+        Returns features, targets, and weights or None.
+
+    Returns
+    -------
+    bytes
+        The reply.
+
+    Raises
+    ------
+    DpsparseError
+        For unusable records.
+    """
+    answer = _shard(session, number).answer(script, source)
+    assert answer is not None  # a whole script leaves nothing out
+    return answer
+
+
+def split_held(session: str, numbers: Sequence[int], request: bytes) -> tuple[Any, Any]:
+    """Answer as :func:`answer_held`, in a half for each of two aggregators: (half or None, missing) twice."""
+    reply, missing = answer_held(session, numbers, request)
+    if reply is None:
+        return (None, missing), (None, missing)
+    one, other = _core.split_reply(reply)
+    return (one, []), (other, [])
+
+
+def forget(session: str) -> None:
+    """Drop the shards that a session asked."""
+    _drop(lambda of: of == session)
+
+
+def forget_others(session: str) -> None:
+    """Drop the shards that other sessions asked."""
+    _drop(lambda of: of != session)
+
+
+def _drop(which: Callable[[str], bool]) -> None:
+    with _LOCK:
+        for key in [key for key in _SHARDS if which(key[0])]:
+            del _SHARDS[key]

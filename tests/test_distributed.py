@@ -1,0 +1,307 @@
+"""Records on several machines give the models of records in one memory, bit for bit, also where workers are killed."""
+
+import contextlib
+import itertools
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from dpsparse import (
+    CustomLoss,
+    InvalidArgumentError,
+    InvalidDataError,
+    PrivateScaler,
+    PrivateSearchCV,
+    PrivateSimplexRegressor,
+    PrivateSparseClassifier,
+    WorkersError,
+    _core,
+)
+from dpsparse.distributed import _dask, _held, from_dask
+from dpsparse.tables import Boolean, Category, Number, Schema
+from test_blocks import BY_SUMS, IN_ONE, NAMES, N, P, bounds, estimator, made, same, targets
+
+distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+
+# What dask's processes leave open while they end is not ours.
+pytestmark = pytest.mark.filterwarnings("default")
+PARTS = ((900, 0, 1_300, 1, 800), P)
+
+
+@contextlib.contextmanager
+def cluster(workers):
+    # A connection to a worker that was killed a moment ago is given up soon.
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "3s"}),
+        distributed.LocalCluster(workers, threads_per_worker=1, processes=True, dashboard_address=None) as started,
+        distributed.Client(started) as client,
+    ):
+        client.wait_for_workers(workers, timeout=60)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster(2) as client:
+        yield client
+
+
+@pytest.fixture
+def victims():
+    """The client of workers to be killed."""
+    with cluster(3) as client:
+        yield client
+
+
+def parted(X, y):
+    return da.from_array(X, chunks=PARTS), da.from_array(y, chunks=(PARTS[0],))
+
+
+KINDS = ("classes", "reals", "counts")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "kind"),
+    [("auto", "classes"), ("auto", "counts"), *zip(BY_SUMS, itertools.cycle(KINDS[1:] + KINDS[:1]), strict=False)],
+)
+def test_models_are_those_of_records_in_memory(client, mechanism, kind):
+    X, scores = made()
+    y = targets(kind, scores)
+    options = {"mechanism": mechanism, "alpha": 0.01 if mechanism == "penalised-frank-wolfe" else None}
+    if mechanism == "select-refit" and kind == "classes":
+        with pytest.raises(InvalidArgumentError, match="must be in memory"):
+            estimator(kind, **options).fit(*parted(X, y))
+        return
+    same(estimator(kind, **options).fit(*parted(X, y)), estimator(kind, **options).fit(X, y))
+    assert client.run(lambda: len(_held._SHARDS)) == dict.fromkeys(client.nthreads(), 0)
+
+
+@pytest.mark.parametrize("mechanism", IN_ONE)
+def test_mechanisms_that_need_all_records_at_once_refuse(client, mechanism):
+    X, scores = made()
+    options = {"mechanism": mechanism, "bounds": (-20, 20), "alpha": 0.01 if mechanism == "dual-frank-wolfe" else None}
+    with pytest.raises(InvalidArgumentError, match="must be in memory"):
+        estimator("classes", **options).fit(*parted(X, targets("classes", scores)))
+
+
+def test_single_precision_weights_three_classes_and_own_losses(client):
+    X, scores = made(dtype=np.float32)
+    y = np.digitize(scores, [-0.5, 0.5])
+    weights = np.random.default_rng(2).uniform(0, 3, N)
+    model = PrivateSparseClassifier(classes=(0, 1, 2), bounds=bounds(), max_weight=2.0, random_state=1)
+    whole = model.fit(X, y, sample_weight=weights).coef_
+    parts = parted(X, y)
+    apart = da.from_array(weights, chunks=(PARTS[0],))
+    np.testing.assert_array_equal(model.fit(*parts, sample_weight=apart).coef_, whole)
+    own = estimator("reals", loss=CustomLoss(lambda z, y: np.tanh(z - y)), mechanism="frank-wolfe", n_iter=9)
+    whole = own.fit(X, scores).coef_
+    np.testing.assert_array_equal(own.fit(parts[0], da.from_array(scores, chunks=500)).coef_, whole)
+
+
+def test_scalers_and_searches_take_parts(client):
+    X, scores = made()
+    parts, y = parted(X, scores)
+    scaler = PrivateScaler(epsilon=1.0, bounds=bounds(), random_state=0)
+    whole = scaler.fit(X).ranges_
+    np.testing.assert_array_equal(scaler.fit(parts).ranges_, whole)
+    for adjacency in ({}, {"adjacency": "add-remove", "n_public": N}):
+        fitted = estimator("reals", mechanism="noisy-newton", **adjacency)
+        search = PrivateSearchCV(fitted, {"ridge": [0.0, 0.1]}, epsilon=2.0, delta=1e-6, random_state=0)
+        whole = search.fit(X, scores).best_estimator_.coef_
+        np.testing.assert_array_equal(search.fit(parts, y).best_estimator_.coef_, whole)
+
+
+def test_data_frames_name_their_columns_and_schemas_encode_on_the_workers(client):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.uniform(20, 80, N),
+            "sex": rng.choice(["f", "m"], N),
+            "insured": rng.integers(0, 2, N).astype(bool),
+        }
+    )
+    ill = np.where(frame["age"] > 50, "yes", "no")
+    schema = Schema({"age": Number(18, 90), "sex": Category(["f", "m"]), "insured": Boolean()})
+    model = PrivateSparseClassifier(schema=schema, classes=("no", "yes"), max_weight=2.0, random_state=0)
+    weights = rng.uniform(0, 2, N)
+    whole = model.fit(frame, ill, sample_weight=weights).coef_
+    names = model.feature_names_in_.tolist()
+    parts = dd.from_pandas(frame.assign(ill=ill, weight=weights), npartitions=4)
+    np.testing.assert_array_equal(model.fit(parts, "ill", sample_weight="weight").coef_, whole)
+    assert model.feature_names_in_.tolist() == names
+    X, scores = made()
+    whole = estimator("reals").fit(X, scores).coef_
+    frame = dd.from_pandas(pd.DataFrame(X, columns=NAMES).assign(score=scores), npartitions=3)
+    by_name = estimator("reals", bounds=dict(zip(NAMES, bounds(), strict=True)))
+    np.testing.assert_array_equal(by_name.fit(frame, "score").coef_, whole)
+    np.testing.assert_array_equal(by_name.fit(frame[NAMES], frame["score"]).coef_, whole)
+    assert by_name.feature_names_in_.tolist() == NAMES
+    with pytest.raises(InvalidArgumentError, match="'z'"):
+        by_name.fit(frame, "z")
+
+
+class Witness:
+    """Hears every request of a session and every reply; may do something before one."""
+
+    def __init__(self, monkeypatch, kind=_dask._Session, before=None):
+        self.replies, self.requests, self.asked = [], 0, 0
+        original, read, witness = kind.ask, _dask._Session._read, self
+
+        def ask(session, script):
+            witness.asked += 1
+            if before is not None:
+                before(witness.asked)
+            replies = original(session, script)
+            witness.replies.extend(len(reply) for reply in replies)
+            return replies
+
+        def counted(session, script, numbers):
+            numbers = list(numbers)
+            witness.requests += len(numbers)
+            return read(session, script, numbers)
+
+        monkeypatch.setattr(kind, "ask", ask)
+        monkeypatch.setattr(_dask._Session, "_read", counted)
+
+
+def kill_one(client):
+    address, process = next(iter(client.run(os.getpid).items()))
+    os.kill(process, signal.SIGKILL)
+    return address
+
+
+@pytest.mark.parametrize(("mechanism", "at"), [("frank-wolfe", 12), ("auto", 3)])
+def test_a_worker_killed_changes_nothing(victims, mechanism, at, monkeypatch):
+    X, scores = made()
+    y = targets("classes", scores)
+    options = {"mechanism": mechanism, "n_iter": 15 if "wolfe" in mechanism else None}
+    whole = estimator("classes", **options).fit(X, y)
+    killed = []
+    witness = Witness(monkeypatch, before=lambda asked: killed.append(kill_one(victims)) if asked == at else None)
+    same(estimator("classes", **options).fit(*parted(X, y)), whole)
+    # Its shards were read anew.
+    assert len(killed) == 1
+    assert witness.requests > len(PARTS[0])
+
+
+def test_a_worker_killed_between_a_request_and_its_reply_changes_nothing(victims, monkeypatch):
+    X, scores = made()
+    y = targets("classes", scores)
+    options = {"mechanism": "frank-wolfe", "n_iter": 20}
+    whole = estimator("classes", **options).fit(X, y)
+    original, calls = _dask._Session._asked, []
+
+    def asked(session, request):
+        calls.append(request)
+        replies = original(session, request)
+        if len(calls) != 9:
+            return replies
+        # Every worker has moved its margins; what they answered is lost, and one of them too.
+        kill_one(victims)
+        return [], [0]
+
+    monkeypatch.setattr(_dask._Session, "_asked", asked)
+    same(estimator("classes", **options).fit(*parted(X, y)), whole)
+    assert len(calls) > 20
+
+
+def test_sums_travel_and_no_records(client, monkeypatch):
+    X, scores = made()
+    witness = Witness(monkeypatch)
+    estimator("classes", mechanism="frank-wolfe", n_iter=10).fit(*parted(X, targets("classes", scores)))
+    # A sum for each feature and the intercept, once for each worker; before, a number of records.
+    assert witness.asked >= 11
+    assert max(witness.replies) <= 8 * (P + 1) + 16 + len(PARTS[0])
+    assert sum(witness.replies) < 8 * N
+
+
+def test_two_aggregators_add_shares(client, monkeypatch):
+    X, scores = made()
+    y = targets("reals", scores)
+    addresses = tuple(client.nthreads())
+    parts, beside = parted(X, y)
+    witness = Witness(monkeypatch, kind=_dask._Aggregated)
+    options = {"mechanism": "noisy-newton", "n_iter": 4}
+    model = estimator("reals", **options).fit(from_dask(parts, aggregators=addresses), beside)
+    same(model, estimator("reals", **options).fit(X, y))
+    assert witness.asked > 2
+    for wrong in [(addresses[0],), (addresses[0], addresses[0]), (addresses[0], "tcp://127.0.0.1:1")]:
+        with pytest.raises(InvalidArgumentError, match="aggregators"):
+            estimator("reals").fit(from_dask(parts, aggregators=wrong), beside)
+
+
+def test_a_worker_killed_changes_nothing_of_what_aggregators_add(victims, monkeypatch):
+    X, scores = made()
+    addresses = tuple(victims.nthreads())[:2]
+    parts, y = parted(X, scores)
+    options = {"mechanism": "frank-wolfe", "n_iter": 6}
+    processes = victims.run(os.getpid)
+
+    def kill(asked):
+        if asked == 4:
+            (third,) = [process for address, process in processes.items() if address not in addresses]
+            os.kill(third, signal.SIGKILL)
+
+    Witness(monkeypatch, kind=_dask._Aggregated, before=kill)
+    model = estimator("reals", **options).fit(from_dask(parts, aggregators=addresses), y)
+    same(model, estimator("reals", **options).fit(X, scores))
+
+
+def test_wrong_replies_are_refused(client, monkeypatch):
+    X, scores = made()
+    original = _dask._Session.ask
+
+    def tampered(change):
+        def ask(session, script):
+            replies = original(session, script)
+            return replies if script.reads_records else change(replies)
+
+        return ask
+
+    for change in (
+        lambda replies: [*replies, replies[0]],
+        lambda replies: replies[1:],
+        lambda replies: [b"", *replies],
+    ):
+        monkeypatch.setattr(_dask._Session, "ask", tampered(change))
+        with pytest.raises(WorkersError, match="the workers that hold the records"):
+            estimator("reals", mechanism="frank-wolfe").fit(*parted(X, scores))
+
+
+def test_unusable_parts_are_refused(client):
+    X, scores = made()
+    parts, y = parted(X, scores)
+    labels = da.from_array(targets("classes", scores), chunks=(PARTS[0],))
+    model = estimator("reals")
+    with pytest.raises(InvalidDataError, match="NaN"):
+        model.fit(da.where(parts > 2, np.nan, parts), y)
+    with pytest.raises(InvalidDataError, match="among the declared classes"):
+        PrivateSparseClassifier(classes=(3, 4), bounds=bounds()).fit(parts, labels)
+    with pytest.raises(InvalidArgumentError, match="classes must be stated"):
+        PrivateSparseClassifier(bounds=bounds()).fit(parts, labels)
+    with pytest.raises(InvalidArgumentError, match="y must be a dask array"):
+        model.fit(parts, scores)
+    with pytest.raises(InvalidDataError, match="same parts"):
+        model.fit(parts, y[: N // 2])
+    with pytest.raises(InvalidArgumentError, match="memory of one machine"):
+        PrivateSimplexRegressor(bounds=(-20, 20), y_bounds=(-9, 9), delta=1e-6).fit(parts, y)
+    with pytest.raises(InvalidDataError, match="two-dimensional"):
+        from_dask(y)
+
+
+def test_shards_answer_scripts_alone():
+    shard = _core.Shard(0)
+    with pytest.raises(WorkersError):
+        shard.answer(b"give me a record")
+    with pytest.raises(WorkersError):
+        _core.merged_replies([])
+    with pytest.raises(WorkersError):
+        _core.split_reply(b"")
+    with pytest.raises(TypeError):
+        _core.Script()
