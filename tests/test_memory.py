@@ -118,7 +118,8 @@ n, p, dtype, order = {n}, {p}, "{dtype}", "{order}"
 X = np.zeros((n, p), dtype=dtype, order=order)
 X[::2] = 1
 y = np.where(np.arange(n) % 2, 0.5, -0.5)
-fit = PrivateSparseRegressor(epsilon=1.0, bounds=(0, 1), y_bounds=(-1, 1), mechanism="noisy-proximal-gradient", n_iter=2)
+facts = dict(epsilon=1.0, bounds=(0, 1), y_bounds=(-1, 1), n_iter=2)
+fit = PrivateSparseRegressor(mechanism="noisy-proximal-gradient", **facts)
 fit.fit(X[:1000], y[:1000])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 fit.fit(X, y)

@@ -108,7 +108,7 @@ def records(X: Any) -> Any:
 def _dtypes(X: Any) -> list[Any]:
     """Types that X is read as it is in: doubles first, which others are converted to.
 
-    The core reads narrow integers without a copy where all of X is of one type, of numpy's and of the machine's byte order.
+    The core reads narrow integers without a copy where all of X is of one type of numpy's, in the machine's byte order.
     """
     if sp.issparse(X):
         return [np.float64, np.float32]
