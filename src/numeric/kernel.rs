@@ -883,36 +883,63 @@ pub(crate) mod tests {
         results
     }
 
+    /// Processor seconds of all threads of this process, where the system tells; else of a clock on the wall.
+    pub(crate) fn processor_seconds() -> f64 {
+        #[cfg(target_os = "linux")]
+        {
+            let mut now = libc::timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            // SAFETY: `now` is a place for what is written.
+            unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut now) };
+            now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            static START: std::sync::LazyLock<std::time::Instant> =
+                std::sync::LazyLock::new(std::time::Instant::now);
+            START.elapsed().as_secs_f64()
+        }
+    }
+
     /// The sum of all entries modulo 2^16, read as fast as the machine allows: what passes over records are measured by.
     pub(crate) fn plain_read(entries: &[i16]) -> i16 {
-        const STREAMS: usize = 4;
-        const LINE: usize = 32;
-        #[inline(always)]
-        fn body(entries: &[i16]) -> i16 {
-            let part = entries.len() / STREAMS / LINE * LINE;
-            let mut sums = [[0i16; LINE]; STREAMS];
-            for start in (0..part).step_by(LINE) {
-                for (k, sum) in sums.iter_mut().enumerate() {
-                    let line = &entries[k * part + start..][..LINE];
-                    #[cfg(target_arch = "x86_64")]
-                    {
-                        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-                        let ahead = line.as_ptr().wrapping_add(1024).cast();
-                        #[allow(unused_unsafe)] // a safe function in newer compilers
-                        // SAFETY: a prefetch reads nothing, wherever its address points.
-                        unsafe {
-                            _mm_prefetch::<_MM_HINT_T0>(ahead);
-                        }
-                    }
-                    for (sum, entry) in sum.iter_mut().zip(line) {
-                        *sum = sum.wrapping_add(*entry);
-                    }
-                }
-            }
-            let rest = entries[STREAMS * part..].iter();
-            (sums.as_flattened().iter().chain(rest)).fold(0, |a, b| a.wrapping_add(*b))
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 {
+            // SAFETY: the features were detected.
+            return unsafe { read_avx512(entries) };
         }
-        dispatch!([], body, (entries: &[i16]) -> i16)
+        entries.iter().fold(0, |a, b| a.wrapping_add(*b))
+    }
+
+    /// At four places in turn, a cache line at each, what comes next fetched ahead.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512bw")]
+    fn read_avx512(entries: &[i16]) -> i16 {
+        use std::arch::x86_64::*;
+        const LINE: usize = 32;
+        let part = entries.len() / 4 / LINE * LINE;
+        let mut sums = [_mm512_setzero_si512(); 4];
+        for start in (0..part).step_by(LINE) {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let line = entries[k * part + start..][..LINE].as_ptr();
+                #[allow(unused_unsafe)] // a safe function in newer compilers
+                // SAFETY: a prefetch reads nothing, wherever its address points.
+                unsafe {
+                    _mm_prefetch::<_MM_HINT_T0>(line.wrapping_add(1024).cast());
+                }
+                // SAFETY: the slice index checks the bounds of the load.
+                *sum = _mm512_add_epi16(*sum, unsafe { _mm512_loadu_si512(line.cast()) });
+            }
+        }
+        let mut lanes = [[0i16; LINE]; 4];
+        for (lanes, sum) in lanes.iter_mut().zip(sums) {
+            // SAFETY: 32 i16 are exactly 512 bits.
+            unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), sum) };
+        }
+        let rest = entries[4 * part..].iter();
+        (lanes.as_flattened().iter().chain(rest)).fold(0, |a, b| a.wrapping_add(*b))
     }
 
     /// Weights of one size, so that every kernel for small ones is reached, or of several; at the ends of what it takes.

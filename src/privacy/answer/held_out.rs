@@ -208,3 +208,72 @@ impl Part<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::schema::{Bounds, Geometry};
+    use ndarray::Array2;
+
+    /// Dense records, in chunks and all models in one read, have the losses of sparse ones and of each model alone: for
+    /// every kind of target, with weights and without, for models that clip features and others between them.
+    #[test]
+    fn losses_of_several_models_are_those_of_each_in_every_storage() {
+        let (n, p) = (9_001, 20);
+        let x = Array2::from_shape_fn((n, p), |(i, j)| ((i * 31 + j * 17) % 9) as f64 / 2.0 - 2.0);
+        let own: Vec<f64> = (0..n).map(|i| (i * 5 % 9) as f64 / 4.0).collect();
+        for target in [
+            Target::Classes,
+            Target::Multiclass { classes: 3 },
+            Target::Interval {
+                low: -2.0,
+                high: 3.0,
+            },
+            Target::counts(0.0, 4.0, true),
+        ] {
+            let bounds = Bounds {
+                lower: vec![-2.0],
+                upper: vec![2.0],
+            };
+            let plain = Schema::new(p, bounds, Geometry::Centred, target, true, None).unwrap();
+            let weighted = plain.clone().with_max_weight(2.0).unwrap();
+            for schema in [plain, weighted] {
+                let models: Vec<LinearModel> = (0..4)
+                    .map(|k| {
+                        let coefficient = |j: usize| ((j * 13 + k * 7) % 11) as f64 / 20.0 - 0.2;
+                        let ranges = Bounds {
+                            lower: vec![-1.5],
+                            upper: vec![0.5],
+                        };
+                        LinearModel {
+                            coefficients: (0..p * target.outputs()).map(coefficient).collect(),
+                            intercepts: vec![0.1; target.outputs()],
+                            feature_ranges: (k == 1).then_some(ranges),
+                        }
+                    })
+                    .collect();
+                let weights = schema.max_weight().map(|_| own.as_slice());
+                let losses = all_kinds(&x, &schema).map(|mut data| {
+                    for (i, y) in data.targets.iter_mut().enumerate() {
+                        *y = match target {
+                            Target::Multiclass { .. } => (i % 3) as f64,
+                            Target::Counts { .. } => (i % 5) as f64 / 4.0,
+                            _ => [1.0, -1.0, -1.0][i % 3],
+                        };
+                    }
+                    let data = data.weighed(weights).unwrap();
+                    let together = held_out_losses(&data, &models).unwrap();
+                    let alone = models.iter().map(|model| {
+                        held_out_losses(&data, std::slice::from_ref(model)).unwrap()[0]
+                    });
+                    assert_eq!(together, alone.collect::<Vec<_>>());
+                    together
+                });
+                assert!(losses[0].iter().all(|&loss| loss > 0));
+                assert_eq!(losses[0], losses[1]);
+                assert_eq!(losses[0], losses[2]);
+            }
+        }
+    }
+}

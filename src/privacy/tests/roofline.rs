@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::loss::{Logistic, Squared};
 use crate::numeric::kernel::inner_products;
-use crate::numeric::kernel::tests::plain_read;
+use crate::numeric::kernel::tests::{plain_read, processor_seconds};
 use crate::privacy::block::Block;
 use crate::privacy::bounded_data::{BoundedData, Features};
 use crate::privacy::counts::Thresholds;
@@ -30,20 +30,6 @@ enum Bound {
     Read,
     /// So many products of 16-bit integers, at the rate of inner products in the nearest cache.
     Products(f64),
-}
-
-/// Processor seconds of this process so far.
-fn processor() -> f64 {
-    let threads = std::fs::read_dir("/proc/self/task").unwrap();
-    let of = |task: std::fs::DirEntry| {
-        let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
-        let nanoseconds = text
-            .split(' ')
-            .next()
-            .and_then(|number| number.parse::<f64>().ok());
-        nanoseconds.unwrap_or(0.0) * 1e-9
-    };
-    threads.flatten().map(of).sum()
 }
 
 fn data(n: usize, p: usize, target: Target) -> BoundedData {
@@ -199,9 +185,9 @@ fn roofline() {
     for _ in 0..ROUNDS {
         let mut row = 0;
         let mut time = |work: &mut dyn FnMut()| {
-            let start = processor();
+            let start = processor_seconds();
             work();
-            least[row] = f64::min(least[row], (processor() - start) / threads as f64);
+            least[row] = f64::min(least[row], (processor_seconds() - start) / threads as f64);
             row += 1;
         };
         time(&mut || {
