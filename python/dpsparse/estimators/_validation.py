@@ -18,7 +18,7 @@ from dpsparse.blocks import Blocks
 from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._bounds import bound_arrays as bound_arrays
 from dpsparse.estimators._columns import check_columns, check_target
-from dpsparse.estimators._tables import keep_table, kept, schema_of
+from dpsparse.estimators._tables import encoded, keep_table, kept, schema_of
 from dpsparse.estimators._weights import checked_weights
 
 Checked = TypeVar("Checked")
@@ -140,7 +140,7 @@ def _read(estimator: Any, X: Any, y: tuple[Any, ...], sample_weight: Any) -> tup
     schema = schema_of(estimator)
     if isinstance(X, Blocks):
         return _read_blocks(estimator, X, y, sample_weight, schema)
-    table, X = X, X if schema is None else schema.encode(X)
+    table, X = X, X if schema is None else encoded(schema, X)
     X = check_columns(X)
     y = tuple(check_target(target, numbers=is_regressor(estimator)) for target in y)
     options = {"accept_sparse": ["csr", "csc"], "dtype": _dtypes(X), "ensure_all_finite": False}
