@@ -1,5 +1,8 @@
 """Sizes that no memory holds are typed errors, sparse records stay sparse, and constant features cost nothing."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -75,3 +78,60 @@ def test_constant_features_cost_nothing(mechanism, wide):
         np.testing.assert_array_equal(np.ravel(all_.coef_)[~real], 0.0)
         np.testing.assert_array_equal(np.ravel(all_.coef_)[real], np.ravel(few.coef_))
         assert all_.intercept_ == few.intercept_
+
+
+DTYPES = ["float32", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float16"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_models_do_not_depend_on_the_type_of_numbers(dtype, order):
+    generator = np.random.default_rng(0)
+    low = 0 if dtype in ("bool", "uint8", "uint16", "uint32") else -2
+    values = generator.integers(low, 2 if dtype == "bool" else 6, (500, 7))
+    X, y = values.astype(dtype, order=order), np.where(values[:, 0] > 1, 1.0, -1.0)
+    facts = {"epsilon": 1.0, "bounds": (low, 4), "classes": (-1, 1), "random_state": 0}
+    expected = PrivateSparseClassifier(**facts).fit(values.astype(float), y)
+    for records in (X, X[:, ::-1][:, ::-1], np.repeat(X, 2, axis=0)[::2]):
+        model = PrivateSparseClassifier(**facts).fit(records, y)
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=[f"x{j}" for j in range(7)])
+    np.testing.assert_array_equal(PrivateSparseClassifier(**facts).fit(frame, y).coef_, expected.coef_)
+
+
+def test_booleans_of_other_bytes_are_clipped_like_numbers():
+    """A view of bytes as booleans may hold any byte: the core never sees it as a boolean."""
+    X = np.array([[0, 1], [2, 255], [1, 0], [0, 0]] * 50, dtype=np.uint8)
+    y = np.array([-1, 1, 1, -1] * 50)
+    facts = {"epsilon": 1.0, "bounds": (0, 1), "classes": (-1, 1), "random_state": 0}
+    expected = PrivateSparseClassifier(**facts).fit(np.minimum(X, 1).astype(float), y)
+    model = PrivateSparseClassifier(**facts).fit(X.view(np.bool_), y)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+_PEAK = """
+import resource, sys
+import numpy as np
+from dpsparse import PrivateSparseRegressor
+
+n, p, dtype, order = {n}, {p}, "{dtype}", "{order}"
+X = np.zeros((n, p), dtype=dtype, order=order)
+X[::2] = 1
+y = np.where(np.arange(n) % 2, 0.5, -0.5)
+facts = dict(epsilon=1.0, bounds=(0, 1), y_bounds=(-1, 1), n_iter=2)
+fit = PrivateSparseRegressor(mechanism="noisy-proximal-gradient", **facts)
+fit.fit(X[:1000], y[:1000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+fit.fit(X, y)
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes there")
+@pytest.mark.parametrize(("dtype", "order"), [("float32", "C"), ("float32", "F"), ("float64", "C"), ("bool", "C")])
+def test_records_are_read_without_a_copy(dtype, order):
+    """Beside X a fit holds its integers, of two bytes an entry, some vectors of the records, and tiles of a few MB."""
+    n, p = 400_000, 100
+    script = _PEAK.format(n=n, p=p, dtype=dtype, order=order)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 2 * n * p + 100 * n + 16 * 2**20  # a copy as doubles would be 8 n p more

@@ -28,8 +28,9 @@ from dpsparse import (
     UnsoundMechanismError,
     losses,
 )
-from dpsparse.tables import Category, Number, Schema, SchemaEncoder
+from dpsparse.tables import Boolean, Category, Number, Schema, SchemaEncoder
 from dpsparse.tables.person import first_of_each, kept_rows
+from dpsparse.tables.schema import encode_narrow
 from reference.people import LIBRARIES, SCHEMA, SECRET, N, classifier, every_library, pd, people, pl
 
 # --- as schema= of estimators ---
@@ -450,3 +451,35 @@ def test_every_row_names_its_person(person, kind):
 def test_tables_are_imported_when_they_are_asked_for():
     code = "import sys, dpsparse; sys.exit(any(name.startswith('dpsparse.tables') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- whole numbers as bytes ---
+
+
+@pytest.mark.parametrize("coding", ["reference", "sum", "one-hot"])
+@pytest.mark.parametrize("missing", ["error", "level", "flag"])
+def test_tables_of_categories_are_read_as_bytes_and_models_are_the_same(coding, missing):
+    rng = np.random.default_rng(0)
+    levels = ["a", "b", "c", "d"]
+    columns = {f"c{k}": Category(levels, coding=coding, missing=missing, other="d") for k in range(3)}
+    schema = Schema(columns | {"own": Boolean(missing="error" if missing == "flag" else missing)})
+    texts = rng.choice([*levels, "e"] if missing == "error" else [*levels, "e", ""], (300, 3))
+    table = {f"c{k}": texts[:, k] for k in range(3)} | {"own": rng.integers(0, 2, 300).astype(bool)}
+    narrow, full = encode_narrow(schema, table), schema.encode(table)
+    assert (narrow.dtype, full.dtype) == (np.int8, np.float64)
+    np.testing.assert_array_equal(narrow, full)
+    y = np.where(texts[:, 0] == "a", "yes", "no")
+    facts = {"epsilon": 2.0, "classes": ("no", "yes"), "random_state": 0, "mechanism": "noisy-proximal-gradient"}
+    by_schema = PrivateSparseClassifier(schema=schema, **facts).fit(table, y)
+    norm = by_schema._statement(300, schema.n_columns)["row_norm"]
+    by_hand = PrivateSparseClassifier(bounds=schema.bounds.T, row_norm=norm, **facts).fit(full, y)
+    np.testing.assert_array_equal(by_schema.coef_, by_hand.coef_)
+
+
+@pytest.mark.parametrize("column", [Number(0, 1), Number(0, 9, missing="flag"), Boolean(missing="flag")])
+def test_tables_with_other_numbers_are_read_as_doubles(column):
+    schema = Schema({"a": Category(["u", "v"]), "b": column})
+    values = [True, False] if isinstance(column, Boolean) else [0.25, 1]
+    table = {"a": ["u", "v"], "b": values}
+    assert encode_narrow(schema, table).dtype == np.float64
+    np.testing.assert_array_equal(encode_narrow(schema, table), schema.encode(table))

@@ -134,7 +134,7 @@ pub fn inner_products_of_planes(columns: &[i16], planes: &[Vec<i16>]) -> Vec<i64
 }
 
 /// Records that the widest kernel of inner products takes at a time: pieces of whole runs leave no rest.
-pub const WHOLE: usize = 96;
+pub const WHOLE: usize = 128;
 
 /// sums_j += what column j holds from entry `start` on times d, columns of `n` entries stored one after the other, by one
 /// thread. Sums stay below 2^59 as those of whole columns do.
@@ -162,8 +162,8 @@ pub fn add_inner_products(
 
 /// Inner products of four columns with d. All five slices must have one length.
 ///
-/// Accumulators: products are below 2^28, sums of a pair below 2^29, of three pairs below 2^31 (i32); the i64
-/// total of n < 2^31 products is below 2^59.
+/// Accumulators: products are at most 16383 2^14, sums of four pairs at most 2^31 - 2^17 (i32); the i64 total of
+/// n < 2^31 products is below 2^59.
 pub fn dot4(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
     debug_assert!(columns.iter().all(|column| column.len() == d.len()));
     match width() {
@@ -182,6 +182,32 @@ pub fn dot4(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
 pub fn dot_portable(column: &[i16], d: &[i16]) -> i64 {
     let products = (column.iter().zip(d)).map(|(&x, &d)| i32::from(x).wrapping_mul(i32::from(d)));
     products.fold(0i64, |sum, product| sum.wrapping_add(i64::from(product)))
+}
+
+/// The sum of the sizes of a column's entries, of which there are fewer than 2^31.
+pub fn sum_of_sizes(column: &[i16]) -> i64 {
+    /// So many sizes below 2^14 fit a u32.
+    const PIECE: usize = 1 << 16;
+    #[inline(always)]
+    fn body(column: &[i16]) -> i64 {
+        column.chunks(PIECE).fold(0i64, |sum, piece| {
+            let sizes = piece.iter().map(|&x| u32::from(x.unsigned_abs()));
+            sum.wrapping_add(i64::from(sizes.fold(0u32, u32::wrapping_add)))
+        })
+    }
+    dispatch!([], body, (column: &[i16]) -> i64)
+}
+
+/// sums_i += x_i^2; nothing is checked, for the caller's proof that it fits.
+pub fn add_squares(sums: &mut [i64], column: &[i16]) {
+    #[inline(always)]
+    fn body(sums: &mut [i64], column: &[i16]) {
+        for (sum, &x) in sums.iter_mut().zip(column) {
+            let x = i32::from(x);
+            *sum = sum.wrapping_add(i64::from(x.wrapping_mul(x)));
+        }
+    }
+    dispatch!([], body, (sums: &mut [i64], column: &[i16]) -> ())
 }
 
 /// margins += weight * column. The caller proves that margins cannot overflow and that weight * x fits an i64: nothing
@@ -216,6 +242,13 @@ pub fn add_products(
 ) {
     let len = margins.len();
     let column = |j: usize| &columns[j * n + start..][..len];
+    #[cfg(target_arch = "x86_64")]
+    if width() >= Width::Avx512 && terms.len() > 2 {
+        for terms in terms.chunks(MANY) {
+            add_many(margins, column, terms);
+        }
+        return;
+    }
     for terms in terms.chunks(4) {
         let fit = terms
             .iter()
@@ -233,17 +266,105 @@ pub fn add_products(
     }
 }
 
+/// Columns that the widest kernel of margins takes at a time, eight by eight.
+#[cfg(target_arch = "x86_64")]
+const MANY: usize = 32;
+
+/// Weights of pairs of columns as two 16-bit integers in one of 32 bits each, as the kernel multiplies them:
+/// weight = high 2^16 + low, |high| <= 2^14, -2^15 <= low < 2^15; or weight = high alone.
+#[cfg(target_arch = "x86_64")]
+#[derive(Default)]
+struct Pairs {
+    high: [i32; MANY / 2],
+    low: Option<[i32; MANY / 2]>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Pairs {
+    /// At most [`MANY`] weights of at most 2^30 each.
+    fn new(weights: &[i64]) -> Self {
+        let largest = weights.iter().map(|weight| weight.unsigned_abs()).max();
+        let packed = |of: &dyn Fn(i64) -> i64| {
+            let mut packed = [0i32; MANY / 2];
+            for (packed, pair) in packed.iter_mut().zip(weights.chunks(2)) {
+                let [first, second] = [0, 1].map(|k| pair.get(k).map_or(0, |&weight| of(weight)));
+                *packed = ((second as u32) << 16 | u32::from(first as u16)) as i32;
+            }
+            packed
+        };
+        if largest <= Some(1 << 14) {
+            return Self {
+                high: packed(&|weight| weight),
+                low: None,
+            };
+        }
+        let low = |weight| balanced(weight, 16);
+        Self {
+            high: packed(&|weight| (weight - low(weight)) >> 16),
+            low: Some(packed(&low)),
+        }
+    }
+}
+
+/// The residue of a weight modulo 2^bits that lies in [-2^(bits - 1), 2^(bits - 1)).
+#[cfg(target_arch = "x86_64")]
+fn balanced(weight: i64, bits: u32) -> i64 {
+    weight << (64 - bits) >> (64 - bits)
+}
+
+/// margins += the sum of weight * column over at most [`MANY`] columns of the same length, for AVX-512.
+#[cfg(target_arch = "x86_64")]
+fn add_many<'a>(margins: &mut [i64], column: impl Fn(usize) -> &'a [i16], terms: &[(usize, i64)]) {
+    let mut columns = [column(terms[0].0); MANY];
+    let mut weights = [0i64; MANY];
+    for ((slot, weight), term) in columns.iter_mut().zip(&mut weights).zip(terms) {
+        (*slot, *weight) = (column(term.0), term.1);
+    }
+    // Eight by eight: a column with the weight 0 changes nothing.
+    let count = terms.len().next_multiple_of(8);
+    let (columns, weights) = (&columns[..count], &mut weights[..count]);
+    // Weights beyond 2^30 part by part, from the lowest 30 bits on.
+    let mut shift = 0;
+    loop {
+        let beyond = weights.iter().any(|weight| weight.unsigned_abs() > 1 << 30);
+        let mut part = [0i64; MANY];
+        for (part, weight) in part.iter_mut().zip(weights.iter_mut()) {
+            *part = if beyond {
+                balanced(*weight, 30)
+            } else {
+                *weight
+            };
+            *weight = weight.wrapping_sub(*part) >> 30;
+        }
+        let pairs = Pairs::new(&part[..count]);
+        // SAFETY: who calls this has detected AVX-512.
+        unsafe {
+            match &pairs.low {
+                None => x86::add_many_avx512::<false>(margins, columns, &pairs, shift),
+                Some(_) => x86::add_many_avx512::<true>(margins, columns, &pairs, shift),
+            }
+        }
+        let whole = margins.len() / 32 * 32;
+        for (column, weight) in columns.iter().zip(part) {
+            for (margin, &x) in margins[whole..].iter_mut().zip(&column[whole..]) {
+                *margin = margin.wrapping_add((weight * i64::from(x)) << shift);
+            }
+        }
+        if !beyond {
+            return;
+        }
+        shift += 30;
+    }
+}
+
 /// margins += the sum of weight * column over four columns of the same length.
 fn add_four(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
     debug_assert!(columns.iter().all(|column| column.len() == margins.len()));
     match width() {
         Width::Portable => add_four_portable(margins, columns, weights),
-        // SAFETY: the features were detected.
+        // SAFETY: the feature was detected.
         #[cfg(target_arch = "x86_64")]
-        Width::Avx2 => unsafe { x86::add_four_avx2(margins, columns, weights) },
-        // SAFETY: the features were detected.
-        #[cfg(target_arch = "x86_64")]
-        Width::Avx512 => unsafe { x86::add_four_avx512(margins, columns, weights) },
+        Width::Avx2 | Width::Avx512 => unsafe { x86::add_four_avx2(margins, columns, weights) },
     }
 }
 
@@ -486,8 +607,51 @@ mod x86 {
         })
     }
 
-    /// Vectors summed in i32 before widening: three pair sums stay below 2^31.
-    const RUN: usize = 3;
+    /// Vectors summed in i32 before widening: four pair sums stay below 2^31.
+    const RUN: usize = 4;
+
+    /// Sums of i32 in lanes of 64 bits. An even one starts at 2^31, so that it is never negative and the lane is
+    /// `odd 2^32 + even` as it stands: lanes add up, modulo 2^64, while the odd ones are summed apart.
+    #[derive(Clone, Copy)]
+    struct Lanes {
+        total: __m512i,
+        odd: __m512i,
+    }
+
+    impl Lanes {
+        /// Where 32-bit sums start.
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn start() -> __m512i {
+            _mm512_set1_epi64(1 << 31)
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn zero() -> Self {
+            Self {
+                total: _mm512_setzero_si512(),
+                odd: _mm512_setzero_si512(),
+            }
+        }
+
+        /// Adds 32-bit sums that started at [`Lanes::start`].
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn add(&mut self, sums: __m512i) {
+            self.total = _mm512_add_epi64(self.total, sums);
+            self.odd = _mm512_add_epi64(self.odd, _mm512_srai_epi64::<32>(sums));
+        }
+
+        /// The sums of even and of odd lanes, after so many additions.
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn even_and_odd(self, additions: usize) -> (__m512i, __m512i) {
+            let starts = _mm512_set1_epi64((additions as i64) << 31);
+            let even = _mm512_sub_epi64(self.total, _mm512_slli_epi64::<32>(self.odd));
+            (_mm512_sub_epi64(even, starts), self.odd)
+        }
+    }
 
     /// Entries between a load and the prefetch beside it: 2 KiB.
     const AHEAD: usize = 1024;
@@ -495,12 +659,11 @@ mod x86 {
     #[target_feature(enable = "avx512bw")]
     pub(super) fn dot4_avx512(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
         const LANES: usize = 32;
-        let mut even = [_mm512_setzero_si512(); 4];
-        let mut odd = [_mm512_setzero_si512(); 4];
+        let mut lanes = [Lanes::zero(); 4];
         let whole = d.len() / (LANES * RUN) * (LANES * RUN);
         let mut start = 0;
         while start < whole {
-            let mut sums = [_mm512_setzero_si512(); 4];
+            let mut sums = [Lanes::start(); 4];
             for step in 0..RUN {
                 let at = start + step * LANES;
                 // SAFETY: at + LANES <= whole <= d.len(), and the columns are as long as d (sliced below by
@@ -517,20 +680,18 @@ mod x86 {
                     *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(x, derivative));
                 }
             }
-            for k in 0..4 {
-                // Odd i32 lanes by an arithmetic shift, even ones by moving them up first.
-                odd[k] = _mm512_add_epi64(odd[k], _mm512_srai_epi64::<32>(sums[k]));
-                even[k] = _mm512_add_epi64(
-                    even[k],
-                    _mm512_srai_epi64::<32>(_mm512_slli_epi64::<32>(sums[k])),
-                );
+            for (lanes, sum) in lanes.iter_mut().zip(sums) {
+                lanes.add(sum);
             }
             start += LANES * RUN;
         }
-        std::array::from_fn(|k| {
-            _mm512_reduce_add_epi64(_mm512_add_epi64(even[k], odd[k]))
-                + super::dot_portable(&columns[k][whole..], &d[whole..])
-        })
+        let mut dots = [0; 4];
+        for (k, dot) in dots.iter_mut().enumerate() {
+            let (even, odd) = lanes[k].even_and_odd(whole / (LANES * RUN));
+            *dot = _mm512_reduce_add_epi64(_mm512_add_epi64(even, odd))
+                + super::dot_portable(&columns[k][whole..], &d[whole..]);
+        }
+        dots
     }
 
     #[target_feature(enable = "avx2")]
@@ -566,30 +727,99 @@ mod x86 {
         })
     }
 
-    /// Eight records at a time: the low halves of lanes hold all of a weight and of a feature.
+    /// margins += 2^shift times the sum of weight * column, 32 records at a time and without those that are left over.
+    /// There is a multiple of eight columns, at most as many as `weights` has; `TWO` says whether it has low parts.
+    ///
+    /// Two columns are multiplied at once, in lanes of 32 bits: eight high parts, or four low ones, add up to at most
+    /// 2^31 - 2^17. What comes next in memory, where the next piece of the same columns is as long, is fetched ahead.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn add_four_avx512(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
-        const LANES: usize = 8;
-        let factors = weights.map(|weight| _mm512_set1_epi64(i64::from(weight)));
-        let whole = margins.len() / LANES * LANES;
-        let (whole_margins, rest) = margins.split_at_mut(whole);
-        for (eight, margins) in whole_margins.chunks_exact_mut(LANES).enumerate() {
-            let at = eight * LANES;
-            // SAFETY: the chunk has eight i64, which are exactly 512 bits.
-            let mut sum = unsafe { _mm512_loadu_si512(margins.as_ptr().cast()) };
-            for (column, factor) in columns.iter().zip(factors) {
-                // SAFETY: the slice index checks that the load has its 128 bits.
-                let x = unsafe { _mm_loadu_si128(column[at..at + LANES].as_ptr().cast()) };
-                let product = _mm512_mul_epi32(_mm512_cvtepi16_epi64(x), factor);
-                sum = _mm512_add_epi64(sum, product);
+    pub(super) fn add_many_avx512<const TWO: bool>(
+        margins: &mut [i64],
+        columns: &[&[i16]],
+        weights: &super::Pairs,
+        shift: u32,
+    ) {
+        const LANES: usize = 32;
+        let (len, groups) = (margins.len(), columns.len() / 8);
+        let shift = _mm_cvtsi32_si128(shift as i32);
+        let low_weights = weights.low.unwrap_or_default();
+        for (block, margins) in margins.chunks_exact_mut(LANES).enumerate() {
+            let at = block * LANES;
+            let load = |k: usize| {
+                let column: &[i16] = columns[k];
+                #[allow(unused_unsafe)] // a safe function in newer compilers
+                // SAFETY: a prefetch reads nothing, wherever its address points.
+                unsafe {
+                    _mm_prefetch::<_MM_HINT_T1>(column.as_ptr().wrapping_add(at + len).cast());
+                }
+                // SAFETY: the slice index checks the bounds of the load.
+                unsafe { _mm512_loadu_si512(column[at..at + LANES].as_ptr().cast()) }
+            };
+            // Of the first and of the second four of every eight records.
+            let (mut high, mut low) = ([Lanes::zero(); 2], [Lanes::zero(); 2]);
+            for group in 0..groups {
+                let (mut high_sums, mut low_sums) = ([Lanes::start(); 2], [Lanes::start(); 2]);
+                for pair in 0..4 {
+                    let k = group * 4 + pair;
+                    let (a, b) = (load(2 * k), load(2 * k + 1));
+                    let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
+                    let weight = _mm512_set1_epi32(weights.high[k]);
+                    for (sum, half) in high_sums.iter_mut().zip(halves) {
+                        *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
+                    }
+                    if TWO {
+                        let weight = _mm512_set1_epi32(low_weights[k]);
+                        for ((sum, half), lanes) in low_sums.iter_mut().zip(halves).zip(&mut low) {
+                            *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
+                            if pair % 2 == 1 {
+                                lanes.add(*sum);
+                                *sum = Lanes::start();
+                            }
+                        }
+                    }
+                }
+                for (lanes, sum) in high.iter_mut().zip(high_sums) {
+                    lanes.add(sum);
+                }
             }
-            // SAFETY: as for the load.
-            unsafe { _mm512_storeu_si512(margins.as_mut_ptr().cast(), sum) };
+            // Records 0, 1, 8, 9, ... and 2, 3, 10, 11, ... of each half's own order.
+            let mut quarters = [_mm512_setzero_si512(); 4];
+            for half in 0..2 {
+                let (mut even, mut odd) = high[half].even_and_odd(groups);
+                if TWO {
+                    let (low_even, low_odd) = low[half].even_and_odd(2 * groups);
+                    even = _mm512_add_epi64(_mm512_slli_epi64::<16>(even), low_even);
+                    odd = _mm512_add_epi64(_mm512_slli_epi64::<16>(odd), low_odd);
+                }
+                quarters[2 * half] = _mm512_unpacklo_epi64(even, odd);
+                quarters[2 * half + 1] = _mm512_unpackhi_epi64(even, odd);
+            }
+            let [a, b, c, d] = quarters;
+            let (ab, cd) = (
+                _mm512_shuffle_i64x2::<0x44>(a, b),
+                _mm512_shuffle_i64x2::<0x44>(c, d),
+            );
+            let (later_ab, later_cd) = (
+                _mm512_shuffle_i64x2::<0xee>(a, b),
+                _mm512_shuffle_i64x2::<0xee>(c, d),
+            );
+            let sums = [
+                _mm512_shuffle_i64x2::<0x88>(ab, cd),
+                _mm512_shuffle_i64x2::<0xdd>(ab, cd),
+                _mm512_shuffle_i64x2::<0x88>(later_ab, later_cd),
+                _mm512_shuffle_i64x2::<0xdd>(later_ab, later_cd),
+            ];
+            for (sum, margins) in sums.into_iter().zip(margins.chunks_exact_mut(8)) {
+                // SAFETY: the chunk has eight i64, which are exactly 512 bits.
+                let before = unsafe { _mm512_loadu_si512(margins.as_ptr().cast()) };
+                let after = _mm512_add_epi64(before, _mm512_sll_epi64(sum, shift));
+                // SAFETY: as for the load.
+                unsafe { _mm512_storeu_si512(margins.as_mut_ptr().cast(), after) };
+            }
         }
-        super::add_four_portable(rest, columns.map(|column| &column[whole..]), weights);
     }
 
-    /// The same for four records at a time.
+    /// Four records at a time: the low halves of lanes hold all of a weight and of a feature.
     #[target_feature(enable = "avx2")]
     pub(super) fn add_four_avx2(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
         const LANES: usize = 4;
@@ -653,6 +883,84 @@ pub(crate) mod tests {
         results
     }
 
+    /// Processor seconds of all threads of this process, where the system tells; else of a clock on the wall.
+    pub(crate) fn processor_seconds() -> f64 {
+        #[cfg(target_os = "linux")]
+        {
+            let mut now = libc::timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            // SAFETY: `now` is a place for what is written.
+            unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut now) };
+            now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            static START: std::sync::LazyLock<std::time::Instant> =
+                std::sync::LazyLock::new(std::time::Instant::now);
+            START.elapsed().as_secs_f64()
+        }
+    }
+
+    /// The sum of all entries modulo 2^16, read as fast as the machine allows: what passes over records are measured by.
+    pub(crate) fn plain_read(entries: &[i16]) -> i16 {
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 {
+            // SAFETY: the features were detected.
+            return unsafe { read_avx512(entries) };
+        }
+        entries.iter().fold(0, |a, b| a.wrapping_add(*b))
+    }
+
+    /// At four places in turn, a cache line at each, what comes next fetched ahead.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512bw")]
+    fn read_avx512(entries: &[i16]) -> i16 {
+        use std::arch::x86_64::*;
+        const LINE: usize = 32;
+        let part = entries.len() / 4 / LINE * LINE;
+        let mut sums = [_mm512_setzero_si512(); 4];
+        for start in (0..part).step_by(LINE) {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let line = entries[k * part + start..][..LINE].as_ptr();
+                #[allow(unused_unsafe)] // a safe function in newer compilers
+                // SAFETY: a prefetch reads nothing, wherever its address points.
+                unsafe {
+                    _mm_prefetch::<_MM_HINT_T0>(line.wrapping_add(1024).cast());
+                }
+                // SAFETY: the slice index checks the bounds of the load.
+                *sum = _mm512_add_epi16(*sum, unsafe { _mm512_loadu_si512(line.cast()) });
+            }
+        }
+        let mut lanes = [[0i16; LINE]; 4];
+        for (lanes, sum) in lanes.iter_mut().zip(sums) {
+            // SAFETY: 32 i16 are exactly 512 bits.
+            unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), sum) };
+        }
+        let rest = entries[4 * part..].iter();
+        (lanes.as_flattened().iter().chain(rest)).fold(0, |a, b| a.wrapping_add(*b))
+    }
+
+    /// Weights of one size, so that every kernel for small ones is reached, or of several; at the ends of what it takes.
+    fn weights() -> impl Strategy<Value = Vec<i64>> {
+        let up_to = |most: i64| {
+            let one = prop_oneof![8 => -most..=most, 1 => Just(most), 1 => Just(-most)];
+            proptest::collection::vec(one, 0..75)
+        };
+        prop_oneof![
+            up_to(1 << 14),
+            up_to((1 << 30) - (1 << 15)),
+            up_to(1 << 30),
+            up_to((1 << 31) - 1),
+            up_to(1 << 44),
+            proptest::collection::vec(
+                prop_oneof![-9i64..9, -(1i64 << 30)..=1 << 30, -(1i64 << 44)..=1 << 44],
+                0..75
+            ),
+        ]
+    }
+
     fn reference(column: &[i16], d: &[i16]) -> i128 {
         column
             .iter()
@@ -683,6 +991,24 @@ pub(crate) mod tests {
         }
 
         #[test]
+        fn sizes_and_squares_match_a_wide_reference(
+            column in proptest::collection::vec(-MAX_FEATURE..=MAX_FEATURE, 0..100), times in 1usize..900) {
+            let long = column.repeat(times);
+            let sizes: i64 = long.iter().map(|&x| i64::from(x).abs()).sum();
+            for sum in at_every_width(|| sum_of_sizes(&long)) {
+                prop_assert_eq!(sum, sizes);
+            }
+            let squares = || {
+                let mut sums = vec![1 << 59; column.len()];
+                add_squares(&mut sums, &column);
+                sums
+            };
+            for sums in at_every_width(squares) {
+                prop_assert!(sums.iter().zip(&column).all(|(&sum, &x)| sum == (1 << 59) + i64::from(x).pow(2)));
+            }
+        }
+
+        #[test]
         fn scaled_columns_match_a_wide_reference(
             column in proptest::collection::vec(-MAX_FEATURE..=MAX_FEATURE, 0..100),
             weight in prop_oneof![-(1i64 << 17)..=1 << 17, -(1i64 << 47)..=1 << 47],
@@ -701,9 +1027,8 @@ pub(crate) mod tests {
 
         #[test]
         fn sums_of_scaled_columns_match_a_wide_reference(
-            n in 1usize..70,
-            weights in proptest::collection::vec(
-                prop_oneof![-(1i64 << 31)..=(1 << 31) - 1, -(1i64 << 44)..=1 << 44], 0..11),
+            n in 1usize..200,
+            weights in weights(),
             start in 0usize..40,
             seed in any::<u32>(),
         ) {
@@ -831,13 +1156,38 @@ pub(crate) mod tests {
 
     #[test]
     fn extremes_do_not_overflow() {
-        for n in [95, 96, 97, 100_003] {
+        for n in [127, 128, 129, 100_003] {
             for (x, d) in [
                 (MAX_FEATURE, MAX_DERIVATIVE),
                 (-MAX_FEATURE, MAX_DERIVATIVE),
                 (MAX_FEATURE, -MAX_DERIVATIVE),
             ] {
                 check_dot(&vec![vec![x; n]; 4], &vec![d; n]);
+            }
+        }
+    }
+
+    /// Features and weights as large as they get, all of one sign: sums of 32 bits reach their ends.
+    #[test]
+    fn extreme_margins_do_not_overflow() {
+        let n = 70;
+        for x in [MAX_FEATURE, -MAX_FEATURE] {
+            let columns = vec![x; n * 40];
+            for weight in [1i64 << 14, 1 << 15, (1 << 30) - (1 << 15), 1 << 30, 1 << 40] {
+                for weight in [weight, -weight, -weight - 1, weight - 1] {
+                    let terms: Vec<(usize, i64)> = (0..40).map(|j| (j, weight)).collect();
+                    let moved = || {
+                        let mut margins = vec![3i64; n];
+                        add_products(&mut margins, (&columns, n), 0, &terms);
+                        margins
+                    };
+                    for margins in at_every_width(moved) {
+                        assert!(
+                            margins == vec![3 + 40 * weight * i64::from(x); n],
+                            "{weight}"
+                        );
+                    }
+                }
             }
         }
     }

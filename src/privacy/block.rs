@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::answer::held_out_loss;
+use super::answer::held_out_losses;
 use super::bounded_data::BoundedData;
 use super::fine_gradient;
 use super::records::{Move, Pass, States, Sum, Watch};
@@ -157,10 +157,7 @@ impl Block<'_> {
                 }
                 Sum(counts)
             }
-            Pass::HeldOut { models } => {
-                let losses = models.iter().map(|model| held_out_loss(self.0, model));
-                Sum(losses.collect::<Result<_>>()?)
-            }
+            Pass::HeldOut { models } => Sum(held_out_losses(self.0, models)?),
         })
     }
 

@@ -7,11 +7,11 @@
 
 use rayon::prelude::*;
 
-use super::bounded_data::BoundedData;
-use super::planes::by_records;
-use super::records::{Pass, Records, States, Sum, Watch};
+use super::bounded_data::{BoundedData, Features, chunk_of, total};
+use super::planes::{Step, by_records, in_pieces};
+use super::records::{Move, Pass, Records, States, Sum, Watch};
 use crate::error::Result;
-use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::kernel::{MAX_FEATURE, WHOLE, add_inner_products, for_wide_vectors};
 use crate::question::RoomModel;
 
 /// Bits of a limb; limbs are balanced, in [-2^13, 2^13].
@@ -84,38 +84,122 @@ pub(in crate::privacy) fn pass(
 ) -> Sum {
     let (n, columns, outputs) = (data.n_records(), data.n_columns(), model.outputs());
     states.scores.resize(outputs * n, 0.0);
+    if let Features::Dense(entries) = &data.features {
+        return one_read(data, entries, model, theta, &mut states.scores);
+    }
     states.margins.resize_with(1, || vec![0; n]);
     (states.limbs).resize_with(LIMBS * outputs, || vec![0; n]);
     let States {
-        margins, scores, ..
+        margins,
+        scores,
+        limbs,
+        ..
     } = states;
     for (theta, scores) in theta.chunks(columns).zip(scores.chunks_mut(n)) {
         set_scores(data, theta, &mut margins[0], scores);
     }
-    set_limbs(data, model, states);
+    (by_records(limbs, CHUNK).par_iter_mut())
+        .zip(in_pieces(scores.chunks_mut(n), n, CHUNK))
+        .enumerate()
+        .for_each_init(Scratch::default, |scratch, (chunk, (limbs, scores))| {
+            set_limbs(data, model, chunk * CHUNK, &scores, limbs, scratch);
+        });
     let mut sums = vec![0; LIMBS * outputs * columns];
     data.gradients(&states.limbs, &mut sums);
     Sum(sums)
 }
 
-/// Recomputes the scores <x_i, theta> of one output; theta is finite.
-fn set_scores(data: &BoundedData, theta: &[f64], margins: &mut [i64], scores: &mut [f64]) {
-    let mut direction = Vec::with_capacity(theta.len());
+/// The same of dense records, in one read: each chunk of them is fetched from memory once, for its scores, its limbs and its
+/// sums. The sums are those of whole columns, whatever the chunks are, and scores add up in one order.
+fn one_read(
+    data: &BoundedData,
+    entries: &[i16],
+    model: &RoomModel,
+    theta: &[f64],
+    scores: &mut [f64],
+) -> Sum {
+    let (n, p) = (data.n_records(), data.schema.n_features());
+    let (columns, outputs) = (data.n_columns(), model.outputs());
+    let own = i64::from(data.schema.lattice_intercept());
+    let chunk = (chunk_of(p) / WHOLE * WHOLE).min(CHUNK);
+    let parts: Vec<Vec<(Vec<Step>, f64)>> = (theta.chunks(columns))
+        .map(|theta| {
+            let steps = |(direction, unit): (Vec<(u32, i64)>, f64)| {
+                let step = Move {
+                    output: 0,
+                    direction: &direction,
+                    weight: 1,
+                };
+                (data.steps(&[step]), unit)
+            };
+            parts_of(theta).into_iter().map(steps).collect()
+        })
+        .collect();
+    let start = || {
+        let limbs = vec![vec![0i16; chunk]; LIMBS * outputs];
+        (
+            vec![0i64; LIMBS * outputs * columns],
+            limbs,
+            Scratch::default(),
+        )
+    };
+    let sums = (in_pieces(scores.chunks_mut(n), n, chunk).into_par_iter())
+        .enumerate()
+        .fold(
+            start,
+            |(mut sums, mut limbs, mut scratch), (k, mut scores)| {
+                let (start, m) = (k * chunk, scores[0].len());
+                let mut margins = [0i64; CHUNK];
+                for (scores, parts) in scores.iter_mut().zip(&parts) {
+                    scores.fill(0.0);
+                    for (steps, unit) in parts {
+                        margins[..m].fill(0);
+                        for step in steps {
+                            step.take(&mut margins[..m], (entries, n), start);
+                        }
+                        add_scores(&margins[..m], *unit, scores);
+                    }
+                }
+                let mut limbs_here: Vec<&mut [i16]> =
+                    limbs.iter_mut().map(|limbs| &mut limbs[..m]).collect();
+                set_limbs(data, model, start, &scores, &mut limbs_here, &mut scratch);
+                for (limbs, sums) in limbs_here.iter().zip(sums.chunks_mut(columns)) {
+                    let (features, intercept) = sums.split_at_mut(p);
+                    add_inner_products((entries, n), start, limbs, features);
+                    if let [intercept] = intercept {
+                        *intercept += own * total(limbs);
+                    }
+                }
+                (sums, limbs, scratch)
+            },
+        )
+        .map(|(sums, ..)| sums)
+        .reduce(
+            || vec![0; LIMBS * outputs * columns],
+            |mut sums, more| {
+                (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
+                sums
+            },
+        );
+    Sum(sums)
+}
+
+/// Finite coefficients of one output as integers, part by part: from the coarsest to the finest, whose unit is
+/// 2^-COEFFICIENT_SCALE, each with the unit of its margins. A coefficient is the exact sum of its parts up to half of that.
+fn parts_of(theta: &[f64]) -> Vec<(Vec<(u32, i64)>, f64)> {
+    let mut parts = Vec::new();
     let mut rest = theta.to_vec();
     let largest = theta.iter().fold(0.0f64, |m, t| m.max(t.abs()));
     // Entries of a part are at most 2^bits, and p of them times 2^14 (three times over for sparse columns) stay
     // below 2^62.
     let columns = usize::BITS - theta.len().leading_zeros();
     let bits = 28.min(45 - columns as i32);
-    scores.fill(0.0);
-    // From the coarsest part to the finest, whose unit is 2^-COEFFICIENT_SCALE; a coefficient is the exact sum of
-    // its parts up to half of that.
     let highest = largest.max(f64::MIN_POSITIVE).log2().floor() as i32 + 1;
     let mut exponent = highest - bits;
     loop {
         exponent = exponent.max(-COEFFICIENT_SCALE);
         let unit = 2f64.powi(exponent);
-        direction.clear();
+        let mut direction = Vec::with_capacity(theta.len());
         for (rest, j) in rest.iter_mut().zip(0u32..) {
             let whole = (*rest / unit).round();
             *rest -= whole * unit;
@@ -123,66 +207,96 @@ fn set_scores(data: &BoundedData, theta: &[f64], margins: &mut [i64], scores: &m
                 direction.push((j, whole as i64));
             }
         }
-        margins.fill(0);
-        data.add_to_margins(margins, &direction, 1);
-        let unit = unit / f64::from(MAX_FEATURE);
-        (scores.par_chunks_mut(CHUNK))
-            .zip(margins.par_chunks(CHUNK))
-            .for_each(|(scores, margins)| {
-                for (score, &margin) in scores.iter_mut().zip(margins) {
-                    *score += margin as f64 * unit;
-                }
-            });
+        parts.push((direction, unit / f64::from(MAX_FEATURE)));
         if exponent == -COEFFICIENT_SCALE {
-            break;
+            return parts;
         }
         exponent -= bits;
     }
 }
 
-/// Slopes at the scores, in balanced limbs.
-fn set_limbs(data: &BoundedData, model: &RoomModel, states: &mut States) {
-    let (n, outputs) = (data.n_records(), model.outputs());
+/// Recomputes the scores <x_i, theta> of one output; theta is finite.
+fn set_scores(data: &BoundedData, theta: &[f64], margins: &mut [i64], scores: &mut [f64]) {
+    scores.fill(0.0);
+    for (direction, unit) in parts_of(theta) {
+        margins.fill(0);
+        data.add_to_margins(margins, &direction, 1);
+        (scores.par_chunks_mut(CHUNK))
+            .zip(margins.par_chunks(CHUNK))
+            .for_each(|(scores, margins)| add_scores(margins, unit, scores));
+    }
+}
+
+/// scores_i += margins_i * unit.
+fn add_scores(margins: &[i64], unit: f64, scores: &mut [f64]) {
+    for_wide_vectors(
+        #[inline(always)]
+        || {
+            for (score, &margin) in scores.iter_mut().zip(margins) {
+                *score += margin as f64 * unit;
+            }
+        },
+    );
+}
+
+/// Scores and slopes of a chunk, of all outputs one after the other.
+#[derive(Default)]
+struct Scratch {
+    z: Vec<f64>,
+    slopes: Vec<f64>,
+}
+
+/// Slopes at the scores of the records from `start` on, of each output, in balanced limbs.
+fn set_limbs(
+    data: &BoundedData,
+    model: &RoomModel,
+    start: usize,
+    scores: &[&mut [f64]],
+    limbs: &mut [&mut [i16]],
+    scratch: &mut Scratch,
+) {
     let lipschitz = model.bound().linf;
     let quanta = QUANTA / lipschitz;
-    let States { scores, limbs, .. } = states;
-    (by_records(limbs, CHUNK).par_iter_mut().enumerate())
-        .zip(data.targets.par_chunks(CHUNK))
-        .for_each_init(
-            || (vec![0.0; outputs * CHUNK], vec![0.0; outputs * CHUNK]),
-            |(z, slopes), ((chunk, limbs), targets)| {
-                let (start, m) = (chunk * CHUNK, targets.len());
-                let (z, slopes) = (&mut z[..outputs * m], &mut slopes[..outputs * m]);
-                for (z, scores) in z.chunks_mut(m).zip(scores.chunks(n)) {
-                    z.copy_from_slice(&scores[start..][..m]);
-                }
-                model.unclamped(z, targets, slopes);
-                if let Some(weights) = &data.weights {
-                    // A share of a clamped slope, which is within the clamp; it errs by half an ulp.
-                    let shares = &weights.shares()[chunk * CHUNK..];
-                    for slopes in slopes.chunks_mut(m) {
-                        for (slope, share) in slopes.iter_mut().zip(shares) {
-                            *slope = slope.clamp(-lipschitz, lipschitz) * share;
-                        }
-                    }
-                }
-                let (limbs, _) = limbs.as_chunks_mut::<LIMBS>();
-                for (slopes, [low, middle, high]) in slopes.chunks(m).zip(limbs) {
-                    for (k, slope) in slopes.iter().enumerate() {
-                        let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
-                        for limb in [&mut low[k], &mut middle[k]] {
-                            // Balanced: in [-2^13, 2^13).
-                            let part = (rest + (1 << (LIMB - 1))).rem_euclid(1 << LIMB)
-                                - (1 << (LIMB - 1));
-                            *limb = part as i16;
-                            rest = (rest - part) >> LIMB;
-                        }
-                        // |rest| <= 2^13 now, since |slope| <= 2^41 quanta.
-                        high[k] = rest as i16;
-                    }
-                }
-            },
+    let m = scores[0].len();
+    let Scratch { z, slopes } = scratch;
+    z.clear();
+    scores.iter().for_each(|scores| z.extend_from_slice(scores));
+    slopes.resize(z.len(), 0.0);
+    model.unclamped(z, &data.targets[start..][..m], slopes);
+    if let Some(weights) = &data.weights {
+        // A share of a clamped slope, which is within the clamp; it errs by half an ulp.
+        let shares = &weights.shares()[start..][..m];
+        for slopes in slopes.chunks_mut(m) {
+            for (slope, share) in slopes.iter_mut().zip(shares) {
+                *slope = slope.clamp(-lipschitz, lipschitz) * share;
+            }
+        }
+    }
+    let (limbs, _) = limbs.as_chunks_mut::<LIMBS>();
+    for (slopes, limbs) in slopes.chunks(m).zip(limbs) {
+        for_wide_vectors(
+            #[inline(always)]
+            || to_limbs(slopes, lipschitz, quanta, limbs),
         );
+    }
+}
+
+/// Clamped slopes in quanta, as low, middle and high limbs.
+#[inline(always)]
+fn to_limbs(slopes: &[f64], lipschitz: f64, quanta: f64, limbs: &mut [&mut [i16]; LIMBS]) {
+    let m = slopes.len();
+    let [low, middle, high] = limbs.each_mut().map(|limb| &mut limb[..m]);
+    for (k, slope) in slopes.iter().enumerate() {
+        let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
+        for limb in [&mut low[k], &mut middle[k]] {
+            // Balanced: in [-2^13, 2^13).
+            let part = (rest << (64 - LIMB)) >> (64 - LIMB);
+            *limb = part as i16;
+            rest = rest.wrapping_sub(part) >> LIMB;
+        }
+        // |rest| <= 2^13 now, since |slope| <= 2^41 quanta.
+        high[k] = rest as i16;
+    }
 }
 
 #[cfg(test)]

@@ -150,6 +150,15 @@ impl BoundedData {
 /// The same records of every plane together, in pieces of `chunk` records.
 pub(in crate::privacy) fn by_records<T>(planes: &mut [Vec<T>], chunk: usize) -> Vec<Vec<&mut [T]>> {
     let n = planes.first().map_or(0, Vec::len);
+    in_pieces(planes.iter_mut().map(Vec::as_mut_slice), n, chunk)
+}
+
+/// The same of any planes of `n` records.
+pub(super) fn in_pieces<'a, T: 'a>(
+    planes: impl ExactSizeIterator<Item = &'a mut [T]>,
+    n: usize,
+    chunk: usize,
+) -> Vec<Vec<&'a mut [T]>> {
     let mut pieces: Vec<Vec<&mut [T]>> = Vec::new();
     pieces.resize_with(n.div_ceil(chunk), || Vec::with_capacity(planes.len()));
     for plane in planes {

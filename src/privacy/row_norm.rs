@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
-use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::kernel::{MAX_FEATURE, add_squares};
 use crate::schema::Schema;
 
 /// Records per piece of work.
@@ -121,9 +121,7 @@ fn squares(columns: &[i16], n: usize) -> Vec<i64> {
         .for_each(|(chunk, squares)| {
             for column in columns.chunks_exact(n) {
                 let part = &column[chunk * CHUNK..][..squares.len()];
-                for (sum, &value) in squares.iter_mut().zip(part) {
-                    *sum = sum.wrapping_add(square(value)); // unchecked, for speed: it fits
-                }
+                add_squares(squares, part);
             }
         });
     squares

@@ -14,11 +14,79 @@ use super::shards::PyWorkers;
 use crate::error::{Error, Result, UserError};
 use crate::privacy::{BlockSource, Compressed, Curator, Orientation, TakeBlock};
 
+/// Arrays of every kind of number that doubles hold exactly; `$work` is done with one of any kind.
+macro_rules! of_any_kind {
+    ($family:ident, $array:expr, $x:ident => $work:expr) => {
+        match $array {
+            $family::Double($x) => $work,
+            $family::Single($x) => $work,
+            $family::Byte($x) => $work,
+            $family::SignedByte($x) => $work,
+            $family::Short($x) => $work,
+            $family::UnsignedShort($x) => $work,
+            $family::Long($x) => $work,
+            $family::UnsignedLong($x) => $work,
+        }
+    };
+}
+
+/// A dense array, read as it is. Booleans come as bytes.
+#[derive(FromPyObject)]
+pub(super) enum Array<'py> {
+    Double(PyReadonlyArray2<'py, f64>),
+    Single(PyReadonlyArray2<'py, f32>),
+    Byte(PyReadonlyArray2<'py, u8>),
+    SignedByte(PyReadonlyArray2<'py, i8>),
+    Short(PyReadonlyArray2<'py, i16>),
+    UnsignedShort(PyReadonlyArray2<'py, u16>),
+    Long(PyReadonlyArray2<'py, i32>),
+    UnsignedLong(PyReadonlyArray2<'py, u32>),
+}
+
+impl<'py> Array<'py> {
+    fn plain(&self) -> PyResult<Array<'py>> {
+        Ok(match self {
+            Array::Double(x) => Array::Double(plain(x)?),
+            Array::Single(x) => Array::Single(plain(x)?),
+            Array::Byte(x) => Array::Byte(plain(x)?),
+            Array::SignedByte(x) => Array::SignedByte(plain(x)?),
+            Array::Short(x) => Array::Short(plain(x)?),
+            Array::UnsignedShort(x) => Array::UnsignedShort(plain(x)?),
+            Array::Long(x) => Array::Long(plain(x)?),
+            Array::UnsignedLong(x) => Array::UnsignedLong(plain(x)?),
+        })
+    }
+
+    fn view(&self) -> View<'_> {
+        match self {
+            Array::Double(x) => View::Double(x.as_array()),
+            Array::Single(x) => View::Single(x.as_array()),
+            Array::Byte(x) => View::Byte(x.as_array()),
+            Array::SignedByte(x) => View::SignedByte(x.as_array()),
+            Array::Short(x) => View::Short(x.as_array()),
+            Array::UnsignedShort(x) => View::UnsignedShort(x.as_array()),
+            Array::Long(x) => View::Long(x.as_array()),
+            Array::UnsignedLong(x) => View::UnsignedLong(x.as_array()),
+        }
+    }
+}
+
+/// The same as a plain view that other threads can read.
+pub(super) enum View<'a> {
+    Double(ArrayView2<'a, f64>),
+    Single(ArrayView2<'a, f32>),
+    Byte(ArrayView2<'a, u8>),
+    SignedByte(ArrayView2<'a, i8>),
+    Short(ArrayView2<'a, i16>),
+    UnsignedShort(ArrayView2<'a, u16>),
+    Long(ArrayView2<'a, i32>),
+    UnsignedLong(ArrayView2<'a, u32>),
+}
+
 /// A dense array, or the parts (format, shape, starts, indices, values) of a compressed one.
 #[derive(FromPyObject)]
 pub(super) enum Records<'py> {
-    Double(PyReadonlyArray2<'py, f64>),
-    Single(PyReadonlyArray2<'py, f32>),
+    Dense(Array<'py>),
     Compressed(
         String,
         (usize, usize),
@@ -46,8 +114,7 @@ pub(super) enum Values<'py> {
 
 /// The same as plain views that other threads can read.
 pub(super) enum Views<'a> {
-    Double(ArrayView2<'a, f64>),
-    Single(ArrayView2<'a, f32>),
+    Dense(View<'a>),
     ShortDouble(Sparse<'a, f64, i32>),
     ShortSingle(Sparse<'a, f32, i32>),
     LongDouble(Sparse<'a, f64, i64>),
@@ -94,8 +161,7 @@ impl<'py> Records<'py> {
     /// Number of rows in the memory of this process, or read into it.
     pub(super) fn n_records(&self) -> usize {
         match self {
-            Records::Double(x) => x.shape()[0],
-            Records::Single(x) => x.shape()[0],
+            Records::Dense(array) => of_any_kind!(Array, array, x => x.shape()[0]),
             Records::Compressed(_, (rows, _), ..) | Records::Blocks(_, (rows, _), ..) => *rows,
             Records::Shards(..) => 0,
         }
@@ -104,8 +170,7 @@ impl<'py> Records<'py> {
     /// The same over memory that views can read.
     pub(super) fn plain(&self) -> PyResult<Records<'py>> {
         Ok(match self {
-            Records::Double(x) => Records::Double(plain(x)?),
-            Records::Single(x) => Records::Single(plain(x)?),
+            Records::Dense(array) => Records::Dense(array.plain()?),
             Records::Compressed(format, shape, starts, indices, values) => Records::Compressed(
                 format.clone(),
                 *shape,
@@ -155,8 +220,7 @@ impl Records<'_> {
             )
         };
         let (format, shape, starts, indices, values) = match self {
-            Records::Double(x) => return Ok(Views::Double(x.as_array())),
-            Records::Single(x) => return Ok(Views::Single(x.as_array())),
+            Records::Dense(array) => return Ok(Views::Dense(array.view())),
             Records::Blocks(_, shape, factory, directory) => {
                 return Ok(Views::Blocks(PyBlocks {
                     n_records: shape.0,
@@ -220,8 +284,7 @@ impl<'a> Views<'a> {
     /// statement.
     pub(super) fn curator(self, y: &'a [f64], weights: Option<&'a [f64]>) -> Curator<'a> {
         let curator = match self {
-            Views::Double(x) => Curator::from_dense(x, y),
-            Views::Single(x) => Curator::from_dense(x, y),
+            Views::Dense(view) => of_any_kind!(View, view, x => Curator::from_dense(x, y)),
             Views::ShortDouble((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
             Views::ShortSingle((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
             Views::LongDouble((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
@@ -257,10 +320,12 @@ impl BlockSource for PyBlocks {
                     .plain()
                     .map_err(user)?
                 {
-                    Records::Double(x) => take(x.as_array().into())?,
-                    Records::Single(x) => take(x.as_array().into())?,
-                    Records::Compressed(..) | Records::Blocks(..) | Records::Shards(..) => {
-                        return Err(Error::InvalidData("blocks must be dense".into()));
+                    Records::Dense(Array::Double(x)) => take(x.as_array().into())?,
+                    Records::Dense(Array::Single(x)) => take(x.as_array().into())?,
+                    _ => {
+                        return Err(Error::InvalidData(
+                            "blocks must be dense, of doubles or of single precision".into(),
+                        ));
                     }
                 }
             }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "coefficient_names",
     "column_count",
+    "encoded",
     "feature_bounds",
     "keep_table",
     "kept",
@@ -161,6 +162,13 @@ def kept(estimator: Any, schema: Schema, X: Any, arrays: Any, seed: int | None) 
     most = positive_integer("records_per_person", estimator.records_per_person)
     rows = kept_rows(schema, X, most, seed)
     return tuple(array[rows] for array in arrays)
+
+
+def encoded(schema: Schema, X: Any) -> Any:
+    """Return the rows of a table as fits read them: bytes, where all of the schema's columns are whole numbers."""
+    from dpsparse.tables.schema import encode_narrow
+
+    return encode_narrow(schema, X)
 
 
 def keep_table(estimator: Any, schema: Schema | None) -> None:

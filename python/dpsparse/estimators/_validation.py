@@ -21,10 +21,13 @@ from dpsparse.distributed._shards import Column
 from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._bounds import bound_arrays as bound_arrays
 from dpsparse.estimators._columns import check_columns, check_target
-from dpsparse.estimators._tables import keep_table, kept, schema_of
+from dpsparse.estimators._tables import encoded, keep_table, kept, schema_of
 from dpsparse.estimators._weights import checked_weights
 
 Checked = TypeVar("Checked")
+
+#: Beside floats, types of dense records that the core reads as they are: doubles hold all of their values.
+_NARROW = [np.dtype(kind) for kind in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32")]
 
 
 # scikit-learn's texts that state shapes and types only. Others show entries of X or y.
@@ -106,7 +109,8 @@ def records(X: Any) -> Any:
     if isinstance(X, Blocks):
         return "blocks", X.shape, X.arrays, X.directory
     if not sp.issparse(X):
-        return X
+        # As bytes: those of a boolean array may be other than 0 and 1.
+        return X.view(np.uint8) if X.dtype == np.bool_ else X
     indptr, indices = X.indptr, X.indices
     if indptr.dtype != indices.dtype:
         indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
@@ -125,8 +129,24 @@ def real_targets(y: Any) -> Any:
     return y if isinstance(y, Column) else without_values(lambda: np.asarray(y, dtype=np.float64))
 
 
+def _dtypes(X: Any) -> list[Any]:
+    """Types that X is read as it is in: doubles first, which others are converted to.
+
+    The core reads narrow integers without a copy where all of X is of one type of numpy's, in the machine's byte order.
+    """
+    if sp.issparse(X):
+        return [np.float64, np.float32]
+    kinds = set(X.dtypes) if hasattr(X, "iloc") else {getattr(X, "dtype", None)}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if isinstance(kind, np.dtype) and kind in _NARROW:
+        return [kind]
+    return [np.float64, np.float32]
+
+
 def read(estimator: Any, X: Any, *y: Any) -> Any:
-    """Return X, or X and y, as scikit-learn's ``validate_data`` has them: float64 or float32, dense, CSR or CSC.
+    """Return X, or X and y, as scikit-learn's ``validate_data`` has them: dense, CSR or CSC, of float64 or float32.
+
+    Dense ones of booleans or of integers of at most 32 bits stay what they are.
 
     Finiteness is checked in the pass that clips; scikit-learn would read the data a second time. With a schema X is a
     table, and comes back encoded, without the rows beyond ``records_per_person`` where the schema names persons.
@@ -148,10 +168,10 @@ def _read(estimator: Any, X: Any, y: tuple[Any, ...], sample_weight: Any) -> tup
         return _read_shards(estimator, X, y, sample_weight, schema)
     if isinstance(X, Blocks):
         return _read_blocks(estimator, X, y, sample_weight, schema)
-    table, X = X, X if schema is None else schema.encode(X)
+    table, X = X, X if schema is None else encoded(schema, X)
     X = check_columns(X)
     y = tuple(check_target(target, numbers=is_regressor(estimator)) for target in y)
-    options = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32], "ensure_all_finite": False}
+    options = {"accept_sparse": ["csr", "csc"], "dtype": _dtypes(X), "ensure_all_finite": False}
     arrays = without_values(lambda: validate_data(estimator, X, *y, **options))
     weights = None if sample_weight is None else checked_weights(sample_weight, arrays[0].shape[0])
     keep_table(estimator, schema)

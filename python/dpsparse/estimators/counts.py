@@ -212,7 +212,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         Parameters
         ----------
         X : array-like or CSR/CSC matrix of shape (n_samples, n_features), or table
-            Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
+            Records; floats, booleans and integers of at most 32 bits are read without a copy. With a schema: a table
+            with its columns.
         y : array-like of shape (n_samples,)
             Counts. Negative ones are clipped to ``y_bounds[0]``, in silence: an error would tell that there are any.
         sample_weight : array-like of shape (n_samples,), optional

@@ -505,7 +505,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         Parameters
         ----------
         X : array-like or CSR/CSC matrix of shape (n_samples, n_features), or table
-            Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
+            Records; floats, booleans and integers of at most 32 bits are read without a copy. With a schema: a table
+            with its columns.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), optional
@@ -771,7 +772,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Parameters
         ----------
         X : array-like or CSR/CSC matrix of shape (n_samples, n_features), or table
-            Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
+            Records; floats, booleans and integers of at most 32 bits are read without a copy. With a schema: a table
+            with its columns.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional

@@ -221,7 +221,8 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or CSR/CSC matrix of shape (n_samples, n_features), or table
-            Records; float64 and float32 are read without a copy. With a schema: a table with its columns.
+            Records; floats, booleans and integers of at most 32 bits are read without a copy. With a schema: a table
+            with its columns.
         y : object, optional
             Not read.
 

@@ -96,6 +96,10 @@ class Column(ABC):
     def most_nonzero(self) -> int:
         """Bound the number of entries of an encoded cell that are not zero."""
 
+    def is_whole(self) -> bool:
+        """Say whether encoded cells are whole numbers that a byte holds, whatever the values are."""
+        return False
+
     def unfilled(self) -> str | None:
         """Say what is still to be stated before anything can be encoded; None for nothing."""
         return None

@@ -105,6 +105,10 @@ class Boolean(Column):
         """1 or 2."""
         return 2 if self.missing == "flag" else 1
 
+    def is_whole(self) -> bool:
+        """Yes, but where missing values are 1/2 beside their indicator."""
+        return self.missing != "flag"
+
     def to_field(self) -> Field:
         """Describe it as a Frictionless boolean."""
         required, field = rule_field(self.missing)

@@ -129,6 +129,10 @@ class Category(Column):
         """1, but the number of columns for the reference of ``coding="sum"``."""
         return self.contrasts.most_nonzero()
 
+    def is_whole(self) -> bool:
+        """Yes: contrasts are 0, 1 and -1."""
+        return True
+
     def unfilled(self) -> str | None:
         """Say that levels are to be stated."""
         return "its levels" if self.levels is None else None

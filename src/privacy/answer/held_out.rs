@@ -1,8 +1,11 @@
+use rayon::prelude::*;
+
 use super::{Answer, Room};
 use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::MAX_FEATURE;
-use crate::privacy::bounded_data::BoundedData;
+use crate::privacy::bounded_data::{BoundedData, Features, chunk_of};
+use crate::privacy::planes::Step;
 use crate::privacy::record_weights::part;
 use crate::privacy::records::{Move, Pass, States};
 use crate::question::{HeldOut, LEVELS, LinearModel};
@@ -33,38 +36,112 @@ impl Answer for HeldOut {
     }
 }
 
-/// The score of one model.
+/// A model as integers: for each output a direction, its unit, and whether features were clipped for it.
+struct Integers {
+    directions: Vec<Vec<(u32, i64)>>,
+    unit: f64,
+    clipped: bool,
+}
+
+impl Integers {
+    /// # Errors
+    /// As [`LinearModel::scaled`]: public facts alone.
+    fn new(model: &LinearModel, schema: &Schema) -> Result<Self> {
+        let theta = model.scaled(schema)?;
+        // One unit for all scores, so that they compare.
+        let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
+        // A power of two: dividing by it is exact.
+        let unit = 2f64.powi((size / MARGIN_UNITS).max(1e-290).log2().ceil() as i32);
+        let directions = (theta.chunks(schema.n_columns()))
+            .map(|theta| {
+                let integers = theta.iter().map(|theta| (theta / unit).round() as i64);
+                (0u32..).zip(integers).collect()
+            })
+            .collect();
+        Ok(Self {
+            directions,
+            unit,
+            clipped: model.feature_ranges.is_some(),
+        })
+    }
+
+    fn moves(&self) -> Vec<Move<'_>> {
+        (self.directions.iter().enumerate())
+            .map(|(output, direction)| Move {
+                output,
+                direction,
+                weight: 1,
+            })
+            .collect()
+    }
+}
+
+/// The score of each model. Dense records are read once for all models that clip no features.
 ///
 /// # Errors
 /// As [`LinearModel::scaled`]: public facts alone.
-pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel) -> Result<i64> {
-    let theta = model.scaled(&data.schema)?;
-    let clipped = match &model.feature_ranges {
-        Some(ranges) => Some(data.clipped(ranges)?),
-        None => None,
+pub(in crate::privacy) fn held_out_losses(
+    data: &BoundedData,
+    models: &[LinearModel],
+) -> Result<Vec<i64>> {
+    let integers = |model| Integers::new(model, &data.schema);
+    let integers: Vec<Integers> = models.iter().map(integers).collect::<Result<_>>()?;
+    let plain: Vec<&Integers> = integers.iter().filter(|model| !model.clipped).collect();
+    let mut plain = losses(data, &plain).into_iter();
+    let loss = |(integers, model): (&Integers, &LinearModel)| match &model.feature_ranges {
+        Some(ranges) => Ok(losses(&data.clipped(ranges)?, &[integers])[0]),
+        None => Ok(plain.next().unwrap_or_default()),
     };
-    let data = clipped.as_ref().unwrap_or(data);
-    // One unit for all scores, so that they compare.
-    let size: f64 = theta.iter().map(|theta| theta.abs()).sum();
-    // A power of two: dividing by it is exact.
-    let unit = 2f64.powi((size / MARGIN_UNITS).max(1e-290).log2().ceil() as i32);
-    let directions: Vec<Vec<(u32, i64)>> = (theta.chunks(data.n_columns()))
-        .map(|theta| {
-            let integers = theta.iter().map(|theta| (theta / unit).round() as i64);
-            (0u32..).zip(integers).collect()
-        })
+    integers.iter().zip(models).map(loss).collect()
+}
+
+/// The score of each of these models, on the same records.
+fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
+    let n = data.n_records();
+    let Features::Dense(columns) = &data.features else {
+        let loss = |model: &&Integers| {
+            let mut planes = vec![vec![0i64; n]; model.directions.len()];
+            data.move_planes(&mut planes, &model.moves(), true);
+            let planes: Vec<&[i64]> = planes.iter().map(Vec::as_slice).collect();
+            loss_of(data, 0, &planes, model)
+        };
+        return models.iter().map(loss).collect();
+    };
+    let steps: Vec<Vec<Step>> = models
+        .iter()
+        .map(|model| data.steps(&model.moves()))
         .collect();
-    let moves: Vec<Move<'_>> = (directions.iter().enumerate())
-        .map(|(output, direction)| Move {
-            output,
-            direction,
-            weight: 1,
+    // Columns of a chunk stay in a near cache while all models pass by.
+    let chunk = chunk_of(data.schema.n_features());
+    let zeros = || vec![0; models.len()];
+    (data.targets.par_chunks(chunk).enumerate())
+        .fold(zeros, |mut losses, (k, targets)| {
+            let start = k * chunk;
+            for ((loss, model), steps) in losses.iter_mut().zip(models).zip(&steps) {
+                let mut planes = vec![0i64; steps.len() * targets.len()];
+                for (margins, step) in planes.chunks_mut(targets.len()).zip(steps) {
+                    step.take(margins, (columns, n), start);
+                }
+                let planes: Vec<&[i64]> = planes.chunks(targets.len()).collect();
+                *loss += loss_of(data, start, &planes, model);
+            }
+            losses
         })
-        .collect();
-    let mut planes = vec![vec![0i64; data.n_records()]; moves.len()];
-    data.move_planes(&mut planes, &moves, true);
-    let margins = &planes[0];
-    Ok(match data.schema.target() {
+        .reduce(zeros, |mut losses, more| {
+            (losses.iter_mut().zip(more)).for_each(|(loss, more)| *loss += more);
+            losses
+        })
+}
+
+/// What the records from `start` on add to the score of a model, by their margins of each output.
+fn loss_of(data: &BoundedData, start: usize, planes: &[&[i64]], model: &Integers) -> i64 {
+    let (margins, unit) = (planes[0], model.unit);
+    let records = Part {
+        margins,
+        targets: &data.targets[start..][..margins.len()],
+        shares: (data.weights.as_ref()).map(|weights| &weights.shares()[start..][..margins.len()]),
+    };
+    match data.schema.target() {
         Target::Multiclass { .. } => {
             let predicted = |i: usize| {
                 let mut best = 0;
@@ -77,24 +154,16 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
                 best
             };
             let wrong = |(i, &y): (usize, &f64)| LEVELS * i64::from(predicted(i) as f64 != y);
-            total(data, data.targets.iter().enumerate().map(wrong))
+            records.total(records.targets.iter().enumerate().map(wrong))
         }
-        Target::Classes => of_score(data, margins, |z, y| {
-            LEVELS * i64::from((z > 0) != (y > 0.0))
-        }),
+        Target::Classes => records.of_score(|z, y| LEVELS * i64::from((z > 0) != (y > 0.0))),
         Target::Interval { .. } => {
             let scale = unit / f64::from(MAX_FEATURE);
             // As predictions: y_bounds are -1 and 1.
-            let limit = if clipped.is_some() {
-                1.0
-            } else {
-                f64::INFINITY
-            };
+            let limit = if model.clipped { 1.0 } else { f64::INFINITY };
             let predicted = |z: i64| (z as f64 * scale).clamp(-limit, limit);
             let squared = |z: i64, y: f64| (predicted(z) - y).powi(2).min(1.0);
-            of_score(data, margins, |z, y| {
-                (LEVELS as f64 * squared(z, y)).round() as i64
-            })
+            records.of_score(|z, y| (LEVELS as f64 * squared(z, y)).round() as i64)
         }
         Target::Counts {
             low,
@@ -108,28 +177,103 @@ pub(in crate::privacy) fn held_out_loss(data: &BoundedData, model: &LinearModel)
                 rate.clamp(low / high, 1.0)
             };
             let apart = |z: i64, y: f64| (predicted(z).sqrt() - y.sqrt()).powi(2);
-            of_score(data, margins, |z, y| {
-                (LEVELS as f64 * apart(z, y)).round() as i64
-            })
+            records.of_score(|z, y| (LEVELS as f64 * apart(z, y)).round() as i64)
         }
-    })
+    }
 }
 
-/// The sum of what all records add, by margin and target.
-fn of_score(data: &BoundedData, margins: &[i64], level: impl Fn(i64, f64) -> i64) -> i64 {
-    let records = margins.iter().zip(&data.targets);
-    total(data, records.map(|(&z, &y)| level(z, y)))
+/// Consecutive records: the margins of their first output, targets, and shares where there are weights.
+struct Part<'a> {
+    margins: &'a [i64],
+    targets: &'a [f64],
+    shares: Option<&'a [f64]>,
 }
 
-/// The sum of what all records add, each at most 2^16, or the part that its weight leaves of it.
-///
-/// No overflow: fewer than 2^31 records.
-fn total(data: &BoundedData, levels: impl Iterator<Item = i64>) -> i64 {
-    match &data.weights {
-        None => levels.sum(),
-        Some(weights) => levels
-            .zip(weights.shares())
-            .map(|(level, &share)| part(level, share))
-            .sum(),
+impl Part<'_> {
+    /// The sum of what all records add, by margin and target.
+    fn of_score(&self, level: impl Fn(i64, f64) -> i64) -> i64 {
+        let records = self.margins.iter().zip(self.targets);
+        self.total(records.map(|(&z, &y)| level(z, y)))
+    }
+
+    /// The sum of what all records add, each at most 2^16, or the part that its weight leaves of it.
+    ///
+    /// No overflow: fewer than 2^31 records.
+    fn total(&self, levels: impl Iterator<Item = i64>) -> i64 {
+        match self.shares {
+            None => levels.sum(),
+            Some(shares) => (levels.zip(shares))
+                .map(|(level, &share)| part(level, share))
+                .sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::schema::{Bounds, Geometry};
+    use ndarray::Array2;
+
+    /// Dense records, in chunks and all models in one read, have the losses of sparse ones and of each model alone: for
+    /// every kind of target, with weights and without, for models that clip features and others between them.
+    #[test]
+    fn losses_of_several_models_are_those_of_each_in_every_storage() {
+        let (n, p) = (9_001, 20);
+        let x = Array2::from_shape_fn((n, p), |(i, j)| ((i * 31 + j * 17) % 9) as f64 / 2.0 - 2.0);
+        let own: Vec<f64> = (0..n).map(|i| (i * 5 % 9) as f64 / 4.0).collect();
+        for target in [
+            Target::Classes,
+            Target::Multiclass { classes: 3 },
+            Target::Interval {
+                low: -2.0,
+                high: 3.0,
+            },
+            Target::counts(0.0, 4.0, true),
+        ] {
+            let bounds = Bounds {
+                lower: vec![-2.0],
+                upper: vec![2.0],
+            };
+            let plain = Schema::new(p, bounds, Geometry::Centred, target, true, None).unwrap();
+            let weighted = plain.clone().with_max_weight(2.0).unwrap();
+            for schema in [plain, weighted] {
+                let models: Vec<LinearModel> = (0..4)
+                    .map(|k| {
+                        let coefficient = |j: usize| ((j * 13 + k * 7) % 11) as f64 / 20.0 - 0.2;
+                        let ranges = Bounds {
+                            lower: vec![-1.5],
+                            upper: vec![0.5],
+                        };
+                        LinearModel {
+                            coefficients: (0..p * target.outputs()).map(coefficient).collect(),
+                            intercepts: vec![0.1; target.outputs()],
+                            feature_ranges: (k == 1).then_some(ranges),
+                        }
+                    })
+                    .collect();
+                let weights = schema.max_weight().map(|_| own.as_slice());
+                let losses = all_kinds(&x, &schema).map(|mut data| {
+                    for (i, y) in data.targets.iter_mut().enumerate() {
+                        *y = match target {
+                            Target::Multiclass { .. } => (i % 3) as f64,
+                            Target::Counts { .. } => (i % 5) as f64 / 4.0,
+                            _ => [1.0, -1.0, -1.0][i % 3],
+                        };
+                    }
+                    let data = data.weighed(weights).unwrap();
+                    let together = held_out_losses(&data, &models).unwrap();
+                    let alone = models.iter().map(|model| {
+                        held_out_losses(&data, std::slice::from_ref(model)).unwrap()[0]
+                    });
+                    assert_eq!(together, alone.collect::<Vec<_>>());
+                    together
+                });
+                assert!(losses[0].iter().all(|&loss| loss > 0));
+                assert_eq!(losses[0], losses[1]);
+                assert_eq!(losses[0], losses[2]);
+            }
+        }
     }
 }

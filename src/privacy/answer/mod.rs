@@ -35,7 +35,7 @@ use crate::schema::Schema;
 pub use split::Part;
 pub use vertex::VertexAt;
 
-pub(in crate::privacy) use held_out::held_out_loss;
+pub(in crate::privacy) use held_out::held_out_losses;
 pub(in crate::privacy) use split::Sides;
 
 /// A kind of question, and how the room answers it. Its methods take what nothing outside the room has.

@@ -10,6 +10,7 @@
 //! - `covers`: the noise on a perturbed minimiser covers all that sets it apart from the exact one.
 //! - `parts`: when a part of the records is read anew.
 //! - `laws`: what is drawn around it follows the stated law.
+//! - `roofline`: no test, a table of how fast passes over dense records are beside a plain read.
 //! - `weights`: what a weight does to a record, for every kind of question.
 
 mod before_spending;
@@ -24,4 +25,5 @@ mod neighbours;
 mod parts;
 mod progress;
 mod refusals;
+mod roofline;
 mod weights;

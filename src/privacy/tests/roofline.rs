@@ -1,0 +1,266 @@
+//! How close each pass over dense records comes to what the machine allows: a table, not a test of anything.
+//!
+//! `DPSPARSE_ROOFLINE="1000000 100" RAYON_NUM_THREADS=1 cargo test --release --lib roofline -- --ignored --nocapture`
+//!
+//! Plain reads of the same memory, and inner products that stay in the nearest cache, take turns with the passes. What
+//! is shown is the least processor time a thread of all rounds: on a shared machine the wall clock counts others' work.
+
+use std::hint::black_box;
+
+use ndarray::Array2;
+use rayon::prelude::*;
+
+use crate::loss::{Logistic, Squared};
+use crate::numeric::kernel::inner_products;
+use crate::numeric::kernel::tests::{plain_read, processor_seconds};
+use crate::privacy::block::Block;
+use crate::privacy::bounded_data::{BoundedData, Features};
+use crate::privacy::counts::Thresholds;
+use crate::privacy::records::{Move, Pass, States};
+use crate::privacy::row_norm::RowNorm;
+use crate::privacy::{Bounds, FeatureMap, Geometry, RoomModel, Schema, Target};
+use crate::question::LinearModel;
+
+/// Rounds in which all take turns.
+const ROUNDS: usize = 15;
+
+/// What a pass cannot be faster than.
+enum Bound {
+    /// A plain read of the features.
+    Read,
+    /// So many products of 16-bit integers, at the rate of inner products in the nearest cache.
+    Products(f64),
+}
+
+fn data(n: usize, p: usize, target: Target) -> BoundedData {
+    let bounds = Bounds {
+        lower: vec![-1.0],
+        upper: vec![1.0],
+    };
+    let schema = Schema::new(p, bounds, Geometry::Uncentred, target, true, None).unwrap();
+    let mut state = 1u32;
+    let x = Array2::from_shape_simple_fn((n, p), || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / 8_388_608.0 - 1.0
+    });
+    let y: Vec<f64> = match target {
+        Target::Multiclass { classes } => (0..n).map(|i| (i % classes as usize) as f64).collect(),
+        _ => (0..n).map(|i| [1.0, -1.0][i % 2]).collect(),
+    };
+    BoundedData::from_dense(x.view(), &y, schema).unwrap()
+}
+
+#[test]
+#[ignore = "prints a table"]
+fn roofline() {
+    let sizes = std::env::var("DPSPARSE_ROOFLINE").unwrap_or_default();
+    let mut sizes = sizes.split(' ').flat_map(str::parse::<usize>);
+    let (n, p) = (
+        sizes.next().unwrap_or(1_000_000),
+        sizes.next().unwrap_or(100),
+    );
+    let threads = rayon::current_num_threads();
+    let classes = data(n, p, Target::Classes);
+    let several = data(n, p, Target::Multiclass { classes: 3 });
+    let Features::Dense(columns) = &classes.features else {
+        unreachable!("dense records")
+    };
+    let d = p + 1;
+    let theta: Vec<f64> = (0..3 * d)
+        .map(|j| ((j * 37 % 41) as f64 - 20.0) / 2000.0)
+        .collect();
+    let logistic = RoomModel::new(&Logistic.into(), None).unwrap();
+    let squared = RoomModel::new(&Squared.into(), Some(1.0)).unwrap();
+    let softmax = RoomModel::for_target(&Logistic.into(), None, several.schema.target()).unwrap();
+    let (directions, unit) = crate::question::lattice_directions(&theta, d);
+    let moves: Vec<Move<'_>> = (directions.iter().enumerate())
+        .map(|(output, direction)| Move {
+            output,
+            direction,
+            weight: 1,
+        })
+        .collect();
+    let few = [Move {
+        output: 0,
+        direction: &directions[0][..1],
+        weight: 1,
+    }];
+    let models: Vec<LinearModel> = (0..4)
+        .map(|k| LinearModel {
+            coefficients: theta[k..][..p].to_vec(),
+            intercepts: vec![0.1],
+            feature_ranges: None,
+        })
+        .collect();
+    let map = FeatureMap::linear(vec![0.9; p]);
+    let candidates: Vec<f64> = (1..200).map(|k| f64::from(k) * 0.1).collect();
+    let at = Thresholds {
+        limit: 16_384,
+        stride: 256,
+    };
+    let all: Vec<u32> = (0..p as u32).collect();
+    let step = |model, moves, fresh| Pass::Gradient {
+        model,
+        moves,
+        fresh,
+        unit,
+    };
+    let passes: Vec<(&str, &BoundedData, Pass<'_>)> = vec![
+        (
+            "gradient step, logistic",
+            &classes,
+            step(&logistic, &moves[..1], true),
+        ),
+        (
+            "gradient step, squared",
+            &classes,
+            step(&squared, &moves[..1], true),
+        ),
+        (
+            "gradient step, one column moved",
+            &classes,
+            step(&logistic, &few, false),
+        ),
+        (
+            "gradient step, softmax of 3",
+            &several,
+            step(&softmax, &moves, true),
+        ),
+        (
+            "fine gradient, logistic",
+            &classes,
+            Pass::Fine {
+                model: &logistic,
+                theta: &theta[..d],
+            },
+        ),
+        (
+            "held-out loss of 1 model",
+            &classes,
+            Pass::HeldOut {
+                models: &models[..1],
+            },
+        ),
+        (
+            "held-out loss of 4 models",
+            &classes,
+            Pass::HeldOut { models: &models },
+        ),
+        ("absolute sums", &classes, Pass::Absolute),
+        (
+            "ranges of every feature",
+            &classes,
+            Pass::Ranges {
+                features: Some(&all),
+                at,
+            },
+        ),
+        (
+            "norms of images",
+            &classes,
+            Pass::Norms {
+                map: &map,
+                candidates: &candidates,
+            },
+        ),
+        ("second moments", &classes, Pass::Moments),
+    ];
+    let short = {
+        let schema = classes.schema.clone().with_gradient_norm(1e9).unwrap();
+        let features = Features::Dense(columns.to_vec().into());
+        BoundedData {
+            schema,
+            targets: classes.targets.clone(),
+            features,
+            weights: None,
+        }
+    };
+    let cached: Vec<i16> = columns[..4 * 1536].to_vec();
+    let products = 4.0 * 1536.0 * 2000.0;
+    let mut states: Vec<States> = passes.iter().map(|_| States::default()).collect();
+    let mut least = vec![f64::INFINITY; passes.len() + 5];
+    let mut slopes = vec![0i16; n];
+    let mut gram = vec![0.0; d * d];
+    let quarter = vec![0.25; n];
+    for _ in 0..ROUNDS {
+        let mut row = 0;
+        let mut time = |work: &mut dyn FnMut()| {
+            let start = processor_seconds();
+            work();
+            least[row] = f64::min(least[row], (processor_seconds() - start) / threads as f64);
+            row += 1;
+        };
+        time(&mut || {
+            let read = columns.par_chunks(1 << 20).map(plain_read);
+            black_box(read.reduce(|| 0, i16::wrapping_add));
+        });
+        time(&mut || {
+            (0..threads).into_par_iter().for_each(|_| {
+                let mut out = [0; 4];
+                for _ in 0..2000 {
+                    inner_products(black_box(&cached), &cached[..1536], &mut out);
+                }
+                black_box(out);
+            });
+        });
+        for ((_, data, pass), states) in passes.iter().zip(&mut states) {
+            time(&mut || {
+                black_box(Block(data).fold(pass, states, &mut || Ok(())).unwrap().0);
+            });
+        }
+        time(&mut || {
+            let margins = &states[0].margins;
+            (slopes.par_chunks_mut(4096).enumerate()).for_each(|(k, out)| {
+                let records = k * 4096..k * 4096 + out.len();
+                let targets = &classes.targets[records.clone()];
+                logistic.scalar_slopes(&margins[0][records], unit, targets, out);
+            });
+            black_box(&slopes);
+        });
+        time(&mut || drop(black_box(RowNorm::gradient_weights(&short))));
+        time(&mut || classes.weighted_gram(&quarter, black_box(&mut gram)));
+    }
+    let (bytes, rate) = (2.0 * (n * p) as f64, products / least[1]);
+    let pairs = (n * d * (d + 1) / 2) as f64;
+    println!(
+        "\n{n} x {p}, {threads} threads, {:.1} MB of features",
+        bytes / 1e6
+    );
+    println!(
+        "plain read {:.1} GB/s a thread of {threads}; {:.1} G products/s in cache",
+        bytes / threads as f64 / least[0] / 1e9,
+        rate / 1e9
+    );
+    let names = passes.iter().map(|(name, ..)| *name);
+    let names = ["plain read", "products in cache"]
+        .into_iter()
+        .chain(names)
+        .chain([
+            "slopes alone, logistic",
+            "lengths of rows",
+            "curvature, floats",
+        ]);
+    for (name, seconds) in names
+        .zip(&least)
+        .filter(|(name, _)| !name.ends_with("in cache"))
+    {
+        let bound = match name {
+            "second moments" | "curvature, floats" => Bound::Products(pairs / threads as f64),
+            _ => Bound::Read,
+        };
+        match bound {
+            Bound::Read => println!(
+                "| {name:32} | {:8.1} ms | {:5.1} GB/s | {:4.0} % of a read |",
+                seconds * 1e3,
+                bytes / seconds / 1e9,
+                100.0 * least[0] / seconds
+            ),
+            Bound::Products(products) => println!(
+                "| {name:32} | {:8.1} ms | {:5.1} G/s | {:4.0} % of products in cache |",
+                seconds * 1e3,
+                products * threads as f64 / seconds / 1e9,
+                100.0 * products / rate / seconds
+            ),
+        }
+    }
+}
