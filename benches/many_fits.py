@@ -1,8 +1,8 @@
 """A search of twenty candidates beside one fit: they share one reading of the records.
 
 Records are 10^6 x 100, a memory map of float32. Each case runs in a process of its own, in rounds in which all take
-turns; the least time and the least peak count. Memory is what a process holds besides the map (Linux: ``RssAnon``, looked at
-every 5 ms), above what it held before. "Reading" is a fit of one step.
+turns; the least time and the least peak count. Memory is what a process holds besides the map, above what it held
+before (Linux: ``RssAnon``, looked at every 5 ms). "Reading" is a fit of one step.
 
 Claims: the search costs at most twenty fits and one reading, and 1.2 times the memory of one fit.
 
@@ -20,7 +20,7 @@ from _timing import QUICK, headline
 
 N, P = (100_000, 100) if QUICK else (1_000_000, 100)
 CANDIDATES, STEPS = 20, 20
-ROUNDS = 2 if QUICK else 3
+ROUNDS = 2
 CASES = ("reading", "fit", "search", "search and refit")
 
 CHILD = """

@@ -10,7 +10,7 @@
 //! process that ends in between leaves a tail that the first line does not count: nobody was told of it, and it is dropped.
 //! Anything else that is not as the first line says is damage: a file that is shorter, or of other bytes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -78,7 +78,12 @@ impl Journal {
         let named = tempfile::NamedTempFile::new_in(directory).map_err(unusable)?;
         let mut journal = Self::locked(named.reopen().map_err(unusable)?)?;
         journal.append(first)?;
-        named.persist_noclobber(path).map_err(|_| in_use())?;
+        named
+            .persist_noclobber(path)
+            .map_err(|failed| match failed.error.kind() {
+                ErrorKind::AlreadyExists => in_use(),
+                _ => unusable(failed.error),
+            })?;
         #[cfg(unix)]
         File::open(directory)
             .and_then(|directory| directory.sync_all())
@@ -87,7 +92,10 @@ impl Journal {
     }
 
     fn locked(file: File) -> Result<Self> {
-        file.try_lock().map_err(|_| in_use())?;
+        file.try_lock().map_err(|refused| match refused {
+            TryLockError::WouldBlock => in_use(),
+            TryLockError::Error(error) => unusable(error),
+        })?;
         Ok(Self {
             file,
             length: 0,

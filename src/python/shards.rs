@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use super::records::{Records, to_vec, weights_of};
+use super::records::{Array, Records, to_vec, weights_of};
 use super::threads;
 use crate::error::{Error, Result, UserError};
 use crate::privacy;
@@ -108,8 +108,8 @@ impl ShardSource for PySource {
             let weights = weights_of(weights).map_err(user)?;
             let weights = weights.as_deref();
             match x {
-                Records::Double(x) => take(x.as_array().into(), &y, weights),
-                Records::Single(x) => take(x.as_array().into(), &y, weights),
+                Records::Dense(Array::Double(x)) => take(x.as_array().into(), &y, weights),
+                Records::Dense(Array::Single(x)) => take(x.as_array().into(), &y, weights),
                 _ => Err(Error::InvalidData("blocks must be dense".into())),
             }
         })

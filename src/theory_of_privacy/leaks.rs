@@ -29,6 +29,11 @@
 //! others measure it must add a delay. What is proved is that no *expected* number of rounds of a sampler exceeds a
 //! bound free of data ([`selection`](super::selection)).
 //!
+//! # What outlives a process
+//!
+//! Answers that are kept for a release that may be stopped are released ones. Neither states, nor the generator, nor digests of records
+//! are kept; a release that goes on draws fresh bits. Proof: `privacy/checkpoint.rs`.
+//!
 //! # For the curator
 //!
 //! Diagnostics that read records without noise have `non_private` in their names ([`privacy`](crate::privacy)).
