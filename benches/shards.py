@@ -66,7 +66,10 @@ def main() -> None:
     y = X[:, :10].sum(axis=1) + rng.normal(size=n)
     whole = in_memory(X, y)
     _dask._Session = Counted
-    with LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
         rows = -(-n // (2 * workers))
         parts = da.from_array(X, chunks=(rows, p)), da.from_array(y, chunks=rows)
         parts = client.persist(parts)

@@ -39,7 +39,9 @@ def cluster(workers):
     # A connection to a worker that was killed a moment ago is given up soon.
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "3s"}),
-        distributed.LocalCluster(workers, threads_per_worker=1, processes=True, dashboard_address=None) as started,
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as started,
         distributed.Client(started) as client,
     ):
         client.wait_for_workers(workers, timeout=60)

@@ -23,8 +23,8 @@ __all__ = ["from_dask", "is_dask"]
 
 #: How often shards are looked for anew before workers count as lost for good.
 _ROUNDS = 10
-#: Seconds between two looks at the cluster while aggregators work.
-_LOOK = 0.2
+#: What aggregators ask workers for.
+_HALF = "dpsparse_half"
 
 
 def is_dask(values: Any) -> bool:
@@ -166,6 +166,13 @@ async def _asked(session: str, plan: dict[str, list[int]], request: bytes, dask_
     return await asyncio.to_thread(_held.answer_held, session, numbers, request)
 
 
+def _checked(answer: Any, numbers: list[int]) -> list[int]:
+    """Which shards are missing by the answer of a worker: all that it should hold, where it cannot be reached."""
+    if isinstance(answer, Exception) and not isinstance(answer, OSError | asyncio.TimeoutError):
+        raise answer
+    return answer if isinstance(answer, list) else numbers
+
+
 class _Session:
     """One release's way to the shards."""
 
@@ -227,9 +234,7 @@ class _Session:
         replies = []
         for address, numbers in plan.items():
             answer = answers.get(address)
-            if isinstance(answer, Exception) and not isinstance(answer, OSError | asyncio.TimeoutError):
-                raise answer
-            reply, missing = answer if isinstance(answer, tuple) else (None, numbers)
+            reply, missing = answer if isinstance(answer, tuple) else (None, _checked(answer, numbers))
             replies.append(reply)
             lost.extend(missing)
         for number in lost:
@@ -257,47 +262,36 @@ class _Aggregated(_Session):
             raise InvalidArgumentError("aggregators must be the addresses of two different workers that are there")
 
     def _asked(self, request: bytes) -> tuple[list[bytes], list[int]]:
-        from distributed import wait
-
         plan, lost = self._plan()
         if lost:
             return [], lost
-        submit = functools.partial(self._client.submit, pure=False, allow_other_workers=False)
-        pairs = {
-            address: submit(_held.split_held, self._key, numbers, request, workers=[address])
-            for address, numbers in plan.items()
-        }
+        self._check(self._client.nthreads())
+        shared = self._client.run(_shared, self._key, plan, request, workers=list(plan), on_error="return")
+        for address, numbers in plan.items():
+            lost.extend(_checked(shared.get(address), numbers))
         totals = []
-        for side, aggregator in enumerate(self._aggregators):
-            halves = [submit(_half, pair, side, workers=[address]) for address, pair in pairs.items()]
-            totals.append(submit(_added, halves, workers=[aggregator]))
-        while True:
-            try:
-                wait(totals, timeout=_LOOK)
-            except TimeoutError:
-                there = self._client.nthreads()
-                self._check(there)
-                gone = [k for address, numbers in plan.items() if address not in there for k in numbers]
-                if not gone:
-                    continue
-                # Their halves wait for workers that will not come back.
-                self._client.cancel([*pairs.values(), *totals])
-                return [], gone
-            break
-        (one, missing), (other, _) = self._client.gather(totals)
-        if missing:
-            return [], missing
+        for side, aggregator in enumerate(self._aggregators if not lost else ()):
+            collect = functools.partial(self._client.run, _collected, self._key, list(plan), side)
+            total = collect(workers=[aggregator], on_error="return").get(aggregator)
+            if not isinstance(total, bytes):
+                # A worker is gone before its half was fetched: who is there is seen next.
+                lost = _checked(total, list(range(self.n_shards)))
+                break
+            totals.append(total)
+        for number in lost:
+            self._where.pop(number, None)
         # What is no sum is no secret either, and is not shared.
-        return ([one] if one == other else [one, other]), []
+        return totals[:1] if len(set(totals)) == 1 else totals, lost
 
 
-def _half(pair: tuple[Any, Any], side: int) -> Any:
-    return pair[side]
+async def _shared(session: str, plan: dict[str, list[int]], request: bytes, dask_worker: Any) -> list[int]:
+    """Answer for the shards that a worker should hold, in halves for aggregators; return which are missing."""
+    dask_worker.handlers.setdefault(_HALF, _held.half)
+    numbers = plan[dask_worker.address]
+    return await asyncio.to_thread(_held.split_held, session, numbers, request)
 
 
-def _added(halves: list[tuple[bytes | None, list[int]]]) -> tuple[bytes | None, list[int]]:
-    """The total of one aggregator: of one share of every worker."""
-    missing = [number for _, of in halves for number in of]
-    if missing:
-        return None, missing
-    return _core.merged_replies([half for half, _ in halves if half is not None]), []
+async def _collected(session: str, addresses: list[str], side: int, dask_worker: Any) -> bytes:
+    """The total of one aggregator: it fetches its own half from every worker."""
+    fetch = (getattr(dask_worker.rpc(address), _HALF)(session=session, side=side) for address in addresses)
+    return _core.merged_replies(await asyncio.gather(*fetch))

@@ -8,12 +8,13 @@ from typing import Any
 
 from dpsparse import _core
 
-__all__ = ["answer_held", "answer_whole", "forget", "forget_others", "split_held"]
+__all__ = ["answer_held", "answer_whole", "forget", "forget_others", "half", "split_held"]
 
 #: What a source returns: features, targets, and weights or None.
 Source = Callable[[], tuple[Any, Any, Any]]
 
 _SHARDS: dict[tuple[str, int], _core.Shard] = {}
+_HALVES: dict[str, tuple[bytes, bytes]] = {}
 _LOCK = threading.Lock()
 
 
@@ -75,13 +76,20 @@ def answer_whole(session: str, number: int, script: bytes, source: Source) -> by
     return answer
 
 
-def split_held(session: str, numbers: Sequence[int], request: bytes) -> tuple[Any, Any]:
-    """Answer as :func:`answer_held`, in a half for each of two aggregators: (half or None, missing) twice."""
+def split_held(session: str, numbers: Sequence[int], request: bytes) -> list[int]:
+    """Answer as :func:`answer_held`, and keep a half for each of two aggregators; return which shards are missing."""
     reply, missing = answer_held(session, numbers, request)
-    if reply is None:
-        return (None, missing), (None, missing)
-    one, other = _core.split_reply(reply)
-    return (one, []), (other, [])
+    if reply is not None:
+        halves = _core.split_reply(reply)
+        with _LOCK:
+            _HALVES[session] = halves
+    return missing
+
+
+def half(session: str, side: int) -> bytes:
+    """Hand over one half of the last answer."""
+    with _LOCK:
+        return _HALVES[session][side]
 
 
 def forget(session: str) -> None:
@@ -98,3 +106,5 @@ def _drop(which: Callable[[str], bool]) -> None:
     with _LOCK:
         for key in [key for key in _SHARDS if which(key[0])]:
             del _SHARDS[key]
+        for session in [session for session in _HALVES if which(session)]:
+            del _HALVES[session]
