@@ -13,19 +13,6 @@ use crate::schema::Schema;
 /// Records per piece of work.
 const CHUNK: usize = 4096;
 
-/// squares_i += value(x_i)^2 on the grid.
-#[inline(always)]
-fn add_squares(squares: &mut [f64], column: &[i16], grid: Grid, value: impl Fn(i16) -> f64) {
-    for_wide_vectors(
-        #[inline(always)]
-        || {
-            for (sum, &x) in squares.iter_mut().zip(column) {
-                *sum += grid.round(value(x).powi(2));
-            }
-        },
-    );
-}
-
 impl FeatureMap {
     /// |image of x_i|_2 of every record. Squares are rounded to a grid so coarse that their sums are exact: a record's
     /// norm depends on no order and no storage.
@@ -43,13 +30,14 @@ impl FeatureMap {
                         for (j, column) in columns.chunks_exact(n).enumerate() {
                             let part = &column[chunk * CHUNK..][..squares.len()];
                             let of = self.of(j);
-                            // By two loops: neither asks at each entry.
-                            if of.is_undivided() {
-                                let value = |x: i16| of.undivided_value(i64::from(x));
-                                add_squares(squares, part, grid, value);
-                            } else {
-                                add_squares(squares, part, grid, |x| of.value(i64::from(x)));
-                            }
+                            for_wide_vectors(
+                                #[inline(always)]
+                                || {
+                                    for (sum, &x) in squares.iter_mut().zip(part) {
+                                        *sum += grid.round(of.value(i64::from(x)).powi(2));
+                                    }
+                                },
+                            );
                         }
                     });
             }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use crate::numeric::kernel::MAX_FEATURE;
-use crate::numeric::vectors::{dot, dot4};
+use crate::numeric::linear::dot;
 use crate::question::RoomModel;
 use crate::schema::Schema;
 
@@ -29,24 +29,10 @@ impl BoundedData {
                     *weighted = w * x;
                 }
             }
-            let column = |j: usize| &block[j * BLOCK..][..size];
-            // Four rows of the result at a time read the columns once.
-            (out.par_chunks_mut(4 * p).enumerate()).for_each(|(four, rows)| {
-                let first = 4 * four;
-                let weighted = |j: usize| &weighted[j * BLOCK..][..size];
-                let mut rest = 0;
-                if rows.len() == 4 * p {
-                    let four = std::array::from_fn(|row| weighted(first + row));
-                    for k in 0..=first {
-                        let dots = dot4(four, column(k));
-                        (rows.chunks_mut(p).zip(dots)).for_each(|(row, dot)| row[k] += dot);
-                    }
-                    rest = first + 1;
-                }
-                for (j, row) in (first..).zip(rows.chunks_mut(p)) {
-                    for (k, entry) in (rest..).zip(&mut row[rest..=j]) {
-                        *entry += dot(weighted(j), column(k));
-                    }
+            out.par_chunks_mut(p).enumerate().for_each(|(j, row)| {
+                let a = &weighted[j * BLOCK..][..size];
+                for (k, entry) in row[..=j].iter_mut().enumerate() {
+                    *entry += dot(a, &block[k * BLOCK..][..size]);
                 }
             });
         }
@@ -259,46 +245,6 @@ impl BoundedData {
         }
         if self.schema.has_intercept() {
             block[p * BLOCK..][..size].fill(self.schema.intercept_value());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::privacy::bounded_data::tests::all_kinds;
-    use crate::schema::{Bounds, Geometry, Target};
-    use ndarray::Array2;
-
-    /// Rows of the result taken four at a time are those of inner products one by one, bit for bit, whatever is left over.
-    #[test]
-    fn grams_are_inner_products_of_columns() {
-        let n = BLOCK + 77;
-        for p in [1, 3, 4, 10] {
-            let bounds = Bounds {
-                lower: vec![-1.0],
-                upper: vec![1.0],
-            };
-            let target = Target::Classes;
-            let schema = Schema::new(p, bounds, Geometry::Uncentred, target, true, None).unwrap();
-            let x = Array2::from_shape_fn((n, p), |(i, j)| ((i * 31 + j * 17) % 97) as f64 / 97.0);
-            let weights: Vec<f64> = (0..n).map(|i| (i % 13) as f64 / 7.0).collect();
-            for data in all_kinds(&x, &schema) {
-                let d = p + 1;
-                let mut gram = vec![7.0; d * d];
-                data.weighted_gram(&weights, &mut gram);
-                let mut rows = vec![vec![0.0; d]; n];
-                (rows.iter_mut().enumerate()).for_each(|(i, row)| data.fill_row(i, row));
-                for (j, k) in (0..d).flat_map(|j| (0..=j).map(move |k| (j, k))) {
-                    let block = |range: std::ops::Range<usize>| {
-                        let pairs = range.map(|i| (weights[i] * rows[i][j], rows[i][k]));
-                        let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
-                        dot(&a, &b)
-                    };
-                    let expected = block(0..BLOCK) + block(BLOCK..n);
-                    assert_eq!(gram[j * d + k].to_bits(), expected.to_bits(), "{p} {j} {k}");
-                }
-            }
         }
     }
 }

@@ -199,34 +199,13 @@ pub(crate) struct EntryMap {
     norm: f64,
 }
 
-/// x / 16383 for a value of the lattice, in [-16383, 16383], rounded as that quotient is and without a division:
-/// 1/16383 = 2^-14 + 2^-14/16383, and the second term is so small that its rounding is lost.
-#[inline(always)]
-fn scaled(x: i64) -> f64 {
-    const _: () = assert!(MAX_FEATURE == 16_383);
-    const REST: f64 = 1.0 / (16_383.0 * 16_384.0);
-    let x = x as f64;
-    x * (1.0 / 16_384.0) + x * REST
-}
-
 impl EntryMap {
     /// The image of a value in lattice units.
     #[inline(always)]
     pub(crate) fn value(self, x: i64) -> f64 {
-        let image = scaled(x) * self.factor + self.shift;
+        let x = x as f64 / f64::from(MAX_FEATURE);
+        let image = x * self.factor + self.shift;
         image.max(-self.limit).min(self.limit) / self.norm
-    }
-
-    /// Whether images are divided by nothing but 1.
-    pub(crate) fn is_undivided(self) -> bool {
-        self.norm == 1.0
-    }
-
-    /// [`EntryMap::value`] of an [undivided](EntryMap::is_undivided) map, bit for bit: divisions take most of its time.
-    #[inline(always)]
-    pub(crate) fn undivided_value(self, x: i64) -> f64 {
-        let image = scaled(x) * self.factor + self.shift;
-        image.max(-self.limit).min(self.limit)
     }
 
     /// The same in lattice units.
@@ -257,19 +236,6 @@ mod tests {
     use super::*;
     use crate::schema::{Bounds, Geometry, Target};
     use proptest::prelude::*;
-
-    /// Every value that there is.
-    #[test]
-    fn quotients_of_the_lattice_are_those_of_a_division() {
-        let unit = i64::from(MAX_FEATURE);
-        for x in -unit..=unit {
-            assert_eq!(
-                scaled(x).to_bits(),
-                (x as f64 / unit as f64).to_bits(),
-                "{x}"
-            );
-        }
-    }
 
     proptest! {
         /// Rates of counts that were divided by something are, undone, so many times the rates of their images.

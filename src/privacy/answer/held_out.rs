@@ -243,8 +243,8 @@ mod tests {
                     .map(|k| {
                         let coefficient = |j: usize| ((j * 13 + k * 7) % 11) as f64 / 20.0 - 0.2;
                         let ranges = Bounds {
-                            lower: vec![-1.5],
-                            upper: vec![0.5],
+                            lower: vec![-1.5; p],
+                            upper: vec![0.5; p],
                         };
                         LinearModel {
                             coefficients: (0..p * target.outputs()).map(coefficient).collect(),
