@@ -25,7 +25,7 @@ Guarantees and certificates are those of the records in one memory: they are abo
 that answers wrong sums can spoil a model: they are checked to be no larger than so many records can make them, and
 nothing more can be known of them.
 
-**Cost.** A pass of a gradient over p columns sends six to ten bytes for each column that moves to every worker, and gets
+**Cost.** A pass of a gradient over p columns sends six to ten bytes for each moving column to every worker, and gets
 eight for each column back from each; steps of Frank-Wolfe move few columns. With 10**6 columns and 100 workers that is
 at most a gigabyte there and 0.8 back, a second or two of one card of 10 Gbit/s. Dense, 10**9 such records are 20 TB of
 integers on each worker: reading those is what a pass takes. ``python benches/shards.py`` measures the constants, beside
