@@ -129,15 +129,19 @@ impl Filter {
     pub fn remaining(&self, delta: f64) -> Result<f64> {
         let mut accountant = Accountant::new();
         accountant.epsilon(delta)?; // checks it
-        let pure = match self.used.pure.is_finite() {
+        let left = self
+            .renyi
+            .map(|(order, most)| (order, sub_down(most, self.used.divergence).max(0.0)));
+        let added = match self.used.pure.is_finite() {
             true => sub_down(self.epsilon, self.used.pure).max(0.0),
             false => 0.0,
         };
-        let Some((order, most)) = self.renyi.filter(|_| delta > 0.0) else {
+        let pure = added.max(left.map_or(0.0, |(order, left)| pure_within(order, left)));
+        let Some((order, left)) = left.filter(|_| delta > 0.0) else {
             return Ok(pure);
         };
         // What is left of the divergence, as a ratio of sensitivity and standard deviation.
-        let mut ratio = (2.0 * sub_down(most, self.used.divergence).max(0.0) / order).sqrt();
+        let mut ratio = (2.0 * left / order).sqrt();
         if self.used.releases == 0 {
             ratio = ratio.max(1.0 / gaussian_sigma(1.0, self.epsilon, self.delta)?);
         }
@@ -192,6 +196,25 @@ impl Filter {
             self.used.releases
         ))
     }
+}
+
+/// The largest pure epsilon whose divergence of this order is at most `most`, about.
+fn pure_within(order: f64, most: f64) -> f64 {
+    if most == 0.0 {
+        return 0.0;
+    }
+    let fits = |epsilon: f64| Event::pure(epsilon).is_ok_and(|event| event.renyi(order) <= most);
+    let mut low = 0.0;
+    // Divergences of a pure release are at most its epsilon, and near it where that is large.
+    let mut high = 2.0 * most + 2.0;
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        match fits(middle) {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 /// An order and the divergence of that order that implies (epsilon, delta), rounded down.
