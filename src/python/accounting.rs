@@ -406,7 +406,7 @@ pub(crate) struct PyAccountant {
 #[derive(Clone)]
 enum Added {
     Event(Event, u64),
-    Release(Certificate, u64),
+    Release(Box<Certificate>, u64),
 }
 
 impl PyAccountant {
@@ -421,7 +421,7 @@ impl PyAccountant {
     /// What one release cost.
     pub(super) fn of_release(certificate: Certificate) -> PyResult<Self> {
         let mut one = Self::empty();
-        one.take(Added::Release(certificate, 1))?;
+        one.take(Added::Release(Box::new(certificate), 1))?;
         Ok(one)
     }
 
@@ -442,7 +442,7 @@ impl PyAccountant {
                 }
                 if let Some(budget) = &mut next.1 {
                     budget.add(&Entry {
-                        certificate: certificate.clone(),
+                        certificate: Certificate::clone(certificate),
                         records_per_person: *records_per_person,
                     })?;
                 }
@@ -523,7 +523,7 @@ impl PyAccountant {
                     "count must be 1 for a certificate, which is of one release",
                 ));
             }
-            slf.take(Added::Release(certificate.get().0.clone(), 1))?;
+            slf.take(Added::Release(Box::new(certificate.get().0.clone()), 1))?;
         } else {
             slf.take(Added::Event(event_from_python(event)?, count))?;
         }
@@ -566,7 +566,7 @@ impl PyAccountant {
     /// The certificates that were added, in order.
     fn entries(&self) -> Vec<PyCertificate> {
         let releases = self.added.iter().filter_map(|added| match added {
-            Added::Release(certificate, _) => Some(PyCertificate(certificate.clone())),
+            Added::Release(certificate, _) => Some(PyCertificate(Certificate::clone(certificate))),
             Added::Event(..) => None,
         });
         releases.collect()
@@ -575,14 +575,17 @@ impl PyAccountant {
     /// Raise where a release would be refused now; it adds nothing.
     #[pyo3(signature = (certificate, records_per_person = 1))]
     fn admits(&self, certificate: &PyCertificate, records_per_person: u64) -> PyResult<()> {
-        let release = Added::Release(certificate.0.clone(), records_per_person);
+        let release = Added::Release(Box::new(certificate.0.clone()), records_per_person);
         Ok(self.clone().take(release)?)
     }
 
     /// Add a release before it is made, as fits do; returns its number among the entries.
     #[pyo3(signature = (certificate, records_per_person = 1))]
     fn commit(&mut self, certificate: &PyCertificate, records_per_person: u64) -> PyResult<usize> {
-        self.take(Added::Release(certificate.0.clone(), records_per_person))?;
+        self.take(Added::Release(
+            Box::new(certificate.0.clone()),
+            records_per_person,
+        ))?;
         Ok(self.entries().len() - 1)
     }
 
@@ -602,7 +605,7 @@ impl PyAccountant {
     pub(super) fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut sum = Self::empty();
         let more = if let Ok(certificate) = other.cast::<PyCertificate>() {
-            vec![Added::Release(certificate.get().0.clone(), 1)]
+            vec![Added::Release(Box::new(certificate.get().0.clone()), 1)]
         } else if let Ok(accountant) = other.cast::<Self>() {
             accountant.borrow().added.clone()
         } else {
@@ -637,7 +640,7 @@ impl PyAccountant {
             Ok(match added {
                 Added::Event(event, count) => (event_to_python(py, event)?, *count),
                 Added::Release(certificate, persons) => {
-                    let certificate = PyCertificate(certificate.clone());
+                    let certificate = PyCertificate(Certificate::clone(certificate));
                     (Py::new(py, certificate)?.into_any(), *persons)
                 }
             })
@@ -656,7 +659,7 @@ impl PyAccountant {
     fn __setstate__(&mut self, added: Vec<(Bound<'_, PyAny>, u64)>) -> PyResult<()> {
         for (added, number) in added {
             self.take(match added.cast::<PyCertificate>() {
-                Ok(certificate) => Added::Release(certificate.get().0.clone(), number),
+                Ok(certificate) => Added::Release(Box::new(certificate.get().0.clone()), number),
                 Err(_) => Added::Event(event_from_python(&added)?, number),
             })?;
         }

@@ -17,6 +17,7 @@ struct PyOnlineSimplex(OnlineSimplex);
 impl PyOnlineSimplex {
     #[new]
     #[pyo3(signature = (epsilon, delta, *, horizon, n_features, bound, adjacency, seed, ledger=None))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         epsilon: f64,
         delta: f64,

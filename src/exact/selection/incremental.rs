@@ -22,7 +22,7 @@ const ROOM: u64 = MOST as u64 / 4;
 ///
 /// Scores are counted from an *anchor* below them, d = q - anchor, not from the least of them, so that a change moves
 /// one candidate alone. With exp(-eta d) = 2^-x, candidate k lies in level c_k <= x, an integer
-/// ([`Levels::of`]), in a list of which it knows its place. Let c be the lowest level that has members.
+/// (`Levels::of`), in a list of which it knows its place. Let c be the lowest level that has members.
 ///
 /// **Law.** A ticket is uniform below sum over near levels (c to c + 63) of (members) 2^(64 - level + c), plus the number
 /// N of all candidates. It falls on each near member with a share of 2^(64 - c_k + c), and on each candidate, near or
@@ -34,7 +34,7 @@ const ROOM: u64 = MOST as u64 / 4;
 /// their weights by less than a factor of 4; the lowest level has one, so that the weights sum to W >= 2^-(c + 2), and
 /// the last shares to N 2^-(64 + c) < 2^-(32 + c).
 ///
-/// **Sorting.** When a score falls below the anchor, or the lowest level comes near to [`MOST`], all are sorted anew: so
+/// **Sorting.** When a score falls below the anchor, or the lowest level comes near to `MOST`, all are sorted anew: so
 /// the weight of the least score has changed by a factor of 2^1000 or more. So they are when many change their levels at
 /// once. When it happens depends on scores, as running time may; the law does not.
 ///

@@ -70,7 +70,7 @@ pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
     fn draw(&self, at: Self::At<'_>, room: Room<'_, '_, Self::State>) -> Result<Self::Released>;
 
     /// Brings the state to where [`Answer::draw`] left it when it released `answer`, for later questions of a release that
-    /// is resumed ([`super::checkpoint`]). Nothing is drawn, and nothing leaves.
+    /// is resumed (`checkpoint.rs`). Nothing is drawn, and nothing leaves.
     ///
     /// # Errors
     /// As [`Answer::draw`].
