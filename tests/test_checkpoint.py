@@ -407,7 +407,10 @@ def ended(process):
     return out.strip(), err
 
 
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ("noisy-newton", "search") else pytest.param(name, marks=pytest.mark.slow) for name in LONG],
+)
 def test_killed_fits_go_on(name, tmp_path):
     path = tmp_path / "fit.checkpoint"
     X, y = long_records()

@@ -178,7 +178,7 @@ def kill_one(client):
     return address
 
 
-@pytest.mark.parametrize(("mechanism", "at"), [("frank-wolfe", 12), ("auto", 3)])
+@pytest.mark.parametrize(("mechanism", "at"), [("frank-wolfe", 12), pytest.param("auto", 3, marks=pytest.mark.slow)])
 def test_a_worker_killed_changes_nothing(victims, mechanism, at, monkeypatch):
     X, scores = made()
     y = targets("classes", scores)

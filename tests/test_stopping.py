@@ -1,5 +1,6 @@
 """Ctrl-C and other stops: no half of a model, no file, what was spent is said, and a second fit works."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -89,8 +90,18 @@ def test_a_fit_that_is_stopped_leaves_the_one_before(monkeypatch):
     assert vars(scaler) == before
 
 
-@pytest.mark.parametrize("kept", [False, True])
-@pytest.mark.parametrize("name", LONG)
+#: What runs outside the slow suite.
+QUICK = [("noisy-newton", True), ("output-perturbation", False), ("blocks", False), ("search", True)]
+
+
+# The shortest list that has a mechanism of steps, one of one answer, files and several fits; the others take long.
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow)
+        for case in itertools.product(LONG, (False, True))
+    ],
+)
 def test_ctrl_c_leaves_no_half_and_says_what_is_spent(name, kept, tmp_path):
     checkpoint = str(tmp_path / "fit.checkpoint") if kept else ""
     made = LONG[name]
