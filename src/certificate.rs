@@ -11,6 +11,7 @@ use crate::schema::{Bounds, Target};
 
 mod check;
 mod checksum;
+pub mod ledger;
 mod text;
 
 /// Some events of one kind.

@@ -13,7 +13,7 @@
 //! 3. `memory`: the accountant's answers are kept by every bit of their question;
 //! 4. [`dominating`]: what stands for a choice that depends on the data;
 //! 5. [`crate::certificate`]: what is recomputed when a certificate is verified;
-//! 6. [`filter`]: totals of releases that are chosen one after the other, and [`ledger`], where they are written down.
+//! 6. [`filter`]: totals of releases that are chosen one after the other; `certificate/ledger.rs`: where they are written down.
 //!
 //! [`calibrate`], `guess` and `guided` may be wrong without harm: a parameter that they return was put to the accountant.
 //!
@@ -53,5 +53,4 @@ pub mod event;
 pub mod filter;
 mod guess;
 mod guided;
-pub mod ledger;
 mod memory;

@@ -43,7 +43,7 @@ use sha2::{Digest, Sha256};
 
 use super::journal::{Journal, hexadecimal};
 use super::seal::Sealed;
-use crate::accounting::ledger::{Entry, Ledger, Receipt};
+use crate::certificate::ledger::{Entry, Ledger, Receipt};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::question::Planned;

@@ -88,8 +88,8 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use crate::accounting::ledger::{Entry, Ledger, MemoryLedger, Receipt};
 pub use crate::accounting::{accountant, calibrate, event};
+pub use crate::certificate::ledger::{Entry, Ledger, MemoryLedger, Receipt, Total};
 pub use crate::exact::{noise, selection};
 pub use crate::question::{
     FeatureMap, Planned, Question, RoomModel, RunningPlan, SlopeBound, SlopeLattice, Statement,

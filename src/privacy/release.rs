@@ -9,7 +9,7 @@ use super::curator::Curator;
 use super::seal::Sealed;
 use super::session::{Core, Report, Session};
 use crate::accounting::event::{Adjacency, Event};
-use crate::accounting::ledger::{Entry, Ledger};
+use crate::certificate::ledger::{Entry, Ledger};
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;

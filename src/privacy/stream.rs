@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::release::Witness;
 use crate::accounting::event::Adjacency;
-use crate::accounting::ledger::{Entry, Ledger};
+use crate::certificate::ledger::{Entry, Ledger};
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;

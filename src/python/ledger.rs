@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use super::certificate::PyCertificate;
-use crate::accounting::ledger::{Entry, Total};
+use crate::certificate::ledger::{Entry, Total};
 use crate::error::{Error, Result, UserError};
 use crate::privacy::{Ledger, MemoryLedger, Receipt};
 

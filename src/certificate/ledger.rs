@@ -1,8 +1,8 @@
 //! What a release costs, committed before anything is drawn.
 
-use super::event::{Adjacency, Event};
-use super::filter::Filter;
-use crate::certificate::Certificate;
+use super::Certificate;
+use crate::accounting::event::{Adjacency, Event};
+use crate::accounting::filter::Filter;
 use crate::error::{Error, Result};
 
 /// One release, before it: what its certificate will say. Its plan fixed all of that before any record was read.
@@ -136,7 +136,7 @@ impl Total {
 /// Entries in memory, with a total to keep or without: what remembers the releases of one process.
 ///
 /// ```
-/// use dpsparse::accounting::ledger::{MemoryLedger, Total};
+/// use dpsparse::privacy::{MemoryLedger, Total};
 /// assert!(MemoryLedger::default().entries().is_empty());
 /// let ledger = MemoryLedger::keeping(Total::new((1.0, 1e-6), None, 1)?);
 /// assert_eq!(ledger.total().unwrap().filter().remaining(0.0)?, 1.0);
