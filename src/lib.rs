@@ -11,6 +11,7 @@
 //! | [`privacy`] | the trusted room: records, sensitivities, noise, selection, accounting |
 //! | [`plan`], [`mechanism`], [`auto`] | what a fit is asked for, and mechanisms built from the room's answers; they plan before data |
 //! | [`search`] | hyper-parameter search that is paid for |
+//! | [`fit`] | a private fit in one expression: [`fit::PrivateFit`] |
 //! | [`release`](mod@release) | run a plan: coefficients and their [`Certificate`] |
 //! | [`prox`], [`solver`] | exact, non-private fits with a certified duality gap |
 //! | [`numeric`] | integer kernels, enclosures, directed rounding |
@@ -61,6 +62,7 @@ pub mod auto;
 pub mod certificate;
 pub mod error;
 pub mod exact;
+pub mod fit;
 pub mod loss;
 pub mod lovasz;
 pub mod mechanism;
@@ -84,6 +86,9 @@ pub mod solver;
 pub mod theory;
 pub mod theory_of_privacy;
 
+pub use ndarray;
+
 pub use certificate::Certificate;
 pub use error::{Error, Result};
+pub use fit::PrivateFit;
 pub use release::Release;

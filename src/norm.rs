@@ -1,5 +1,7 @@
 //! What a solver asks of a regulariser Omega: its value, its dual, a subgradient, its prox.
 
+mod potential;
+
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -7,6 +9,8 @@ use crate::lovasz;
 use crate::polytope::{base, norm_ball, singletons, symmetric};
 use crate::prox::{self, Scratch};
 use crate::set_function::{SetFunction, Structure};
+
+pub use potential::{Blocks, Potential};
 
 /// A norm, or a seminorm such as total variation. K is its dual ball {s: <s, theta> <= Omega(theta) for all theta}.
 pub trait Norm: std::fmt::Debug + Send + Sync {

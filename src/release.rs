@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use ndarray::{Array2, ArrayBase, Data, Ix2};
+
 use crate::certificate::Certificate;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::plan::{FeatureRanges, Plan, Trace};
 use crate::privacy::{Bounds, Curator, Ledger, Report, release_resumably};
@@ -23,6 +25,52 @@ pub struct Release {
     pub n_iter: usize,
     /// What the release cost.
     pub certificate: Certificate,
+}
+
+impl Release {
+    /// The scores <x, theta> + b, of shape (n_samples, n_outputs). Features are clipped first where the fit clipped
+    /// them to released ranges.
+    ///
+    /// # Errors
+    /// [`Error::InvalidData`] for another number of columns than the fit had.
+    pub fn scores<T, S>(&self, x: &ArrayBase<S, Ix2>) -> Result<Array2<f64>>
+    where
+        T: Copy + Into<f64>,
+        S: Data<Elem = T>,
+    {
+        let outputs = self.intercepts.len();
+        let p = self.coefficients.len() / outputs;
+        if x.ncols() != p {
+            let problem = format!(
+                "X has {} columns, but the model was fitted on {p}",
+                x.ncols()
+            );
+            return Err(Error::InvalidData(problem));
+        }
+        let ranges = self.feature_ranges.as_ref().filter(|ranges| ranges.clips);
+        let mut scores = Array2::zeros((x.nrows(), outputs));
+        for (row, mut scores) in x.rows().into_iter().zip(scores.rows_mut()) {
+            scores.assign(&ndarray::aview1(&self.intercepts));
+            for (j, &value) in row.iter().enumerate() {
+                let mut value: f64 = value.into();
+                if let Some(ranges) = ranges {
+                    let (low, high) = ranges.of.of(j);
+                    value = value.clamp(low, high);
+                }
+                for (k, score) in scores.iter_mut().enumerate() {
+                    *score += value * self.coefficients[k * p + j];
+                }
+            }
+        }
+        Ok(scores)
+    }
+
+    /// Indices of the features with a coefficient that is not 0, increasing.
+    pub fn support(&self) -> Vec<usize> {
+        let p = self.coefficients.len() / self.intercepts.len();
+        let used = |&j: &usize| self.coefficients[j..].iter().step_by(p).any(|&c| c != 0.0);
+        (0..p).filter(used).collect()
+    }
 }
 
 /// Runs a plan on the records of a curator. `progress(done, total)` may stop the run.

@@ -38,7 +38,7 @@ fn room(file: &Path) -> String {
 
 /// Data flows one way: each room may name the listed ones (and itself).
 fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let layers: [(&str, &[&str]); 26] = [
+    let layers: [(&str, &[&str]); 27] = [
         ("error", &[]),
         ("theory", &[]),
         ("theory_of_privacy", &[]),
@@ -149,6 +149,22 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
             &["error", "certificate", "exact", "plan", "privacy"],
         ),
         (
+            "fit",
+            &[
+                "error",
+                "accounting",
+                "auto",
+                "certificate",
+                "exact",
+                "loss",
+                "mechanism",
+                "plan",
+                "privacy",
+                "release",
+                "search",
+            ],
+        ),
+        (
             "search",
             &["error", "accounting", "plan", "privacy", "question"],
         ),
@@ -172,6 +188,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "auto",
                 "certificate",
                 "exact",
+                "fit",
                 "plan",
                 "schema",
                 "error",
@@ -190,7 +207,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "search",
             ],
         ),
-        ("lib", &["error", "certificate", "release", "python"]),
+        ("lib", &["error", "certificate", "fit", "release", "python"]),
     ];
     layers
         .into_iter()

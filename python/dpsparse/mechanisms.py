@@ -18,6 +18,7 @@ from dpsparse._validation import flag, number, optional_finite, positive_integer
 __all__ = [
     "DualFrankWolfe",
     "FrankWolfe",
+    "MirrorDescent",
     "NoisyGradientFrankWolfe",
     "NoisyNewton",
     "NoisyProximalGradient",
@@ -139,6 +140,46 @@ class NoisyGradientFrankWolfe:
     radius: float | None = None
     average_gradients: bool = True
     name: ClassVar[str] = "noisy-gradient-frank-wolfe"
+
+
+@dataclass(frozen=True)
+class MirrorDescent:
+    """Private mirror descent over the ball of any norm, with noisy gradients (Talwar, Thakurta & Zhang 2014).
+
+    Steps are made in the geometry of the ball: by a potential, half the squared q-norm over entries or groups with
+    ``q = 1 + 1/ln(m)``, the negative entropy on the simplex, half the squared Euclidean norm elsewhere. Each ends with
+    the Bregman projection on the ball, and the mean of the last half of the iterates is released; the intercept is kept
+    within the radius by itself. With three or more classes each has a ball of its own. Neighbours: replace-one or
+    add-remove. Sensitivity of the gradient of the mean loss: ``2 L R2 / n`` in scaled units. Potential and projection
+    are post-processing.
+
+    Proof: ``theory_of_privacy::noisy_gradients``.
+
+    Parameters
+    ----------
+    n_iter : int, optional
+        Number of steps T. None: a public rule, 100 to 300.
+    radius : float, optional
+        Size of the ball in scaled units. None: the estimator's, or the public default.
+    potential : {"auto", "p-norm", "entropy", "euclidean"}, default "auto"
+        "auto": "p-norm" for ``norm="l1"``, ``DisjointGroups(...)`` and ``Modular(...)``, "entropy" for
+        ``norm="simplex"``, "euclidean" for other norms. What has no known projection raises.
+    step : float, optional
+        Length of a step in the dual space, in scaled units. None: a public rule.
+
+    Examples
+    --------
+    >>> from dpsparse import MirrorDescent, PrivateSparseClassifier
+    >>> model = PrivateSparseClassifier(mechanism=MirrorDescent(n_iter=120), bounds=(-1, 1), classes=(0, 1))
+    >>> model.plan(10_000, 20).n_iter
+    120
+    """
+
+    n_iter: int | None = None
+    radius: float | None = None
+    potential: str = "auto"
+    step: float | None = None
+    name: ClassVar[str] = "mirror-descent"
 
 
 @dataclass(frozen=True)
@@ -526,6 +567,7 @@ Mechanism: TypeAlias = (
     FrankWolfe
     | PenalisedFrankWolfe
     | NoisyGradientFrankWolfe
+    | MirrorDescent
     | NoisyNewton
     | NoisyProximalGradient
     | OutputPerturbation

@@ -14,6 +14,7 @@ mod frank_wolfe;
 mod line;
 mod minimiser;
 mod minkowski;
+mod mirror_descent;
 mod newton_steps;
 mod noise_law;
 mod noisy_frank_wolfe;
@@ -38,6 +39,7 @@ pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};
 pub use feature_scaler::{FeatureScaler, FeatureScalerPlan};
 pub(crate) use frank_wolfe::Constrained;
 pub use frank_wolfe::{Calibration, FrankWolfe, Refresh};
+pub use mirror_descent::{MirrorDescent, PotentialChoice};
 pub use noise_law::{OutputNoise, TiltLaw};
 pub use noisy_frank_wolfe::NoisyFrankWolfe;
 pub use noisy_newton::NoisyNewton;
@@ -58,6 +60,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry::<NoisyFrankWolfe>("noisy-gradient-frank-wolfe"),
     entry::<NoisyProximalGradient>("noisy-proximal-gradient"),
     entry::<NoisyNewton>("noisy-newton"),
+    entry::<MirrorDescent>("mirror-descent"),
     entry::<OutputPerturbation>("output-perturbation"),
     entry::<ObjectivePerturbation>("objective-perturbation"),
     entry::<SgdOutput>("sgd-output"),

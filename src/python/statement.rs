@@ -8,13 +8,13 @@ use super::error::UserLossError;
 use super::set_function::CoreSetFunction;
 use super::threads;
 
-use crate::auto::{Choice, Facts, PrivateScale, auto};
+use crate::auto::Choice;
 use crate::error::{Error, Result};
-use crate::loss::{Admitted, Catalogued, Poisson, Tabulated, TargetGrid, Task, by_name};
-use crate::mechanism::{self, Varying};
-use crate::plan::defaults::COUNT_BOUND;
-use crate::plan::{Domain, PrivacyClaim, Problem};
-use crate::privacy::{Bounds, Schema, Statement as RoomStatement, Target};
+use crate::fit::PublicFacts;
+use crate::loss::{Admitted, Catalogued, Tabulated, TargetGrid, by_name};
+use crate::mechanism;
+use crate::plan::{Domain, Problem};
+use crate::privacy::{Bounds, Target};
 use crate::search::SearchFacts;
 
 /// The loss as Python names it.
@@ -140,13 +140,6 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    fn bounds(&self) -> Bounds {
-        Bounds {
-            lower: self.lower.clone(),
-            upper: self.upper.clone(),
-        }
-    }
-
     fn target(&self) -> Target {
         match (self.y_bounds, self.n_classes) {
             (Some((low, high)), _) if self.counts => Target::counts(low, high, self.fit_intercept),
@@ -165,54 +158,14 @@ impl Statement {
         options: &str,
         scale: Option<bool>,
     ) -> PyResult<Choice> {
-        Ok(threads::free(py, || self.choice(name, options, scale))??)
-    }
-
-    fn choice(&self, name: &str, options: &str, scale: Option<bool>) -> Result<Choice> {
-        let (domain, bounds) = (self.norm.domain()?, self.bounds());
-        let loss = self.loss.catalogued()?;
-        let (varying, mut row_norm) = (
-            Varying::of(&bounds, self.n_features, &domain)?,
-            self.row_norm,
-        );
-        if let Some(varying) = &varying {
-            // No row of the features that vary is longer.
-            row_norm = row_norm.map(|norm| norm.min((varying.n_features() as f64).sqrt()));
-        }
-        let (bounds, domain, n_features) = match &varying {
-            Some(varying) => (varying.bounds(), varying.domain(), varying.n_features()),
-            None => (&bounds, &domain, self.n_features),
-        };
-        let facts = Facts {
-            claim: self.claim()?,
-            n_features,
-            bounds,
-            row_norm,
-            intercept: self.fit_intercept,
-            target: self.target(),
-            domain,
-            loss: loss.as_deref(),
-        };
-        let choice = if name == "auto" {
-            auto(&facts, scale.unwrap_or(true))?
-        } else {
-            let inner = mechanism::by_name(name, options)?;
-            Choice {
-                mechanism: match scale {
-                    Some(true) => Box::new(PrivateScale::new(inner, &facts)?),
-                    _ => inner,
-                },
-                row_norm,
-                reason: None,
-            }
-        };
-        Ok(match varying {
-            Some(varying) => Choice {
-                mechanism: varying.around(choice.mechanism),
-                ..choice
-            },
-            None => choice,
-        })
+        Ok(threads::free(py, || -> Result<_> {
+            let named = match name {
+                "auto" => None,
+                name => Some(mechanism::by_name(name, options)?),
+            };
+            let loss = self.loss.catalogued()?;
+            self.facts()?.choice(named, scale, loss.as_deref())
+        })??)
     }
 
     /// The statement as the core takes it, for a mechanism that was chosen and the row norm that it uses; within a
@@ -223,55 +176,32 @@ impl Statement {
         choice: &Choice,
         within: Option<&SearchFacts>,
     ) -> PyResult<(Problem, Domain)> {
-        let (mechanism, row_norm) = (choice.mechanism.as_ref(), choice.row_norm);
-        let (target, p) = (self.target(), self.n_features);
-        let domain = self.norm.domain()?;
-        let (schema, reach) = threads::free(py, || -> Result<_> {
-            let geometry = mechanism.geometry(&domain, self.fit_intercept, row_norm)?;
-            let (bounds, intercept) = (self.bounds(), self.fit_intercept);
-            let mut schema = Schema::new(p, bounds, geometry, target, intercept, row_norm)?;
-            if let Some(largest) = self.max_weight {
-                schema = schema.with_max_weight(largest)?;
-            }
-            let reach = mechanism.margin_bound(&domain, p, intercept, target)?;
-            Ok((schema, reach))
-        })??;
-        let (n, person) = (self.n_samples, self.records_per_person);
-        self.claim()?.validate()?;
-        let problem = Problem {
-            statement: match within {
-                Some(search) => search.part(schema, n)?,
-                None => RoomStatement::new(schema, n, self.adjacency.parse()?, person)?,
-            },
-            loss: self.built_loss(py, target, reach)?,
-            residual_bound: self.residual_bound,
-            spread: None,
-            epsilon: self.epsilon,
-            delta: self.delta,
-            reason: choice.reason,
-            assumptions: self.assumptions.clone(),
-        };
-        Ok((problem, domain))
+        let facts = self.facts()?;
+        let (schema, reach) = threads::free(py, || facts.schema(choice))??;
+        let loss = self.loss.build(py, facts.target, reach)?;
+        let problem = facts.problem(schema, loss, choice, within)?;
+        Ok((problem, facts.domain))
     }
 
-    /// The loss; that of counts is in the unit of their rates, and the residual bound is its own.
-    fn built_loss(&self, py: Python<'_>, target: Target, reach: f64) -> PyResult<Admitted> {
-        let loss = self.loss.build(py, target, reach)?;
-        Ok(match (loss.task(), target.units()) {
-            (Task::Counts, Some(units)) => {
-                Poisson::new(units, self.residual_bound.unwrap_or(COUNT_BOUND))?.into()
-            }
-            _ => loss,
-        })
-    }
-
-    fn claim(&self) -> Result<PrivacyClaim> {
-        Ok(PrivacyClaim {
+    fn facts(&self) -> Result<PublicFacts> {
+        Ok(PublicFacts {
             n_samples: self.n_samples,
+            n_features: self.n_features,
+            bounds: Bounds {
+                lower: self.lower.clone(),
+                upper: self.upper.clone(),
+            },
+            row_norm: self.row_norm,
+            target: self.target(),
+            intercept: self.fit_intercept,
+            residual_bound: self.residual_bound,
             epsilon: self.epsilon,
             delta: self.delta,
             adjacency: self.adjacency.parse()?,
             records_per_person: self.records_per_person,
+            max_weight: self.max_weight,
+            domain: self.norm.domain()?,
+            assumptions: self.assumptions.clone(),
         })
     }
 }

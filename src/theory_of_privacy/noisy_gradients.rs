@@ -56,6 +56,18 @@
 //! |g|(A)/F(A), and x = -radius sign(g)/F(A) on it. It is not the greedy vertex of |P|(F), which belongs to the dual
 //! problem ([`polyhedra`](super::polyhedra)).
 //!
+//! # Mirror descent
+//!
+//! Talwar, Thakurta & Zhang 2014 take steps in the geometry of the ball: grad psi(theta) <- grad psi(theta) - eta g_t, then
+//! the Bregman projection. All of it is done with released gradients. **Excess**, for a convex mean loss, psi that is
+//! 1-strongly convex in a norm N, and gradients with independent noise xi_t of E N*(xi_t)^2 <= T s^2 (s that of one
+//! release with the whole budget): the mean of T iterates has E excess <= V/(eta T) + eta T s^2/2, V the largest
+//! psi - psi(start) on the ball, once eta is at most 1/(beta B^2), B a bound on N*(x), which pays for the gradient itself
+//! (Lan 2012, Theorem 1, with constants for eta <= 1/(2 beta B^2)). The best length eta T = sqrt(2 V)/s gives
+//! sqrt(2 V) s for every T that is long enough. For the l1 ball of radius r, q = 1 + 1/ln p: V = r^2 ln(p)/2 and
+//! s^2 = sigma^2 E|xi|_q'^2 <= e (1 + ln p) sigma^2; the Gaussian width of the ball is about r sqrt(2 ln p). Projections on
+//! balls of norms: [`Potential`](crate::norm::Potential).
+//!
 //! # TTZ's printed variance
 //!
 //! Algorithm 3 takes sigma^2 = 32 L2 T ln^2(n/delta)/(n eps)^2. The factor must be L2^2: multiplying all losses by k
@@ -67,5 +79,5 @@
 //!
 //! # Code
 //!
-//! [`polytope::norm_ball`](crate::polytope::norm_ball), [`prox`](crate::prox), [`mechanism`](crate::mechanism),
+//! [`polytope::norm_ball`](crate::polytope::norm_ball), [`norm::Potential`](crate::norm::Potential), [`prox`](crate::prox), [`mechanism`](crate::mechanism),
 //! [`theory::noisy_vertex_error`](crate::theory::noisy_vertex_error).

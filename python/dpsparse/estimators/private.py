@@ -285,9 +285,10 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     mechanism : str or mechanism object, default "auto"
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
-        "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object
-        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``. "dual-frank-wolfe",
-        "objective-perturbation" and "sgd-output" are proved for two classes only and refuse more.
+        "mirror-descent", "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output",
+        "select-refit", or an object of :mod:`dpsparse.mechanisms` with its own options, such as
+        ``FrankWolfe(n_iter=40)``.
+        "dual-frank-wolfe", "objective-perturbation" and "sgd-output" are proved for two classes only and refuse more.
     bounds : pair, array of shape (n_features, 2) or mapping, optional
         Public bounds of the features: two numbers, two arrays ``(lowers, uppers)`` with one entry per feature, an array
         with one row per feature, or a mapping of column names to pairs, for data frames. Values outside are clipped, in
@@ -579,8 +580,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     mechanism : str or mechanism object, default "auto"
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
-        "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output", "select-refit", or an object
-        of :mod:`dpsparse.mechanisms` with its own options, such as ``FrankWolfe(n_iter=40)``.
+        "mirror-descent", "dual-frank-wolfe", "output-perturbation", "objective-perturbation", "sgd-output",
+        "select-refit", or an object of :mod:`dpsparse.mechanisms` with its own options, such as
+        ``FrankWolfe(n_iter=40)``.
     bounds : pair, array of shape (n_features, 2) or mapping, optional
         Public bounds of the features, as in :class:`PrivateSparseClassifier`.
     y_bounds : pair (lower, upper), optional
