@@ -282,12 +282,16 @@ impl<Task> PrivateFit<Task> {
         assumptions: Vec<String>,
     ) -> Result<Plan> {
         let stated = |name, what| {
-            Error::invalid(name, format!("must be stated: {what} is public, and yours to say"))
+            Error::invalid(
+                name,
+                format!("must be stated: {what} is public, and yours to say"),
+            )
         };
         let facts = PublicFacts {
             n_samples: self.n_public.unwrap_or(shape.0),
             n_features: shape.1,
-            bounds: (self.bounds.clone()).ok_or_else(|| stated("bounds", "what features lie in"))?,
+            bounds: (self.bounds.clone())
+                .ok_or_else(|| stated("bounds", "what features lie in"))?,
             row_norm: self.row_norm,
             target,
             intercept: self.intercept,

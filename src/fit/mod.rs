@@ -26,5 +26,6 @@ mod facts;
 mod model;
 
 pub use builder::{Classes, Counts, Interval, Numbers, PrivateFit};
+#[cfg(feature = "python")]
 pub(crate) use facts::PublicFacts;
 pub use model::{Classifier, CountRegressor, Regressor};

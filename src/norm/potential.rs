@@ -107,7 +107,10 @@ impl Potential {
             x.fill(0.0);
             return;
         }
-        let sum: f64 = norms.iter().map(|norm| (norm / largest).powf(exponent)).sum();
+        let sum: f64 = norms
+            .iter()
+            .map(|norm| (norm / largest).powf(exponent))
+            .sum();
         let total = largest * sum.powf(1.0 / exponent);
         // (q - 1) total (|w_block|/total)^(q' - 1) per unit of length.
         let factors = norms.iter().map(|&norm| match norm {
@@ -157,7 +160,11 @@ impl Potential {
         for _ in 0..MOST_TRIALS {
             let middle = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
             let inside = middle > low.0 && middle < high.0;
-            let threshold = if inside { middle } else { 0.5 * (low.0 + high.0) };
+            let threshold = if inside {
+                middle
+            } else {
+                0.5 * (low.0 + high.0)
+            };
             norm.prox(&given, threshold, dual, &mut scratch)?;
             self.from_dual(dual, point);
             let excess = norm.value(point)? - radius;

@@ -135,6 +135,7 @@ impl Block<'_> {
             Pass::Fine { model, theta } => fine_gradient::pass(self.0, model, theta, states),
             Pass::Moments => Sum(second_moments::above(self.0, watch)?),
             Pass::Absolute => Sum(column_sums::absolute(self.0)),
+            Pass::Gains { chosen } => Sum(column_sums::gains(self.0, chosen)),
             Pass::Ranges { features, at } => Sum(match features {
                 Some(features) => self.0.counts_of_features(features, at).concat(),
                 None => self.0.counts_of_all(at),

@@ -244,6 +244,8 @@ mod tests {
                 gradient(false),
                 Pass::Moments,
                 Pass::Absolute,
+                Pass::Gains { chosen: &[] },
+                Pass::Gains { chosen: &[2, 0] },
                 Pass::Ranges { features: Some(&[0, 2]), at: Thresholds { limit: 16_383, stride: 1_000 } },
                 Pass::Ranges { features: None, at: Thresholds { limit: 16_383, stride: 5_000 } },
                 Pass::Norms { map: &map, candidates: &[0.3, 0.6, 1.8] },

@@ -110,6 +110,11 @@ pub enum Pass<'a> {
     Moments,
     /// sum_i |x_ij| for every feature.
     Absolute,
+    /// sum_i max(x_ij - b_i, 0) for every feature j, b_i the largest of 0 and of x_ia over the chosen features a: what j adds.
+    Gains {
+        /// The chosen features.
+        chosen: &'a [u32],
+    },
     /// For each of these features (None: for the values of all of them together), how many values lie between every
     /// threshold and the one before.
     Ranges {
@@ -147,7 +152,7 @@ impl Pass<'_> {
             Pass::Gradient { model, .. } => columns * model.outputs(),
             Pass::Fine { model, .. } => columns * model.outputs() * super::fine_gradient::LIMBS,
             Pass::Moments => columns * (columns + 1) / 2,
-            Pass::Absolute => records.statement().schema().n_features(),
+            Pass::Absolute | Pass::Gains { .. } => records.statement().schema().n_features(),
             Pass::Ranges { features, at } => features.map_or(1, <[u32]>::len) * at.len(),
             Pass::Norms { candidates, .. } => candidates.len(),
             Pass::Targets { thresholds, .. } => thresholds.len(),

@@ -5,6 +5,7 @@ mod certificate;
 pub(crate) mod error;
 mod exact;
 mod exact_classes;
+mod greedy;
 mod ledger;
 mod loss;
 mod noise;
@@ -31,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     threads::register();
     error::register(module)?;
     accounting::register(module)?;
+    greedy::register(module)?;
     ledger::register(module)?;
     loss::register(module)?;
     exact::register(module)?;

@@ -13,7 +13,7 @@
 //! | shape | kinds | proof |
 //! |---|---|---|
 //! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`] | a bound on one contribution |
-//! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`HeldOut`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
+//! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`HeldOut`], [`Gains`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
 //! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
 //!
 //! 6. `objective`, `class_slopes`: how far floats leave a minimiser from the true one, of one score and of several.
@@ -28,6 +28,7 @@ mod class_slopes;
 mod descent;
 mod dual;
 mod feature_map;
+mod gains;
 mod gaussian_sum;
 mod gradient;
 mod held_out;
@@ -55,6 +56,7 @@ pub use absolute_sums::AbsoluteSums;
 pub use descent::{Descent, DescentOptions};
 pub use dual::{DualPath, DualPoint, DualVertex};
 pub use feature_map::FeatureMap;
+pub use gains::Gains;
 pub use gradient::Gradient;
 pub use held_out::{HeldOut, LinearModel};
 pub use lattice::{GAMMA_FAILURE, PointNoise};

@@ -205,7 +205,13 @@ impl AcceleratedGradient {
             since_newton += 1;
             if since_newton >= self.between || stalled {
                 since_newton = 0;
+                // Where nothing was gained so far nothing else is left, whatever it costs.
+                let saved = self.budget;
+                if stalled && total == 0.0 {
+                    self.budget = f64::INFINITY;
+                }
                 let gain = self.newton_steps(design, omega, value)?;
+                self.budget = self.budget.min(saved);
                 if gain > 0.0 {
                     self.between = (self.between / 2).max(FEWEST_BETWEEN);
                     value -= gain;
@@ -364,7 +370,7 @@ impl AcceleratedGradient {
     ) -> Result<(f64, bool)> {
         (self.cluster_step).find_clusters(&self.present.theta, &self.working);
         let cost = self.cluster_step.cost(design);
-        if cost > self.budget || cost == 0.0 {
+        if cost > self.budget || cost == 0.0 || cost == f64::INFINITY {
             return Ok((0.0, false));
         }
         self.budget -= cost;

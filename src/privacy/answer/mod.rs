@@ -4,6 +4,7 @@ mod absolute_sums;
 mod descent;
 mod dual;
 mod entropic_minimum;
+mod gains;
 mod gaussian_sum;
 mod gradient;
 mod held_out;

@@ -21,6 +21,9 @@ pub(super) enum PassData {
     },
     Moments,
     Absolute,
+    Gains {
+        chosen: Vec<u32>,
+    },
     Ranges {
         features: Option<Vec<u32>>,
         at: Thresholds,
@@ -86,6 +89,9 @@ impl PassData {
             }
             Pass::Moments => PassData::Moments,
             Pass::Absolute => PassData::Absolute,
+            Pass::Gains { chosen } => PassData::Gains {
+                chosen: chosen.to_vec(),
+            },
             Pass::Ranges { features, at } => PassData::Ranges {
                 features: features.map(<[u32]>::to_vec),
                 at,
@@ -124,6 +130,7 @@ impl PassData {
             }),
             PassData::Moments => fold(Pass::Moments),
             PassData::Absolute => fold(Pass::Absolute),
+            PassData::Gains { chosen } => fold(Pass::Gains { chosen }),
             PassData::Ranges { features, at } => fold(Pass::Ranges {
                 features: features.as_deref(),
                 at: *at,
@@ -143,7 +150,7 @@ impl PassData {
         match self {
             PassData::Gradient { .. } => i128::from(MAX_DERIVATIVE) * entry,
             PassData::Moments => entry * entry,
-            PassData::Absolute => entry,
+            PassData::Absolute | PassData::Gains { .. } => entry,
             PassData::Ranges { features: None, .. } => n_features as i128,
             PassData::Ranges { .. } | PassData::Norms { .. } | PassData::Targets { .. } => 1,
             PassData::HeldOut { .. } => i128::from(LEVELS),
