@@ -343,6 +343,7 @@ OTHERS = {
     "noisy-gradient-frank-wolfe": ("noisy-gradient-frank-wolfe", {}),
     "noisy-proximal-gradient": ("noisy-proximal-gradient", {}),
     "noisy-newton": ("noisy-newton", {}),
+    "mirror-descent": ("mirror-descent", {}),
     "dual by noisy iterates": (DualFrankWolfe(n_iter=3, ridge=0.2), PAIRS),
     "dual by signed pairs": (DualFrankWolfe("selection", n_iter=3, ridge=0.2), PAIRS),
     "output, gaussian": (OutputPerturbation(ridge=0.2), {}),

@@ -28,6 +28,7 @@ BY_SUMS = (
     "noisy-gradient-frank-wolfe",
     "noisy-proximal-gradient",
     "noisy-newton",
+    "mirror-descent",
     "select-refit",
 )
 

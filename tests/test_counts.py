@@ -27,6 +27,7 @@ MECHANISMS = [
     "noisy-gradient-frank-wolfe",
     "noisy-proximal-gradient",
     "noisy-newton",
+    "mirror-descent",
     "output-perturbation",
     "objective-perturbation",
     "sgd-output",

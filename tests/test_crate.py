@@ -1,8 +1,6 @@
 """The crate's own tests: `cargo test` without Python, its documentation examples included."""
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,14 +9,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed: the crate's own tests need it")
-def test_cargo_test_passes():
-    # the same examples in every run, as in the property tests of Python; a plain `cargo test` tries new ones
-    environment = os.environ if os.environ.get("DPSPARSE_EXPLORE") else os.environ | {"PROPTEST_RNG_SEED": "20190217"}
-    command = ["cargo", "test", "--locked", "--quiet"]
-    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-8000:]
+def test_cargo_test_passes(crate_tests):
+    status, output = crate_tests.wait()
+    assert status == 0, output[-16000:]
     # a run that tested nothing is no pass
-    assert result.stdout.count("test result: ok.") >= 3, result.stdout[-8000:]
+    assert output.count("test result: ok.") >= 3, output[-8000:]
 
 
 def test_the_crate_stands_without_python():

@@ -20,6 +20,7 @@ __all__ = [
     "ExponentialEvent",
     "FailureEvent",
     "GaussianEvent",
+    "GreedyPlan",
     "InvalidArgumentError",
     "InvalidDataError",
     "LaplaceEvent",
@@ -51,6 +52,7 @@ __all__ = [
     "exponential_mechanism",
     "fit_classes",
     "fit_exact",
+    "fit_greedy",
     "fit_private",
     "fit_scaler",
     "gaussian_sigma",
@@ -61,6 +63,7 @@ __all__ = [
     "non_private_simplex_scores",
     "path_classes",
     "path_exact",
+    "plan_greedy",
     "plan_private",
     "plan_scaler",
     "rho_from_epsilon",
@@ -347,6 +350,36 @@ class ScalerPlan:
     @property
     def events(self) -> list[tuple[_Event, int]]: ...
 
+@final
+class GreedyPlan:
+    @property
+    def n_samples(self) -> int: ...
+    @property
+    def n_selected(self) -> int: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def mechanism(self) -> str: ...
+    @property
+    def events(self) -> list[tuple[_Event, int]]: ...
+    def shortfall(self, beta: float = 0.05) -> float: ...
+
+def plan_greedy(
+    *,
+    n_samples: int,
+    n_features: int,
+    n_selected: int,
+    epsilon: float,
+    delta: float | None,
+    adjacency: str,
+    records_per_person: int,
+    assumptions: list[str],
+) -> GreedyPlan: ...
+def fit_greedy(
+    plan: GreedyPlan, x: Any, *, seed: int | None, ledger: object | None = None
+) -> tuple[list[int], Certificate]: ...
 def plan_scaler(
     *,
     n_samples: int,

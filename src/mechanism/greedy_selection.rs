@@ -78,6 +78,9 @@ impl GreedySelection {
         let claim = self.claim;
         let delta = claim.validate()?;
         let (k, p) = (self.n_selected, self.n_features);
+        if p == 1 {
+            return Err(Error::invalid("n_features", "= 1 leaves nothing to choose"));
+        }
         if k == 0 || k >= p {
             let problem = format!(
                 "must be between 1 and {}, one less than there are elements",

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::set_function::contract::basic;
-use crate::set_function::{Cardinality, ConcaveCardinality, GraphCut, Modular, scaled};
+use crate::set_function::{Cardinality, ConcaveCardinality, GraphCut, GroupCover, Modular, scaled};
 use proptest::prelude::*;
 
 #[test]
@@ -112,5 +112,75 @@ proptest! {
 
         let (moved, from) = (minus(&x, &y), minus(&v, &w));
         prop_assert!(inner(&moved, &moved) <= inner(&moved, &from) + tol, "{norm:?} {v:?} {w:?}");
+    }
+}
+
+/// grad psi(x) by central differences.
+fn gradient_of_potential(q: f64, blocks: &Blocks, x: &[f64]) -> Vec<f64> {
+    let psi = |x: &[f64]| {
+        let members: Vec<Vec<usize>> = match blocks {
+            Blocks::Coordinates => (0..x.len()).map(|j| vec![j]).collect(),
+            Blocks::Groups(groups) => groups.clone(),
+            Blocks::Whole => vec![(0..x.len()).collect()],
+        };
+        let norm = |g: &Vec<usize>| g.iter().map(|&j| x[j] * x[j]).sum::<f64>().sqrt();
+        let sum: f64 = members.iter().map(|g| norm(g).powf(q)).sum();
+        sum.powf(2.0 / q) / (2.0 * (q - 1.0))
+    };
+    let moved = |j: usize, by: f64| {
+        let mut y = x.to_vec();
+        y[j] += by;
+        psi(&y)
+    };
+    let step = 1e-6;
+    (0..x.len())
+        .map(|j| (moved(j, step) - moved(j, -step)) / (2.0 * step))
+        .collect()
+}
+
+proptest! {
+    /// x minimises psi(x) - <z, x> over the ball: no point of the ball is in a direction of descent.
+    #[test]
+    fn bregman_projections_are_minimisers(
+        z in prop::collection::vec(-3.0..3.0f64, 6),
+        other in prop::collection::vec(-1.0..1.0f64, 6),
+        radius in 0.1..3.0f64,
+        kind in 0usize..4,
+    ) {
+        let groups = vec![vec![0, 1], vec![2, 3, 4], vec![5]];
+        let cover = GroupCover::new(&groups, None, 6).unwrap();
+        let (blocks, function): (Blocks, Arc<dyn SetFunction>) = match kind {
+            0 => (Blocks::Coordinates, Arc::new(Cardinality::new(6).unwrap())),
+            1 => (Blocks::Groups(groups), Arc::new(cover)),
+            2 => (Blocks::Whole, Arc::new(ConcaveCardinality::new(vec![1.0, 1.5, 1.8, 2.0, 2.0, 2.0]).unwrap())),
+            _ => (Blocks::Coordinates, Arc::new(Modular::new(vec![1.0, 2.0, 0.5, 1.0, 3.0, 1.0]).unwrap())),
+        };
+        let norm = SetFunctionNorm::new(function).unwrap();
+        let potential = Potential::new(blocks.clone(), 6);
+        let (mut dual, mut x) = (z.clone(), vec![0.0; 6]);
+        potential.project(&norm, radius, &mut dual, &mut x).unwrap();
+        prop_assert!(norm.value(&x).unwrap() <= radius * (1.0 + 1e-6));
+        // `dual` is the image of x.
+        let mut again = vec![0.0; 6];
+        potential.from_dual(&dual, &mut again);
+        prop_assert_eq!(&again, &x);
+        let smooth = x.iter().all(|x| x.abs() > 1e-4);
+        if smooth {
+            let gradient = gradient_of_potential(potential.exponent(), &blocks, &x);
+            for (a, b) in gradient.iter().zip(&dual) {
+                prop_assert!((a - b).abs() <= 1e-4 * (1.0 + b.abs()), "{:?} {:?}", gradient, dual);
+            }
+        }
+        let size = norm.value(&other).unwrap().max(1e-9);
+        let vertices = (0..6).flat_map(|j| [1.0, -1.0].map(|sign| {
+            let mut vertex = vec![0.0; 6];
+            vertex[j] = sign / norm.function().value(&[j]).unwrap();
+            vertex
+        }));
+        let scaled: Vec<f64> = other.iter().map(|o| o / size).collect();
+        for to in vertices.chain([scaled]) {
+            let slope: f64 = (0..6).map(|j| (dual[j] - z[j]) * (radius * to[j] - x[j])).sum();
+            prop_assert!(slope >= -1e-5, "{slope}");
+        }
     }
 }
