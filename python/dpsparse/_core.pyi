@@ -30,12 +30,14 @@ __all__ = [
     "Plan",
     "PureEvent",
     "RandomnessError",
+    "RunningSums",
     "ScalerPlan",
     "Script",
     "Search",
     "SearchFacts",
     "Shard",
     "StorageError",
+    "SubmodularPlan",
     "TooLargeError",
     "Total",
     "UnsoundMechanismError",
@@ -66,6 +68,7 @@ __all__ = [
     "plan_greedy",
     "plan_private",
     "plan_scaler",
+    "plan_submodular",
     "rho_from_epsilon",
     "rounded_gaussian",
     "split_reply",
@@ -349,6 +352,43 @@ class ScalerPlan:
     def mechanism(self) -> str: ...
     @property
     def events(self) -> list[tuple[_Event, int]]: ...
+
+@final
+class SubmodularPlan:
+    @property
+    def n_samples(self) -> int: ...
+    @property
+    def n_iter(self) -> int: ...
+    @property
+    def step(self) -> float: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def noise_scales(self) -> list[float]: ...
+    @property
+    def mechanism(self) -> str: ...
+    @property
+    def events(self) -> list[tuple[_Event, int]]: ...
+
+def plan_submodular(
+    *,
+    n_samples: int,
+    n_features: int,
+    norm: float,
+    n_iter: int | None,
+    epsilon: float,
+    delta: float | None,
+    adjacency: str,
+) -> SubmodularPlan: ...
+
+@final
+class RunningSums:
+    def __new__(cls, plan: SubmodularPlan, *, seed: int | None, ledger: object | None = None) -> Self: ...
+    def sum(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    @property
+    def certificate(self) -> Certificate: ...
 
 @final
 class GreedyPlan:

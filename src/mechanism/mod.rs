@@ -31,6 +31,7 @@ mod refit;
 mod select_refit;
 mod sgd_output;
 mod simplex_sampling;
+mod submodular_minimisation;
 mod varying;
 
 use catalogue::entry;
@@ -53,6 +54,7 @@ pub use refit::RefitBy;
 pub use select_refit::SelectRefit;
 pub use sgd_output::SgdOutput;
 pub use simplex_sampling::SimplexSampling;
+pub use submodular_minimisation::{SubmodularMinimisation, SubmodularMinimisationPlan};
 pub use varying::Varying;
 
 /// Every mechanism known by name.

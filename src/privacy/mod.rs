@@ -78,6 +78,7 @@ mod record_weights;
 mod records;
 mod release;
 mod row_norm;
+mod running_sums;
 mod seal;
 mod second_moments;
 mod session;
@@ -92,14 +93,15 @@ pub use crate::accounting::{accountant, calibrate, event};
 pub use crate::certificate::ledger::{Entry, Ledger, MemoryLedger, Receipt, Total};
 pub use crate::exact::{noise, selection};
 pub use crate::question::{
-    FeatureMap, Planned, Question, RoomModel, RunningPlan, SlopeBound, SlopeLattice, Statement,
-    events_of,
+    FeatureMap, Planned, Question, RoomModel, RunningPlan, RunningSumsPlan, SlopeBound,
+    SlopeLattice, Statement, events_of,
 };
 pub use crate::schema::{Bounds, Geometry, Schema, Target};
 pub use answer::Answer;
 pub use curator::Curator;
 pub use raw::{BlockSource, RawBlock, TakeBlock};
 pub use release::{Released, Witness, release, release_resumably};
+pub use running_sums::RunningSums;
 pub use seal::{Claim, Program, Sealed, for_reproduction, seal};
 pub use session::{Report, Session};
 pub use shards::{Script, Shard, ShardSource, TakeRecords, Workers};

@@ -20,6 +20,7 @@ mod set_function;
 mod shards;
 mod statement;
 mod stopped;
+mod submodular;
 mod theory;
 mod threads;
 mod trace;
@@ -33,6 +34,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     accounting::register(module)?;
     greedy::register(module)?;
+    submodular::register(module)?;
     ledger::register(module)?;
     loss::register(module)?;
     exact::register(module)?;

@@ -2,11 +2,19 @@
 
 F(A) is a sum over people of what the chosen set A is worth to each: :class:`PrivateCoverage` counts people who are
 covered, :class:`PrivateFacilityLocation` adds up the best value of each. Both are monotone and submodular, and the
-greedy algorithm with private choices maximises them.
+greedy algorithm with private choices maximises them. :class:`PrivateSubmodularMinimizer` minimises a sum of any submodular functions,
+one of each person.
 """
 
-from dpsparse._core import GreedyPlan
+from dpsparse._core import GreedyPlan, SubmodularPlan
 from dpsparse.combinatorial._coverage import PrivateCoverage
 from dpsparse.combinatorial._facility_location import PrivateFacilityLocation
+from dpsparse.combinatorial._minimiser import PrivateSubmodularMinimizer
 
-__all__ = ["GreedyPlan", "PrivateCoverage", "PrivateFacilityLocation"]
+__all__ = [
+    "GreedyPlan",
+    "PrivateCoverage",
+    "PrivateFacilityLocation",
+    "PrivateSubmodularMinimizer",
+    "SubmodularPlan",
+]

@@ -7,7 +7,7 @@ use crate::question::GaussianSum;
 
 impl GaussianSum {
     /// The sums in the units of the release.
-    pub(super) fn floored(&self, mut sums: Vec<i64>) -> Vec<i64> {
+    pub(in crate::privacy) fn floored(&self, mut sums: Vec<i64>) -> Vec<i64> {
         (sums.iter_mut()).for_each(|entry| *entry >>= self.shift);
         sums
     }
@@ -16,7 +16,7 @@ impl GaussianSum {
     ///
     /// # Errors
     /// [`Error::Randomness`](crate::Error::Randomness).
-    pub(super) fn add(
+    pub(in crate::privacy) fn add(
         &self,
         floored: &[i64],
         factor: f64,

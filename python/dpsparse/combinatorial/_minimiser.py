@@ -1,0 +1,173 @@
+"""Private submodular minimisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from dpsparse import _core
+from dpsparse._core import InvalidArgumentError, SubmodularPlan
+from dpsparse._validation import number, positive_integer
+from dpsparse.estimators._validation import checked_ledger, public_count, seed
+from dpsparse.estimators._whole import whole_or_nothing
+from dpsparse.set_functions import SetFunction
+
+__all__ = ["PrivateSubmodularMinimizer"]
+
+
+class PrivateSubmodularMinimizer(BaseEstimator):
+    """Find a set that minimises a sum of submodular functions, one of each person, with differential privacy.
+
+    F(A) is the sum of F_i(A) over people, such as cuts of the edges that each reported plus what belonging costs. Noisy
+    subgradients of the Lovasz extension of F move a point of the cube, and the best of its level sets is released.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter of the whole fit, positive.
+    delta : float, optional
+        Privacy parameter in (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
+    n_iter : int, optional
+        Number of steps. None: a public rule, 20 to 200.
+    norm : float, default 1.0
+        Public bound on the Euclidean norm of a greedy vertex of one summand: its marginal gains along any order. Longer
+        ones are shortened, in silence. A cut of one edge of weight 1 has sqrt(2).
+    adjacency : {"replace-one", "add-remove"}, default "replace-one"
+        Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``, and has half the noise.
+    n_public : int, optional
+        Public stand-in for the number of people under add-remove.
+    ledger : Ledger or Accountant, optional
+        Where the cost of a fit is written down before anything is drawn, and what refuses more than its total.
+    random_state : None, int, RandomState or Generator, default None
+        None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
+
+    Attributes
+    ----------
+    minimizer_ : ndarray of int
+        The elements of the released set, increasing.
+    lovasz_point_ : ndarray of shape (n_elements,)
+        The released point of the cube [0, 1]: the mean of the steps.
+    n_iter_ : int
+        Steps made (public).
+    certificate_ : Certificate
+        What the fit cost and assumed.
+
+    Notes
+    -----
+    A person's greedy vertex follows from that person's summand and from released points alone, and is shortened to ``norm``:
+    replacing a summand moves their sum by at most twice that. The guarantee does not rest on summands being submodular, or on
+    ``norm`` being large enough; the set's quality does. Summands are called in this process, as often as there are
+    steps: one that raises, or takes long, tells of itself to who watches the process.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsparse.combinatorial import PrivateSubmodularMinimizer
+    >>> from dpsparse.set_functions import GraphCut, Modular
+    >>> rng = np.random.default_rng(0)
+    >>> wishes = rng.uniform(size=(2000, 4)) < [0.9, 0.8, 0.2, 0.1]  # who wants what
+    >>> summands = [Modular(np.where(wish, -0.5, 0.5)) for wish in wishes]
+    >>> model = PrivateSubmodularMinimizer(1.0, 1e-6, n_iter=20, random_state=0).fit(summands)
+    >>> model.minimizer_.tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        *,
+        n_iter: int | None = None,
+        norm: float = 1.0,
+        adjacency: str = "replace-one",
+        n_public: int | None = None,
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_iter = n_iter
+        self.norm = norm
+        self.adjacency = adjacency
+        self.n_public = n_public
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def plan(self, n_samples: int, n_features: int) -> SubmodularPlan:
+        """Plan a fit without any data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of people. Under add-remove ``n_public`` is used instead.
+        n_features : int
+            Size of the ground set.
+
+        Returns
+        -------
+        SubmodularPlan
+            With ``n_samples``, ``n_iter``, ``step``, ``epsilon``, ``delta``, ``noise_scales``, ``mechanism`` and ``events``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            If a parameter is out of its domain.
+        """
+        return _core.plan_submodular(
+            n_samples=public_count(self.adjacency, self.n_public, positive_integer("n_samples", n_samples)),
+            n_features=positive_integer("n_features", n_features),
+            norm=number("norm", self.norm),
+            n_iter=None if self.n_iter is None else positive_integer("n_iter", self.n_iter),
+            epsilon=number("epsilon", self.epsilon),
+            delta=None if self.delta is None else number("delta", self.delta),
+            adjacency=self.adjacency,
+        )
+
+    @whole_or_nothing
+    def fit(self, summands: Sequence[SetFunction], y: Any = None) -> Self:
+        """Find the set privately.
+
+        Parameters
+        ----------
+        summands : sequence of SetFunction
+            One a person, all on the same ground set.
+        y : object, optional
+            Not read.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DpsparseError
+            Before any budget is spent: a parameter out of its domain, no summands, or such of different ground sets
+            (``InvalidArgumentError``).
+        """
+        people = list(summands)
+        if not people or not all(isinstance(one, SetFunction) for one in people):
+            raise InvalidArgumentError("summands must be set functions of dpsparse.set_functions, one a person")
+        sizes = {one.n_features for one in people}
+        if len(sizes) > 1:
+            raise InvalidArgumentError("summands must be set functions on the same ground set")
+        (n_features,) = sizes
+        plan = self.plan(len(people), n_features)
+        sums = _core.RunningSums(plan, seed=seed(self.random_state), ledger=checked_ledger(self.ledger))
+        point = np.full(n_features, 0.5)
+        mean = np.zeros(n_features)
+        for t in range(plan.n_iter):
+            mean += (point - mean) / (t + 1)
+            subgradient = sums.sum(np.array([one.base_vertex(point) for one in people])) / plan.n_samples
+            point = np.clip(point - plan.step * subgradient, 0.0, 1.0)
+        # Values of the level sets of the mean, up to noise: sums of the gains along its order.
+        gains = sums.sum(np.array([one.base_vertex(mean) for one in people]))
+        order = np.argsort(-mean, kind="stable")
+        values = np.concatenate([[0.0], np.cumsum(gains[order])])
+        self.minimizer_ = np.sort(order[: int(np.argmin(values))])
+        self.lovasz_point_ = mean
+        self.n_iter_ = plan.n_iter
+        self.certificate_ = sums.certificate
+        return self

@@ -1,0 +1,129 @@
+use crate::accounting::calibrate::calibrate;
+use crate::accounting::event::{Adjacency, Event};
+use crate::error::{Error, Result};
+use crate::plan::PrivacyClaim;
+use crate::privacy::RunningSumsPlan;
+
+/// Share of the zCDP budget for the values of the last point's level sets.
+const ROUNDING: f64 = 0.2;
+/// Fewest and most steps of the public rule.
+const STEPS: (f64, f64) = (20.0, 200.0);
+/// What rounding of square roots could take from a calibrated multiplier.
+const SPARE: f64 = 1.0 + 1e-9;
+
+/// Private minimisation of a submodular F = sum_i F_i, one summand a person with F_i(empty) = 0, by noisy subgradients of the
+/// Lovasz extension (Kumar & Deisenroth 2019, section 5, leaves it open; Bassily, Smith & Thakurta 2014 for the noise).
+///
+/// At released w_t the greedy vertices s_i of the base polytopes of all F_i along one public order, that of w_t, add up to a
+/// subgradient of the extension of F; it leaves as a noisy sum ([`RunningSumsPlan`], where neighbours, sensitivity
+/// and proof stand), each s_i shortened to a public Euclidean norm. w_t moves against it within the cube [0, 1]^p, and the
+/// mean of the points is released. A last sum at this mean w, with less noise, has the gains along its order: their
+/// partial sums are the values of its level sets, and the least of them is the minimiser that is released.
+///
+/// **Utility.** Where no s_i is shortened, F(level set) <= the extension at w for one of the sets; the extension at the mean
+/// exceeds the minimum of F by at most sqrt(p/T) sqrt(c^2 + p s^2)/2 a person, c the norm and s the noise on an entry
+/// of the mean subgradient.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubmodularMinimisation {
+    /// Number of people, budget, neighbours; one summand a person.
+    pub claim: PrivacyClaim,
+    /// p, the size of the ground set.
+    pub n_features: usize,
+    /// Public bound on the Euclidean norm of a greedy vertex of a summand; longer ones are shortened.
+    pub norm: f64,
+    /// T; None: a public rule.
+    pub n_iter: Option<usize>,
+}
+
+/// What a [`SubmodularMinimisation`] will release and spend.
+#[derive(Debug, Clone)]
+pub struct SubmodularMinimisationPlan {
+    /// The noisy sums: T of them, and the last.
+    pub sums: RunningSumsPlan,
+    /// T.
+    pub n_iter: usize,
+    /// Length of a step, for subgradients of the mean over people.
+    pub step: f64,
+}
+
+impl SubmodularMinimisation {
+    /// Plans the run.
+    ///
+    /// ```
+    /// use dpsparse::accounting::event::Adjacency;
+    /// use dpsparse::mechanism::SubmodularMinimisation;
+    /// use dpsparse::plan::PrivacyClaim;
+    /// let minimisation = SubmodularMinimisation {
+    ///     claim: PrivacyClaim {
+    ///         n_samples: 5000,
+    ///         epsilon: 1.0,
+    ///         delta: Some(1e-6),
+    ///         adjacency: Adjacency::ReplaceOne,
+    ///         records_per_person: 1,
+    ///     },
+    ///     n_features: 10,
+    ///     norm: 1.5,
+    ///     n_iter: None,
+    /// };
+    /// let plan = minimisation.plan()?;
+    /// assert_eq!(plan.sums.n_rounds() as usize, plan.n_iter + 1);
+    /// assert!(plan.sums.noise_scale(0) > plan.sums.noise_scale(plan.n_iter as u64));
+    /// # Ok::<(), dpsparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming the public parameter that is out of its domain.
+    pub fn plan(&self) -> Result<SubmodularMinimisationPlan> {
+        let claim = self.claim;
+        let delta = claim.validate()?;
+        if claim.records_per_person != 1 {
+            let problem =
+                "must be 1: a person has one summand, which may hold all of that person's records";
+            return Err(Error::invalid("records_per_person", problem));
+        }
+        if !(self.norm.is_finite() && self.norm > 0.0) {
+            return Err(Error::invalid("norm", "must be positive and finite"));
+        }
+        if self.n_features == 0 {
+            return Err(Error::invalid("n_features", "must be positive"));
+        }
+        let one = |multiplier: f64| Event::gaussian(1.0, multiplier);
+        let whole = calibrate(one, 1, claim.epsilon, delta, (1e-3, 1e9))? * SPARE;
+        let steps = whole / (1.0 - ROUNDING).sqrt();
+        let changed = match claim.adjacency {
+            Adjacency::ReplaceOne => 2.0,
+            Adjacency::AddRemove => 1.0,
+        };
+        let (n, p) = (claim.n_samples as f64, self.n_features as f64);
+        // Noise on an entry of the mean subgradient if one step had the budget of all.
+        let noise = changed * self.norm * steps / n;
+        let n_iter = match self.n_iter {
+            Some(0) => return Err(Error::invalid("n_iter", "must be positive")),
+            Some(t) => t,
+            // More steps bring little once their noise is twice the subgradient.
+            None => {
+                (4.0 * self.norm.powi(2) / (p * noise * noise)).clamp(STEPS.0, STEPS.1) as usize
+            }
+        };
+        let t = n_iter as f64;
+        let rounds = [
+            (n_iter as u64, steps * t.sqrt()),
+            (1, whole / ROUNDING.sqrt()),
+        ];
+        let length = (self.norm.powi(2) + p * t * noise * noise).sqrt();
+        Ok(SubmodularMinimisationPlan {
+            sums: RunningSumsPlan::new(
+                (claim.n_samples, self.n_features),
+                self.norm,
+                claim.adjacency,
+                (claim.epsilon, delta),
+                &rounds,
+                format!(
+                    "submodular minimisation by noisy subgradients of the Lovasz extension, {n_iter} steps"
+                ),
+            )?,
+            n_iter,
+            step: 0.5 * p.sqrt() / (length * t.sqrt()),
+        })
+    }
+}

@@ -1,0 +1,141 @@
+"""Private submodular minimisation against brute force over all sets, its certificate, and its edges."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpsparse import BudgetExceededError, InvalidArgumentError
+from dpsparse.combinatorial import PrivateSubmodularMinimizer
+from dpsparse.privacy import Accountant
+from dpsparse.set_functions import FromOracle, GraphCut
+from reference.certificates import keeps_its_claim
+
+P = 6
+
+
+def summand(rng):
+    """A cut of one reported edge of a path, and a wish for or against three elements: none of it monotone."""
+    edge = int(rng.integers(P - 1))
+    wish = np.where(np.arange(P) < 3, -0.6, 0.6) * (rng.uniform(size=P) < 0.8)
+    weight = 0.4
+
+    def value(A):
+        inside = set(A)
+        return weight * ((edge in inside) != (edge + 1 in inside)) + sum(wish[j] for j in inside)
+
+    return FromOracle(value, P)
+
+
+def people(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return [summand(rng) for _ in range(n)]
+
+
+def total(summands, A):
+    return sum(F(list(A)) for F in summands)
+
+
+def best(summands):
+    subsets = itertools.chain.from_iterable(itertools.combinations(range(P), k) for k in range(P + 1))
+    return min(total(summands, A) for A in subsets)
+
+
+def test_little_noise_finds_the_minimum():
+    summands = people(60)
+    model = PrivateSubmodularMinimizer(1e4, 0.1, n_iter=60, norm=2.0, random_state=0).fit(summands)
+    found = total(summands, model.minimizer_)
+    assert found - best(summands) <= 0.02 * abs(best(summands))
+    assert model.lovasz_point_.shape == (P,)
+    assert ((model.lovasz_point_ >= 0) & (model.lovasz_point_ <= 1)).all()
+    assert model.n_iter_ == 60
+
+
+def test_its_certificate_is_that_of_the_plan():
+    summands = people(40)
+    model = PrivateSubmodularMinimizer(2.0, 1e-6, n_iter=5, norm=2.0).fit(summands)
+    plan = model.plan(40, P)
+    assert model.certificate_.verify()
+    assert model.certificate_.secure
+    assert model.certificate_.events == plan.events
+    assert [count for _, count in plan.events] == [5, 1]
+    assert keeps_its_claim(model.certificate_)
+    # Twice the norm under replace-one, in the accountant's own terms.
+    (event, _), _ = plan.events
+    assert event.sigma / event.sensitivity == pytest.approx(plan.noise_scales[0] / (2 * 2.0), rel=1e-3)
+    seeded = PrivateSubmodularMinimizer(2.0, 1e-6, n_iter=5, norm=2.0, random_state=0).fit(summands)
+    assert not seeded.certificate_.verify()
+
+
+def test_add_remove_has_half_the_noise():
+    with_all = PrivateSubmodularMinimizer(1.0, 1e-6, n_iter=10).plan(100, P)
+    around = PrivateSubmodularMinimizer(1.0, 1e-6, n_iter=10, adjacency="add-remove", n_public=100).plan(90, P)
+    assert around.n_samples == 100
+    np.testing.assert_allclose(around.noise_scales, np.array(with_all.noise_scales) / 2, rtol=1e-6)
+
+
+def test_one_person_moves_a_sum_by_no_more_than_the_norm(monkeypatch):
+    """The sums of a seeded run and of its neighbour differ by what the sensitivity says, however wild a summand is."""
+    from dpsparse import _core
+
+    real, seen = _core.RunningSums, []
+
+    class Watched:
+        def __init__(self, *args, **named):
+            self.inner = real(*args, **named)
+
+        def sum(self, vectors):
+            seen.append(self.inner.sum(vectors))
+            return seen[-1]
+
+        @property
+        def certificate(self):
+            return self.inner.certificate
+
+    monkeypatch.setattr(_core, "RunningSums", Watched)
+    summands = people(30)
+    wild = [*summands[:-1], FromOracle(lambda A: 1e6 * (3 in A) - 1e6 * (0 in A), P)]
+    for data in (summands, wild):
+        PrivateSubmodularMinimizer(1.0, 1e-6, n_iter=1, norm=1.5, random_state=3).fit(data)
+    first, _, other, _ = seen  # both start at the same public point
+    assert 0 < np.linalg.norm(first - other) <= 2 * 1.5 * (1 + 1e-4)
+
+
+def test_many_people_find_the_set_with_little_budget():
+    summands = people(800)
+    model = PrivateSubmodularMinimizer(4.0, 1e-6, n_iter=12, norm=2.0, random_state=0).fit(summands)
+    assert total(summands, model.minimizer_) <= 0.9 * best(summands)  # both are negative
+
+
+def test_budgets_refuse():
+    with Accountant(1.0, 1e-5) as accountant:
+        PrivateSubmodularMinimizer(0.8, 1e-6, n_iter=2, ledger=accountant).fit(people(5))
+        with pytest.raises(BudgetExceededError):
+            PrivateSubmodularMinimizer(0.8, 1e-6, n_iter=2, ledger=accountant).fit(people(5))
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"delta": 1.0}, "delta"),
+        ({"n_iter": 0}, "n_iter"),
+        ({"norm": 0.0}, "norm"),
+        ({"norm": float("inf")}, "norm"),
+        ({"adjacency": "add-remove"}, "n_public"),
+        ({"adjacency": "neither"}, "adjacency"),
+        ({"ledger": 3}, "ledger"),
+    ],
+)
+def test_arguments_out_of_their_domains(options, name):
+    model = PrivateSubmodularMinimizer(**({"delta": 1e-6} | options))
+    with pytest.raises(InvalidArgumentError, match=name):
+        model.fit(people(4))
+
+
+@pytest.mark.parametrize(
+    "summands", [[], [1.0], [lambda A: 0.0], [GraphCut([(0, 1)], n_features=2), GraphCut([(0, 1)], n_features=3)]]
+)
+def test_what_are_no_summands(summands):
+    with pytest.raises(InvalidArgumentError, match="summands"):
+        PrivateSubmodularMinimizer(1.0, 1e-6).fit(summands)
