@@ -364,7 +364,12 @@ def test_a_users_own_parts_are_left_out_and_predictions_do_without():
     own = FromOracle(lambda A: float(len(A)), P)
     loss = CustomLoss(lambda z, y: np.tanh(z - y))
     model = PrivateSparseClassifier(
-        loss=loss, norm=own + Cardinality(P), mechanism="noisy-proximal-gradient", n_iter=3, bounds=(-1, 1), classes=("no", "yes")
+        loss=loss,
+        norm=own + Cardinality(P),
+        mechanism="noisy-proximal-gradient",
+        n_iter=3,
+        bounds=(-1, 1),
+        classes=("no", "yes"),
     ).fit(X, LABELS)
     document = json.loads(model.to_json())
     assert set(document["left_out"]) == {"loss", "norm"}
@@ -553,7 +558,7 @@ def test_text_that_is_no_document_is_refused(text, tmp_path):
 
 
 def test_a_later_version_says_what_to_do():
-    with pytest.raises(ModelFormatError, match="version 7 .* reads versions up to 1: install a later one"):
+    with pytest.raises(ModelFormatError, match=r"version 7 .* reads versions up to 1: install a later one"):
         models.load(changed(GOOD, ("version",), 7))
 
 

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from dpsparse.words.attach import attach as _attach
 
 if TYPE_CHECKING:
-    from dpsparse import _public
     from dpsparse._public import *
+    from dpsparse._public import __all__ as __all__
 
-    __all__: list[str] = []
-    __all__ += _public.__all__
+    # Type checkers take names on from one module at a time.
+    from dpsparse.losses import *
+    from dpsparse.mechanisms import *
 else:
     # Names come at their first use: `dpsparse --help` need not wait for scikit-learn.
 

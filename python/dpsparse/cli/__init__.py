@@ -58,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get(_SHOW):
             raise
         _say(
-            f"error: {type(error).__name__}, which is not one of this package's own. Its text is not shown, since it may "
-            f"hold data; with {_SHOW}=1 in the environment it is",
+            f"error: {type(error).__name__}, which is not one of this package's own. Its text may hold data: it is "
+            f"shown with {_SHOW}=1 in the environment only",
             error,
         )
         return _ERROR

@@ -1,6 +1,6 @@
 """CSV files, read by the schema and never by their contents: columns of numbers as floats, all others as text.
 
-No type is guessed and no word is taken for a missing value but those that the schema lists, so that a row means the same
+No type is guessed and no word is taken for a missing value but those that the schema lists: a row means the same
 whatever the other rows are, and whatever packages are installed. No message holds a value.
 """
 
@@ -68,7 +68,9 @@ def read_csv(path: str, numbers: Mapping[str, bool], missing: Collection[str]) -
         if absent:
             raise InvalidDataError(f"the table has no column {absent[0]!r}")
         places = {name: names.index(name) for name in numbers}
-        arrays: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name, is_number in numbers.items() if is_number}
+        arrays: dict[str, list[npt.NDArray[np.float64]]] = {
+            name: [] for name, is_number in numbers.items() if is_number
+        }
         texts: dict[str, list[str]] = {name: [] for name, is_number in numbers.items() if not is_number}
         once: dict[str, str] = {}  # equal cells are one object
         while block := list(islice(rows, _ROWS)):
@@ -135,7 +137,9 @@ def _floats(name: str, cells: list[str], missing: Collection[str]) -> npt.NDArra
         return np.array([math.nan if cell in missing else float(cell) for cell in cells], dtype=np.float64)
     except ValueError:
         pass
-    raise InvalidTypeError(f"column {name!r} of the table must hold numbers")  # not chained: the original shows the cell
+    raise InvalidTypeError(
+        f"column {name!r} of the table must hold numbers"
+    )  # not chained: the original shows the cell
 
 
 def _guess(cells: set[str]) -> str:

@@ -160,4 +160,6 @@ def _as_they_are(values: Values, name: str) -> npt.NDArray[Any]:
 
 
 def _missing(name: str) -> InvalidDataError:
-    return InvalidDataError(f"column {name!r}, the target, has missing values: leave out their records by a public rule")
+    return InvalidDataError(
+        f"column {name!r}, the target, has missing values: leave out their records by a public rule"
+    )

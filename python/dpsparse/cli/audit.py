@@ -42,10 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
     from dpsparse.testing import audit
 
     claim = arguments.epsilon if arguments.claim is None else arguments.claim
-    release, *neighbours = _case(arguments)
+    release, records, neighbour = _case(arguments)
     bound = audit(
         release,
-        *neighbours,
+        records,
+        neighbour,
         arguments.runs,
         arguments.delta,
         arguments.confidence,

@@ -29,12 +29,14 @@ def add(commands: Commands) -> None:
         the records. Cells of CSV are read as the schema says; only what it lists stands for a missing value.""",
         examples=[
             "dpsparse fit people.csv --schema schema.json --target outcome --epsilon 1 -o model.json",
-            "dpsparse fit people.parquet --schema schema.json --target cost --y-bounds 0 5000 --epsilon 1 -o model.json",
+            "dpsparse fit people.parquet --schema schema.json --target cost --y-bounds 0 500 --epsilon 1 -o model.json",
             "dpsparse fit people.csv --schema schema.json --target outcome --epsilon 0.5 --delta 1e-7 \\",
             "    --ledger people.ledger --ledger-epsilon 2 --ledger-delta 1e-6 -o model.json",
         ],
     )
-    parser.add_argument("table", metavar="TABLE", help="CSV with a first line of names, or Parquet; - is CSV from stdin")
+    parser.add_argument(
+        "table", metavar="TABLE", help="CSV with a first line of names, or Parquet; - is CSV from stdin"
+    )
     parser.add_argument("--target", required=True, metavar="T", help="the column to be predicted")
     parser.add_argument("--epsilon", type=float, required=True, metavar="E", help="privacy of the model")
     add_task(parser)

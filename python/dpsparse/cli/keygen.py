@@ -18,8 +18,9 @@ def add(commands: Commands) -> None:
         "keygen",
         run,
         help="a pair of keys to sign models with",
-        description="""Write a new pair of Ed25519 keys: the private one, which signs and stays with the curator (readable
-        by its owner alone, without a password), and the public one, which checks. Files that are there stay.""",
+        description="""Write a new pair of Ed25519 keys: the private one, which signs and stays with the curator
+        (readable by its owner alone, without a password), and the public one, which checks. Files that are there
+        stay.""",
         examples=["dpsparse keygen --private curator.pem --public curator.pub.pem"],
     )
     parser.add_argument("--private", required=True, metavar="PRIVATE", help="file for the private key")

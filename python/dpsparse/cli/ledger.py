@@ -18,8 +18,9 @@ def add(commands: Commands) -> None:
         "ledger",
         run,
         help="what was spent of a data set, and what is left",
-        description="""Print the history of a data set in a ledger, what all of it cost, and what a next release may cost.
-        Every look checks the chain of entries; with --verify that is all, and the exit status is 1 where it is broken.""",
+        description="""Print the history of a data set in a ledger, what all of it cost, and what a next release may
+        cost. Every look checks the chain of entries; with --verify that is all, and the exit status is 1 where it is
+        broken.""",
         examples=[
             "dpsparse ledger people.ledger",
             "dpsparse ledger people.ledger --dataset survey --json",

@@ -19,11 +19,11 @@ def add(commands: Commands) -> None:
         "plan",
         run,
         help="cost and noise of a fit, before any data are read",
-        description="""Print what a fit will spend and how much noise it will add, by public facts alone: the schema, the
-        number of records, the budget. With several epsilons their plans stand side by side.""",
+        description="""Print what a fit will spend and how much noise it will add, by public facts alone: the schema,
+        the number of records, the budget. With several epsilons their plans stand side by side.""",
         examples=[
             "dpsparse plan --schema schema.json --n 20000 --epsilon 1 --target outcome",
-            "dpsparse plan --schema schema.json --n 20000 --epsilon 0.5 --epsilon 1 --epsilon 2 --classes no,yes --json",
+            "dpsparse plan --schema schema.json --n 20000 --epsilon 0.5 --epsilon 1 --classes no,yes --json",
         ],
     )
     add_task(parser)

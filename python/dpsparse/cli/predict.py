@@ -27,7 +27,9 @@ def add(commands: Commands) -> None:
         ],
     )
     parser.add_argument("model", metavar="MODEL", help="a model that fit wrote")
-    parser.add_argument("table", metavar="TABLE", help="CSV with a first line of names, or Parquet; - is CSV from stdin")
+    parser.add_argument(
+        "table", metavar="TABLE", help="CSV with a first line of names, or Parquet; - is CSV from stdin"
+    )
     parser.add_argument("--proba", action="store_true", help="a column of probabilities for each class instead")
     parser.add_argument(
         "-o", "--output", default="-", metavar="OUT", help="CSV, or Parquet (.parquet); default: CSV on stdout"
@@ -45,7 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidArgumentError("--proba needs a classifier with the logistic loss")
     records = _records(model, arguments.table)
     if arguments.proba:
-        columns = {f"probability_{label}": row for label, row in zip(model.classes_, model.predict_proba(records).T)}
+        probabilities = model.predict_proba(records).T
+        columns = {f"probability_{label}": row for label, row in zip(model.classes_, probabilities, strict=True)}
     else:
         columns = {"prediction": model.predict(records)}
     write_columns(arguments.output, columns)

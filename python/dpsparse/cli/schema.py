@@ -22,7 +22,9 @@ def add(commands: Commands) -> None:
         guessed by the first rows: check them.""",
         examples=["dpsparse schema people.csv -o schema.json", "dpsparse schema people.parquet"],
     )
-    parser.add_argument("table", metavar="TABLE", help="CSV with a first line of names, or Parquet; - is CSV from stdin")
+    parser.add_argument(
+        "table", metavar="TABLE", help="CSV with a first line of names, or Parquet; - is CSV from stdin"
+    )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: the standard output")
 
 

@@ -17,8 +17,8 @@ def add(commands: Commands) -> None:
         "sign",
         run,
         help="sign a model with the curator's private key",
-        description="""Add an Ed25519 signature to a model: of all of the document, its certificate among it. Others check
-        it with dpsparse verify --key.""",
+        description="""Add an Ed25519 signature to a model: of all of the document, its certificate among it. Others
+        check it with dpsparse verify --key.""",
         examples=["dpsparse sign model.json --key curator.pem", "dpsparse sign model.json --key curator.pem -o -"],
     )
     parser.add_argument("model", metavar="MODEL", help="a model that fit wrote")

@@ -22,7 +22,7 @@ from dpsparse.models._state import read_state, write_state
 __all__ = ["dumps", "load", "save"]
 
 #: The estimators that are written, by name.
-_ESTIMATORS: dict[str, type] = {
+_ESTIMATORS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         estimators.PrivateSparseClassifier,

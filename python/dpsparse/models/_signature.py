@@ -5,15 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from dpsparse._core import InvalidArgumentError
 from dpsparse.errors import InvalidTypeError, MissingPackageError, ModelFormatError
 from dpsparse.models._document import Document, Source, read, text_of
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 __all__ = ["canonical", "checked_field", "generate_key", "sign", "verify_signature"]
 
@@ -77,9 +74,7 @@ def generate_key() -> tuple[str, str]:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return private.decode("ascii"), public.decode("ascii")
 
 
@@ -206,29 +201,29 @@ def _library() -> tuple[Any, Any]:
     return serialization, ed25519
 
 
-def _private_key(pem: Any) -> Ed25519PrivateKey:
+def _private_key(pem: Any) -> Any:
     serialization, ed25519 = _library()
-    key = _key(lambda text: serialization.load_pem_private_key(text, password=None), pem)
+    key = _read_key(lambda text: serialization.load_pem_private_key(text, password=None), pem)
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise InvalidArgumentError("private_key_pem must be an Ed25519 private key as PEM, without a password")
     return key
 
 
-def _public_key(pem: Any) -> Ed25519PublicKey:
+def _public_key(pem: Any) -> Any:
     serialization, ed25519 = _library()
-    key = _key(serialization.load_pem_public_key, pem)
+    key = _read_key(serialization.load_pem_public_key, pem)
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise InvalidArgumentError("public_key_pem must be an Ed25519 public key as PEM")
     return key
 
 
-def _key(load: Any, pem: Any) -> Any:
+def _read_key(read_pem: Callable[[bytes], Any], pem: Any) -> Any:
     """Return what a PEM text holds, None where the library cannot tell; its own words may show what it holds."""
     if not isinstance(pem, str | bytes):
         raise InvalidTypeError("a key must be PEM text")
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        return load(pem.encode("utf-8") if isinstance(pem, str) else pem)
+        return read_pem(pem.encode("utf-8") if isinstance(pem, str) else pem)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return None
