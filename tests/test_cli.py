@@ -304,15 +304,17 @@ def test_plans_side_by_side(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    "options",
     [
-        (["--classes", "no,yes"], "classes"),
-        (["--y-bounds", "0", "1"], "y_bounds"),
-        (["--y-bounds", "0", "10", "--task", "counts"], "y_bounds"),
-        (["--task", "classification"], "classes"),
+        ["--classes", "no,yes"],
+        ["--y-bounds", "0", "1"],
+        ["--y-bounds", "0", "10", "--task", "counts"],
+        ["--task", "classification"],
+        ["--classes", "a,b", "--mechanism", "dual-frank-wolfe", "--alpha", "0.01"],
+        ["--classes", "a,b", "--mechanism", "frank-wolfe", "--radius", "3", "--norm", "groups"],
     ],
 )
-def test_options_describe_a_target(options, words, folder, capsys):
+def test_options_describe_a_target(options, folder, capsys):
     (folder / "schema.json").write_text(json.dumps(SCHEMA))
     status, out, err = run(capsys, "plan", "--schema", "schema.json", "--n", 5000, "--epsilon", 1, *options)
     assert (status, err) == (0, "")
@@ -528,6 +530,18 @@ def test_the_output_is_checked_before_the_budget_is_spent(folder, capsys):
     assert not (folder / "l.db").exists()
 
 
+def test_a_model_that_is_paid_for_is_not_lost(folder, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dpsparse.cli._output.write_bytes", full)
+    status, out, err = fitted(capsys)
+    assert status == 2
+    assert "goes to stdout" in err
+    assert "No space left" in err
+    assert models.load(out).certificate_.verify()
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -686,6 +700,7 @@ def test_an_audit_stays_below_the_claim_and_above_a_false_one(capsys):
     assert status == 1
     assert facts["bound"] > facts["claim"] == 0.1
     assert run(capsys, "audit", "auto", "--task", "regression", "--runs", 20)[0] == 0
+    assert run(capsys, "audit", "dual-frank-wolfe", "--alpha", 0.1, "--runs", 20)[0] == 0
     assert run(capsys, "audit", "magic")[0] == 2
 
 

@@ -5,6 +5,7 @@ import copy
 import json
 import os
 import sys
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from dpsparse import (
     Hinge,
     Huber,
     InvalidArgumentError,
+    InvalidDataError,
     InvalidTypeError,
     MissingPackageError,
     ModelFormatError,
@@ -511,6 +513,39 @@ def test_broken_documents_are_refused(name):
     for source in (broken, json.dumps(broken)):
         with pytest.raises(ModelFormatError):
             models.load(source)
+
+
+def paths(part, at=()):
+    """The paths of all parts of a document."""
+    if at:
+        yield at
+    for step, inner in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
+        yield from paths(inner, (*at, step))
+
+
+ODD = [[], -1]
+MORE_ODD = ["x", None, True, 0, 3, 1e308, {}, [[]], [1.0, 2.0, 3.0], ["a", "b"], {"name": "x"}]
+
+
+@pytest.mark.parametrize("values", [ODD, pytest.param(MORE_ODD, marks=pytest.mark.slow)], ids=["some", "more"])
+def test_a_document_with_any_part_changed_is_refused_or_is_a_model(values):
+    document = json.loads(FIXTURE.read_text())
+    table = {"age": [30.0, None], "school": ["none", "x"], "insured": [True, False]}
+    n_read = n_refused = 0
+    for path in paths(document):
+        for value in values:
+            try:
+                model = models.load(changed(document, path, value))
+            except ModelFormatError:
+                n_refused += 1
+                continue
+            n_read += 1
+            assert models.load(model.to_json()).to_json() == model.to_json()
+            # A schema that was changed may refuse the table, in words of its own.
+            with suppress(InvalidDataError):
+                assert np.isfinite(model.decision_function(table)).all()
+    assert n_read > 20
+    assert n_refused > n_read
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,6 @@ def guessed_types(path: str) -> dict[str, npt.NDArray[Any]]:
 @contextmanager
 def _rows(path: str) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
     """Yield the names of the columns and the rows below them; errors of reading come out as ours."""
-    problem = None
     try:
         with _opened(path) as stream:
             rows = csv.reader(stream, strict=True)
@@ -103,11 +102,10 @@ def _rows(path: str) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
                 raise InvalidDataError("the table has several columns of one name")
             yield names, _whole(rows, len(names))
     except UnicodeDecodeError:
-        problem = "the table is no text in UTF-8"
+        raise InvalidDataError("the table is no text in UTF-8") from None  # the original shows a byte
     except csv.Error:
         problem = "the table is no CSV: commas between cells, double quotes around those that hold commas"
-    if problem is not None:
-        raise InvalidDataError(problem)  # not chained: the original may show bytes
+        raise InvalidDataError(problem) from None
 
 
 @contextmanager

@@ -28,6 +28,8 @@ def add_task(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mechanism", metavar="NAME", help="default: auto")
     parser.add_argument("--loss", metavar="NAME", help="default: logistic or squared")
     parser.add_argument("--norm", metavar="NAME", help="l1 (default), linf, simplex, groups")
+    parser.add_argument("--radius", type=float, help="size of the set of models, for mechanisms that take one")
+    parser.add_argument("--alpha", type=float, help="penalty per unit of the norm, for mechanisms that take one")
     parser.add_argument("--adjacency", choices=("replace-one", "add-remove"), help="neighbours (default: replace-one)")
     parser.add_argument("--n-public", type=int, metavar="N", help="public stand-in for the number under add-remove")
     parser.add_argument("--records-per-person", type=int, metavar="M", help="rows that one person may own (default: 1)")

@@ -23,7 +23,17 @@ _STATE = (
     "labels from the column, which the certificate then assumes to be public, --task classification"
 )
 #: Options that are parameters of the estimator, under the same name.
-_PARAMETERS = ("delta", "mechanism", "loss", "norm", "adjacency", "n_public", "records_per_person")
+_PARAMETERS = (
+    "delta",
+    "mechanism",
+    "loss",
+    "norm",
+    "radius",
+    "alpha",
+    "adjacency",
+    "n_public",
+    "records_per_person",
+)
 _TRUTH = {"true", "false"}
 
 

@@ -29,6 +29,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("mechanism", metavar="MECHANISM", help="such as auto, frank-wolfe or output-perturbation")
     parser.add_argument("--task", choices=("classification", "regression"), default="classification")
     parser.add_argument("--epsilon", type=float, default=1.0, metavar="E", help="that it is run with (default: 1)")
+    parser.add_argument("--alpha", type=float, help="penalty, for mechanisms that take one")
     parser.add_argument("--delta", type=float, default=1e-5, metavar="D", help="that it is run with (default: 1e-5)")
     parser.add_argument("--claim", type=float, metavar="E", help="epsilon to compare with (default: --epsilon)")
     parser.add_argument("--runs", type=int, default=500, metavar="N", help="on each data set (default: 500)")
@@ -75,6 +76,7 @@ def _case(arguments: argparse.Namespace) -> tuple[Any, Any, Any]:
         "epsilon": arguments.epsilon,
         "delta": arguments.delta,
         "mechanism": arguments.mechanism,
+        "alpha": arguments.alpha,
         "bounds": (-1.0, 1.0),
     }
     if arguments.task == "classification":

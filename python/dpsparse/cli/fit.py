@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit, write the model, and say what it cost."""
-    from dpsparse.cli._output import check_writable, write_text
+    from dpsparse.cli._output import STDOUT, check_writable, write_text
     from dpsparse.cli._tables import is_number, numbers_of, read_schema, read_table
     from dpsparse.cli._task import task_of
     from dpsparse.words.certificate import guarantee
@@ -70,7 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
         epsilon=arguments.epsilon, ledger=ledger, random_state=arguments.seed, verbose=int(arguments.progress)
     )
     model.fit(table, targets)
-    write_text(arguments.output, model.to_json())
+    text = model.to_json()
+    try:
+        write_text(arguments.output, text)
+    except OSError:
+        print("dpsparse: the file cannot be written; the model, which is paid for, goes to stdout", file=sys.stderr)
+        write_text(STDOUT, text)
+        raise
     print(guarantee(model.certificate_), file=sys.stderr)
     if ledger is not None:
         left = f"{ledger.remaining():.4g} at delta {ledger.delta:g}"

@@ -26,6 +26,16 @@ class WrittenModel:
             For subclasses, and for labels that JSON has no form for.
         sklearn.exceptions.NotFittedError
             Before a fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpsparse import PrivateSparseRegressor
+        >>> X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+        >>> model = PrivateSparseRegressor(bounds=(-1, 1), y_bounds=(-1, 1)).fit(X, X[:, 0])
+        >>> again = PrivateSparseRegressor.from_json(model.to_json())
+        >>> bool(np.all(again.predict(X) == model.predict(X))), again.certificate_.verify()
+        (True, True)
         """
         from dpsparse.models import dumps
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpsparse import losses, set_functions
 from dpsparse._core import InvalidArgumentError
+from dpsparse._inputs import float_array
 from dpsparse.errors import ModelFormatError
 from dpsparse.estimators._bounds import bound_arrays
 from dpsparse.mechanisms import MECHANISMS, Mechanism
@@ -155,7 +156,9 @@ def _read_bounds(written: Any) -> Any:
         return None
     if "names" in written:
         return dict(zip(written["names"], map(_read_pair, written["pairs"]), strict=True))
-    sides = [np.array(written[side], dtype=np.float64) for side in ("lower", "upper")]
+    sides = [float_array(side, written[side]) for side in ("lower", "upper")]
+    if not all(np.all(np.isfinite(side)) for side in sides):
+        raise ValueError("bounds that are not finite")
     # One pair for all features is written as people write it.
     bounds = tuple(float(side[0]) if side.shape == (1,) else side for side in sides)
     bound_arrays(bounds)
