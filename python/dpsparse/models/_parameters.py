@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import json
-import math
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, NoReturn, get_args
 
 import numpy as np
 
-from dpsparse import losses, set_functions
+from dpsparse import losses
 from dpsparse._core import InvalidArgumentError
 from dpsparse._inputs import float_array
 from dpsparse.errors import ModelFormatError
 from dpsparse.estimators._bounds import bound_arrays
 from dpsparse.mechanisms import MECHANISMS, Mechanism
 from dpsparse.models._labels import read_labels, write_labels
-from dpsparse.polytopes import DisjointGroups, Vertices
-from dpsparse.set_functions import SetFunction
+from dpsparse.models._norms import read_norm, write_norm
+from dpsparse.models._plain import OWN_FUNCTION, Omitted, plain, scalar
 from dpsparse.tables import Schema
 
 __all__ = ["LeftOut", "read_parameters", "schema_object", "write_parameters"]
 
 #: What belongs to the place of a fit, and to no model.
 _NEVER = ("random_state", "ledger", "verbose")
-_OWN_FUNCTION = "a function of the user's own, which JSON has no form for; predictions do not need it"
 
 _LOSSES: dict[str, type] = {each.name: each for each in get_args(losses.Loss) if each is not losses.CustomLoss}
-_FAMILIES: dict[str, type[SetFunction]] = {
-    name: getattr(set_functions, name)
-    for name in set_functions.__all__
-    if name not in ("SetFunction", "Estimate", "FromOracle")
-}
 
 
 class LeftOut:
@@ -65,10 +57,6 @@ class LeftOut:
         return f"LeftOut({self.reason!r})"
 
 
-class _Omitted(Exception):
-    """Why a parameter is left out."""
-
-
 def write_parameters(estimator: Any) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the parameters of an estimator as JSON has them, and why others are left out."""
     written: dict[str, Any] = {}
@@ -77,8 +65,8 @@ def write_parameters(estimator: Any) -> tuple[dict[str, Any], dict[str, str]]:
         if name in _NEVER:
             continue
         try:
-            written[name] = _leave_out(value) if isinstance(value, LeftOut) else _WRITERS.get(name, _plain)(value)
-        except _Omitted as why:
+            written[name] = _leave_out(value) if isinstance(value, LeftOut) else _WRITERS.get(name, plain)(value)
+        except Omitted as why:
             left_out[name] = str(why)
     return written, left_out
 
@@ -101,7 +89,7 @@ def read_parameters(kind: type, written: Any, left_out: Any) -> dict[str, Any]:
     arguments: dict[str, Any] = {name: LeftOut(reason) for name, reason in left_out.items()}
     for name, value in written.items():
         try:
-            arguments[name] = _READERS.get(name, _scalar)(value)
+            arguments[name] = _READERS.get(name, scalar)(value)
         except (InvalidArgumentError, TypeError, ValueError, KeyError, AttributeError) as error:
             text = str(error) if isinstance(error, InvalidArgumentError) else "it is not of a form that is written"
             raise ModelFormatError(f"the parameter {name}: {text}") from None
@@ -110,36 +98,18 @@ def read_parameters(kind: type, written: Any, left_out: Any) -> dict[str, Any]:
 
 def _leave_out(value: LeftOut) -> NoReturn:
     """Leave out again what a file that was read did not hold."""
-    raise _Omitted(value.reason)
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | bool):
-        return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real) and math.isfinite(value):
-        return float(value)
-    raise _Omitted(f"a {type(value).__name__}, which JSON has no form for")
-
-
-def _scalar(value: Any) -> Any:
-    if isinstance(value, list | dict):
-        raise TypeError("not a plain value")
-    return value
+    raise Omitted(value.reason)
 
 
 def _write_pair(value: Any) -> Any:
-    return None if value is None else [_plain(end) for end in value]
+    return None if value is None else [plain(end) for end in value]
 
 
 def _read_pair(value: Any) -> Any:
     if value is None:
         return None
     low, high = value
-    return _scalar(low), _scalar(high)
+    return scalar(low), scalar(high)
 
 
 def _write_bounds(bounds: Any) -> Any:
@@ -166,7 +136,7 @@ def _read_bounds(written: Any) -> Any:
 
 
 def _write_options(value: Any) -> dict[str, Any]:
-    return {"name": value.name, "options": {field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
+    return {"name": value.name, "options": {field.name: plain(getattr(value, field.name)) for field in fields(value)}}
 
 
 def _write_loss(loss: Any) -> Any:
@@ -174,11 +144,11 @@ def _write_loss(loss: Any) -> Any:
         return loss
     if type(loss) in _LOSSES.values():
         return _write_options(loss)
-    raise _Omitted(_OWN_FUNCTION)
+    raise Omitted(OWN_FUNCTION)
 
 
 def _write_mechanism(mechanism: Any) -> Any:
-    return _write_options(mechanism) if isinstance(mechanism, Mechanism) else _plain(mechanism)
+    return _write_options(mechanism) if isinstance(mechanism, Mechanism) else plain(mechanism)
 
 
 def _named(kinds: Mapping[str, type]) -> Callable[[Any], Any]:
@@ -187,55 +157,10 @@ def _named(kinds: Mapping[str, type]) -> Callable[[Any], Any]:
     def read(written: Any) -> Any:
         if isinstance(written, str):
             return written
-        options = {name: _scalar(value) for name, value in written["options"].items()}
+        options = {name: scalar(value) for name, value in written["options"].items()}
         return kinds[written["name"]](**options)
 
     return read
-
-
-def _write_norm(norm: Any) -> Any:
-    if isinstance(norm, DisjointGroups):
-        return {"groups": norm.index_lists()}
-    if isinstance(norm, Vertices):
-        return {"vertices": norm.rows()}
-    return _write_function(norm) if isinstance(norm, SetFunction) else _plain(norm)
-
-
-def _write_function(function: SetFunction) -> dict[str, Any]:
-    family = type(function).__name__
-    if _FAMILIES.get(family) is not type(function):
-        raise _Omitted(_OWN_FUNCTION)
-    return {"family": family, "arguments": {name: _argument(value) for name, value in function._arguments.items()}}
-
-
-def _argument(value: Any) -> Any:
-    if isinstance(value, SetFunction):
-        return _write_function(value)
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value if isinstance(value, list) else _plain(value)
-
-
-def _read_norm(written: Any) -> Any:
-    if not isinstance(written, dict):
-        return _scalar(written)
-    if "groups" in written:
-        groups = DisjointGroups(written["groups"])
-        groups.index_lists()
-        return groups
-    if "vertices" in written:
-        vertices = Vertices(written["vertices"])
-        vertices.rows()
-        return vertices
-    return _read_function(written)
-
-
-def _read_function(written: Any) -> SetFunction:
-    arguments = {
-        name: _read_function(value) if isinstance(value, dict) else value
-        for name, value in written["arguments"].items()
-    }
-    return _FAMILIES[written["family"]](**arguments)
 
 
 def _write_schema(schema: Any) -> Any:
@@ -262,7 +187,7 @@ _WRITERS: dict[str, Callable[[Any], Any]] = {
     "classes": lambda classes: None if classes is None else write_labels(classes),
     "loss": _write_loss,
     "mechanism": _write_mechanism,
-    "norm": _write_norm,
+    "norm": write_norm,
     "schema": _write_schema,
     "y_bounds": _write_pair,
 }
@@ -271,7 +196,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "classes": lambda classes: None if classes is None else read_labels(classes),
     "loss": _named(_LOSSES),
     "mechanism": _named(MECHANISMS),
-    "norm": _read_norm,
+    "norm": read_norm,
     "schema": _read_schema,
     "y_bounds": _read_pair,
 }
