@@ -25,6 +25,7 @@ PUBLIC = [
     "distributed",
     "losses",
     "mechanisms",
+    "models",
     "online",
     "polytopes",
     "privacy",

@@ -7,109 +7,41 @@ Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegre
 search that is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
 Public schemas of data frames: :mod:`dpsparse.tables`. Checks for your own parts: :mod:`dpsparse.testing`. Data:
-:mod:`dpsparse.datasets`. Results in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`.
+:mod:`dpsparse.datasets`. Results in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`. Models as files,
+signed where that matters: :mod:`dpsparse.models`.
 """
 
-from dpsparse import (
-    blocks,
-    datasets,
-    displays,
-    distributed,
-    losses,
-    mechanisms,
-    polytopes,
-    privacy,
-    set_functions,
-    theory,
-    words,
-)
-from dpsparse._core import (
-    BudgetExceededError,
-    Certificate,
-    CheckpointError,
-    DpsparseError,
-    InvalidArgumentError,
-    InvalidDataError,
-    NotSubmodularError,
-    Plan,
-    RandomnessError,
-    ScalerPlan,
-    StorageError,
-    TooLargeError,
-    UnsoundMechanismError,
-    UserLossError,
-    WorkersError,
-)
-from dpsparse.errors import DefaultBoundsWarning, InvalidTypeError, LedgerError, SecretStateError, UnknownLevelError
-from dpsparse.estimators import (
-    PrivateScaler,
-    PrivateSearchCV,
-    PrivateSimplexClassifier,
-    PrivateSimplexRegressor,
-    PrivateSparseClassifier,
-    PrivateSparsePoissonRegressor,
-    PrivateSparseRegressor,
-    SearchPlan,
-    SparseClassifier,
-    SparsePoissonRegressor,
-    SparseRegressor,
-    path,
-)
-from dpsparse.losses import *
-from dpsparse.mechanisms import *
-from dpsparse.online import PrivateOnlineSimplex
-from dpsparse.polytopes import DisjointGroups, Vertices
+from typing import TYPE_CHECKING
+
 from dpsparse.words.attach import attach as _attach
 
-__all__ = [
-    "BudgetExceededError",
-    "Certificate",
-    "CheckpointError",
-    "DefaultBoundsWarning",
-    "DisjointGroups",
-    "DpsparseError",
-    "InvalidArgumentError",
-    "InvalidDataError",
-    "InvalidTypeError",
-    "LedgerError",
-    "NotSubmodularError",
-    "Plan",
-    "PrivateOnlineSimplex",
-    "PrivateScaler",
-    "PrivateSearchCV",
-    "PrivateSimplexClassifier",
-    "PrivateSimplexRegressor",
-    "PrivateSparseClassifier",
-    "PrivateSparsePoissonRegressor",
-    "PrivateSparseRegressor",
-    "RandomnessError",
-    "ScalerPlan",
-    "SearchPlan",
-    "SecretStateError",
-    "SparseClassifier",
-    "SparsePoissonRegressor",
-    "SparseRegressor",
-    "StorageError",
-    "TooLargeError",
-    "UnknownLevelError",
-    "UnsoundMechanismError",
-    "UserLossError",
-    "Vertices",
-    "WorkersError",
-    "blocks",
-    "datasets",
-    "displays",
-    "distributed",
-    "losses",
-    "mechanisms",
-    "path",
-    "polytopes",
-    "privacy",
-    "set_functions",
-    "theory",
-    "words",
-]
-__all__ += losses.__all__
-__all__ += mechanisms.__all__
+if TYPE_CHECKING:
+    from dpsparse._public import *
+    from dpsparse._public import __all__ as __all__
+
+    # Type checkers take names on from one module at a time.
+    from dpsparse.losses import *
+    from dpsparse.mechanisms import *
+else:
+    # Names come at their first use: `dpsparse --help` need not wait for scikit-learn.
+
+    def __getattr__(name):
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        if name != "__all__":
+            if name.startswith("_"):
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            if find_spec(f"{__name__}.{name}") is not None:
+                return import_module(f"{__name__}.{name}")
+        public = import_module(f"{__name__}._public")
+        if name != "__all__" and name not in public.__all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals().update({each: getattr(public, each) for each in public.__all__}, __all__=public.__all__)
+        return globals()[name]
+
+    def __dir__():
+        return sorted({*globals(), *__getattr__("__all__")})
+
 
 _attach()

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dpsparse._core import DpsparseError, InvalidDataError
 
-__all__ = ["DefaultBoundsWarning", "InvalidTypeError", "LedgerError", "SecretStateError", "UnknownLevelError"]
+__all__ = [
+    "DefaultBoundsWarning",
+    "InvalidTypeError",
+    "LedgerError",
+    "MissingPackageError",
+    "ModelFormatError",
+    "SecretStateError",
+    "UnknownLevelError",
+]
 
 
 class InvalidTypeError(InvalidDataError, TypeError):
@@ -78,6 +86,33 @@ class LedgerError(DpsparseError):
     """
 
 
+class MissingPackageError(DpsparseError, ImportError):
+    """A package that this task needs, and the others do not, is not installed. The message says what to install.
+
+    Also an ``ImportError``.
+
+    Examples
+    --------
+    >>> from dpsparse import MissingPackageError
+    >>> issubclass(MissingPackageError, ImportError)
+    True
+    """
+
+
+class ModelFormatError(DpsparseError):
+    """A document is no model that this version reads: of another format, of a later version, or in parts that disagree.
+
+    Examples
+    --------
+    >>> from dpsparse import ModelFormatError, models
+    >>> try:
+    ...     models.load('{"format": "something else"}')
+    ... except ModelFormatError as error:
+    ...     print(error)
+    the document is no model: its format is not 'dpsparse-model'
+    """
+
+
 class DefaultBoundsWarning(UserWarning):
     """Bounds were not stated: values are taken to lie in [-1, 1], and clipped to it. It looks at no data.
 
@@ -93,5 +128,13 @@ class DefaultBoundsWarning(UserWarning):
     """
 
 
-for _public in (InvalidTypeError, LedgerError, UnknownLevelError, SecretStateError, DefaultBoundsWarning):
+for _public in (
+    InvalidTypeError,
+    LedgerError,
+    MissingPackageError,
+    ModelFormatError,
+    UnknownLevelError,
+    SecretStateError,
+    DefaultBoundsWarning,
+):
     _public.__module__ = "dpsparse"  # where users find them, as they do the core's

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,7 +19,7 @@ from dpsparse.mechanisms import NoisyNewton, OutputPerturbation, SgdOutput, reso
 from dpsparse.privacy import GaussianEvent, LaplaceEvent
 from dpsparse.set_functions import SetFunction
 
-__all__ = ["Facts", "ReleasedNoiseMixin", "keep_facts", "keep_population", "planned_deviations"]
+__all__ = ["Facts", "ReleasedNoiseMixin", "keep_facts", "keep_population", "planned_deviations", "restated_facts"]
 
 _HAVE_A_LAW = (
     "intervals need a release whose noise has a known law: mechanism='output-perturbation' or 'sgd-output' with "
@@ -298,8 +297,8 @@ class ReleasedNoiseMixin:
                 "intervals are for two classes: of three or more scores tell differences between classes alone, so a "
                 "coefficient by itself says nothing of the records"
             )
-        n_samples, columns = int(json.loads(self.certificate_.to_json())["n_samples"]), self.coef_.size
-        law = _law(_plan_of_fit(self, n_samples))
+        n_samples, columns = self.certificate_.n_samples, self.coef_.size
+        law = _law(_plan_of_fit(self))
         if target != "population":
             return law, law.reach(level)
         _check_population(self, mechanism)
@@ -361,12 +360,20 @@ def _comparable(estimator: Any, facts: Facts) -> tuple[Any, ...]:
     return values, *mechanism
 
 
-def _plan_of_fit(estimator: Any, n_samples: int) -> Plan:
-    facts: Facts = estimator._facts(n_samples, estimator.coef_.size, names_for(estimator))
+def restated_facts(estimator: Any) -> Facts | None:
+    """Return the public facts of a fit as the parameters state them now; None where none were kept, or they differ."""
     kept = getattr(estimator, "_facts_of_fit", None)
-    if kept is not None and kept[0]["max_weight"] is None:
+    if kept is None:
+        return None
+    facts: Facts = estimator._facts(estimator.certificate_.n_samples, estimator.coef_.size, names_for(estimator))
+    if kept[0]["max_weight"] is None:
         facts[0]["max_weight"] = None  # declared, but no weights were given
-    if _comparable(estimator, facts) == kept:
+    return facts if _comparable(estimator, facts) == kept else None
+
+
+def _plan_of_fit(estimator: Any) -> Plan:
+    facts = restated_facts(estimator)
+    if facts is not None:
         plan = _core.plan_private(*facts)
         if plan.events == estimator.certificate_.events:
             return plan

@@ -17,6 +17,7 @@ from dpsparse._progress import progress
 from dpsparse._validation import flag, number, optional_number, positive_integer, row_bound
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
+from dpsparse.estimators._files import WrittenModel
 from dpsparse.estimators._linear import LinearRegressorMixin, MulticlassMixin, declared_labels, encode_many_labels
 from dpsparse.estimators._tables import (
     column_count,
@@ -84,7 +85,7 @@ _LOSSES_OF_CLASSES = ("logistic", "clipped-logistic")
 _BINARY_MECHANISMS = ("objective-perturbation", "sgd-output", "dual-frank-wolfe")
 
 
-class _PrivateSparse(ReleasedNoiseMixin, BaseEstimator):
+class _PrivateSparse(WrittenModel, ReleasedNoiseMixin, BaseEstimator):
     """What private classifiers and regressors share."""
 
     feature_ranges_: npt.NDArray[np.float64] | None

@@ -534,6 +534,23 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         return float(self._best.score(X, y))
 
+    def to_json(self) -> str:
+        """Return the winner as JSON text, with the certificate of the whole search.
+
+        Returns
+        -------
+        str
+            As of :func:`dpsparse.models.dumps`; the winner's class, or :func:`dpsparse.models.load`, reads it.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before a fit.
+        """
+        from dpsparse.models import dumps
+
+        return dumps(self)
+
     @property
     def _best(self) -> Any:
         check_is_fitted(self, "best_estimator_")

@@ -15,6 +15,7 @@ from dpsparse import _core
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
+from dpsparse.estimators._files import WrittenModel
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
 from dpsparse.estimators._validation import checked_ledger, read, records, seed, without_values
 from dpsparse.estimators._whole import whole_or_nothing
@@ -24,7 +25,7 @@ __all__ = ["PrivateSimplexClassifier", "PrivateSimplexRegressor"]
 _LABELS_FROM_Y = "the two labels, read from y, are public"
 
 
-class _PrivateSimplex(BaseEstimator):
+class _PrivateSimplex(WrittenModel, BaseEstimator):
     """What the classifier and the regressor share."""
 
     _loss: ClassVar[str]

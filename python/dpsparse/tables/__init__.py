@@ -20,13 +20,27 @@ guarantee covers that, as for any error that records can cause. Declare ``other=
 where outsiders see whether a fit went through: with them, and columns of the right types, no record can cause an error.
 """
 
+from typing import TYPE_CHECKING
+
 from dpsparse.tables._column import Term
 from dpsparse.tables.boolean import Boolean
 from dpsparse.tables.category import Category
 from dpsparse.tables.date import Date
-from dpsparse.tables.encoder import SchemaEncoder
 from dpsparse.tables.number import Number
 from dpsparse.tables.ordinal import Ordinal
 from dpsparse.tables.schema import Schema
+
+if TYPE_CHECKING:
+    from dpsparse.tables.encoder import SchemaEncoder
+else:
+
+    def __getattr__(name):
+        # At its first use: schemas need no scikit-learn, their transformer does.
+        if name != "SchemaEncoder":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from dpsparse.tables.encoder import SchemaEncoder
+
+        return SchemaEncoder
+
 
 __all__ = ["Boolean", "Category", "Date", "Number", "Ordinal", "Schema", "SchemaEncoder", "Term"]

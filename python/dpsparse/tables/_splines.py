@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import BSpline
 
 __all__ = ["Splines"]
 
@@ -48,6 +47,9 @@ class Splines:
         """Return the B-splines at points of the interval, each by itself; of shape (n_rows, n_columns)."""
         if not len(x):
             return np.empty((0, self.n_columns))
+        # Most schemas have no splines, and it takes longer to import than all else of them.
+        from scipy.interpolate import BSpline
+
         basis = BSpline.design_matrix(x, self._all_knots, self.degree).toarray()
         values: npt.NDArray[np.float64] = np.clip(basis[:, 1:], 0.0, 1.0)
         return values

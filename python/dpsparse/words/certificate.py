@@ -8,8 +8,6 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from dpsparse._core import Certificate
 from dpsparse.errors import InvalidTypeError
 from dpsparse.privacy import (
@@ -89,7 +87,7 @@ def guarantee(certificate: Certificate) -> str:
     """Say what the claimed epsilon and delta mean for one neighbour, or why there is no guarantee."""
     epsilon, delta = certificate.claim
     first = str(certificate).splitlines()[0]
-    if not (certificate.secure and certificate.certified):
+    if not certificate.verify():
         # The core says why, in its first line.
         return f"{first}."
     return (
@@ -154,6 +152,8 @@ def _read(source: Any) -> tuple[Certificate, Any]:
     if isinstance(source, Certificate):
         return source, None
     if hasattr(source, "get_params"):
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(source)
     certificate = getattr(source, "certificate_", None)
     if not isinstance(certificate, Certificate):
