@@ -2,7 +2,7 @@
 
 All are classes of the compiled core, which knows no HTML and no estimators: ``_repr_html_``, and ``Plan.curve``, are
 set here, once, when the package is imported. These are the only changes that Python makes to classes of the core, and
-they change nothing that is recorded.
+they change nothing that is recorded. Nothing that this module imports needs scikit-learn or scipy.
 """
 
 from __future__ import annotations

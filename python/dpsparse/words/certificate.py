@@ -8,8 +8,6 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from dpsparse._core import Certificate
 from dpsparse.errors import InvalidTypeError
 from dpsparse.privacy import (
@@ -154,6 +152,9 @@ def _read(source: Any) -> tuple[Certificate, Any]:
     if isinstance(source, Certificate):
         return source, None
     if hasattr(source, "get_params"):
+        # Imported here: certificates have words in a process without estimators, too.
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(source)
     certificate = getattr(source, "certificate_", None)
     if not isinstance(certificate, Certificate):

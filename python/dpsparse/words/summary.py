@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
-from sklearn.utils.validation import check_is_fitted
 
 from dpsparse._core import InvalidArgumentError, UnsoundMechanismError
 from dpsparse._validation import number
@@ -184,6 +182,8 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
     >>> summarise(model).to_dict()["attribute"]
     ['(intercept)', 'x0']
     """
+    from sklearn.utils.validation import check_is_fitted  # the package is imported without estimators
+
     check_is_fitted(model, "coef_")
     level = number("confidence", confidence)
     if not 0.0 < level < 1.0:
@@ -270,6 +270,8 @@ def _intervals(model: Any, confidence: float) -> tuple[_Ends | None, str | None]
     if getattr(model, "_population", None) is None:
         return ends, None
     found = model.population_estimates()
+    from scipy.special import ndtri
+
     width = 2.0 * float(ndtri(0.5 + 0.5 * confidence)) * found.sampling_error
     return ends._replace(estimates=found.estimate, sampling=width), None
 
