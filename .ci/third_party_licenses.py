@@ -1,4 +1,4 @@
-"""Write python/THIRD-PARTY-LICENSES.md: the Rust crates of Cargo.lock, their licences, and the texts of those in wheels.
+"""Write python/THIRD-PARTY-LICENSES.md: the crates of Cargo.lock, their licences, and the texts of those in wheels.
 
 ``python .ci/third_party_licenses.py``, after every change of Cargo.lock. It asks ``cargo metadata``, which builds
 nothing, and reads the licence files of the crates that cargo has unpacked. A test compares the page with Cargo.lock.
@@ -16,9 +16,9 @@ NAMES = ("LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE", "COPYRIGHT")
 
 HEAD = """# Licences of the Rust crates
 
-dpsparse's own licence stands in `LICENSE-MIT` and `LICENSE-APACHE`. The crates below are those of `Cargo.lock`; a wheel holds code of
-those that are marked, on some platform. Where a crate may be used under one of several licences, MIT among them, it is used under MIT.
-Written by `python .ci/third_party_licenses.py`.
+dpsparse's own licence stands in `LICENSE-MIT` and `LICENSE-APACHE`. The crates below are those of `Cargo.lock`; a wheel
+holds code of those that are marked, on some platform. Where a crate may be used under one of several licences, MIT
+among them, it is used under MIT. Written by `python .ci/third_party_licenses.py`.
 """
 
 

@@ -6,9 +6,9 @@ Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegre
 :class:`SparseClassifier`, :class:`SparseRegressor`, :class:`SparsePoissonRegressor`, :func:`path`. Hyper-parameter
 search that is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
-Public schemas of data frames: :mod:`dpsparse.tables`. Records in blocks and on several machines: :mod:`dpsparse.blocks`,
-:mod:`dpsparse.distributed`. Checks for your own parts: :mod:`dpsparse.testing`. Data: :mod:`dpsparse.datasets`. Results
-in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`.
+Public schemas of data frames: :mod:`dpsparse.tables`. Records in blocks: :mod:`dpsparse.blocks`, and on several
+machines: :mod:`dpsparse.distributed`. Checks for your own parts: :mod:`dpsparse.testing`. Data:
+:mod:`dpsparse.datasets`. Results in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`.
 
 What needs scikit-learn, scipy or narwhals is imported when it is first asked for, so that ``import dpsparse`` is quick.
 """

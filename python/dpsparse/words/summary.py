@@ -151,7 +151,7 @@ class _Ends(NamedTuple):
 
 
 def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = False) -> Summary:
-    """Return the table of a fitted linear model's coefficients; see :meth:`PrivateSparseClassifier.summary`.
+    """Return the table of a fitted linear model's coefficients; see :meth:`dpsparse.PrivateSparseClassifier.summary`.
 
     Parameters
     ----------
