@@ -13,7 +13,6 @@ machines: :mod:`dpsparse.distributed`. Checks for your own parts: :mod:`dpsparse
 What needs scikit-learn, scipy or narwhals is imported when it is first asked for, so that ``import dpsparse`` is quick.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dpsparse import losses, mechanisms
@@ -34,12 +33,13 @@ from dpsparse._core import (
     UserLossError,
     WorkersError,
 )
+from dpsparse._lazy import late_names
 from dpsparse.errors import DefaultBoundsWarning, InvalidTypeError, LedgerError, SecretStateError, UnknownLevelError
 from dpsparse.losses import *
 from dpsparse.mechanisms import *
 from dpsparse.words.attach import attach as _attach
 
-if TYPE_CHECKING:  # what _LAZY and _LAZY_MODULES import at run time
+if TYPE_CHECKING:
     from dpsparse import (
         blocks,
         datasets,
@@ -69,6 +69,41 @@ if TYPE_CHECKING:  # what _LAZY and _LAZY_MODULES import at run time
     )
     from dpsparse.online import PrivateOnlineSimplex
     from dpsparse.polytopes import DisjointGroups, Vertices
+else:
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "DisjointGroups": "dpsparse.polytopes",
+            "PrivateOnlineSimplex": "dpsparse.online",
+            "PrivateScaler": "dpsparse.estimators",
+            "PrivateSearchCV": "dpsparse.estimators",
+            "PrivateSimplexClassifier": "dpsparse.estimators",
+            "PrivateSimplexRegressor": "dpsparse.estimators",
+            "PrivateSparseClassifier": "dpsparse.estimators",
+            "PrivateSparsePoissonRegressor": "dpsparse.estimators",
+            "PrivateSparseRegressor": "dpsparse.estimators",
+            "SearchPlan": "dpsparse.estimators",
+            "SparseClassifier": "dpsparse.estimators",
+            "SparsePoissonRegressor": "dpsparse.estimators",
+            "SparseRegressor": "dpsparse.estimators",
+            "Vertices": "dpsparse.polytopes",
+            "path": "dpsparse.estimators",
+        },
+        submodules={
+            "blocks",
+            "datasets",
+            "displays",
+            "distributed",
+            "estimators",
+            "online",
+            "polytopes",
+            "privacy",
+            "set_functions",
+            "tables",
+            "testing",
+            "theory",
+        },
+    )
 
 __all__ = [
     "BudgetExceededError",
@@ -124,54 +159,5 @@ __all__ += losses.__all__
 __all__ += mechanisms.__all__
 
 __version__ = "0.1.0"
-
-#: Modules that hold the names which are imported when they are first asked for.
-_LAZY = {
-    "DisjointGroups": "dpsparse.polytopes",
-    "PrivateOnlineSimplex": "dpsparse.online",
-    "PrivateScaler": "dpsparse.estimators",
-    "PrivateSearchCV": "dpsparse.estimators",
-    "PrivateSimplexClassifier": "dpsparse.estimators",
-    "PrivateSimplexRegressor": "dpsparse.estimators",
-    "PrivateSparseClassifier": "dpsparse.estimators",
-    "PrivateSparsePoissonRegressor": "dpsparse.estimators",
-    "PrivateSparseRegressor": "dpsparse.estimators",
-    "SearchPlan": "dpsparse.estimators",
-    "SparseClassifier": "dpsparse.estimators",
-    "SparsePoissonRegressor": "dpsparse.estimators",
-    "SparseRegressor": "dpsparse.estimators",
-    "Vertices": "dpsparse.polytopes",
-    "path": "dpsparse.estimators",
-}
-#: Modules that are attributes of the package without an import of their own.
-_LAZY_MODULES = {
-    "blocks",
-    "datasets",
-    "displays",
-    "distributed",
-    "estimators",
-    "online",
-    "polytopes",
-    "privacy",
-    "set_functions",
-    "tables",
-    "testing",
-    "theory",
-}
-
-if not TYPE_CHECKING:  # type checkers would take any name for one of the package
-
-    def __getattr__(name):
-        if name in _LAZY_MODULES:
-            return import_module(f"{__name__}.{name}")
-        if name not in _LAZY:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_LAZY[name]), name)
-        return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_LAZY_MODULES})
-
 
 _attach()

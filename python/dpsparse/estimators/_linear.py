@@ -284,7 +284,7 @@ class _LinearModel:
         return bundle
 
     def _words_html(self) -> str:
-        from dpsparse.words.attach import model_html
+        from dpsparse.words.notebook import model_html
 
         return model_html(self)
 
