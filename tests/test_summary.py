@@ -40,9 +40,9 @@ from dpsparse.privacy import (
 )
 from dpsparse.tables import Boolean, Category, Number, Schema
 from dpsparse.words import Summary, explain
-from dpsparse.words.attach import model_html
 from dpsparse.words.certificate import _down, _up, event_sentences, guarantee
 from dpsparse.words.curve import EPSILONS
+from dpsparse.words.notebook import model_html
 
 ODD = "a<i>&"
 SCHEMA = Schema(

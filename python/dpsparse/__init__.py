@@ -6,42 +6,175 @@ Private estimators: :class:`PrivateSparseClassifier`, :class:`PrivateSparseRegre
 :class:`SparseClassifier`, :class:`SparseRegressor`, :class:`SparsePoissonRegressor`, :func:`path`. Hyper-parameter
 search that is paid for: :class:`PrivateSearchCV`. Ranges of features: :class:`PrivateScaler`. Structured norms:
 :mod:`dpsparse.set_functions`. Accounting and noise: :mod:`dpsparse.privacy`. Predictions: :mod:`dpsparse.theory`.
-Public schemas of data frames: :mod:`dpsparse.tables`. Checks for your own parts: :mod:`dpsparse.testing`. Data:
-:mod:`dpsparse.datasets`. Results in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`. Models as files,
-signed where that matters: :mod:`dpsparse.models`.
+Public schemas of data frames: :mod:`dpsparse.tables`. Records in blocks: :mod:`dpsparse.blocks`, and on several
+machines: :mod:`dpsparse.distributed`. Checks for your own parts: :mod:`dpsparse.testing`. Data:
+:mod:`dpsparse.datasets`. Results in words and drawn: :mod:`dpsparse.words`, :mod:`dpsparse.displays`. Models as files:
+:mod:`dpsparse.models`. Sets that serve many people: :mod:`dpsparse.combinatorial`.
+
+What needs scikit-learn, scipy or narwhals is imported when it is first asked for, so that ``import dpsparse`` is quick.
 """
 
 from typing import TYPE_CHECKING
 
+from dpsparse import losses, mechanisms
+from dpsparse._core import (
+    BudgetExceededError,
+    Certificate,
+    CheckpointError,
+    DpsparseError,
+    InvalidArgumentError,
+    InvalidDataError,
+    NotSubmodularError,
+    Plan,
+    RandomnessError,
+    ScalerPlan,
+    StorageError,
+    TooLargeError,
+    UnsoundMechanismError,
+    UserLossError,
+    WorkersError,
+)
+from dpsparse._lazy import late_names
+from dpsparse.errors import (
+    DefaultBoundsWarning,
+    InvalidTypeError,
+    LedgerError,
+    MissingPackageError,
+    ModelFormatError,
+    SecretStateError,
+    UnknownLevelError,
+)
+from dpsparse.losses import *
+from dpsparse.mechanisms import *
 from dpsparse.words.attach import attach as _attach
 
 if TYPE_CHECKING:
-    from dpsparse._public import *
-    from dpsparse._public import __all__ as __all__
-
-    # Type checkers take names on from one module at a time.
-    from dpsparse.losses import *
-    from dpsparse.mechanisms import *
+    from dpsparse import (
+        blocks,
+        combinatorial,
+        datasets,
+        displays,
+        distributed,
+        models,
+        polytopes,
+        privacy,
+        set_functions,
+        tables,
+        testing,
+        theory,
+        words,
+    )
+    from dpsparse.estimators import (
+        PrivateScaler,
+        PrivateSearchCV,
+        PrivateSimplexClassifier,
+        PrivateSimplexRegressor,
+        PrivateSparseClassifier,
+        PrivateSparsePoissonRegressor,
+        PrivateSparseRegressor,
+        SearchPlan,
+        SparseClassifier,
+        SparsePoissonRegressor,
+        SparseRegressor,
+        path,
+    )
+    from dpsparse.online import PrivateOnlineSimplex
+    from dpsparse.polytopes import DisjointGroups, Vertices
 else:
-    # Names come at their first use: `dpsparse --help` need not wait for scikit-learn.
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "DisjointGroups": "dpsparse.polytopes",
+            "PrivateOnlineSimplex": "dpsparse.online",
+            "PrivateScaler": "dpsparse.estimators",
+            "PrivateSearchCV": "dpsparse.estimators",
+            "PrivateSimplexClassifier": "dpsparse.estimators",
+            "PrivateSimplexRegressor": "dpsparse.estimators",
+            "PrivateSparseClassifier": "dpsparse.estimators",
+            "PrivateSparsePoissonRegressor": "dpsparse.estimators",
+            "PrivateSparseRegressor": "dpsparse.estimators",
+            "SearchPlan": "dpsparse.estimators",
+            "SparseClassifier": "dpsparse.estimators",
+            "SparsePoissonRegressor": "dpsparse.estimators",
+            "SparseRegressor": "dpsparse.estimators",
+            "Vertices": "dpsparse.polytopes",
+            "path": "dpsparse.estimators",
+        },
+        submodules={
+            "blocks",
+            "combinatorial",
+            "datasets",
+            "displays",
+            "distributed",
+            "estimators",
+            "models",
+            "online",
+            "polytopes",
+            "privacy",
+            "set_functions",
+            "tables",
+            "testing",
+            "theory",
+        },
+    )
 
-    def __getattr__(name):
-        from importlib import import_module
-        from importlib.util import find_spec
+__all__ = [
+    "BudgetExceededError",
+    "Certificate",
+    "CheckpointError",
+    "DefaultBoundsWarning",
+    "DisjointGroups",
+    "DpsparseError",
+    "InvalidArgumentError",
+    "InvalidDataError",
+    "InvalidTypeError",
+    "LedgerError",
+    "MissingPackageError",
+    "ModelFormatError",
+    "NotSubmodularError",
+    "Plan",
+    "PrivateOnlineSimplex",
+    "PrivateScaler",
+    "PrivateSearchCV",
+    "PrivateSimplexClassifier",
+    "PrivateSimplexRegressor",
+    "PrivateSparseClassifier",
+    "PrivateSparsePoissonRegressor",
+    "PrivateSparseRegressor",
+    "RandomnessError",
+    "ScalerPlan",
+    "SearchPlan",
+    "SecretStateError",
+    "SparseClassifier",
+    "SparsePoissonRegressor",
+    "SparseRegressor",
+    "StorageError",
+    "TooLargeError",
+    "UnknownLevelError",
+    "UnsoundMechanismError",
+    "UserLossError",
+    "Vertices",
+    "WorkersError",
+    "blocks",
+    "combinatorial",
+    "datasets",
+    "displays",
+    "distributed",
+    "losses",
+    "mechanisms",
+    "models",
+    "path",
+    "polytopes",
+    "privacy",
+    "set_functions",
+    "tables",
+    "testing",
+    "theory",
+    "words",
+]
+__all__ += losses.__all__
+__all__ += mechanisms.__all__
 
-        if name != "__all__":
-            if name.startswith("_"):
-                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-            if find_spec(f"{__name__}.{name}") is not None:
-                return import_module(f"{__name__}.{name}")
-        public = import_module(f"{__name__}._public")
-        if name != "__all__" and name not in public.__all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals().update({each: getattr(public, each) for each in public.__all__}, __all__=public.__all__)
-        return globals()[name]
-
-    def __dir__():
-        return sorted({*globals(), *__getattr__("__all__")})
-
+__version__ = "0.1.0"
 
 _attach()

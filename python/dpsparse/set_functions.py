@@ -4,8 +4,6 @@ A set function ``F`` gives every set of features a number, with ``F([]) == 0`` a
 it is monotone, ``F.norm(theta) = f(abs(theta))`` is a norm that charges the support of ``theta`` by ``F``; here ``f``
 is the Lovasz extension ``F.lovasz``.
 
-Examples
---------
 >>> from dpsparse.set_functions import Cardinality, GroupCover
 >>> F = GroupCover([[0, 1], [1, 2]], weights=[1.0, 3.0])
 >>> F([1]), F([0]), F([])
@@ -239,7 +237,7 @@ class SetFunction(ABC):
         return self._core.norm(float_array("theta", theta))
 
     def dual_norm(self, s: npt.ArrayLike) -> float:
-        """Return the norm dual to :meth:`norm`: the largest ``abs(s)(A) / F(A)``, the least t with s in t |P|(F).
+        """Return the norm dual to :meth:`norm`: the largest ``abs(s)(A) / F(A)``, the least t with s in ``t |P|(F)``.
 
         Closed forms where F has one; else Dinkelbach's method on minimum cuts or the minimum-norm point.
 
@@ -266,7 +264,7 @@ class SetFunction(ABC):
         return self._core.dual_norm(float_array("s", s))
 
     def contains(self, s: npt.ArrayLike, tol: float = 1e-9) -> bool:
-        """Return whether ``s`` lies in the symmetric polyhedron |P|(F): no ``abs(s)(A)`` above ``F(A)``.
+        """Return whether ``s`` lies in the symmetric polyhedron ``|P|(F)``: no ``abs(s)(A)`` above ``F(A)``.
 
         Parameters
         ----------
@@ -323,7 +321,7 @@ class SetFunction(ABC):
     def norm_ball_vertex(self, g: npt.ArrayLike) -> Vector:
         """Return a vertex of the ball ``norm(x) <= 1`` that minimises ``<g, x>``.
 
-        The ball is the polar of |P|(F), another polytope than the one of :meth:`support_vertex`: its vertices are
+        The ball is the polar of ``|P|(F)``, another polytope than the one of :meth:`support_vertex`: its vertices are
         ``sign(x) = -sign(g)`` on one set A, of size ``1 / F(A)``.
 
         Parameters
@@ -349,7 +347,7 @@ class SetFunction(ABC):
         return self._core.norm_ball_vertex(float_array("g", g))
 
     def gaussian_width(self, n_samples: int = 10_000, random_state: int | None = None) -> Estimate:
-        """Return ``E max <b, s>`` for standard normal b, over |P|(F) for a monotone F and over B(F) otherwise.
+        """Return ``E max <b, s>`` for standard normal b, over ``|P|(F)`` for a monotone F and over B(F) otherwise.
 
         Parameters
         ----------
@@ -380,7 +378,7 @@ class SetFunction(ABC):
         return Estimate(*self._core.gaussian_width(count("n_samples", n_samples), int(seed)))
 
     def radius(self, ord: float) -> float:
-        """Return the largest l1, l2 or l-infinity norm of a point of |P|(F).
+        """Return the largest l1, l2 or l-infinity norm of a point of ``|P|(F)``.
 
         Parameters
         ----------

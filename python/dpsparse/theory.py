@@ -34,9 +34,9 @@ __all__ = [
 
 
 def gaussian_width(function: SetFunction, n_samples: int = 10_000, random_state: int | None = None) -> Estimate:
-    """Return ``E f(|b|)`` for standard normal b: the Gaussian width of |P|(F), the dual norm's ball (KD, Theorem 1).
+    """Return ``E f(|b|)``, b standard normal: the Gaussian width of ``|P|(F)``, the dual norm's ball (KD, Theorem 1).
 
-    ``p * sqrt(2 / pi)`` for F = |A|, which KD states as O(p); about ``sqrt(2 ln 2p)`` for min(|A|, 1). See
+    ``p * sqrt(2 / pi)`` for ``F = |A|``, which KD states as O(p); about ``sqrt(2 ln 2p)`` for ``min(|A|, 1)``. See
     :meth:`dpsparse.set_functions.SetFunction.gaussian_width`, which this is.
 
     Examples
@@ -60,7 +60,7 @@ def suggested_alpha(width: SetFunction | float, *, n_samples: int, row_norm: flo
     Parameters
     ----------
     width : SetFunction or float
-        Gaussian width of |P|(F), or the set function F itself.
+        Gaussian width of ``|P|(F)``, or the set function F itself.
     n_samples : int
         Number of records n.
     row_norm : float
@@ -96,7 +96,7 @@ def polytope_iterations(curvature: float, scale: float, *, n_samples: int, epsil
     curvature : float
         Curvature constant of the mean loss over the polytope.
     scale : float
-        L1 |C|_1: l1-Lipschitz constant of the loss times the largest l1 norm of a vertex.
+        ``L1 |C|_1``: l1-Lipschitz constant of the loss times the largest l1 norm of a vertex.
     n_samples : int
         Number of records n.
     epsilon : float
@@ -139,7 +139,7 @@ def selection_excess_risk(
     n_iter : int
         Number of steps T.
     log_candidates : float
-        ln|S|, the logarithm of the number of vertices.
+        ``ln|S|``, the logarithm of the number of vertices.
     sensitivity : float
         D: how far one record moves a score of the mean loss.
     rho : float

@@ -284,7 +284,7 @@ class _LinearModel:
         return bundle
 
     def _words_html(self) -> str:
-        from dpsparse.words.attach import model_html
+        from dpsparse.words.notebook import model_html
 
         return model_html(self)
 
@@ -303,7 +303,7 @@ class LinearRegressorMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            X coef_ + intercept_; X is clipped first where fits clip to ``feature_ranges_``, and the result to
+            ``X coef_ + intercept_``; X is clipped first where fits clip to ``feature_ranges_``, and the result to
             ``target_bounds_``.
         """
         scores = self._scores(X)
@@ -329,7 +329,7 @@ class LogLinkRegressorMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            exp(X coef_ + intercept_), positive; X is clipped first where fits clip to ``feature_ranges_``, and the
+            ``exp(X coef_ + intercept_)``, positive; X is clipped first where fits clip to ``feature_ranges_``, and the
             result to ``target_bounds_``.
         """
         rates = np.exp(np.clip(self._scores(X), -_LARGEST_LOG_RATE, _LARGEST_LOG_RATE))
@@ -383,7 +383,7 @@ class LinearClassifierMixin(_LinearModel):
         Returns
         -------
         ndarray of shape (n_samples,)
-            X coef_ + intercept_, positive where ``classes_[1]`` is predicted; X is clipped first where fits clip to
+            ``X coef_ + intercept_``, positive where ``classes_[1]`` is predicted; X is clipped first where fits clip to
             ``feature_ranges_``.
         """
         return self._scores(X)
@@ -444,8 +444,8 @@ class MulticlassMixin(LinearClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            X coef_.T + intercept_: for two classes the margin, positive where ``classes_[1]`` is predicted; for more
-            one score a class, of which the largest is predicted. X is clipped first where fits clip to
+            ``X coef_.T + intercept_``: for two classes the margin, positive where ``classes_[1]`` is predicted, for
+            more one score a class, of which the largest is predicted. X is clipped first where fits clip to
             ``feature_ranges_``.
         """
         return self._scores(X)

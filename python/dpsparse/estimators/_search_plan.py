@@ -77,7 +77,7 @@ class SearchPlan:
         return self.search.mechanism
 
     def _repr_html_(self) -> str:
-        from dpsparse.words.attach import plan_html
+        from dpsparse.words.notebook import plan_html
 
         return plan_html(self)
 

@@ -318,11 +318,11 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``, whatever the
         number of classes. Others take two classes only.
     norm : {"l1", "l21", "linf"} or set function, default="l1"
-        The norm Omega that is penalised or bounded: "l1" is the sum of all |theta|; "l21" the sum over the features of
-        the Euclidean norm of their coefficients, which selects a feature for all classes or for none, and is "l1" for
-        two classes. For two classes also "linf", or an object of :mod:`dpsparse.set_functions`, which means f(|theta|),
-        with its Lovasz extension f. One that is not monotone but gives all features together 0, as a graph cut does,
-        means the seminorm f(theta), which can be penalised but not bounded.
+        The norm Omega that is penalised or bounded: "l1" is the sum of all ``|theta|``; "l21" the sum over the features
+        of the Euclidean norm of their coefficients, which selects a feature for all classes or for none, and is "l1"
+        for two classes. For two classes also "linf", or an object of :mod:`dpsparse.set_functions`, which means
+        ``f(|theta|)``, with its Lovasz extension f. One that is not monotone but gives all features together 0, as a
+        graph cut does, means the seminorm f(theta), which can be penalised but not bounded.
     alpha : float or None, default=None
         Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``.
     radius : float or None, default=None
@@ -370,7 +370,7 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         Upper bound on objective minus minimum, in the units of the objective.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had names that are all strings.
 
     Examples
@@ -515,8 +515,8 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         an object of :mod:`dpsparse.losses`, such as ``Pinball(level=0.9)`` for a quantile. Squared with ``alpha``
         is scikit-learn's ``Lasso(alpha=alpha)``.
     norm : {"l1", "linf"} or set function, default="l1"
-        The norm Omega that is penalised or bounded: an object of :mod:`dpsparse.set_functions` means f(|theta|), with
-        its Lovasz extension f. One that is not monotone but gives all features together 0, as a graph cut
+        The norm Omega that is penalised or bounded: an object of :mod:`dpsparse.set_functions` means ``f(|theta|)``,
+        with its Lovasz extension f. One that is not monotone but gives all features together 0, as a graph cut
         does, means the seminorm f(theta), which can be penalised but not bounded.
     alpha : float or None, default=None
         Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``.
@@ -561,7 +561,7 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         Upper bound on objective minus minimum, in the units of the objective.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had names that are all strings.
 
     Examples

@@ -64,7 +64,7 @@ class SparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _ExactLinear
         Upper bound on objective minus minimum, in the units of the objective.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had names that are all strings.
 
     Examples

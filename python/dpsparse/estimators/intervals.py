@@ -110,13 +110,13 @@ class ReleasedNoiseMixin:
 
     **What ``target="population"`` covers otherwise.** For ``output-perturbation`` in mode "ridge" under replace-one
     with one record a person: the minimiser of the *expected* regularised loss, for independent records of one law, at
-    any sample size, all coefficients at once. By strong convexity |theta - theta_pop| <= |g|/ridge, g the mean of n
-    independent vectors, the gradients at theta_pop less their mean, of which the loss parts are at most L R2 long. E|g|
-    <= L R2/sqrt(n), and |g| exceeds its mean by L R2 sqrt(2 ln(1/a)/n) with probability at most a (McDiarmid: one
-    record moves it by 2 L R2/n). With the public sensitivity D2 >= 2 L R2/(n ridge): |theta - theta_pop| <= (D2/2)
-    sqrt(n) (1 + sqrt(2 ln(1/a))). Half of ``1 - confidence`` goes to this, half, divided by the number of coefficients,
-    to the noise. No asymptotics and no look at the data; the price is width: it takes the ridge for the curvature, the
-    worst case. An interval from the private Hessian would have to be paid for.
+    any sample size, all coefficients at once. By strong convexity ``|theta - theta_pop| <= |g|/ridge``, g the mean of n
+    independent vectors, the gradients at theta_pop less their mean, of which the loss parts are at most L R2 long.
+    ``E|g| <= L R2/sqrt(n)``, and ``|g|`` exceeds its mean by ``L R2 sqrt(2 ln(1/a)/n)`` with probability at most a
+    (McDiarmid: one record moves it by 2 L R2/n). With the public sensitivity ``D2 >= 2 L R2/(n ridge)``:
+    ``|theta - theta_pop| <= (D2/2) sqrt(n) (1 + sqrt(2 ln(1/a)))``. Half of ``1 - confidence`` goes to this, half,
+    divided by the number of coefficients, to the noise. No asymptotics and no look at the data; the price is width: it
+    takes the ridge for the curvature, the worst case. An interval from the private Hessian would have to be paid for.
 
     References
     ----------
@@ -133,7 +133,9 @@ class ReleasedNoiseMixin:
     _population: tuple[npt.NDArray[np.float64], ...] | str
 
     def coef_std(self) -> npt.NDArray[np.float64]:
-        """Return the standard deviations of the noise on ``coef_``; see :class:`ReleasedNoiseMixin`.
+        """Return the standard deviations of the noise on ``coef_``.
+
+        What has such a law: :class:`~dpsparse.estimators.intervals.ReleasedNoiseMixin`.
 
         Returns
         -------
@@ -168,8 +170,8 @@ class ReleasedNoiseMixin:
     def population_estimates(self) -> PopulationEstimates:
         """Return estimates of the population's coefficients after noisy Newton steps, with their standard errors.
 
-        Without the shrinkage of ``coef_``: better to infer with, worse to predict with. See
-        :class:`ReleasedNoiseMixin`.
+        Without the shrinkage of ``coef_``: better to infer with, worse to predict with. What they rest on:
+        :class:`~dpsparse.estimators.intervals.ReleasedNoiseMixin`.
 
         Returns
         -------
@@ -219,7 +221,9 @@ class ReleasedNoiseMixin:
         return estimates.estimate - half, estimates.estimate + half
 
     def coef_interval(self, confidence: float = 0.95, target: str = "auto") -> Interval:
-        """Return intervals for the coefficients; see :class:`ReleasedNoiseMixin` for what they cover.
+        """Return intervals for the coefficients.
+
+        What they cover: :class:`~dpsparse.estimators.intervals.ReleasedNoiseMixin`.
 
         Parameters
         ----------

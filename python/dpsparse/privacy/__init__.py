@@ -4,8 +4,6 @@ An event is a frozen fact about one private release. An :class:`Accountant` adds
 against itself, which (epsilon, delta) they amount to; :func:`calibrate` turns the question round and finds the
 least noise for a budget. A :class:`Ledger` is a file that remembers what was released of a data set, and keeps a total.
 
-Examples
---------
 >>> from dpsparse.privacy import Accountant, GaussianEvent, calibrate
 >>> round(Accountant().add(GaussianEvent(sensitivity=1.0, sigma=10.0), 100).epsilon(1e-6), 2)
 4.89

@@ -29,7 +29,7 @@ class PenalisedProblem:
     y : array of shape (n_samples,)
         Targets; -1 and +1 for the losses of two classes.
     norm : SetFunction
-        Defines Omega: f(|theta|) where it is monotone, f(theta) otherwise.
+        Defines Omega: ``f(|theta|)`` where it is monotone, f(theta) otherwise.
     alpha : float
         Positive penalty.
     loss : str or loss object, default="squared"
@@ -67,7 +67,7 @@ def check_duality(
 ) -> None:
     """Check weak duality at random points and a zero gap at the exact estimators' solution.
 
-    With G(theta) = alpha Omega(theta) + (ridge/2) |theta|^2 the dual function of a is
+    With ``G(theta) = alpha Omega(theta) + (ridge/2) |theta|^2`` the dual function of a is
     ``-sum_i w_i l*(a_i; y_i) - G*(-X' (w a))``, where ``sum_i w_i a_i = 0`` if the intercept is free. G* is 0 on
     ``alpha K`` and infinite outside it, or, with a ridge, ``|prox(v)|^2 / (2 ridge)`` by Moreau's identity. The dual
     points are slopes of the loss at random scores, shrunk into the domain where there is no ridge. Then the problem is

@@ -27,11 +27,11 @@ def check_set_function(
     - ``gains(order)`` sums to the values along the order, whole or partial;
     - the Lovasz extension is positively homogeneous, convex, equal to F on indicators, and is the support function of
       the base polytope, attained at ``base_vertex``, which lies in it;
-    - for a monotone F: ``norm`` is a norm where every ``F([j]) > 0``, ``support_vertex`` lies in |P|(F) and attains it,
-      |<s, theta>| <= dual_norm(s) norm(theta), ``dual_norm`` is ``max |s|(A) / F(A)``, ``norm_ball_vertex`` attains
-      it, ``contains`` agrees;
-    - ``prox``: ``(v - x) / step`` is a subgradient of Omega at ``x``. It is f(|theta|) for a monotone F and f(theta)
-      for one with ``F(V) = 0``; for others the prox is not checked.
+    - for a monotone F: ``norm`` is a norm where every ``F([j]) > 0``, ``support_vertex`` lies in ``|P|(F)`` and attains
+      it, ``|<s, theta>| <= dual_norm(s) norm(theta)``, ``dual_norm`` is ``max |s|(A) / F(A)``, ``norm_ball_vertex``
+      attains it, ``contains`` agrees;
+    - ``prox``: ``(v - x) / step`` is a subgradient of Omega at ``x``. It is ``f(|theta|)`` for a monotone F and
+      f(theta) for one with ``F(V) = 0``; for others the prox is not checked.
 
     Parameters
     ----------

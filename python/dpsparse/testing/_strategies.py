@@ -88,7 +88,7 @@ def set_functions(draw: Any, max_features: int = 6, monotone: bool | None = None
         Most features.
     monotone : bool or None, default=None
         True for monotone ones only, False for the others (graph cuts), None for both. Every ``F([j])`` of a
-        monotone one is positive, so that f(|theta|) is a norm.
+        monotone one is positive, so that ``f(|theta|)`` is a norm.
 
     Returns
     -------

@@ -152,6 +152,7 @@ def _read(source: Any) -> tuple[Certificate, Any]:
     if isinstance(source, Certificate):
         return source, None
     if hasattr(source, "get_params"):
+        # Imported here: certificates have words in a process without estimators, too.
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(source)

@@ -151,7 +151,7 @@ class _Ends(NamedTuple):
 
 
 def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = False) -> Summary:
-    """Return the table of a fitted linear model's coefficients; see :meth:`PrivateSparseClassifier.summary`.
+    """Return the table of a fitted linear model's coefficients; see :meth:`dpsparse.PrivateSparseClassifier.summary`.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
     >>> summarise(model).to_dict()["attribute"]
     ['(intercept)', 'x0']
     """
-    from sklearn.utils.validation import check_is_fitted
+    from sklearn.utils.validation import check_is_fitted  # the package is imported without estimators
 
     check_is_fitted(model, "coef_")
     level = number("confidence", confidence)
