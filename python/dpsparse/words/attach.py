@@ -1,15 +1,16 @@
-"""HTML of plans and certificates for notebooks, and curves of plans.
+"""HTML of plans and certificates for notebooks, curves of plans, and costs as events of another package.
 
-All are classes of the compiled core, which knows no HTML and no estimators: ``_repr_html_``, and ``Plan.curve``, are
-set here, once, when the package is imported. These are the only changes that Python makes to classes of the core, and
-they change nothing that is recorded.
+All are classes of the compiled core, which knows no HTML, no estimators and no other packages: ``_repr_html_``,
+``Plan.curve``, and ``to_dp_accounting`` of certificates and accountants, are set here, once, when the package is
+imported. These are the only changes that Python makes to classes of the core, and they change nothing that is recorded.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from dpsparse._core import Certificate, Plan, ScalerPlan
+from dpsparse._core import Accountant, Certificate, Plan, ScalerPlan
+from dpsparse.privacy._dp_accounting import to_dp_accounting
 from dpsparse.words import html
 from dpsparse.words.certificate import event_sentences, sentences
 from dpsparse.words.curve import plan_curve
@@ -51,8 +52,10 @@ def model_html(model: Any) -> str:
 
 
 def attach() -> None:
-    """Give plans and certificates their HTML, and plans their curves; once, at import."""
+    """Give plans and certificates their HTML, plans their curves, and costs their way out; once, at import."""
     Plan.curve = plan_curve  # type: ignore[method-assign]
+    Certificate.to_dp_accounting = to_dp_accounting  # type: ignore[method-assign]
+    Accountant.to_dp_accounting = to_dp_accounting  # type: ignore[method-assign]
     Certificate._repr_html_ = certificate_html  # type: ignore[attr-defined]
     Plan._repr_html_ = plan_html  # type: ignore[attr-defined]
     ScalerPlan._repr_html_ = plan_html  # type: ignore[attr-defined]
