@@ -1,7 +1,7 @@
 """Certificates and accountants as events of dp-accounting: what its accountants say of them is never below ours.
 
-dp-accounting 0.6.0: its accountant of privacy loss distributions where it takes the event, else that of Renyi divergences,
-both as they are by default.
+dp-accounting 0.6.0: its accountant of privacy loss distributions where it takes the event, else that of Renyi
+divergences, both as they are by default.
 """
 
 import json
@@ -95,7 +95,7 @@ def assert_compositions_cost_no_less(seed, repetitions):
 
 
 def test_no_composition_costs_less_there():
-    assert_compositions_cost_no_less(0, 60)
+    assert_compositions_cost_no_less(0, 40)
 
 
 @pytest.mark.slow
@@ -106,8 +106,8 @@ def test_no_composition_costs_less_there_at_length():
 def test_both_forms_dominate():
     """Whichever accountant the event is for. Mixtures have no closed form there: ours may be 1 % above the optimum."""
     rng = np.random.default_rng(2)
-    for _ in range(12):
-        ours = of(*random_events(rng, PLD_KINDS))
+    for _ in range(5):
+        ours = of(*((KINDS[kind](noise), 3) for kind, noise in zip(rng.choice(PLD_KINDS, 2), (20.0, 30.0), strict=True)))
         for delta in (1e-8, 1e-4):
             for name, accountant in (("pld", pld.PLDAccountant()), ("rdp", rdp.RdpAccountant())):
                 event = ours.to_dp_accounting(accountant=name)
@@ -154,7 +154,9 @@ def test_the_trade_off_of_laplace_noise_is_below_the_kink_of_a_response(epsilon)
 
 def test_a_response_is_a_discrete_laplace_event_of_sensitivity_one():
     (part,) = of((PureEvent(0.8), 3)).to_dp_accounting().events
-    law = pld.privacy_loss_distribution.from_discrete_laplace_mechanism(part.event.noise_parameter, part.event.sensitivity)
+    law = pld.privacy_loss_distribution.from_discrete_laplace_mechanism(
+        part.event.noise_parameter, part.event.sensitivity
+    )
     for epsilon in (0.0, 0.3, 0.7):
         truth = (math.exp(0.8) - math.exp(epsilon)) / (1 + math.exp(0.8))
         assert law.get_delta_for_epsilon(epsilon) == pytest.approx(truth, rel=1e-3)

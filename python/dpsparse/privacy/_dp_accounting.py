@@ -3,28 +3,32 @@
 Each event becomes one that *dominates* it: in any accountant that takes the composition it costs at least as much. By
 dp-accounting 0.6.0:
 
-- Its accountant of privacy loss distributions (PLD) takes Gaussian and discrete Laplace events, and knows no zCDP; that of
-  Renyi divergences (RDP) takes Gaussian, Laplace and zCDP events, and no discrete Laplace ones. So there are two forms.
+- Its accountant of privacy loss distributions (PLD) takes Gaussian and discrete Laplace events, and knows no zCDP; that
+  of Renyi divergences (RDP) takes Gaussian, Laplace and zCDP events, and no discrete Laplace ones. So there are two
+  forms.
 - Its randomised response needs an accountant of the relation REPLACE_ONE or REPLACE_SPECIAL, and its PLD accountant
-  forgets how often it is composed. The discrete Laplace event of sensitivity 1 is the same pair of laws, with neither fault.
+  forgets how often it is composed. The discrete Laplace event of sensitivity 1 is the same pair of laws, with neither
+  fault.
 - It has no event for the exponential mechanism, for objective perturbation or for a probability of failure.
 
 Proofs of what is not the same pair of laws:
 
 *A choice of bounded range e as zCDP*: rho = e^2/8 (Cesar & Rogers 2021).
 
-*A choice of bounded range e as Gaussian noise.* Its loss has at worst two values, t and t - e (Dong, Durfee & Rogers 2020), so
-a test between neighbours has a trade-off function with one kink (v, 1 - u), where u and v are the probabilities of the
-loss t and logit u - logit v = e. Gaussian noise of ratio mu has a convex trade-off function between the same end points,
-so it is the lower one where it passes below the kink: mu >= Phi^-1(u) - Phi^-1(v). The derivative of Phi^-1 by the logit is
-even and falls away from 0, so the largest difference is that about 0, at logit u = e/2 = -logit v.
+*A choice of bounded range e as Gaussian noise.* Its loss has at worst two values, t and t - e (Dong, Durfee & Rogers
+2020), so a test between neighbours has a trade-off function with one kink (v, 1 - u), where u and v are the
+probabilities of the loss t and logit u - logit v = e. Gaussian noise of ratio mu has a convex trade-off function
+between the same end points, so it is the lower one where it passes below the kink: mu >= Phi^-1(u) - Phi^-1(v). The
+derivative of Phi^-1 by the logit is even and falls away from 0, so the largest difference is that about 0, at logit u =
+e/2 = -logit v.
 
-*A pure event as Laplace noise, for RDP.* Randomised response has its kink at (q, q), q = 1/(1 + e^epsilon), and dominates
-all pure events (Kairouz, Oh & Viswanath 2015). The trade-off function of Laplace noise of sensitivity/scale m is convex and
-passes through (x, x) at x = e^(-m/2)/2: below the kink from m = 2 ln((1 + e^epsilon)/2) on.
+*A pure event as Laplace noise, for RDP.* Randomised response has its kink at (q, q), q = 1/(1 + e^epsilon), and
+dominates all pure events (Kairouz, Oh & Viswanath 2015). The trade-off function of Laplace noise of sensitivity/scale m
+is convex and passes through (x, x) at x = e^(-m/2)/2: below the kink from m = 2 ln((1 + e^epsilon)/2) on.
 
-*Objective perturbation as (xi, rho)-zCDP.* R(a) <= kl + a r^2/2 + ln(2 Phi((a - 1) r))/(a - 1), and ln(2 Phi(x)) is concave and 0
-at 0, so the last term is at most its limit r sqrt(2/pi) at a = 1 (``theory_of_privacy::objective_perturbation``).
+*Objective perturbation as (xi, rho)-zCDP.* R(a) <= kl + a r^2/2 + ln(2 Phi((a - 1) r))/(a - 1), and ln(2 Phi(x)) is
+concave and 0 at 0, so the last term is at most its limit r sqrt(2/pi) at a = 1
+(``theory_of_privacy::objective_perturbation``).
 """
 
 from __future__ import annotations
@@ -66,8 +70,8 @@ def to_dp_accounting(
 
     So a release of this package adds up with others that are accounted there. It is for accountants of dp-accounting as
     they are by default: their relation ADD_OR_REMOVE_ONE stands for two outputs one sensitivity apart, whatever the
-    neighbours of the certificate are, which go on to be those of the certificate. As of ``epsilon`` of a certificate, the
-    answer is for a run with secure randomness.
+    neighbours of the certificate are, which go on to be those of the certificate. As of ``epsilon`` of a certificate,
+    the answer is for a run with secure randomness.
 
     Parameters
     ----------
@@ -152,7 +156,7 @@ def _for_pld(dp: Any, event: Any) -> Any:
             return dp.GaussianDpEvent(1 / (ratio * _UP))
         case _:
             raise UnsoundMechanismError(
-                f"{type(event).__name__} bounds Renyi divergences alone, of which no privacy loss distribution follows: "
+                f"{type(event).__name__} bounds Renyi divergences alone, and no privacy loss distribution follows: "
                 "accountant='rdp' takes it"
             )
 
@@ -185,8 +189,10 @@ def _laplace_ratio(epsilon: float) -> float:
 
 def _dp_accounting() -> Any:
     try:
-        import dp_accounting
-        from dp_accounting import DiscreteLaplaceDpEvent, ZCDpEvent  # noqa: F401 (of the versions that have them)
+        from dp_accounting import dp_event
+        from dp_accounting.dp_event import DiscreteLaplaceDpEvent, ZCDpEvent  # noqa: F401 (older versions lack them)
     except ImportError as error:
-        raise InvalidArgumentError("to_dp_accounting needs dp-accounting 0.6: pip install 'dp-accounting>=0.6'") from error
-    return dp_accounting
+        raise InvalidArgumentError(
+            "to_dp_accounting needs dp-accounting 0.6: pip install 'dp-accounting>=0.6'"
+        ) from error
+    return dp_event

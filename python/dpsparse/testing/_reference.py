@@ -42,8 +42,8 @@ def verify_certificate(certificate: Certificate | str) -> Verdict:
     """Verify a certificate from its JSON alone, by pure Python that was written from the mathematics.
 
     It shares no code with ``certificate.verify()``: whoever does not trust the compiled accountant can trust, or read,
-    this one. Both check the form of the document, that its facts agree with each other, its checksum, that it is certified
-    and that its run was not seeded, and whether the events cost at most the claimed (epsilon, delta).
+    this one. Both check the form of the document, that its facts agree with each other, its checksum, that it is
+    certified and that its run was not seeded, and whether the events cost at most the claimed (epsilon, delta).
 
     Parameters
     ----------
@@ -64,14 +64,15 @@ def verify_certificate(certificate: Certificate | str) -> Verdict:
     -----
     The two may disagree about a claim that is all but equal to the cost:
 
-    - Curves, conversions and sums are taken here at 40 digits and not rounded, and a claim holds if the least delta that is
-      proved at the claimed epsilon is at most (1 + 1e-9) times the claimed delta. ``verify()`` rounds every step against
-      itself, by less than 1e-8 of the answer.
-    - Choices by the exponential mechanism, pure events and Gaussian noise together: both bound the law of the loss on a grid,
-      this one on a finer grid, so that it may prove up to 1 % less epsilon. It needs at most 5000 events of a
+    - Curves, conversions and sums are taken here at 40 digits and not rounded, and a claim holds if the least delta
+      that is proved at the claimed epsilon is at most (1 + 1e-9) times the claimed delta. ``verify()`` rounds every
+      step against itself, by less than 1e-8 of the answer.
+    - Choices by the exponential mechanism, pure events and Gaussian noise together: both bound the law of the loss on a
+      grid, this one on a finer grid, so that it may prove up to 1 % less epsilon. It needs at most 5000 events of a
       kind and parameter; ``verify()`` 4096, and 8 kinds. Beyond, both are left with Renyi divergences.
 
-    So what ``verify()`` accepts holds here, and what holds here is accepted there if 1 % is added to the claimed epsilon.
+    So what ``verify()`` accepts holds here, and what holds here is accepted there if 1 % is added to the claimed
+    epsilon.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from mpmath import inf, mpf, sqrt
+from mpmath import exp, inf, mpf, sqrt
 
 from dpsparse.testing import _reference_curves as curves
 from dpsparse.testing import _reference_laws as laws
@@ -18,7 +18,8 @@ Number: TypeAlias = Any
 #: Kind and parameters of an event as certificates have them, and how often it happened.
 Spent: TypeAlias = tuple[dict[str, Any], int]
 
-_STEPS = 40  # of golden sections: 1e-8 of the argument, 1e-16 of a least value
+_STEPS = 48  # of golden sections: 1e-10 of the span
+_LOG_ORDERS = (-14, 30)  # of order - 1
 _FARTHEST = 690.0  # losses beyond it would overflow
 _SMALLEST_DELTA = 1e-230  # of the laws in double precision
 _MOST = 5000  # events of a kind and parameter for which a law is made
@@ -124,13 +125,17 @@ def _with_objectives(parts: _Sorted, epsilon: Number, target: Number) -> Iterato
 
 
 def _converted(renyi: Callable[[Number], Number], epsilon: Number) -> Number:
-    return curves.least_over_orders(lambda order: curves.converted_delta(renyi, epsilon, order), _STEPS)
+    """The least delta over orders a: its logarithm is convex in a, as (a - 1) R(a) is, so golden section finds it."""
+    at = lambda x: curves.converted_delta(renyi, epsilon, 1 + exp(x))  # noqa: E731
+    return curves.golden_section(at, *map(mpf, _LOG_ORDERS), _STEPS)
 
 
 def _exact(parts: _Sorted, epsilon: float, target: float) -> Number:
     """Delta of the law of independent losses; infinite where it is beyond double precision."""
     ratio = float(sqrt(parts.squares))
-    kinds = [(float(e), n, True) for e, n in parts.choices.items()] + [(float(e), n, False) for e, n in parts.pure.items()]
+    kinds = [(float(e), n, True) for e, n in parts.choices.items()] + [
+        (float(e), n, False) for e, n in parts.pure.items()
+    ]
     depth = _DEPTHS * math.ceil((_TAIL - math.log(target)) / _DEPTHS)
     variance = sum(e * math.tanh(e / 2) * n for e, n, _ in kinds) + ratio**2
     farthest = min(sum(e * n for e, n, _ in kinds), variance + math.sqrt(2 * variance * depth))
@@ -143,8 +148,8 @@ def _exact(parts: _Sorted, epsilon: float, target: float) -> Number:
 def _split(parts: _Sorted, epsilon: Number, target: Number) -> Number:
     """Basic composition: the perturbations share a number tau of standard deviations, the rest has what is left.
 
-    epsilon_i = the constant part of the loss + M tau (Dwork & Roth 2014, theorem B.1, which holds at negative epsilons too);
-    the sum of deltas is convex in tau.
+    epsilon_i = the constant part of the loss + M tau (Dwork & Roth 2014, theorem B.1, which holds at negative epsilons
+    too); the sum of deltas is convex in tau.
     """
     perturbations = []
     for one, count in parts.objectives:
@@ -160,9 +165,9 @@ def _split(parts: _Sorted, epsilon: Number, target: Number) -> Number:
 
     def at(tau: Number) -> Number:
         own = sum(count * curves.objective_delta(constant + m * tau, *one) for one, count, m, constant in perturbations)
-        rest = max(left - slope * tau, mpf(0))
-        return own + min(mpf(1), *(bound() for bound in _plain_bounds(parts, rest, target)))
+        return own + min(mpf(1), *(bound() for bound in _plain_bounds(parts, max(left - slope * tau, mpf(0)), target)))
 
     if parts.plain:
         return at(highest)
     return curves.golden_section(at, lowest, highest, _STEPS)
+

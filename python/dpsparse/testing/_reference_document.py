@@ -45,7 +45,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def checksum(document: dict[str, Any]) -> str:
-    """FNV-1a of 64 bits over the tree without its own checksum: kinds, lengths and values, fields sorted by their names."""
+    """FNV-1a of 64 bits over the kinds, lengths and values of a tree without its checksum, fields sorted by name."""
     state = 0xCBF29CE484222325
     for byte in b"".join(_words({name: value for name, value in document.items() if name != "checksum"})):
         state = (state ^ byte) * 0x100000001B3 % _WORD
@@ -173,7 +173,9 @@ def _target(value: Any) -> bool:
     ((kind, facts),) = value.items()
     match kind:
         case "multiclass":
-            return _record({"classes": lambda k: isinstance(k, int) and not isinstance(k, bool) and 0 <= k < 2**32})(facts)
+            return _record({"classes": lambda k: isinstance(k, int) and not isinstance(k, bool) and 0 <= k < 2**32})(
+                facts
+            )
         case "interval":
             return _record({"low": _number, "high": _number})(facts) and facts["low"] < facts["high"]
         case "counts":

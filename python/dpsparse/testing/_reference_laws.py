@@ -1,13 +1,13 @@
 """Laws of privacy losses, for the exact cost of choices, pure events and Gaussian noise together.
 
-Of a release with laws P and Q between neighbours, r = P/Q, the curve is delta(epsilon) = E_Q (r - x)+, x = e^epsilon: convex in
-x, 1 at x = 0. Conversely every such curve is that of a law of r, its second derivative.
+Of a release with laws P and Q between neighbours, r = P/Q, the curve is delta(epsilon) = E_Q (r - x)+, x = e^epsilon:
+convex in x, 1 at x = 0. Conversely every such curve is that of a law of r, its second derivative.
 
-- A release before others of curve h makes E_Q r h(x/r), and r h(x/r) is convex in r: of two laws of r with mean 1 under Q the
-  more spread one costs more. So an atom may be moved to the two ends of a cell of a grid that holds it if the mass under Q
-  and the mean of r stay: an upper bound. In the curve it is the chord, in x, between two points.
-- A choice of bounded range e has at worst two losses t and t - e, t in [0, e] chosen by the adversary, heeding all that came
-  before (Dong, Durfee & Rogers 2020): `choices` iterates the supremum over t.
+- A release before others of curve h makes E_Q r h(x/r), and r h(x/r) is convex in r: of two laws of r with mean 1 under
+  Q the more spread one costs more. So an atom may be moved to the two ends of a cell of a grid that holds it if the
+  mass under Q and the mean of r stay: an upper bound. In the curve it is the chord, in x, between two points.
+- A choice of bounded range e has at worst two losses t and t - e, t in [0, e] chosen by the adversary, heeding all that
+  came before (Dong, Durfee & Rogers 2020): `choices` iterates the supremum over t.
 - Independent losses, each of the worst law of its kind, cover every order of the events, adaptive ones included
   (``theory_of_privacy::noise_and_accounting``).
 
@@ -126,10 +126,14 @@ def choices(epsilon0: float, count: int, depth: float) -> list[Law]:
     return [_law_of_choices(epsilon0, size, parts, depth) for size in sizes]
 
 
+def _reach(epsilon0: float, count: int, depth: float) -> int:
+    """How many ranges the loss is from 0 at most, but for a probability of e^-depth (Hoeffding 1963)."""
+    return min(count, math.ceil(count * epsilon0 / 8 + math.sqrt(count * depth / 2)))
+
+
 @lru_cache(maxsize=256)
 def _law_of_choices(epsilon0: float, count: int, parts: int, depth: float) -> Law:
-    reach = lambda depth: min(count, math.ceil(count * epsilon0 / 8 + math.sqrt(count * depth / 2))) * parts  # noqa: E731
-    first, last = -reach(_LOW), reach(depth)
+    first, last = -parts * _reach(epsilon0, count, _LOW), parts * _reach(epsilon0, count, depth)
     width = epsilon0 / parts
     points = np.exp(np.arange(first, last + 1) * width)
     curve = np.maximum(1 - points, 0.0)
@@ -144,9 +148,10 @@ def _law_of_choices(epsilon0: float, count: int, parts: int, depth: float) -> La
 def _one_more(curve: Floats, points: Floats, width: float, parts: int) -> Floats:
     """The supremum over t of P f(x/z) + (1 - P) f(x/(c z)), z = e^t, c = e^-epsilon0, of chords of f.
 
-    P = (1 - c z)/(1 - c). Within a cell of the grid of t both x/z and x/(c z) run through one cell of x each, where f is a
-    chord A + s x. So the mean is (alpha + beta z + gamma/z)/(1 - c), beta and gamma not positive as f is convex: greatest
-    at an end of the cell or at z = sqrt(gamma/beta), where alpha - 2 sqrt(beta gamma) stands for the numerator.
+    P = (1 - c z)/(1 - c). Within a cell of the grid of t both x/z and x/(c z) run through one cell of x each, where f
+    is a chord A + s x. So the mean is (alpha + beta z + gamma/z)/(1 - c), beta and gamma not positive as f is convex:
+    greatest at an end of the cell or at z = sqrt(gamma/beta), where alpha - 2 sqrt(beta gamma) stands for the
+    numerator.
     """
     n, c = len(points), math.exp(-parts * width)
     # Beyond the window: the chord to (0, 1) below, constant above.
