@@ -1,9 +1,9 @@
-"""Whether the time of a release tells neighbours apart: fits, choices and draws of noise, timed on two neighbours in turns.
+"""Whether the time of a release tells neighbours apart: fits, choices and draws, timed on two neighbours in turns.
 
 For each case: the medians of both sides, and Welch's t of times below the 90th percentile of all (Reparaz, Balasch &
-Verbauwhede 2017, "dudect"), which is beyond 4.5 in either direction with probability 1e-5 where the laws of the times are equal.
-Time is no part of any guarantee; this page says how much of it shows on this machine. The control fits 1 % more records on one side,
-which has to show.
+Verbauwhede 2017, "dudect"), which is beyond 4.5 in either direction with probability 1e-5 where the laws of the times
+are equal. Time is no part of any guarantee; this page says how much of it shows on this machine. The control fits 1 %
+more records on one side, which has to show.
 
 Run: ``python benches/timing_side_channel.py [--quick]`` on a machine with nothing else to do, one thread:
 ``RAYON_NUM_THREADS=1 OMP_NUM_THREADS=1``.

@@ -97,8 +97,10 @@ def _entries():
         "simplex classifier",
         Entry(lambda **arguments: PrivateSimplexClassifier(**{**simplex, "classes": (-1, 1), **arguments}), "classes"),
     )
-    yield "simplex regressor", Entry(lambda **arguments: PrivateSimplexRegressor(**{**simplex, "y_bounds": (-1.0, 1.0), **arguments}), "reals")
-    yield "scaler", Entry(lambda **arguments: PrivateScaler(**{"epsilon": EPSILON, **box, **arguments}), "reals")
+    facts = {**simplex, "y_bounds": (-1.0, 1.0)}
+    yield "simplex regressor", Entry(lambda **arguments: PrivateSimplexRegressor(**{**facts, **arguments}), "reals")
+    ranges = {"epsilon": EPSILON, **box}
+    yield "scaler", Entry(lambda **arguments: PrivateScaler(**{**ranges, **arguments}), "reals")
 
     def search(**arguments):
         inner = PrivateSparseClassifier(mechanism=FrankWolfe(n_iter=2), classes=(-1, 1), **box)

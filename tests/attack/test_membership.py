@@ -1,15 +1,15 @@
 """Membership inference on released models: no attack guesses better than the certificate allows.
 
-An attacker who knows all other records, and whether the person is in under either of two records, guesses by a score of the
-release. Its advantage, the difference of its true and false positive rates, is at most the total variation distance
+An attacker who knows all other records, and whether the person is in under either of two records, guesses by a score of
+the release. Its advantage, the difference of its true and false positive rates, is at most the total variation distance
 of the two laws, delta(0) of the certificate. Rates are bounded with confidence 1 - 1e-6 each way.
 """
 
 import numpy as np
 import pytest
-
 from audits import LEVEL, Curve, scores
 from catalogue import CATALOGUE, records, targets_of
+
 from dpsparse.testing._audit import clopper_pearson, released
 
 pytestmark = pytest.mark.attack
@@ -18,7 +18,9 @@ RUNS = 600
 N = 12
 EPSILONS = (0.5, 3.0)
 NAMES = [
-    name for name in CATALOGUE if name not in {"scaler", "search"} and not name.startswith(("three classes", "regressor"))
+    name
+    for name in CATALOGUE
+    if name not in {"scaler", "search"} and not name.startswith(("three classes", "regressor"))
 ]
 
 

@@ -13,10 +13,10 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from catalogue import CATALOGUE, records
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from catalogue import CATALOGUE, records
 from dpsparse.privacy.noise import discrete_gaussian, discrete_laplace, rounded_gaussian
 from dpsparse.testing._audit import released
 from processes import needs_fork, run_forked
