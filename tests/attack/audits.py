@@ -45,16 +45,16 @@ def scores(outputs, half):
 def excess(release, pair, curve, n_runs, seed=0):
     """How far `n_runs` releases of each of two neighbours break a curve: above 0 with probability below 1e-6 if it holds.
 
-    The first third of the runs chooses one event and an order of the two laws, the others test it: each of its two
-    probabilities is bounded at 1e-6/2.
+    The first quarter of the runs makes the scores, the second one chooses an event and an order of the two laws, and the
+    others test it: each of its two probabilities is bounded at 1e-6/2.
     """
     rng = np.random.default_rng(seed)
     outputs = [[np.ravel(release(data, int(s))) for s in rng.integers(2**32, size=n_runs)] for data in pair]
-    third = n_runs // 3
-    values = scores(outputs, third)
-    first, rest = values[:, :, :third], values[:, :, third:]
-    thresholds = np.quantile(first.reshape(len(first), -1), QUANTILES, axis=1).T  # (score, threshold)
-    rates = (first[:, None] >= thresholds[:, :, None, None]).mean(axis=-1)  # (score, threshold, data set)
+    quarter = n_runs // 4
+    values = scores(outputs, quarter)[:, :, quarter:]
+    chosen_on, rest = values[:, :, :quarter], values[:, :, quarter:]
+    thresholds = np.quantile(chosen_on.reshape(len(values), -1), QUANTILES, axis=1).T  # (score, threshold)
+    rates = (chosen_on[:, None] >= thresholds[:, :, None, None]).mean(axis=-1)  # (score, threshold, data set)
     orders = np.stack([rates, rates[..., ::-1]], axis=-2)  # (score, threshold, order, data set)
     seen = curve.excess(orders[..., 0], orders[..., 1])
     score, threshold, order = np.unravel_index(np.argmax(seen), seen.shape)
