@@ -1,19 +1,28 @@
-"""Privacy curves at 50 digits, written from the definitions and not from the Rust code."""
+"""Privacy curves at 50 digits, written from the definitions and not from the Rust code.
+
+Those that certificates are verified by stand in the package, and are this module's too.
+"""
 
 import math
 
 import numpy as np
-from mpmath import exp, expm1, inf, log, mp, mpf, ncdf, quad, sqrt
+from mpmath import exp, expm1, inf, log, mp, mpf, quad, sqrt
+
+from dpsparse.testing._reference_curves import (
+    bounded_range,
+    bounded_range_at,
+    converted_delta,
+    gaussian_delta,
+    least_over_orders,
+    objective_delta,
+    objective_renyi_bound,
+    pure,
+    shift_and_constant,
+)
+
+__all__ = ["bounded_range", "bounded_range_at", "objective_delta", "pure"]  # of the package, for tests
 
 mp.dps = 50
-
-
-def gaussian_delta(epsilon, ratio):
-    """Balle & Wang 2018, ratio = sensitivity / sigma."""
-    epsilon, ratio = mpf(epsilon), mpf(ratio)
-    # Both tails keep their relative accuracy through erfc; only their difference cancels, by at most (b/ratio)^2.
-    with mp.workdps(80):
-        return ncdf(ratio / 2 - epsilon / ratio) - exp(epsilon) * ncdf(-ratio / 2 - epsilon / ratio)
 
 
 def bisect(decreasing, target, low, high, steps=170):
@@ -34,46 +43,6 @@ def gaussian_epsilon(delta, ratio):
         return mpf(0)
     high = ratio**2 / 2 + ratio * sqrt(2 * log(1 / mpf(delta)))
     return bisect(lambda e: gaussian_delta(e, ratio), mpf(delta), 0, high, 90)
-
-
-def bounded_range_at(t, epsilon0, order):
-    """Renyi divergence of the two-point pair with losses t and t - epsilon0 (Cesar & Rogers 2021)."""
-    t, e0, a = mpf(t), mpf(epsilon0), mpf(order)
-    p = (exp(-t) - exp(-e0)) / (1 - exp(-e0))
-    return log(p * exp(a * t) + (1 - p) * exp(a * (t - e0))) / (a - 1)
-
-
-def bounded_range(epsilon0, order):
-    """The same at the t that maximises it (`theory_of_privacy::selection`)."""
-    e0, a = mpf(epsilon0), mpf(order)
-    t = log((a - 1) * -expm1(-a * e0) / (a * (exp(-e0) - exp(-a * e0))))
-    return bounded_range_at(t, e0, a)
-
-
-def pure(epsilon, order):
-    """Randomised response, from the sum over its two outputs."""
-    a, p = mpf(order), 1 / (1 + exp(-mpf(epsilon)))
-    q = 1 - p
-    return log(p**a * q ** (1 - a) + q**a * p ** (1 - a)) / (a - 1)
-
-
-def shift_and_constant(lipschitz_norm, sigma, adjacency):
-    m = mpf(lipschitz_norm) / mpf(sigma)
-    return m, m**2 / 2 if adjacency == "add-remove" else 2 * m**2
-
-
-def objective_delta(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
-    """The curve of `theory_of_privacy::objective_perturbation`, written out (add-remove: Redberg et al. 2023)."""
-    m, constant = shift_and_constant(lipschitz_norm, sigma, adjacency)
-    eps, kl = mpf(epsilon), mpf(curvature_log)
-    if adjacency == "replace-one":
-        if (eps - kl - constant) / m < 2 * sqrt(mpf(3)):
-            return mpf(1)
-        return 2 * gaussian_delta(eps - kl, 2 * m)
-    if eps > kl + constant:
-        return 2 * gaussian_delta(eps - kl, m)
-    e = exp(eps - kl - constant)
-    return 1 - e + 2 * e * gaussian_delta(m**2 / 2, m)
 
 
 def objective_delta_by_integration(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
@@ -100,9 +69,7 @@ def objective_renyi(order, lipschitz_norm, sigma, curvature_log, adjacency):
 
 def objective_renyi_delta(epsilon, lipschitz_norm, sigma, curvature_log, adjacency):
     """What the Renyi curve of an objective perturbation proves, by its closed form."""
-    m, _ = shift_and_constant(lipschitz_norm, sigma, adjacency)
-    r = 2 * m if adjacency == "replace-one" else m
-    curve = lambda a: mpf(curvature_log) + a * r**2 / 2 + log(2 * ncdf((a - 1) * r)) / (a - 1)  # noqa: E731
+    curve = lambda a: objective_renyi_bound(a, lipschitz_norm, sigma, curvature_log, adjacency)  # noqa: E731
     return least_over_orders(lambda a: converted_delta(curve, epsilon, a), steps=40)
 
 
@@ -177,36 +144,9 @@ def bounded_range_kl(epsilon0):
     return -mean(log(e0 / (1 - exp(-e0))))
 
 
-def converted_delta(renyi, epsilon, order):
-    """Renyi divergence to delta at one order (Canonne, Kamath & Steinke 2020)."""
-    a = mpf(order)
-    return exp((a - 1) * (renyi(a) - mpf(epsilon)) + a * log(1 - 1 / a)) / (a - 1)
-
-
 def converted_epsilon(renyi, delta, order):
     a = mpf(order)
     return renyi(a) + log(1 - 1 / a) - (log(mpf(delta)) + log(a)) / (a - 1)
-
-
-def least_over_orders(value, steps=90):
-    """Minimum over a > 1: a coarse grid in log(a - 1), then golden section."""
-    grid = [mpf(x) / 2 for x in range(-28, 60)]
-    values = [value(1 + exp(x)) for x in grid]
-    best = values.index(min(values))
-    left, right = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    golden = (sqrt(mpf(5)) - 1) / 2
-    x1, x2 = right - golden * (right - left), left + golden * (right - left)
-    y1, y2 = value(1 + exp(x1)), value(1 + exp(x2))
-    for _ in range(steps):
-        if y1 <= y2:
-            right, x2, y2 = x2, x1, y1
-            x1 = right - golden * (right - left)
-            y1 = value(1 + exp(x1))
-        else:
-            left, x1, y1 = x1, x2, y2
-            x2 = left + golden * (right - left)
-            y2 = value(1 + exp(x2))
-    return min(y1, y2)
 
 
 def zcdp_epsilon(rho, delta):

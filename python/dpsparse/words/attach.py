@@ -1,13 +1,13 @@
-"""HTML of plans and certificates for notebooks, and curves of plans.
+"""HTML of plans and certificates for notebooks, curves of plans, and costs as events of another package.
 
-All are classes of the compiled core, which knows no HTML and no estimators: ``_repr_html_``, and ``Plan.curve``, are
-set here, once, when the package is imported. These are the only changes that Python makes to classes of the core, and
-they change nothing that is recorded.
+All are classes of the compiled core, which knows no HTML, no estimators and no other packages: ``_repr_html_``,
+``Plan.curve``, and ``to_dp_accounting`` of certificates and accountants, are set here, once, when the package is
+imported. These are the only changes that Python makes to classes of the core, and they change nothing that is recorded.
 """
 
 from __future__ import annotations
 
-from dpsparse._core import Certificate, Plan, ScalerPlan
+from dpsparse._core import Accountant, Certificate, Plan, ScalerPlan
 from dpsparse._lazy import LateMethod
 
 __all__ = ["attach"]
@@ -18,10 +18,12 @@ _METHODS = (
     (Plan, "_repr_html_", "dpsparse.words.notebook", "plan_html"),
     (ScalerPlan, "_repr_html_", "dpsparse.words.notebook", "plan_html"),
     (Certificate, "_repr_html_", "dpsparse.words.notebook", "certificate_html"),
+    (Certificate, "to_dp_accounting", "dpsparse.privacy._dp_accounting", "to_dp_accounting"),
+    (Accountant, "to_dp_accounting", "dpsparse.privacy._dp_accounting", "to_dp_accounting"),
 )
 
 
 def attach() -> None:
-    """Give plans and certificates their HTML, and plans their curves; once, at import."""
+    """Give plans and certificates their HTML, plans their curves, and costs their way out; once, at import."""
     for kind, name, module, function in _METHODS:
         LateMethod(module, function).attach(kind, name)
