@@ -134,7 +134,8 @@ class PrivateGreedy(BaseEstimator):
             raise InvalidArgumentError(f"weights must be one number per element ({n_features})")
         if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.max() > 0.0):
             raise InvalidArgumentError("weights must be finite and not negative, one of them positive")
-        return weights / weights.max()
+        scaled: npt.NDArray[np.float64] = weights / weights.max()
+        return scaled
 
     def _scale(self) -> float:
         """Return what the unit of values is worth: the largest weight."""
