@@ -26,10 +26,10 @@ def best_set(X, k):
     return max(itertools.combinations(range(X.shape[1]), k), key=lambda chosen: coverage(X, chosen))
 
 
-def law(X, k, epsilon0, halved=False):
+def law(X, k, epsilon0, halved=False, owned=1):
     """The probability of each sequence of choices, by the definition of the exponential mechanism."""
     integers = np.rint(np.clip(X, 0.0, 1.0) * LATTICE)
-    bound = LATTICE / 2 if halved else LATTICE
+    bound = owned * np.ceil(LATTICE / 2 if halved else LATTICE)
     result = {(): 1.0}
     for _ in range(k):
         longer = {}
@@ -37,7 +37,7 @@ def law(X, k, epsilon0, halved=False):
             best = integers[:, list(chosen)].max(axis=1) if chosen else np.zeros(len(X))
             left = [j for j in range(X.shape[1]) if j not in chosen]
             gains = np.array([np.maximum(integers[:, j] - best, 0.0).sum() for j in left])
-            weights = np.exp(epsilon0 * (gains - gains.max()) / (2 * np.ceil(bound)))
+            weights = np.exp(epsilon0 * (gains - gains.max()) / (2 * bound))
             for j, weight in zip(left, weights / weights.sum(), strict=True):
                 longer[(*chosen, j)] = probability * weight
         result = longer
@@ -59,18 +59,18 @@ def test_much_budget_is_the_greedy_algorithm(seed):
     assert model.value(X) >= (1 - 1 / np.e) * coverage(X, best_set(X, 3))
 
 
-@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-def test_draws_follow_the_law(adjacency):
+@pytest.mark.parametrize(("adjacency", "owned"), [("replace-one", 1), ("add-remove", 1), ("replace-one", 3)])
+def test_draws_follow_the_law(adjacency, owned):
     """Pearson's statistic over all sequences, at a false-positive rate of 1e-6."""
     from scipy.stats import chi2
 
     X = np.array([[1.0, 0.5, 0.0], [0.0, 0.75, 1.0], [0.25, 0.0, 0.5]])
-    n_public = None if adjacency == "replace-one" else 3
-    make = {"n_selected": 2, "epsilon": 3.0, "delta": 1e-6, "adjacency": adjacency, "n_public": n_public}
+    make = {"n_selected": 2, "epsilon": 3.0 * owned, "delta": 1e-6, "records_per_person": owned}
+    make |= {"adjacency": adjacency, "n_public": None if adjacency == "replace-one" else 3}
     plan = PrivateFacilityLocation(**make).plan(3, 3)
     ((event, count),) = plan.events
     assert count == 2
-    expected = law(X, 2, event.epsilon0, halved=adjacency == "add-remove")
+    expected = law(X, 2, event.epsilon0, halved=adjacency == "add-remove", owned=owned)
     runs = 1500
     drawn = [tuple(PrivateFacilityLocation(**make, random_state=seed).fit(X).ranking_.tolist()) for seed in range(runs)]
     statistic = sum((drawn.count(key) - runs * p) ** 2 / (runs * p) for key, p in expected.items())

@@ -66,11 +66,12 @@ class PrivateSubmodularMinimizer(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from dpsparse.combinatorial import PrivateSubmodularMinimizer
-    >>> from dpsparse.set_functions import GraphCut, Modular
+    >>> from dpsparse.set_functions import FromOracle
     >>> rng = np.random.default_rng(0)
-    >>> wishes = rng.uniform(size=(2000, 4)) < [0.9, 0.8, 0.2, 0.1]  # who wants what
-    >>> summands = [Modular(np.where(wish, -0.5, 0.5)) for wish in wishes]
-    >>> model = PrivateSubmodularMinimizer(1.0, 1e-6, n_iter=20, random_state=0).fit(summands)
+    >>> wishes = rng.uniform(size=(500, 4)) < [0.9, 0.8, 0.2, 0.1]  # who wants what
+    >>> prices = np.where(wishes, -0.5, 0.5)
+    >>> summands = [FromOracle(lambda A, price=price: float(price[A].sum()), 4) for price in prices]
+    >>> model = PrivateSubmodularMinimizer(4.0, 1e-6, n_iter=20, random_state=0).fit(summands)
     >>> model.minimizer_.tolist()
     [0, 1]
     """

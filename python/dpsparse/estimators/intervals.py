@@ -33,6 +33,7 @@ _WHY_NOT = {
     "frank-wolfe": "its vertices are chosen, not perturbed",
     "penalised-frank-wolfe": "its vertices are chosen, not perturbed",
     "noisy-gradient-frank-wolfe": "its noise passes through later steps, which depend on private gradients",
+    "mirror-descent": "its noise passes through later steps, which depend on private gradients",
     "noisy-newton": "its noise passes through later steps, which depend on private gradients; target='population' "
     "may be had",
     "noisy-proximal-gradient": "its noise passes through later steps, which depend on private gradients",
