@@ -43,10 +43,10 @@ def scores(outputs, half):
 
 
 def excess(release, pair, curve, n_runs, seed=0):
-    """How far `n_runs` releases of each of two neighbours break a curve: above 0 with probability below 1e-6 if it holds.
+    """How far releases of two neighbours break a curve: above 0 with probability below 1e-6 if it holds.
 
-    The first quarter of the runs makes the scores, the second one chooses an event and an order of the two laws, and the
-    others test it: each of its two probabilities is bounded at 1e-6/2.
+    The first quarter of the runs makes the scores, the second one chooses an event and an order of the two laws, and
+    the others test it: each of its two probabilities is bounded at 1e-6/2.
     """
     rng = np.random.default_rng(seed)
     outputs = [[np.ravel(release(data, int(s))) for s in rng.integers(2**32, size=n_runs)] for data in pair]

@@ -106,7 +106,7 @@ THREADS = """
 def test_threads_move_nothing():
     """The whole catalogue, on more records than one thread takes."""
     outputs = set()
-    for threads in ("1", "2", "3", "7"):
+    for threads in ("1", "2", "5"):
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", textwrap.dedent(THREADS), json.dumps(sys.path)],
             capture_output=True,

@@ -2,8 +2,8 @@
 
 F(A) is a sum over people of what the chosen set A is worth to each: :class:`PrivateCoverage` counts people who are
 covered, :class:`PrivateFacilityLocation` adds up the best value of each. Both are monotone and submodular, and the
-greedy algorithm with private choices maximises them. :class:`PrivateSubmodularMinimizer` minimises a sum of any submodular functions,
-one of each person.
+greedy algorithm with private choices maximises them. :class:`PrivateSubmodularMinimizer` minimises a sum of any
+submodular functions, one of each person.
 """
 
 from dpsparse._core import GreedyPlan, SubmodularPlan

@@ -57,10 +57,10 @@ class PrivateSubmodularMinimizer(BaseEstimator):
 
     Notes
     -----
-    A person's greedy vertex follows from that person's summand and from released points alone, and is shortened to ``norm``:
-    replacing a summand moves their sum by at most twice that. The guarantee does not rest on summands being submodular, or on
-    ``norm`` being large enough; the set's quality does. Summands are called in this process, as often as there are
-    steps: one that raises, or takes long, tells of itself to who watches the process.
+    A person's greedy vertex follows from that person's summand and from released points alone, and is shortened to
+    ``norm``: replacing a summand moves their sum by at most twice that. The guarantee does not rest on summands being
+    submodular, or on ``norm`` being large enough; the set's quality does. Summands are called in this process, as often
+    as there are steps: one that raises, or takes long, tells of itself to who watches the process.
 
     Examples
     --------
@@ -110,7 +110,8 @@ class PrivateSubmodularMinimizer(BaseEstimator):
         Returns
         -------
         SubmodularPlan
-            With ``n_samples``, ``n_iter``, ``step``, ``epsilon``, ``delta``, ``noise_scales``, ``mechanism`` and ``events``.
+            With ``n_samples``, ``n_iter``, ``step``, ``epsilon``, ``delta``, ``noise_scales``, ``mechanism`` and
+            ``events``.
 
         Raises
         ------

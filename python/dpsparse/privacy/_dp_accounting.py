@@ -121,7 +121,7 @@ def to_dp_accounting(
 
 
 def _forms(accountant: object) -> dict[str, Callable[[Any, Any], Any]]:
-    forms = {"pld": _for_pld, "rdp": _for_rdp}
+    forms: dict[str, Callable[[Any, Any], Any]] = {"pld": _for_pld, "rdp": _for_rdp}
     if not isinstance(accountant, str) or accountant not in {"auto", *forms}:
         raise InvalidArgumentError("accountant must be 'auto', 'pld' or 'rdp'")
     return forms

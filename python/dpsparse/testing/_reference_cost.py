@@ -19,7 +19,7 @@ Number: TypeAlias = Any
 Spent: TypeAlias = tuple[dict[str, Any], int]
 
 _STEPS = 48  # of golden sections: 1e-10 of the span
-_LOG_ORDERS = (-14, 30)  # of order - 1
+_LEAST_LOG_ORDER, _MOST_LOG_ORDER = -14, 30  # of order - 1
 _FARTHEST = 690.0  # losses beyond it would overflow
 _SMALLEST_DELTA = 1e-230  # of the laws in double precision
 _MOST = 5000  # events of a kind and parameter for which a law is made
@@ -127,7 +127,7 @@ def _with_objectives(parts: _Sorted, epsilon: Number, target: Number) -> Iterato
 def _converted(renyi: Callable[[Number], Number], epsilon: Number) -> Number:
     """The least delta over orders a: its logarithm is convex in a, as (a - 1) R(a) is, so golden section finds it."""
     at = lambda x: curves.converted_delta(renyi, epsilon, 1 + exp(x))  # noqa: E731
-    return curves.golden_section(at, *map(mpf, _LOG_ORDERS), _STEPS)
+    return curves.golden_section(at, mpf(_LEAST_LOG_ORDER), mpf(_MOST_LOG_ORDER), _STEPS)
 
 
 def _exact(parts: _Sorted, epsilon: float, target: float) -> Number:
@@ -170,4 +170,3 @@ def _split(parts: _Sorted, epsilon: Number, target: Number) -> Number:
     if parts.plain:
         return at(highest)
     return curves.golden_section(at, lowest, highest, _STEPS)
-

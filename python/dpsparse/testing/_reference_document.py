@@ -224,7 +224,7 @@ def _events_share_the_adjacency(document: dict[str, Any]) -> bool:
 
 
 def _counts_add_up(document: dict[str, Any]) -> bool:
-    return sum(spent["count"] for spent in document["events"]) < _WORD
+    return bool(sum(spent["count"] for spent in document["events"]) < _WORD)
 
 
 _AGREEMENTS: list[tuple[Callable[[dict[str, Any]], bool], str]] = [

@@ -48,7 +48,7 @@ class Law:
     @property
     def losses(self) -> Floats:
         """Where the masses stand."""
-        return (self.first + np.arange(len(self.masses))) * self.width
+        return self.width * np.arange(self.first, self.first + len(self.masses), dtype=np.float64)
 
     @property
     def deviation(self) -> float:
@@ -86,7 +86,8 @@ def gaussian_curve(epsilon: Floats, ratio: float) -> Floats:
     scaled = np.exp(-(near**2) / 2) * erfcx(np.maximum(near, -25.0) / math.sqrt(2)) / 2
     tail = np.exp(-(near**2) / 2) * erfcx(far / math.sqrt(2)) / 2
     positive = np.where(near > -25.0, scaled, 1.0) - tail
-    return np.where(epsilon >= 0, positive, 1 - np.exp(-size) * (1 - positive))
+    delta: Floats = np.where(epsilon >= 0, positive, 1 - np.exp(-size) * (1 - positive))
+    return delta
 
 
 def responses(epsilon: float, count: int) -> Law:
