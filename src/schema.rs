@@ -12,6 +12,7 @@ use crate::numeric::kernel::{LatticeMaps, MAX_FEATURE, quantise};
 /// How features are scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Geometry {
     /// x -> (2x - lo - hi)/(hi - lo): every feature fills [-1, 1] (mechanisms that use the maximum norm of a
     /// row).
@@ -24,6 +25,7 @@ pub enum Geometry {
 /// What y holds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Target {
     /// Two classes, -1 and +1.
     Classes,

@@ -40,7 +40,12 @@ LOSSES = REGRESSION + CLASSIFICATION
 
 
 @parametrize_with_checks(
-    [SparseClassifier(), SparseClassifier(loss="hinge", alpha=1e-3), SparseRegressor(), SparseRegressor(alpha=1e-3)]
+    [
+        SparseClassifier(),
+        SparseClassifier(loss="hinge", alpha=1e-3, class_weight="balanced"),
+        SparseRegressor(),
+        SparseRegressor(alpha=1e-3),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -816,3 +821,31 @@ def test_dual_frank_wolfe_refuses_what_it_cannot_solve(options, match):
     X, y = data("squared")
     with pytest.raises(InvalidArgumentError, match=f"^{match} "):
         SparseRegressor(solver="dual-frank-wolfe", **options).fit(X, y)
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], ["no", "perhaps", "yes"]])
+def test_weights_of_classes_are_weights_of_their_records(labels):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    y = np.array(labels)[np.minimum((X[:, 0] + rng.standard_normal(200) > 0.4) * (1 + (X[:, 1] > 0)), len(labels) - 1)]
+    own = rng.uniform(0.5, 2.0, 200)
+    given = {"no": 0.3, "yes": 2.5}
+    by_record = np.array([given.get(label, 1.0) for label in y])
+    options = {"alpha": 0.01, "tol": 1e-10}
+    expected = SparseClassifier(**options).fit(X, y, own * by_record)
+    found = SparseClassifier(**options, class_weight=given).fit(X, y, own)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    counts = {label: np.sum(y == label) for label in labels}
+    balanced = np.array([200 / (len(labels) * counts[label]) for label in y])
+    expected = SparseClassifier(**options).fit(X, y, balanced)
+    found = SparseClassifier(**options, class_weight="balanced").fit(X, y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-9)
+    along = path(X, y, [0.01], estimator=SparseClassifier(class_weight="balanced", tol=1e-10))
+    np.testing.assert_allclose(np.ravel(along.coefs[0]), np.ravel(expected.coef_), atol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", ["even", 3, {"no": -1.0}, {"no": np.nan}, {"no": "much"}])
+def test_weights_of_classes_that_are_none(wrong):
+    X, y = np.eye(4, 2), ["no", "yes", "no", "yes"]
+    with pytest.raises(InvalidArgumentError, match="class_weight"):
+        SparseClassifier(class_weight=wrong).fit(X, y)

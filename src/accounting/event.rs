@@ -75,6 +75,7 @@ impl std::str::FromStr for Adjacency {
     rename_all = "kebab-case",
     deny_unknown_fields
 )]
+#[non_exhaustive]
 pub enum Event {
     /// Continuous Gaussian noise, or its rounding (post-processing): the exact curve of Balle & Wang holds
     /// ([`crate::theory_of_privacy::noise_and_accounting`]).

@@ -9,6 +9,7 @@
 /// assert_eq!(Squared.growth(), Growth::SquaredResidual);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Growth {
     /// Bounds on the slopes of a record in three norms; for one output they are equal.
     Bounded {

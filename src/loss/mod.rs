@@ -39,6 +39,7 @@ use crate::numeric::kernel::map_pairs;
 
 /// Which targets a loss is meant for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Task {
     /// y is -1 or +1 only.
     Classification,

@@ -3,6 +3,7 @@ use crate::error::{Error, Result};
 
 /// Public grid of targets on which a user's loss is tabulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum TargetGrid {
     /// The two classes -1 and +1.
     Classes,

@@ -26,6 +26,7 @@ use crate::theory::{frank_wolfe_excess, least, printed_iterations};
 /// How a step of the dual is made private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Variant {
     /// Every step releases a noisy theta(s_t); the vertex is the greedy one at it, and the weighted mean of the
     /// releases is free.

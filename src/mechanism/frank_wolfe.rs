@@ -16,6 +16,7 @@ use crate::theory::{frank_wolfe_excess, least, selection_error};
 /// How the noise of Frank-Wolfe is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Calibration {
     /// By the accountant, to exactly the privacy asked for ([`crate::theory_of_privacy`]).
     #[default]
@@ -29,6 +30,7 @@ pub enum Calibration {
 /// When the slopes of records are taken anew ([`crate::theory_of_privacy::frank_wolfe`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Refresh {
     /// Lagging from [`LAGGING_COLUMNS`] columns on, where slopes may lag and zeros of records stay zeros; else exact.
     #[default]

@@ -45,6 +45,7 @@ pub struct MirrorDescent {
 /// Which potential steps are taken in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum PotentialChoice {
     /// That of the ball: "p-norm" for l1 and groups, "entropy" for the simplex, "euclidean" for other norms.
     #[default]

@@ -11,6 +11,7 @@ use crate::question::{GAMMA_FAILURE, PointNoise, StronglyConvex, TiltNoise};
 /// The law of the noise on an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum OutputNoise {
     /// Independent Gaussians: (epsilon, delta).
     #[default]
@@ -24,6 +25,7 @@ pub enum OutputNoise {
 /// The law of the random linear term of objective perturbation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum TiltLaw {
     /// Independent Gaussians: (epsilon, delta).
     #[default]

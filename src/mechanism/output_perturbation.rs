@@ -13,6 +13,7 @@ use crate::theory::least;
 /// What makes the released point insensitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Mode {
     /// A ridge: the minimiser moves by at most 2 L R2/(n ridge).
     #[default]

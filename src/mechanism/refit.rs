@@ -16,6 +16,7 @@ use crate::question::Point;
 /// The mechanism of a refit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum RefitBy {
     /// Objective perturbation ([`crate::theory_of_privacy::objective_perturbation`]): for Lipschitz losses.
     ObjectivePerturbation,

@@ -12,6 +12,7 @@ const MOST_TRIALS: usize = 100;
 
 /// Blocks that a potential takes the Euclidean norm of.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Blocks {
     /// Every entry alone.
     Coordinates,

@@ -9,6 +9,7 @@ use crate::set_function::{
 
 /// What shapes the models: the norm that is bounded or penalised, or an explicit set of vertices.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Domain {
     /// The l1 norm.
     L1,

@@ -31,6 +31,7 @@ pub use width::{Estimate, Look, Simulation};
 
 /// How a vertex is chosen by its linear score: the structure that the selection mechanism works on.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Structure<'a> {
     /// One of a list of signed coordinates (column, sign).
     Coordinates(&'a [(u32, i64)]),

@@ -9,6 +9,7 @@ const SMALL: usize = 16;
 
 /// Which norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NormOrder {
     /// Sum of absolute values.
     One,

@@ -9,6 +9,7 @@ use crate::numeric::directed::{add_up, div_up, mul_up, sqrt_up};
 
 /// The noise on a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum PointNoise {
     /// Independent Gaussians of standard deviation `multiplier` times the sensitivity.
     Gaussian {

@@ -260,6 +260,7 @@ impl Debug for AnyQuestion {
 
 /// What a program will ask.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Planned {
     /// One question, so many times.
     Ask(AnyQuestion),

@@ -54,6 +54,7 @@ impl Algorithm {
 /// The random linear term <b, theta>/n of objective perturbation, and the noise that covers the solver's error (Kifer,
 /// Smith & Thakurta 2012; Redberg, Koskela & Wang 2023).
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum TiltNoise {
     /// b ~ N(0, sigma^2 I), and a Gaussian of `cover` times the sensitivity on the point.
     Gaussian {

@@ -10,6 +10,7 @@ use crate::exact::selection::InverseTemperature;
 
 /// Whose ranges are released.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum RangesOf {
     /// One range for each of these features, ascending.
     Each(Vec<u32>),

@@ -15,6 +15,7 @@ use crate::schema::{Geometry, Schema, Target};
 
 /// Losses that the proof takes: reviewed here as convex, smooth, and evaluated within 2^-45 L.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SmoothLoss {
     /// ln(1 + exp(-y z)): L = 1, derivative 1/4-Lipschitz.
     Logistic,

@@ -27,6 +27,7 @@ const SURE: f64 = 9.0;
 
 /// What the quantile is one of, in scaled units.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum TargetValue {
     /// The targets.
     Itself,

@@ -14,6 +14,7 @@ use crate::polytope::{Selectable, Structure};
 
 /// Randomisation of one selection.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum SelectionNoise {
     /// Exact exponential mechanism, epsilon0-bounded-range (independent signs: the same epsilon0^2/8-zCDP in all).
     Exponential {

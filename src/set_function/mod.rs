@@ -97,6 +97,7 @@ pub trait SetFunction: std::fmt::Debug + Send + Sync {
 /// Facts about a set function that special algorithms rely on. `f` of them is described exactly, so they are
 /// interchangeable with the function itself.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Structure<'a> {
     /// F(A) = sum_{j in A} w_j, w_j >= 0: Omega is the weighted l1 norm.
     Modular(&'a [f64]),

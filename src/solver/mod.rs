@@ -76,6 +76,7 @@ pub type Progress<'c> = dyn FnMut(usize, f64) -> Result<()> + 'c;
 
 /// How the norm enters.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Form {
     /// alpha Omega(theta) is added; alpha >= 0, and alpha = 0 needs a positive ridge.
     Penalty(f64),
@@ -85,6 +86,7 @@ pub enum Form {
 
 /// Which algorithm minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Method {
     /// Coordinate descent for l1 norms, weighted ones too, accelerated proximal gradients for others.
     #[default]

@@ -11,6 +11,7 @@ const LEVEL_STEPS: usize = 30;
 
 /// Omega.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Regulariser<'a> {
     /// The l1 norm.
     L1,

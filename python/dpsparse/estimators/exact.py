@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -11,6 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from dpsparse._core import CoreSetFunction, InvalidArgumentError, InvalidDataError, fit_exact, path_exact
@@ -351,6 +352,9 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
         keeps its dual point, one number per record (and class), so that a refit from a solution finds its
         certificate at once.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the labels, which multiply those of their records; a label that a dict leaves out has 1. "balanced":
+        ``n_samples / (n_classes * number of records with the label)``, a record counted by its weight. None: all are 1.
     verbose : int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 
@@ -400,6 +404,7 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         max_iter: int | None = None,
         solver: str = "auto",
         warm_start: bool = False,
+        class_weight: Mapping[Any, float] | str | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -415,6 +420,7 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
             warm_start=warm_start,
             verbose=verbose,
         )
+        self.class_weight = class_weight
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -461,6 +467,31 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         self.coef_ = coefficients.reshape(1, -1)
         self.intercept_ = np.array([intercept])
         return self
+
+    def _data(self, X: Any, y: NDArray[np.float64], sample_weight: Any) -> dict[str, Any]:
+        if self.class_weight is not None:
+            own = np.ones(X.shape[0]) if sample_weight is None else _sample_weights(sample_weight, X)
+            sample_weight = own * self._class_weights(y, own)
+        return super()._data(X, y, sample_weight)
+
+    def _class_weights(self, y: NDArray[np.float64], own: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weight of each record's label; y as the core takes it, `own` the weights of the records."""
+        n_classes = len(self.classes_)
+        codes = y.astype(np.intp) if n_classes > 2 else (y > 0).astype(np.intp)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            # A record of weight 2 is two records.
+            of_classes = np.bincount(codes, own, n_classes)
+            return np.asarray((own.sum() / (n_classes * np.where(of_classes > 0, of_classes, 1.0)))[codes])
+        try:
+            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(
+                'class_weight must be None, "balanced" or a dict of labels and weights'
+            ) from error
+        weights = np.asarray(weights, dtype=np.float64)
+        if not (np.isfinite(weights).all() and (weights >= 0.0).all()):
+            raise InvalidArgumentError("class_weight must hold finite numbers that are not negative")
+        return np.asarray(weights[codes])
 
     def _solve_classes(
         self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any

@@ -2,6 +2,7 @@ use crate::prox::{l1_ball_threshold, soft_threshold};
 
 /// Omega for a coefficient of every feature and class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClassNorm {
     /// The sum of all |theta_jk|.
     L1,
