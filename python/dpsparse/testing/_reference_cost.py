@@ -170,4 +170,3 @@ def _split(parts: _Sorted, epsilon: Number, target: Number) -> Number:
     if parts.plain:
         return at(highest)
     return curves.golden_section(at, lowest, highest, _STEPS)
-
