@@ -27,7 +27,7 @@ import numpy.typing as npt
 from scipy.special import erfcx
 from scipy.stats import binom
 
-__all__ = ["Law", "choices", "composed", "gaussian_curve", "responses"]
+__all__ = ["Law", "choices", "composed", "gaussian_curve", "reach", "responses"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -129,14 +129,14 @@ def choices(epsilon0: float, count: int, depth: float) -> list[Law]:
     return [_law_of_choices(epsilon0, size, parts, depth) for size in sizes]
 
 
-def _reach(epsilon0: float, count: int, depth: float) -> int:
+def reach(epsilon0: float, count: int, depth: float) -> int:
     """How many ranges the loss is from 0 at most, but for a probability of e^-depth (Hoeffding 1963)."""
     return min(count, math.ceil(count * epsilon0 / 8 + math.sqrt(count * depth / 2)))
 
 
 @lru_cache(maxsize=256)
 def _law_of_choices(epsilon0: float, count: int, parts: int, depth: float) -> Law:
-    first, last = -parts * _reach(epsilon0, count, _LOW), parts * _reach(epsilon0, count, depth)
+    first, last = -parts * reach(epsilon0, count, _LOW), parts * reach(epsilon0, count, depth)
     width = epsilon0 / parts
     losses = width * np.arange(first, last + 1)
     curve = np.maximum(-np.expm1(losses), 0.0)
