@@ -99,9 +99,8 @@ def a_real_one(rng):
                 X, y
             )
         case 4:
-            model = PrivateSimplexRegressor(epsilon=epsilon, delta=delta, bounds=(-1, 1), y_bounds=(-1, 1)).fit(
-                X, X[:, 0]
-            )
+            box = {"bounds": (-1, 1), "y_bounds": (-1, 1)}
+            model = PrivateSimplexRegressor(epsilon=epsilon, delta=delta, **box).fit(X, X[:, 0])
         case _:
             name = str(rng.choice(names))
             loss = "squared" if name == "noisy-newton" else "logistic"

@@ -20,8 +20,9 @@ Spent: TypeAlias = tuple[dict[str, Any], int]
 
 _STEPS = 48  # of golden sections: 1e-10 of the span
 _LEAST_LOG_ORDER, _MOST_LOG_ORDER = -14, 30  # of order - 1
-_FARTHEST = 690.0  # losses beyond it would overflow
+_FARTHEST = 700.0  # losses beyond it would overflow
 _SMALLEST_DELTA = 1e-230  # of the laws in double precision
+_LEAST = 1e-6  # range or epsilon, below which doubles lose the steps of a grid
 _MOST = 5000  # events of a kind and parameter for which a law is made
 _TAIL = 24.0  # -ln of the share of delta that cut tails may take, at least
 _DEPTHS = 16.0  # depths of tails are multiples of it, so that laws are made once for many deltas
@@ -137,9 +138,8 @@ def _exact(parts: _Sorted, epsilon: float, target: float) -> Number:
         (float(e), n, False) for e, n in parts.pure.items()
     ]
     depth = _DEPTHS * math.ceil((_TAIL - math.log(target)) / _DEPTHS)
-    variance = sum(e * math.tanh(e / 2) * n for e, n, _ in kinds) + ratio**2
-    farthest = min(sum(e * n for e, n, _ in kinds), variance + math.sqrt(2 * variance * depth))
-    if max(n for _, n, _ in kinds) > _MOST or farthest > _FARTHEST:
+    farthest = max(e * (1 + laws.reach(e, n, depth)) if choice else 0.0 for e, n, choice in kinds)
+    if max(n for _, n, _ in kinds) > _MOST or farthest > _FARTHEST or min(e for e, _, _ in kinds) < _LEAST:
         return inf
     made = [laws.choices(e, n, depth) if choice else [laws.responses(e, n)] for e, n, choice in kinds]
     return mpf(laws.composed(made).delta(epsilon, ratio))
