@@ -138,7 +138,7 @@ def reach(epsilon0: float, count: int, depth: float) -> int:
 def _law_of_choices(epsilon0: float, count: int, parts: int, depth: float) -> Law:
     first, last = -parts * reach(epsilon0, count, _LOW), parts * reach(epsilon0, count, depth)
     width = epsilon0 / parts
-    losses = width * np.arange(first, last + 1)
+    losses = width * np.arange(first, last + 1, dtype=np.float64)
     curve = np.maximum(-np.expm1(losses), 0.0)
     for _ in range(count):
         curve = _one_more(curve, losses, width, parts)
