@@ -26,7 +26,6 @@ class CrateTests:
             env=os.environ | same,
             stdout=self._output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C of other tests is none of its
         )
 
     def wait(self) -> tuple[int, str]:
