@@ -5,8 +5,9 @@
    dimension, Gamma noise falls.
 2. Talwar, Thakurta & Zhang 2015, Corollary 2.7: the excess risk of private Frank-Wolfe falls at least like n^(-2/3).
    Claim: a log-log slope of at most -0.55.
+3. Kumar & Deisenroth 2019, section 5: error against n, p, epsilon and the Gaussian width of balls.
 
-Run: ``python benches/reproduction.py [--quick] [epsilon] [dimension] [sampling] [rate]``; without a part, all of them.
+Run: ``python benches/reproduction.py [--quick] [epsilon] [dimension] [sampling] [rate] [width]``; without a part, all.
 Figures (reproduction_*.png) go to the folder for temporary files where matplotlib is installed.
 """
 
@@ -27,6 +28,7 @@ from dpsparse import (
     PrivateSparseClassifier,
     PrivateSparseRegressor,
 )
+from reproduction_width import width
 
 try:
     import matplotlib
@@ -242,7 +244,13 @@ def verdict(holds: bool) -> str:
     return "holds" if holds else "DOES NOT HOLD"
 
 
-PARTS = {"epsilon": against_epsilon, "dimension": against_dimension, "sampling": sampling, "rate": rate}
+PARTS = {
+    "epsilon": against_epsilon,
+    "dimension": against_dimension,
+    "sampling": sampling,
+    "rate": rate,
+    "width": width,
+}
 
 
 def main() -> None:

@@ -163,6 +163,7 @@ fn three_classes_are_one_model_of_three_rows() {
             Geometry::Uncentred,
         ),
         ("noisy-gradient-frank-wolfe", "{}", Geometry::Uncentred),
+        ("mirror-descent", "{}", Geometry::Uncentred),
         ("frank-wolfe", "{}", Geometry::Centred),
         (
             "penalised-frank-wolfe",
@@ -260,6 +261,7 @@ fn the_others_are_refused() {
     let target = Target::Multiclass { classes: 3 };
     let taken = [
         "frank-wolfe",
+        "mirror-descent",
         "noisy-gradient-frank-wolfe",
         "noisy-newton",
         "noisy-proximal-gradient",
