@@ -112,7 +112,7 @@ class PrivateGreedy(BaseEstimator):
         Returns
         -------
         float
-            F(support_)/n, between 0 and the largest weight.
+            ``F(support_) / n``, between 0 and the largest weight.
         """
         check_is_fitted(self)
         X = validate_data(self, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)

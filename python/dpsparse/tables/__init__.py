@@ -22,6 +22,7 @@ where outsiders see whether a fit went through: with them, and columns of the ri
 
 from typing import TYPE_CHECKING
 
+from dpsparse._lazy import late_names
 from dpsparse.tables._column import Term
 from dpsparse.tables.boolean import Boolean
 from dpsparse.tables.category import Category
@@ -33,14 +34,7 @@ from dpsparse.tables.schema import Schema
 if TYPE_CHECKING:
     from dpsparse.tables.encoder import SchemaEncoder
 else:
-
-    def __getattr__(name):
-        # At its first use: schemas need no scikit-learn, their transformer does.
-        if name != "SchemaEncoder":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from dpsparse.tables.encoder import SchemaEncoder
-
-        return SchemaEncoder
-
+    # At its first use: schemas need no scikit-learn, their transformer does.
+    __getattr__, __dir__ = late_names(__name__, {"SchemaEncoder": "dpsparse.tables.encoder"})
 
 __all__ = ["Boolean", "Category", "Date", "Number", "Ordinal", "Schema", "SchemaEncoder", "Term"]
