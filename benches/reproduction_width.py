@@ -137,15 +137,15 @@ def width() -> None:
     kinds = balls(p)
     print("  Gaussian width of the ball: " + ", ".join(f"{kind} {ball.width():.3f}" for kind, ball in kinds.items()))
     print("  median excess (prediction over it where that is loose)")
-    print(f"    {'':>28s}" + "".join(f"{kind:>22s}" for kind in kinds) + "   slope in width")
+    print(f"    {'':>28s}" + "".join(f"{kind:>26s}" for kind in kinds) + "   slope in width")
     for name in MECHANISMS:
         cells, values = [], []
         for ball in kinds.values():
             value, predicted = measured(name, ball, n, epsilon)
             values.append(value)
             ratio = predicted / value
-            loose = f" (loose: {ratio:.0f})" if math.isfinite(ratio) and ratio > LOOSE else ""
-            cells.append(f"{value:.2e}{loose}".rjust(22))
+            loose = f" (loose {ratio:.2g})" if math.isfinite(ratio) and ratio > LOOSE else ""
+            cells.append(f"{value:.2e}{loose}".rjust(26))
         of_width = slope([ball.width() for ball in kinds.values()], values)
         print(f"    {name:>28s}" + "".join(cells) + f"{of_width:10.2f}", flush=True)
     against("n", [n // 4, n, 4 * n], lambda size: (int(size), p, epsilon))
