@@ -28,7 +28,7 @@ use crate::privacy::{Planned, Program, Session, Target};
 /// **Excess risk.** With V the largest psi - psi(0) on the ball and N the expected dual norm of the noise on the gradient
 /// had it the whole budget, steps of total length L = sqrt(2 V)/N have an expected excess of at most sqrt(2 V) N,
 /// whatever T (the noise of T gradients is sqrt(T) times as large, its mean is not). For the l1 ball that is
-/// radius sqrt(2 e ln p (1 + ln p)) times the noise on an entry: the order of the ball's Gaussian width times sqrt(ln p).
+/// e radius sqrt(ln p (1 + ln p)) times the noise on an entry: the order of the ball's Gaussian width times sqrt(ln p).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MirrorDescent {
@@ -220,14 +220,7 @@ struct Steps {
 
 impl MirrorDescent {
     fn size(&self, target: Target) -> Result<f64> {
-        let radius = self.radius.unwrap_or(Problem::default_radius(target));
-        if !(1e-100..=1e100).contains(&radius) {
-            return Err(Error::invalid(
-                "radius",
-                "must be positive, between 1e-100 and 1e100",
-            ));
-        }
-        Ok(radius)
+        Domain::size(self.radius, Problem::default_radius(target))
     }
 }
 

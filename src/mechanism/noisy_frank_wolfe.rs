@@ -72,14 +72,7 @@ impl NoisyFrankWolfe {
     }
 
     fn size(&self, target: Target) -> Result<f64> {
-        let radius = self.radius.unwrap_or(Problem::default_radius(target));
-        if !(1e-100..=1e100).contains(&radius) {
-            return Err(Error::invalid(
-                "radius",
-                "must be positive, between 1e-100 and 1e100",
-            ));
-        }
-        Ok(radius)
+        Domain::size(self.radius, Problem::default_radius(target))
     }
 }
 

@@ -40,7 +40,7 @@ impl Domain {
         radius: Option<f64>,
         default: f64,
     ) -> Result<Selectable> {
-        let size = check_radius(radius, default)?;
+        let size = Self::size(radius, default)?;
         let n_columns = n_features + usize::from(intercept);
         Ok(match self {
             Domain::L1 => SignedCoordinates::l1_ball(n_columns, size).into(),
@@ -81,7 +81,7 @@ impl Domain {
         radius: Option<f64>,
         default: f64,
     ) -> Result<Selectable> {
-        let size = check_radius(radius, default)?;
+        let size = Self::size(radius, default)?;
         let columns = n_features + usize::from(intercept);
         let entries = outputs * columns;
         if u32::try_from(entries).is_err() {
@@ -195,6 +195,19 @@ impl Domain {
         })
     }
 
+    /// The radius of a ball: the one that was given, or else the default.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `radius` outside [1e-100, 1e100].
+    pub(crate) fn size(radius: Option<f64>, default: f64) -> Result<f64> {
+        let size = radius.unwrap_or(default);
+        if !(1e-100..=1e100).contains(&size) {
+            let problem = "must be positive, between 1e-100 and 1e100";
+            return Err(Error::invalid("radius", problem));
+        }
+        Ok(size)
+    }
+
     /// Refuses a set function on another number of features.
     fn check_features(&self, n_features: usize) -> Result<()> {
         match self {
@@ -210,16 +223,6 @@ impl Domain {
             _ => Ok(()),
         }
     }
-}
-
-fn check_radius(radius: Option<f64>, default: f64) -> Result<f64> {
-    if radius.is_some_and(|radius| !(1e-100..=1e100).contains(&radius)) {
-        return Err(Error::invalid(
-            "radius",
-            "must be positive, between 1e-100 and 1e100",
-        ));
-    }
-    Ok(radius.unwrap_or(default))
 }
 
 /// The equal domain whose ball has vertices that exact selection can use.

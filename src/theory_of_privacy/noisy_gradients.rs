@@ -65,7 +65,7 @@
 //! psi - psi(start) on the ball, once eta is at most 1/(beta B^2), B a bound on N*(x), which pays for the gradient itself
 //! (Lan 2012, Theorem 1, with constants for eta <= 1/(2 beta B^2)). The best length eta T = sqrt(2 V)/s gives
 //! sqrt(2 V) s for every T that is long enough. For the l1 ball of radius r, q = 1 + 1/ln p: V = r^2 ln(p)/2 and
-//! s^2 = sigma^2 E|xi|_q'^2 <= e (1 + ln p) sigma^2; the Gaussian width of the ball is about r sqrt(2 ln p). Projections on
+//! s^2 = sigma^2 E|xi|_q'^2 <= e^2 (1 + ln p) sigma^2, as p^(2/q') < e^2 and E|xi_1|^q' <= q'^(q'/2); the Gaussian width of the ball is about r sqrt(2 ln p). Projections on
 //! balls of norms: [`Potential`](crate::norm::Potential).
 //!
 //! # TTZ's printed variance

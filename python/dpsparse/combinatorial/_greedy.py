@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -142,9 +143,9 @@ class PrivateGreedy(BaseEstimator):
         given = getattr(self, "weights", None)
         return 1.0 if given is None else float(np.max(np.asarray(given, dtype=np.float64)))
 
+    @abstractmethod
     def _values(self, X: Any) -> Any:
         """Return what each element is worth to each person, in [0, 1] as far as it counts."""
-        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
