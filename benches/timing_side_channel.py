@@ -5,7 +5,8 @@ Verbauwhede 2017, "dudect"), which is beyond 4.5 in either direction with probab
 are equal. Time is no part of any guarantee; the table says how much of it shows on this machine. The control fits half
 of the records on one side, and has to show. What shows of choices: the number of rounds is bounded whatever the scores
 are, and depends on them within this bound (``theory_of_privacy::selection``), so that scores which are all equal take
-less time than others. Who can time single choices to microseconds is outside of what is claimed.
+less time than others; ``constant_time=True`` does the same work for all. Who can time single choices to microseconds is
+outside of what is claimed.
 
 Run: ``python benches/timing_side_channel.py [--quick]`` on a machine with nothing else to do, one thread:
 ``RAYON_NUM_THREADS=1 OMP_NUM_THREADS=1``.
@@ -77,13 +78,14 @@ def choices() -> Iterator[tuple[str, Case]]:
     for spread in (1, 1000, 10**9):
         scores = rng.integers(0, spread, 1000)
         moved = scores + rng.choice([-100, 100], 1000)
-        yield (
-            f"choice among scores in [0, {spread:.0e}]",
-            (
-                lambda q=scores: exponential_mechanism(q, 100, 0.5, size=100),
-                lambda q=moved: exponential_mechanism(q, 100, 0.5, size=100),
-            ),
-        )
+        for constant, size in ((False, 100), (True, 10)):
+            yield (
+                f"choice in [0, {spread:.0e}]{', constant time' if constant else ''}",
+                (
+                    lambda q=scores, c=constant, k=size: exponential_mechanism(q, 100, 0.5, size=k, constant_time=c),
+                    lambda q=moved, c=constant, k=size: exponential_mechanism(q, 100, 0.5, size=k, constant_time=c),
+                ),
+            )
 
 
 def noise() -> Iterator[tuple[str, Case]]:

@@ -5,8 +5,16 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from dpsparse import DpsparseError, InvalidArgumentError
+from dpsparse import (
+    DisjointGroups,
+    DpsparseError,
+    FrankWolfe,
+    InvalidArgumentError,
+    PrivateSparseClassifier,
+    Vertices,
+)
 from dpsparse.privacy.noise import exponential_mechanism
 from processes import needs_fork, run, run_forked
 from reference.statistics import LEVEL, p_value
@@ -34,9 +42,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("scores", "sensitivity", "epsilon"), CASES)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_choices_follow_the_law(scores, sensitivity, epsilon, seed):
-    draws = exponential_mechanism(np.array(scores, dtype=np.int64), sensitivity, epsilon, size=200_000, seed=seed)
+@pytest.mark.parametrize("options", [{"seed": 1}, {"seed": 2}, {"seed": 1, "constant_time": True}])
+def test_choices_follow_the_law(scores, sensitivity, epsilon, options):
+    draws = exponential_mechanism(np.array(scores, dtype=np.int64), sensitivity, epsilon, size=200_000, **options)
     assert draws.dtype == np.int64
     counts = np.bincount(draws, minlength=len(scores))
     assert len(counts) == len(scores)
@@ -137,6 +145,7 @@ def test_scores_of_every_kind_of_integer():
         ({"seed": 2**64}, "seed"),
         ({"seed": 0.5}, "seed"),
         ({"seed": "x"}, "seed"),
+        ({"constant_time": 1}, "constant_time"),
     ],
 )
 def test_bad_input(arguments, name):
@@ -153,6 +162,38 @@ def test_seeds_reproduce_and_the_system_does_not():
     assert exponential_mechanism(scores, 1, 1.0, size=20, seed=10).tolist() != seeded[0]
     free = [exponential_mechanism(scores, 1, 1.0, size=20).tolist() for _ in range(2)]
     assert free[0] != free[1]
+
+
+@pytest.mark.parametrize("norm", ["l1", "simplex", Vertices([[1.0, 0.5, 0.0], [-1.0, 0.0, 0.25], [0.0, -0.5, -1.0]])])
+def test_fits_choose_in_constant_time_too(norm):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (4000, 3))
+    y = np.where(X[:, 0] + 0.2 * rng.normal(size=4000) > 0, 1, -1)
+    options = {"norm": norm, "epsilon": 2.0, "bounds": (-1, 1), "classes": (-1, 1), "fit_intercept": False}
+    plain, even = (
+        PrivateSparseClassifier(mechanism=FrankWolfe(n_iter=12, constant_time=constant), **options)
+        for constant in (False, True)
+    )
+    assert even.plan(4000, 3).events == plain.plan(4000, 3).events
+    assert even.fit(X, y).score(X, y) > 0.85
+    assert even.certificate_.verify()
+    seeded = [clone(even).set_params(random_state=4).fit(X, y).coef_ for _ in range(2)]
+    np.testing.assert_array_equal(*seeded)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "norm"),
+    [
+        (FrankWolfe(constant_time=True), "linf"),
+        (FrankWolfe(constant_time=True), DisjointGroups([0, 0, 1])),
+        (FrankWolfe(constant_time=True, refresh="lagging"), "l1"),
+        (FrankWolfe(constant_time=True, calibration="paper", allow_uncertified=True), "l1"),
+    ],
+)
+def test_where_choices_have_no_constant_time(mechanism, norm):
+    model = PrivateSparseClassifier(mechanism=mechanism, norm=norm, bounds=(-1, 1), classes=(-1, 1))
+    with pytest.raises(InvalidArgumentError, match="constant_time"):
+        model.plan(1000, 3)
 
 
 # --- choices that once ran on ---

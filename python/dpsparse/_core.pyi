@@ -610,7 +610,12 @@ def non_private_release(
     plan: Plan, x: Any, y: NDArray[np.float64], *, sample_weight: NDArray[np.float64] | None = None, seed: int
 ) -> tuple[NDArray[np.float64], float] | None: ...
 def exponential_mechanism(
-    scores: NDArray[np.int64], sensitivity: int, epsilon: float, size: int = 1, seed: int | None = None
+    scores: NDArray[np.int64],
+    sensitivity: int,
+    epsilon: float,
+    size: int = 1,
+    seed: int | None = None,
+    constant_time: bool = False,
 ) -> NDArray[np.int64]: ...
 def bernoulli_exp(gamma: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...
 def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArray[np.int64]: ...

@@ -60,6 +60,11 @@ class FrankWolfe:
         step over sparse ``X`` whose zeros stay zeros (no intercept, or bounds that are symmetric) then costs what it
         touches, whatever the number of columns; storage changes no model. "auto": "lagging" from 65 536 columns on,
         where it is taken and zeros stay zeros.
+    constant_time : bool, default False
+        True: a choice does the same work whatever its scores are, some 100 ns a candidate, by the same law. For the l1
+        ball, the simplex and explicit vertices, ``calibration="tight"`` and derivatives in every step. Running time
+        stays outside of the guarantee: the passes over records before a choice, caches and other processes have times
+        too.
 
     Examples
     --------
@@ -74,6 +79,7 @@ class FrankWolfe:
     calibration: str = "tight"
     allow_uncertified: bool = False
     refresh: str = "auto"
+    constant_time: bool = False
     name: ClassVar[str] = "frank-wolfe"
 
 
@@ -94,6 +100,8 @@ class PenalisedFrankWolfe:
         Size of the ball that is searched, in scaled units. None: the estimator's, or the public default.
     refresh : {"auto", "exact", "lagging"}, default "auto"
         As for :class:`FrankWolfe`.
+    constant_time : bool, default False
+        As for :class:`FrankWolfe`.
 
     Examples
     --------
@@ -108,6 +116,7 @@ class PenalisedFrankWolfe:
     n_iter: int | None = None
     radius: float | None = None
     refresh: str = "auto"
+    constant_time: bool = False
     name: ClassVar[str] = "penalised-frank-wolfe"
 
 

@@ -67,6 +67,9 @@ pub struct FrankWolfe {
     pub allow_uncertified: bool,
     /// When slopes are taken anew.
     pub refresh: Refresh,
+    /// Whether a choice does the same work whatever its scores are ([`crate::theory_of_privacy::leaks`]): for listed
+    /// candidates, [`Refresh::Exact`] and [`Calibration::Tight`]. [`Refresh::Auto`] is then exact.
+    pub constant_time: bool,
 }
 
 /// Options of `frank-wolfe` by name.
@@ -78,6 +81,7 @@ pub(crate) struct Constrained {
     calibration: Calibration,
     allow_uncertified: bool,
     refresh: Refresh,
+    constant_time: bool,
 }
 
 /// Options of `penalised-frank-wolfe` by name.
@@ -88,6 +92,7 @@ pub(crate) struct Penalised {
     n_iter: Option<usize>,
     radius: Option<f64>,
     refresh: Refresh,
+    constant_time: bool,
 }
 
 /// Mechanisms that use the Euclidean norm of a row scale features without centring, and so does a fit without
@@ -143,6 +148,7 @@ impl Mechanism for Constrained {
             calibration: self.calibration,
             allow_uncertified: self.allow_uncertified,
             refresh: self.refresh,
+            constant_time: self.constant_time,
         };
         let polytope = problem.polytope(domain, self.radius)?;
         mechanism.plan(problem, polytope)
@@ -177,6 +183,7 @@ impl Mechanism for Penalised {
             n_iter: self.n_iter,
             penalty: Some(alpha),
             refresh: self.refresh,
+            constant_time: self.constant_time,
             ..FrankWolfe::default()
         };
         let polytope = problem.polytope(domain, self.radius)?;
@@ -304,10 +311,14 @@ impl FrankWolfe {
             predicted_excess_risk: excess(n_iter as f64),
             ..Summary::default()
         };
+        let question = match lag {
+            Some(tolerance) => question.lagging(tolerance)?,
+            None => question,
+        };
         let steps = Steps {
-            question: match lag {
-                Some(tolerance) => question.lagging(tolerance)?,
-                None => question,
+            question: match self.constant_time {
+                true => question.in_constant_time()?,
+                false => question,
             },
             n_iter,
             unit: polytope.unit(),
@@ -330,7 +341,7 @@ impl FrankWolfe {
             coordinates && tight && large && problem.outputs() == 1
         };
         let lags = match self.refresh {
-            Refresh::Auto => takes(),
+            Refresh::Auto => !self.constant_time && takes(),
             Refresh::Exact => false,
             Refresh::Lagging => true,
         };

@@ -2,12 +2,9 @@ use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::plan::PrivacyClaim;
+use crate::plan::defaults::{LEVEL_SHARE, SUBGRADIENT_STEPS};
 use crate::privacy::RunningSumsPlan;
 
-/// Share of the zCDP budget for the values of the last point's level sets.
-const ROUNDING: f64 = 0.2;
-/// Fewest and most steps of the public rule.
-const STEPS: (f64, f64) = (20.0, 200.0);
 /// What rounding of square roots could take from a calibrated multiplier.
 const SPARE: f64 = 1.0 + 1e-9;
 
@@ -89,7 +86,7 @@ impl SubmodularMinimisation {
         }
         let one = |multiplier: f64| Event::gaussian(1.0, multiplier);
         let whole = calibrate(one, 1, claim.epsilon, delta, (1e-3, 1e9))? * SPARE;
-        let steps = whole / (1.0 - ROUNDING).sqrt();
+        let steps = whole / (1.0 - LEVEL_SHARE).sqrt();
         let changed = match claim.adjacency {
             Adjacency::ReplaceOne => 2.0,
             Adjacency::AddRemove => 1.0,
@@ -102,13 +99,14 @@ impl SubmodularMinimisation {
             Some(t) => t,
             // More steps bring little once their noise is twice the subgradient.
             None => {
-                (4.0 * self.norm.powi(2) / (p * noise * noise)).clamp(STEPS.0, STEPS.1) as usize
+                let (fewest, most) = SUBGRADIENT_STEPS;
+                (4.0 * self.norm.powi(2) / (p * noise * noise)).clamp(fewest, most) as usize
             }
         };
         let t = n_iter as f64;
         let rounds = [
             (n_iter as u64, steps * t.sqrt()),
-            (1, whole / ROUNDING.sqrt()),
+            (1, whole / LEVEL_SHARE.sqrt()),
         ];
         let length = (self.norm.powi(2) + p * t * noise * noise).sqrt();
         Ok(SubmodularMinimisationPlan {

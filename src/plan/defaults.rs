@@ -409,6 +409,14 @@ pub const SURE_CLIP: f64 = 0.25;
 /// See [`SURE_CLIP`].
 pub const SURE_STRENGTH: f64 = 800.0;
 
+/// Share of the zCDP budget of a submodular minimisation for the values of the last point's level sets, of which the
+/// least is released: one sum of all gains, where each subgradient is one of many. No data set was looked at.
+pub const LEVEL_SHARE: f64 = 0.2;
+
+/// Fewest and most subgradients of a submodular minimisation. Noise takes no more from many steps than from few, so that
+/// the most is what time allows. No data set was looked at.
+pub const SUBGRADIENT_STEPS: (f64, f64) = (20.0, 200.0);
+
 /// The product of a level q and an epsilon0 with which thresholds at the quantile are so many nats likelier than those
 /// in the empty tail. The exponential mechanism misses the quantile where exp(-epsilon0 q n/(2 m)) times the number of
 /// thresholds in the empty tail is not small.

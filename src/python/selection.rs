@@ -8,7 +8,7 @@ use super::records::plain;
 use super::threads;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
-use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
+use crate::exact::selection::{ExponentialMechanism, InverseTemperature, draw_in_constant_time};
 
 /// Draws between two looks for Ctrl-C.
 const BATCH: usize = 1 << 12;
@@ -18,7 +18,7 @@ pub(super) fn source(seed: Option<u64>) -> Result<Source> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (scores, sensitivity, epsilon, size = 1, seed = None))]
+#[pyo3(signature = (scores, sensitivity, epsilon, size = 1, seed = None, constant_time = false))]
 fn exponential_mechanism<'py>(
     py: Python<'py>,
     scores: PyReadonlyArray1<'py, i64>,
@@ -26,6 +26,7 @@ fn exponential_mechanism<'py>(
     epsilon: f64,
     size: usize,
     seed: Option<u64>,
+    constant_time: bool,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let scores = plain(&scores)?;
     let scores = scores
@@ -33,15 +34,22 @@ fn exponential_mechanism<'py>(
         .map_err(|_| Error::invalid("scores", "must be a contiguous int64 array"))?;
     let draws = threads::run(py, None, |report| -> Result<Vec<i64>> {
         let temperature = InverseTemperature::new(epsilon, sensitivity)?;
-        let mut mechanism = ExponentialMechanism::new(scores, &temperature, Vec::new())?;
-        if size > 1 {
-            mechanism = mechanism.for_many_draws();
-        }
         let mut source = source(seed)?;
         let mut draws = Vec::new();
         draws
             .try_reserve_exact(size)
             .map_err(|_| Error::invalid("size", "is more than memory holds"))?;
+        if constant_time {
+            for drawn in 0..size {
+                draws.push(draw_in_constant_time(scores, &temperature, &mut source)? as i64);
+                report(drawn + 1, size)?;
+            }
+            return Ok(draws);
+        }
+        let mut mechanism = ExponentialMechanism::new(scores, &temperature, Vec::new())?;
+        if size > 1 {
+            mechanism = mechanism.for_many_draws();
+        }
         while draws.len() < size {
             let batch = BATCH.min(size - draws.len());
             draws.extend((0..batch).map(|_| mechanism.draw(&mut source) as i64));

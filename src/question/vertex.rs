@@ -29,6 +29,12 @@ pub enum SelectionNoise {
     },
 }
 
+impl SelectionNoise {
+    fn is_exponential(self) -> bool {
+        matches!(self, SelectionNoise::Exponential { .. })
+    }
+}
+
 /// The choice of a vertex v by its linear score <v, gradient> at public coefficients (Talwar, Thakurta & Zhang 2015,
 /// Algorithm 2).
 ///
@@ -44,6 +50,8 @@ pub struct Vertex {
     pub(crate) origin: Option<i64>,
     /// How far a score moves before the slope of its record is taken anew; None: slopes are those of every step.
     pub(crate) lag: Option<f64>,
+    /// Whether every choice does the same work, whatever the scores are.
+    pub(crate) constant_time: bool,
 }
 
 /// Scores of explicit vertices are floored to multiples of 2^shift so that they fit an i64: |q| < 2^59 l1.
@@ -153,6 +161,7 @@ impl Statement {
             noise,
             origin: origin_score(polytope, origin)?,
             lag: None,
+            constant_time: false,
         };
         // A group sum is below n 2^28 |g|; it must stay below 2^62.
         let most_records = match polytope.structure() {
@@ -180,12 +189,11 @@ impl Question<Vertex> {
         if !(tolerance.is_finite() && tolerance > 0.0) {
             return Err(Error::invalid("tolerance", "must be positive and finite"));
         }
-        let exponential = matches!(self.answer.noise, SelectionNoise::Exponential { .. });
         let listed = match self.answer.polytope.structure() {
             Structure::Coordinates(list) => list.is_sorted_by_key(|&(j, _)| j),
             _ => false,
         };
-        if !(exponential && listed && self.answer.model.outputs() == 1) {
+        if !(self.answer.noise.is_exponential() && listed && self.answer.model.outputs() == 1) {
             return Err(Error::invalid(
                 "refresh",
                 "must be \"auto\" or \"exact\" but for an l1 ball or a simplex, one score a record, and \
@@ -197,6 +205,32 @@ impl Question<Vertex> {
             ..self.answer
         };
         Ok(Self { answer, ..self }.with_lag())
+    }
+
+    /// The same choices, by the same law, with work that does not depend on scores
+    /// ([`draw_in_constant_time`](crate::exact::selection::draw_in_constant_time)); what comes before a choice has its own
+    /// time.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `constant_time` for Laplace noise, slopes that lag behind, or candidates that are
+    /// not listed.
+    pub fn in_constant_time(self) -> Result<Self> {
+        let listed = matches!(
+            self.answer.polytope.structure(),
+            Structure::Coordinates(_) | Structure::Vertices(_)
+        );
+        if !(self.answer.noise.is_exponential() && listed && self.answer.lag.is_none()) {
+            return Err(Error::invalid(
+                "constant_time",
+                "must be False but for an l1 ball, a simplex or explicit vertices, refresh=\"exact\" and \
+                 calibration=\"tight\"",
+            ));
+        }
+        let answer = Vertex {
+            constant_time: true,
+            ..self.answer
+        };
+        Ok(Self { answer, ..self })
     }
 }
 

@@ -20,7 +20,7 @@
 //! # Functions of the release
 //!
 //! The support of a model is a function of its released coefficients. A pickle of an estimator holds no record,
-//! quantised or not. Weights of samples multiply sensitivities and are refused in private fits.
+//! quantised or not. Weights of records are clipped to a public largest one, by which sensitivities are multiplied.
 //!
 //! # Running time
 //!
@@ -28,6 +28,12 @@
 //! found. **Timing is outside of the guarantee**, no promise about wall-clock time is made, and a curator who lets
 //! others measure it must add a delay. What is proved is that no *expected* number of rounds of a sampler exceeds a
 //! bound free of data ([`selection`](super::selection)).
+//!
+//! A single choice can be had with the same work whatever its scores are, by inversion instead of rejection
+//! ([`draw_in_constant_time`](crate::exact::selection::draw_in_constant_time)): among scores that are all equal the
+//! rejection sampler needs fewer rounds than among others, within its bound, which is what shows of choices when they are
+//! timed (`benches/timing_side_channel.py`). Passes over records, refreshes of stale rows and exact minimisers have no
+//! such variant.
 //!
 //! # What outlives a process
 //!

@@ -34,6 +34,7 @@ EPSILON, DELTA = 1.0, 1e-6
 
 MECHANISMS = {
     "frank-wolfe": FrankWolfe(n_iter=4),
+    "frank-wolfe, constant time": FrankWolfe(n_iter=4, constant_time=True),
     "lagging frank-wolfe": FrankWolfe(n_iter=4, refresh="lagging"),
     "penalised-frank-wolfe": PenalisedFrankWolfe(alpha=0.01, n_iter=4),
     "noisy-gradient-frank-wolfe": NoisyGradientFrankWolfe(n_iter=4),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
+from dpsparse._core import InvalidArgumentError
 from dpsparse.combinatorial._greedy import PrivateGreedy, refuse_missing
 
 __all__ = ["PrivateCoverage"]
@@ -101,6 +103,27 @@ class PrivateCoverage(PrivateGreedy):
         self.records_per_person = records_per_person
         self.ledger = ledger
         self.random_state = random_state
+
+    def _weights(self, n_features: int) -> npt.NDArray[np.float64] | None:
+        """Return public weights of the elements, the largest one 1; None where all are 1."""
+        if self.weights is None:
+            return None
+        try:
+            weights = np.asarray(self.weights, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError("weights must be one number per element") from error
+        if weights.shape != (n_features,):
+            raise InvalidArgumentError(f"weights must be one number per element ({n_features})")
+        if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.max() > 0.0):
+            raise InvalidArgumentError("weights must be finite and not negative, one of them positive")
+        scaled: npt.NDArray[np.float64] = weights / weights.max()
+        return scaled
+
+    def _check_elements(self, n_features: int) -> None:
+        self._weights(n_features)
+
+    def _unit(self) -> float:
+        return 1.0 if self.weights is None else float(np.max(np.asarray(self.weights, dtype=np.float64)))
 
     def _values(self, X: Any) -> Any:
         refuse_missing(X)

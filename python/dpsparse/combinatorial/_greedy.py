@@ -54,7 +54,7 @@ class PrivateGreedy(BaseEstimator):
         InvalidArgumentError
             If a parameter is out of its domain.
         """
-        self._weights(positive_integer("n_features", n_features))
+        self._check_elements(positive_integer("n_features", n_features))
         return _core.plan_greedy(
             n_samples=public_count(self.adjacency, self.n_public, positive_integer("n_samples", n_samples)),
             n_features=n_features,
@@ -113,35 +113,21 @@ class PrivateGreedy(BaseEstimator):
         Returns
         -------
         float
-            ``F(support_) / n``, between 0 and the largest weight.
+            ``F(support_) / n``, between 0 and the largest worth of an element.
         """
         check_is_fitted(self)
         X = validate_data(self, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
         values = self._values(X)[:, self.support_]
         values = values.toarray() if hasattr(values, "toarray") else values
         best = np.clip(np.max(values, axis=1), 0.0, 1.0)
-        return float(np.mean(best)) * self._scale()
+        return float(np.mean(best)) * self._unit()
 
-    def _weights(self, n_features: int) -> npt.NDArray[np.float64] | None:
-        """Return public weights of the elements, the largest one 1; None where all are 1."""
-        given = getattr(self, "weights", None)
-        if given is None:
-            return None
-        try:
-            weights = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidArgumentError("weights must be one number per element") from error
-        if weights.shape != (n_features,):
-            raise InvalidArgumentError(f"weights must be one number per element ({n_features})")
-        if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.max() > 0.0):
-            raise InvalidArgumentError("weights must be finite and not negative, one of them positive")
-        scaled: npt.NDArray[np.float64] = weights / weights.max()
-        return scaled
+    def _check_elements(self, n_features: int) -> None:
+        """Refuse what is said of elements that does not fit their number."""
 
-    def _scale(self) -> float:
-        """Return what the unit of values is worth: the largest weight."""
-        given = getattr(self, "weights", None)
-        return 1.0 if given is None else float(np.max(np.asarray(given, dtype=np.float64)))
+    def _unit(self) -> float:
+        """Return what a value of 1 is worth."""
+        return 1.0
 
     @abstractmethod
     def _values(self, X: Any) -> Any:

@@ -163,6 +163,7 @@ def exponential_mechanism(
     epsilon: float,
     size: int = 1,
     seed: int | None = None,
+    constant_time: bool = False,
 ) -> npt.NDArray[np.int64]:
     """Choose candidates with probability proportional to ``exp(-epsilon * q_k / (2 * sensitivity))``, exactly.
 
@@ -181,6 +182,9 @@ def exponential_mechanism(
         Number of independent choices. Each costs ``epsilon``.
     seed : int, optional
         For tests only: a seeded choice is not private.
+    constant_time : bool, default False
+        True: each choice does the same work whatever the scores are, some 100 ns a candidate, by the same law
+        (``theory_of_privacy::leaks``).
 
     Returns
     -------
@@ -214,8 +218,12 @@ def exponential_mechanism(
         raise InvalidArgumentError("size must be a positive integer")
     if not _number("epsilon", epsilon) <= 1024:
         raise InvalidArgumentError("epsilon of one selection must lie between 2^-64 and 1024")
+    if not isinstance(constant_time, bool):
+        raise InvalidArgumentError("constant_time must be a bool")
     contiguous = np.ascontiguousarray(array, dtype=np.int64)
-    return _core.exponential_mechanism(contiguous, int(sensitivity), float(epsilon), int(size), _seed(seed))
+    return _core.exponential_mechanism(
+        contiguous, int(sensitivity), float(epsilon), int(size), _seed(seed), constant_time
+    )
 
 
 def _is_integer(value: object) -> bool:

@@ -139,6 +139,27 @@ impl InverseTemperature {
         [to_units(below * mantissa), hi]
     }
 
+    /// [`InverseTemperature::exponent`] with the same operations for every d: what branches is public.
+    pub(super) fn even_exponent(&self, d: u64) -> Interval {
+        let (d, mantissa) = (u128::from(d), u128::from(self.mantissa));
+        let most = u128::from(u64::MAX);
+        // Below 2^128, as d < 2^64 and mantissa < 2^64.
+        let (below, above) = (d * mantissa, d * (mantissa + 1));
+        let [lo, hi] = match self.scale.checked_sub(EXPONENT_BITS) {
+            Some(drop) if drop < 128 => {
+                let rest = above & ((1 << drop) - 1);
+                [below >> drop, (above >> drop) + u128::from(rest != 0)]
+            }
+            Some(_) => [0, u128::from(d != 0)],
+            // eta / ln 2 is 2^7 or more: every d but 0 is as far as a class goes.
+            None => [most * u128::from(d != 0); 2],
+        };
+        Interval {
+            lo: lo.min(most) as u64,
+            hi: hi.min(most) as u64,
+        }
+    }
+
     /// eta, as a float: for searches that decide nothing but the running time.
     pub(super) fn per_unit(&self) -> f64 {
         self.mantissa as f64 * 2f64.powi(-(self.scale as i32)) * std::f64::consts::LN_2

@@ -8,6 +8,7 @@
 //! while few scores change), [`sign`] (one sign), [`cosh_groups`]
 //! (one group), `signed_subset` (k features with their signs), [`minkowski`] (one vertex of a sum of simple polytopes).
 
+mod constant_time;
 pub mod cosh_groups;
 mod dyadic_classes;
 pub mod exponential;
@@ -18,6 +19,7 @@ pub mod minkowski;
 pub mod sign;
 mod signed_subset;
 
+pub use constant_time::draw_in_constant_time;
 pub use exponential::ExponentialMechanism;
 pub use incremental::IncrementalSelection;
 pub use inverse_temperature::InverseTemperature;

@@ -9,7 +9,7 @@ use crate::exact::noise::integer_law::IntegerLaw;
 use crate::exact::noise::source::Source;
 use crate::exact::selection::cosh_groups::draw_group;
 use crate::exact::selection::sign::draw_sign;
-use crate::exact::selection::{ExponentialMechanism, InverseTemperature};
+use crate::exact::selection::{ExponentialMechanism, InverseTemperature, draw_in_constant_time};
 use crate::polytope::Structure;
 use crate::privacy::records::{LaggingPass, Move, Pass, States};
 use crate::question::{SelectionNoise, Vertex};
@@ -136,6 +136,10 @@ impl Vertex {
         match self.polytope.structure() {
             Structure::Coordinates(_) | Structure::Vertices(_) => {
                 self.fill_scores(gradient, state);
+                if self.constant_time {
+                    let choice = draw_in_constant_time(&state.scores, temperature, source)?;
+                    return Ok(self.candidate(choice, state));
+                }
                 let storage = std::mem::take(&mut state.classes);
                 let mechanism = ExponentialMechanism::new(&state.scores, temperature, storage)?;
                 let choice = mechanism.draw(source);
