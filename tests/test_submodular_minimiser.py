@@ -1,4 +1,4 @@
-"""Private submodular minimisation against brute force over all sets, its certificate, and its edges."""
+"""Private submodular minimisation and minimum-norm points beside brute force over all sets, certificates, edges."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpsparse import BudgetExceededError, InvalidArgumentError
-from dpsparse.combinatorial import PrivateSubmodularMinimizer
+from dpsparse.combinatorial import PrivateMinimumNormPoint, PrivateSubmodularMinimizer
 from dpsparse.privacy import Accountant
 from dpsparse.set_functions import FromOracle, GraphCut
 from reference.certificates import keeps_its_claim
@@ -36,9 +36,9 @@ def total(summands, A):
     return sum(F(list(A)) for F in summands)
 
 
-def best(summands):
+def best(summands, penalty=0.0):
     subsets = itertools.chain.from_iterable(itertools.combinations(range(P), k) for k in range(P + 1))
-    return min(total(summands, A) for A in subsets)
+    return min(total(summands, A) + penalty * len(A) for A in subsets)
 
 
 def test_little_noise_finds_the_minimum():
@@ -107,11 +107,62 @@ def test_many_people_find_the_set_with_little_budget():
     assert total(summands, model.minimizer_) <= 0.9 * best(summands)  # both are negative
 
 
-def test_budgets_refuse():
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_minimum_norm_point_has_the_minimisers_of_every_price(seed):
+    summands = people(50, seed)
+    model = PrivateMinimumNormPoint(1e5, 0.1, n_iter=200, norm=2.0, random_state=0).fit(summands)
+    sets = []
+    for price in np.linspace(-0.8, 0.8, 17):
+        chosen = model.minimizer(price)
+        value = total(summands, chosen) / 50 + price * len(chosen)
+        assert value - best(summands, 50 * price) / 50 <= 0.01
+        sets.append(set(chosen.tolist()))
+    assert all(later <= sooner for sooner, later in itertools.pairwise(sets))
+    assert sets[0] == set(range(P))
+    assert sets[-1] == set()
+
+
+def test_a_minimum_norm_point_is_the_closest_to_zero():
+    """Of all points of the base polytope, which are the means of greedy vertices along any orders."""
+    summands = people(40)
+    model = PrivateMinimumNormPoint(1e5, 0.1, n_iter=200, norm=2.0, random_state=1).fit(summands)
+    orders = np.random.default_rng(0).normal(size=(300, P))
+    vertices = [sum(one.base_vertex(order) for one in summands) / 40 for order in orders]
+    # <x, s - x> >= 0 for all s: no vertex is on the near side.
+    assert min(model.point_ @ (vertex - model.point_) for vertex in vertices) >= -0.01
+    assert model.point_.sum() == pytest.approx(total(summands, range(P)) / 40, abs=0.01)
+
+
+def test_the_certificate_of_a_minimum_norm_point():
+    summands = people(30)
+    model = PrivateMinimumNormPoint(1.0, 1e-6, n_iter=4, norm=2.0).fit(summands)
+    plan = model.plan(30, P)
+    assert model.certificate_.verify()
+    assert model.certificate_.events == plan.events
+    ((event, count),) = plan.events
+    assert (count, plan.step, len(plan.noise_scales)) == (4, None, 1)
+    assert event.sigma / event.sensitivity == pytest.approx(plan.noise_scales[0] / (2 * 2.0), rel=1e-3)
+    assert keeps_its_claim(model.certificate_)
+    # All of the budget is in the steps: less noise than where a last sum has its share.
+    assert plan.noise_scales[0] < PrivateSubmodularMinimizer(1.0, 1e-6, n_iter=4, norm=2.0).plan(30, P).noise_scales[0]
+
+
+@pytest.mark.parametrize("penalty", [np.nan, np.inf, "1", None])
+def test_prices_that_are_none(penalty):
+    model = PrivateMinimumNormPoint(1.0, 1e-6, n_iter=2, random_state=0).fit(people(4))
+    with pytest.raises(InvalidArgumentError, match="penalty"):
+        model.minimizer(penalty)
+
+
+ESTIMATORS = [PrivateSubmodularMinimizer, PrivateMinimumNormPoint]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_budgets_refuse(estimator):
     with Accountant(1.0, 1e-5) as accountant:
-        PrivateSubmodularMinimizer(0.8, 1e-6, n_iter=2, ledger=accountant).fit(people(5))
+        estimator(0.8, 1e-6, n_iter=2, ledger=accountant).fit(people(5))
         with pytest.raises(BudgetExceededError):
-            PrivateSubmodularMinimizer(0.8, 1e-6, n_iter=2, ledger=accountant).fit(people(5))
+            estimator(0.8, 1e-6, n_iter=2, ledger=accountant).fit(people(5))
 
 
 @pytest.mark.parametrize(
@@ -127,8 +178,9 @@ def test_budgets_refuse():
         ({"ledger": 3}, "ledger"),
     ],
 )
-def test_arguments_out_of_their_domains(options, name):
-    model = PrivateSubmodularMinimizer(**({"delta": 1e-6} | options))
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_arguments_out_of_their_domains(options, name, estimator):
+    model = estimator(**({"delta": 1e-6} | options))
     with pytest.raises(InvalidArgumentError, match=name):
         model.fit(people(4))
 

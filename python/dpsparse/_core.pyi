@@ -368,7 +368,7 @@ class SubmodularPlan:
     @property
     def n_iter(self) -> int: ...
     @property
-    def step(self) -> float: ...
+    def step(self) -> float | None: ...
     @property
     def epsilon(self) -> float: ...
     @property
@@ -389,6 +389,7 @@ def plan_submodular(
     epsilon: float,
     delta: float | None,
     adjacency: str,
+    minimum_norm_point: bool,
 ) -> SubmodularPlan: ...
 
 @final

@@ -54,7 +54,7 @@ pub use refit::RefitBy;
 pub use select_refit::SelectRefit;
 pub use sgd_output::SgdOutput;
 pub use simplex_sampling::SimplexSampling;
-pub use submodular_minimisation::{SubmodularMinimisation, SubmodularMinimisationPlan};
+pub use submodular_minimisation::{Goal, SubmodularMinimisation, SubmodularMinimisationPlan};
 pub use varying::Varying;
 
 /// Every mechanism known by name.

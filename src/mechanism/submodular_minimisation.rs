@@ -17,6 +17,12 @@ const SPARE: f64 = 1.0 + 1e-9;
 /// mean of the points is released. A last sum at this mean w, with less noise, has the gains along its order: their
 /// partial sums are the values of its level sets, and the least of them is the minimiser that is released.
 ///
+/// **Minimum-norm point** ([`Goal::MinimumNormPoint`]): the same noisy sums s_t, along the orders that rise with the last
+/// point x_t, pull it to the point of least norm of the base polytope of the mean summand: x_{t+1} = x_t + 2/(t + 2) (s_t - x_t).
+/// With w = -x these are steps of subgradient descent on the Lovasz extension plus |w|^2/2, whose minimiser is minus
+/// that point (Fujishige 2005; Bach 2013): E |x_T - x*|^2 <= 4 G^2/(T + 1), G^2 the mean square of s_t - x_t (Lacoste-Julien,
+/// Schmidt & Bach 2012). Where it is below -l lies the least minimiser of F(A)/n + l |A|, for every l at once.
+///
 /// **Utility.** Where no s_i is shortened, F(level set) <= the extension at w for one of the sets; the extension at the mean
 /// exceeds the minimum of F by at most sqrt(p/T) sqrt(c^2 + p s^2)/2 a person, c the norm and s the noise on an entry
 /// of the mean subgradient.
@@ -30,17 +36,30 @@ pub struct SubmodularMinimisation {
     pub norm: f64,
     /// T; None: a public rule.
     pub n_iter: Option<usize>,
+    /// What is looked for.
+    pub goal: Goal,
+}
+
+/// What noisy greedy vertices are summed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Goal {
+    /// A set that minimises F.
+    #[default]
+    Minimiser,
+    /// The point of least norm of the base polytope of F over the number of people.
+    MinimumNormPoint,
 }
 
 /// What a [`SubmodularMinimisation`] will release and spend.
 #[derive(Debug, Clone)]
 pub struct SubmodularMinimisationPlan {
-    /// The noisy sums: T of them, and the last.
+    /// The noisy sums: T of them, and the last where a set is looked for.
     pub sums: RunningSumsPlan,
     /// T.
     pub n_iter: usize,
-    /// Length of a step, for subgradients of the mean over people.
-    pub step: f64,
+    /// Length of a step, for subgradients of the mean over people; None for a minimum-norm point, whose steps are shares.
+    pub step: Option<f64>,
 }
 
 impl SubmodularMinimisation {
@@ -48,7 +67,7 @@ impl SubmodularMinimisation {
     ///
     /// ```
     /// use dpsparse::accounting::event::Adjacency;
-    /// use dpsparse::mechanism::SubmodularMinimisation;
+    /// use dpsparse::mechanism::{Goal, SubmodularMinimisation};
     /// use dpsparse::plan::PrivacyClaim;
     /// let minimisation = SubmodularMinimisation {
     ///     claim: PrivacyClaim {
@@ -61,6 +80,7 @@ impl SubmodularMinimisation {
     ///     n_features: 10,
     ///     norm: 1.5,
     ///     n_iter: None,
+    ///     goal: Goal::Minimiser,
     /// };
     /// let plan = minimisation.plan()?;
     /// assert_eq!(plan.sums.n_rounds() as usize, plan.n_iter + 1);
@@ -86,7 +106,11 @@ impl SubmodularMinimisation {
         }
         let one = |multiplier: f64| Event::gaussian(1.0, multiplier);
         let whole = calibrate(one, 1, claim.epsilon, delta, (1e-3, 1e9))? * SPARE;
-        let steps = whole / (1.0 - LEVEL_SHARE).sqrt();
+        let levels = match self.goal {
+            Goal::Minimiser => LEVEL_SHARE,
+            Goal::MinimumNormPoint => 0.0,
+        };
+        let steps = whole / (1.0 - levels).sqrt();
         let changed = match claim.adjacency {
             Adjacency::ReplaceOne => 2.0,
             Adjacency::AddRemove => 1.0,
@@ -104,10 +128,16 @@ impl SubmodularMinimisation {
             }
         };
         let t = n_iter as f64;
-        let rounds = [
-            (n_iter as u64, steps * t.sqrt()),
-            (1, whole / LEVEL_SHARE.sqrt()),
-        ];
+        let mut rounds = vec![(n_iter as u64, steps * t.sqrt())];
+        let what = match self.goal {
+            Goal::Minimiser => {
+                rounds.push((1, whole / levels.sqrt()));
+                "submodular minimisation by noisy subgradients of the Lovasz extension"
+            }
+            Goal::MinimumNormPoint => {
+                "minimum-norm point of a base polytope by noisy greedy vertices"
+            }
+        };
         let length = (self.norm.powi(2) + p * t * noise * noise).sqrt();
         Ok(SubmodularMinimisationPlan {
             sums: RunningSumsPlan::new(
@@ -116,12 +146,10 @@ impl SubmodularMinimisation {
                 claim.adjacency,
                 (claim.epsilon, delta),
                 &rounds,
-                format!(
-                    "submodular minimisation by noisy subgradients of the Lovasz extension, {n_iter} steps"
-                ),
+                format!("{what}, {n_iter} steps"),
             )?,
             n_iter,
-            step: 0.5 * p.sqrt() / (length * t.sqrt()),
+            step: (self.goal == Goal::Minimiser).then(|| 0.5 * p.sqrt() / (length * t.sqrt())),
         })
     }
 }

@@ -7,12 +7,12 @@ use super::certificate::{PyCertificate, events_to_python};
 use super::ledger::ledger_of;
 use super::selection::source;
 use super::threads;
-use crate::mechanism::{SubmodularMinimisation, SubmodularMinimisationPlan};
+use crate::mechanism::{Goal, SubmodularMinimisation, SubmodularMinimisationPlan};
 use crate::plan::PrivacyClaim;
 use crate::privacy::RunningSums;
 
 /// What a private submodular minimisation will release and cost, before any data; made by the method `plan` of
-/// `PrivateSubmodularMinimizer`.
+/// `PrivateSubmodularMinimizer` and of `PrivateMinimumNormPoint`.
 ///
 /// Examples
 /// --------
@@ -37,9 +37,9 @@ impl PySubmodularPlan {
         self.0.n_iter
     }
 
-    /// Length of a step, for subgradients of the mean over people.
+    /// Length of a step, for subgradients of the mean over people; None for a minimum-norm point, whose steps are shares.
     #[getter]
-    fn step(&self) -> f64 {
+    fn step(&self) -> Option<f64> {
         self.0.step
     }
 
@@ -55,10 +55,11 @@ impl PySubmodularPlan {
         self.0.sums.claim().1
     }
 
-    /// Standard deviations of the noise on an entry of the summed subgradients and on one of the last sum.
+    /// Standard deviations of the noise on an entry of the summed greedy vertices, and on one of the last sum where a set is
+    /// looked for.
     #[getter]
     fn noise_scales(&self) -> Vec<f64> {
-        let last = self.0.n_iter as u64;
+        let last = self.0.n_iter as u64; // there is none for a point
         [0, last]
             .iter()
             .filter_map(|&round| self.0.sums.noise_scale(round))
@@ -89,7 +90,7 @@ impl PySubmodularPlan {
 
 /// Plans a minimisation.
 #[pyfunction]
-#[pyo3(signature = (*, n_samples, n_features, norm, n_iter, epsilon, delta, adjacency))]
+#[pyo3(signature = (*, n_samples, n_features, norm, n_iter, epsilon, delta, adjacency, minimum_norm_point))]
 fn plan_submodular(
     n_samples: usize,
     n_features: usize,
@@ -98,6 +99,7 @@ fn plan_submodular(
     epsilon: f64,
     delta: Option<f64>,
     adjacency: &str,
+    minimum_norm_point: bool,
 ) -> PyResult<PySubmodularPlan> {
     let minimisation = SubmodularMinimisation {
         claim: PrivacyClaim {
@@ -110,6 +112,10 @@ fn plan_submodular(
         n_features,
         norm,
         n_iter,
+        goal: match minimum_norm_point {
+            true => Goal::MinimumNormPoint,
+            false => Goal::Minimiser,
+        },
     };
     Ok(PySubmodularPlan(minimisation.plan()?))
 }

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from dpsparse import _core
-from dpsparse._core import InvalidArgumentError, SubmodularPlan
-from dpsparse._validation import number, positive_integer
-from dpsparse.estimators._validation import checked_ledger, public_count, seed
+from dpsparse.combinatorial._summands import PrivateSummands
 from dpsparse.estimators._whole import whole_or_nothing
 from dpsparse.set_functions import SetFunction
 
 __all__ = ["PrivateSubmodularMinimizer"]
 
 
-class PrivateSubmodularMinimizer(BaseEstimator):
+class PrivateSubmodularMinimizer(PrivateSummands):
     """Find a set that minimises a sum of submodular functions, one of each person, with differential privacy.
 
     F(A) is the sum of F_i(A) over people, such as cuts of the edges that each reported plus what belonging costs. Noisy
@@ -76,57 +72,7 @@ class PrivateSubmodularMinimizer(BaseEstimator):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        n_iter: int | None = None,
-        norm: float = 1.0,
-        adjacency: str = "replace-one",
-        n_public: int | None = None,
-        ledger: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_iter = n_iter
-        self.norm = norm
-        self.adjacency = adjacency
-        self.n_public = n_public
-        self.ledger = ledger
-        self.random_state = random_state
-
-    def plan(self, n_samples: int, n_features: int) -> SubmodularPlan:
-        """Plan a fit without any data.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of people. Under add-remove ``n_public`` is used instead.
-        n_features : int
-            Size of the ground set.
-
-        Returns
-        -------
-        SubmodularPlan
-            With ``n_samples``, ``n_iter``, ``step``, ``epsilon``, ``delta``, ``noise_scales``, ``mechanism`` and
-            ``events``.
-
-        Raises
-        ------
-        InvalidArgumentError
-            If a parameter is out of its domain.
-        """
-        return _core.plan_submodular(
-            n_samples=public_count(self.adjacency, self.n_public, positive_integer("n_samples", n_samples)),
-            n_features=positive_integer("n_features", n_features),
-            norm=number("norm", self.norm),
-            n_iter=None if self.n_iter is None else positive_integer("n_iter", self.n_iter),
-            epsilon=number("epsilon", self.epsilon),
-            delta=None if self.delta is None else number("delta", self.delta),
-            adjacency=self.adjacency,
-        )
+    _minimum_norm_point: ClassVar[bool] = False
 
     @whole_or_nothing
     def fit(self, summands: Sequence[SetFunction], y: Any = None) -> Self:
@@ -149,27 +95,20 @@ class PrivateSubmodularMinimizer(BaseEstimator):
             Before any budget is spent: a parameter out of its domain, no summands, or such of different ground sets
             (``InvalidArgumentError``).
         """
-        people = list(summands)
-        if not people or not all(isinstance(one, SetFunction) for one in people):
-            raise InvalidArgumentError("summands must be set functions of dpsparse.set_functions, one a person")
-        sizes = {one.n_features for one in people}
-        if len(sizes) > 1:
-            raise InvalidArgumentError("summands must be set functions on the same ground set")
-        (n_features,) = sizes
-        plan = self.plan(len(people), n_features)
-        sums = _core.RunningSums(plan, seed=seed(self.random_state), ledger=checked_ledger(self.ledger))
-        point = np.full(n_features, 0.5)
-        mean = np.zeros(n_features)
+        vertices = self._noisy_vertices(summands)
+        plan = vertices.plan
+        assert plan.step is not None
+        point = np.full(vertices.n_features, 0.5)
+        mean = np.zeros(vertices.n_features)
         for t in range(plan.n_iter):
             mean += (point - mean) / (t + 1)
-            subgradient = sums.sum(np.array([one.base_vertex(point) for one in people])) / plan.n_samples
-            point = np.clip(point - plan.step * subgradient, 0.0, 1.0)
+            point = np.clip(point - plan.step * (vertices.along(point) / plan.n_samples), 0.0, 1.0)
         # Values of the level sets of the mean, up to noise: sums of the gains along its order.
-        gains = sums.sum(np.array([one.base_vertex(mean) for one in people]))
+        gains = vertices.along(mean)
         order = np.argsort(-mean, kind="stable")
         values = np.concatenate([[0.0], np.cumsum(gains[order])])
         self.minimizer_ = np.sort(order[: int(np.argmin(values))])
         self.lovasz_point_ = mean
         self.n_iter_ = plan.n_iter
-        self.certificate_ = sums.certificate
+        self.certificate_ = vertices.certificate
         return self
