@@ -237,6 +237,10 @@ const BYTES_PER_FEATURE: usize = 128;
 /// Of these, for each further score: coefficients, iterates, gradients, candidates.
 const BYTES_PER_COEFFICIENT: usize = 80;
 
+/// Largest coefficient in the user's units for one of 1 in scaled units: norms of scaled ones, at most 1e100
+/// ([`Domain::polytope`](crate::plan::Domain::polytope)), then stay finite.
+const LARGEST_UNIT: f64 = 1e200;
+
 impl Maps {
     fn with_capacity(n_features: usize) -> Result<Self> {
         Ok(Self {
@@ -385,7 +389,7 @@ impl Schema {
         if alike {
             maps.repeat(n_features);
         }
-        Ok(Self {
+        let schema = Self {
             n_features,
             bounds: Arc::new(bounds),
             geometry,
@@ -395,7 +399,24 @@ impl Schema {
             gradient_norm: None,
             max_weight: None,
             maps: Arc::new(maps),
-        })
+        };
+        schema.check_units()?;
+        Ok(schema)
+    }
+
+    /// Refuses bounds at which a coefficient of usual size in scaled units would be infinite in the user's.
+    fn check_units(&self) -> Result<()> {
+        let of_targets = match self.target {
+            Target::Interval { low, high } => self.target_scale(low, high).0.max(1.0),
+            Target::Counts { .. } | Target::Classes | Target::Multiclass { .. } => 1.0,
+        };
+        let (scales, offsets) = (self.maps.scale.iter(), self.maps.offset.iter());
+        let unit = f64::from(MAX_FEATURE);
+        if (scales.chain(offsets)).all(|map| (map / unit * of_targets).abs() <= LARGEST_UNIT) {
+            return Ok(());
+        }
+        let problem = "must not be so close together, or y_bounds so far apart, that coefficients leave the range of floats";
+        Err(Error::invalid("bounds", problem))
     }
 
     /// Number of features, without the intercept.
@@ -726,6 +747,32 @@ mod tests {
     }
 
     /// Values of any size become what the bounds allow, in either geometry; so do targets.
+    #[test]
+    fn bounds_that_make_coefficients_infinite_are_refused() {
+        let of = |low: f64, high: f64, width: f64, geometry| {
+            let bounds = Bounds {
+                lower: vec![low],
+                upper: vec![high],
+            };
+            let target = Target::Interval {
+                low: -width,
+                high: width,
+            };
+            Schema::new(1, bounds, geometry, target, true, None)
+        };
+        for geometry in [Geometry::Centred, Geometry::Uncentred] {
+            for (low, high, width) in [(0.0, 1e-124, 1e265), (-1e-250, 1e-250, 1.0)] {
+                let error = of(low, high, width, geometry).unwrap_err();
+                assert!(error.to_string().starts_with("bounds must"), "{error}");
+            }
+            for (low, high, width) in [(0.0, 1e-90, 1e100), (-1e250, 1e250, 1e-250)] {
+                let schema = of(low, high, width, geometry).unwrap();
+                let (coefficients, intercept) = schema.to_user_units(&[1e100, 1e100]);
+                assert!(coefficients[0].is_finite() && intercept.is_finite());
+            }
+        }
+    }
+
     #[test]
     fn features_and_targets_are_clipped() {
         let bounds = Bounds {

@@ -227,7 +227,8 @@ impl Pieces {
                 }
             });
         }
-        if !piece.at_zero && gain <= TIE * scale {
+        // Sums that overflow tell nothing: their piece would be split for ever.
+        if !piece.at_zero && (gain.is_nan() || gain <= TIE * scale) {
             return constant(out);
         }
         // What the edges in between cost is now decided: it moves into the targets.

@@ -22,8 +22,9 @@ type F = Arc<dyn SetFunction>;
 pub fn run(data: &[u8]) {
     let mut choices = Choices::new(data);
     let p = choices.below(9);
-    if let Some(f) = checked(combined(&mut choices, p)) {
-        asked(&f, &mut choices);
+    let mut well_posed = true;
+    if let Some(f) = checked(combined(&mut choices, p, &mut well_posed)) {
+        asked(&f, well_posed, &mut choices);
     }
 }
 
@@ -38,13 +39,14 @@ fn checked<T>(result: Result<T>) -> Option<T> {
     }
 }
 
-fn combined(choices: &mut Choices<'_>, p: usize) -> Result<F> {
-    let f = basic(choices, p)?;
+/// `well_posed` turns false where rounding decides what the values are.
+fn combined(choices: &mut Choices<'_>, p: usize, well_posed: &mut bool) -> Result<F> {
+    let f = basic(choices, p, well_posed)?;
     match choices.below(8) {
         0 => scaled(choices.float(), f),
         1 => {
             let other = choices.below(9).max(p);
-            sum(f, basic(choices, other)?)
+            sum(f, basic(choices, other, well_posed)?)
         }
         2 if f.is_monotone() => {
             let kept: Vec<u32> = (0..f.n_features() as u32)
@@ -59,7 +61,7 @@ fn combined(choices: &mut Choices<'_>, p: usize) -> Result<F> {
     }
 }
 
-fn basic(choices: &mut Choices<'_>, p: usize) -> Result<F> {
+fn basic(choices: &mut Choices<'_>, p: usize, well_posed: &mut bool) -> Result<F> {
     let arc = |f: Result<_>| f.map(|f| Arc::new(f) as F);
     Ok(match choices.below(10) {
         0 => Arc::new(Cardinality::new(p)?),
@@ -108,7 +110,13 @@ fn basic(choices: &mut Choices<'_>, p: usize) -> Result<F> {
             if choices.below(8) == 0 && p > 0 {
                 kernel[[choices.below(p), choices.below(p)]] = choices.float();
             }
-            Arc::new(LogDet::new(kernel.view(), choices.float())?)
+            let noise = choices.float();
+            // Errors of the kernel's last digits, in units of the noise.
+            let largest = kernel
+                .iter()
+                .fold(0.0_f64, |size, entry| size.max(entry.abs()));
+            *well_posed &= largest < 1e5 * noise && noise > 1e-3;
+            Arc::new(LogDet::new(kernel.view(), noise)?)
         }
         _ => {
             let inner = basic_without_oracle(choices, p)?;
@@ -143,7 +151,7 @@ fn weights(choices: &mut Choices<'_>, n: usize) -> Option<Vec<f64>> {
     }
 }
 
-fn asked(f: &F, choices: &mut Choices<'_>) {
+fn asked(f: &F, well_posed: bool, choices: &mut Choices<'_>) {
     let p = f.n_features();
     assert_eq!(f.value(&[]).unwrap(), 0.0);
     let members: Vec<usize> = (0..p).filter(|_| choices.flag()).collect();
@@ -157,7 +165,7 @@ fn asked(f: &F, choices: &mut Choices<'_>) {
         return;
     };
     let size = along.iter().map(|gain| gain.abs()).sum::<f64>();
-    let usual = (1e-30..1e30).contains(&size);
+    let usual = well_posed && (1e-30..1e30).contains(&size);
     let close = |a: f64, b: f64, scale: f64| (a - b).abs() <= 1e-7 * scale;
 
     let Some(value) = checked(f.value(&members)) else {
@@ -219,7 +227,8 @@ fn asked_as_a_norm(
         .chain([&step])
         .fold(0.0_f64, |a, b| a.max(b.abs()));
     // Points that are not finite have no value to compare; infinity is above every bound.
-    let moderate = usual.filter(|size| *size < 1e6 && largest < 1e6 && !theta.iter().any(|t| t.is_nan()));
+    let moderate =
+        usual.filter(|size| *size < 1e6 && largest < 1e6 && !theta.iter().any(|t| t.is_nan()));
     if let (Some(size), Some(value), Some(dual)) = (moderate, value, dual)
         && dual < 1e12
     {
