@@ -236,9 +236,9 @@ fn total_variation_of_steps_is_known() {
     assert_eq!(x, [3.0, -3.0, 1.0]);
 }
 
-/// Sums beyond floats end the search for pieces, whatever comes out.
+/// Sums beyond floats, and mean levels between two floats, end the search for pieces, whatever comes out.
 #[test]
-fn overflowing_pieces_come_to_an_end() {
+fn pieces_beyond_precision_come_to_an_end() {
     let scratch = &mut Scratch::default();
     for (weight, size) in [(1e308, 1e308), (1e308, 1.0), (1.0, f64::MAX)] {
         let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
@@ -248,5 +248,18 @@ fn overflowing_pieces_come_to_an_end() {
         let groups = [vec![0, 1], vec![1, 2], vec![2, 3]];
         let cover = GroupCover::new(&groups, Some(vec![weight; 3]), 4).unwrap();
         prox(&cover, &v, 2.0, &mut [0.0; 4], scratch).unwrap();
+    }
+    for shift in 0..32 {
+        // Subnormal: multiples of the least positive float.
+        let v: Vec<f64> = (0..5_u64)
+            .map(|j| f64::from_bits((shift >> j & 1) + shift))
+            .collect();
+        let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2)];
+        let cut = GraphCut::new(&edges, None, 5).unwrap();
+        for step in [0.0, 5e-324, 1.0] {
+            let mut x = [0.0; 5];
+            prox(&cut, &v, step, &mut x, scratch).unwrap();
+            assert!(x.iter().all(|x| *x <= 1e-322));
+        }
     }
 }
