@@ -1,4 +1,4 @@
-"""`python -m fuzz.python TARGET [options and folders of libFuzzer]`, in the folder `tests`: one target under atheris."""
+"""`python -m fuzz.python TARGET [options and folders of libFuzzer]`, in the folder `tests`: a target under atheris."""
 
 import importlib
 import sys
