@@ -412,7 +412,8 @@ impl Schema {
         };
         let (scales, offsets) = (self.maps.scale.iter(), self.maps.offset.iter());
         let unit = f64::from(MAX_FEATURE);
-        if (scales.chain(offsets)).all(|map| (map / unit * of_targets).abs() <= LARGEST_UNIT) {
+        let small = |unit: f64| unit.abs() <= LARGEST_UNIT;
+        if small(of_targets) && (scales.chain(offsets)).all(|map| small(map / unit * of_targets)) {
             return Ok(());
         }
         let problem = "must not be so close together, or y_bounds so far apart, that coefficients leave the range of floats";
@@ -761,7 +762,11 @@ mod tests {
             Schema::new(1, bounds, geometry, target, true, None)
         };
         for geometry in [Geometry::Centred, Geometry::Uncentred] {
-            for (low, high, width) in [(0.0, 1e-124, 1e265), (-1e-250, 1e-250, 1.0)] {
+            for (low, high, width) in [
+                (0.0, 1e-124, 1e265),
+                (-1e-250, 1e-250, 1.0),
+                (0.0, 1.0, 8e307),
+            ] {
                 let error = of(low, high, width, geometry).unwrap_err();
                 assert!(error.to_string().starts_with("bounds must"), "{error}");
             }
