@@ -237,9 +237,9 @@ const BYTES_PER_FEATURE: usize = 128;
 /// Of these, for each further score: coefficients, iterates, gradients, candidates.
 const BYTES_PER_COEFFICIENT: usize = 80;
 
-/// Largest coefficient in the user's units for one of 1 in scaled units: norms of scaled ones, at most 1e100
-/// ([`Domain::polytope`](crate::plan::Domain::polytope)), then stay finite.
-const LARGEST_UNIT: f64 = 1e200;
+/// Largest coefficient in the user's units for one of 1 in scaled units: what is fitted in these is of the size of a
+/// radius, 10 as a rule, and stays finite.
+const LARGEST_UNIT: f64 = 1e304;
 
 impl Maps {
     fn with_capacity(n_features: usize) -> Result<Self> {
@@ -764,15 +764,15 @@ mod tests {
         for geometry in [Geometry::Centred, Geometry::Uncentred] {
             for (low, high, width) in [
                 (0.0, 1e-124, 1e265),
-                (-1e-250, 1e-250, 1.0),
+                (-1e-306, 1e-306, 1.0),
                 (0.0, 1.0, 8e307),
             ] {
                 let error = of(low, high, width, geometry).unwrap_err();
                 assert!(error.to_string().starts_with("bounds must"), "{error}");
             }
-            for (low, high, width) in [(0.0, 1e-90, 1e100), (-1e250, 1e250, 1e-250)] {
+            for (low, high, width) in [(0.0, 1e-90, 1e200), (-1e250, 1e250, 1e-250)] {
                 let schema = of(low, high, width, geometry).unwrap();
-                let (coefficients, intercept) = schema.to_user_units(&[1e100, 1e100]);
+                let (coefficients, intercept) = schema.to_user_units(&[10.0, 10.0]);
                 assert!(coefficients[0].is_finite() && intercept.is_finite());
             }
         }
