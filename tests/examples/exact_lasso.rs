@@ -10,7 +10,13 @@ use dpsparse::solver::{
 fn main() -> Result<()> {
     // 200 records, 500 features, of which 10 and 20 matter; columns one after another.
     let (n, p) = (200_usize, 500_usize);
-    let entry = |i: usize, j: usize| (((i + 1) * (2 * j + 3) * 7919) % 2003) as f64 / 1001.0 - 1.0;
+    let entry = |i: usize, j: usize| {
+        // Uniform on [-1, 1] (Steele, Lea & Flood 2014, "SplitMix").
+        let mut bits = ((i * p + j + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (bits >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
     let columns: Vec<f64> = (0..p)
         .flat_map(|j| (0..n).map(move |i| entry(i, j)))
         .collect();
