@@ -237,6 +237,10 @@ const BYTES_PER_FEATURE: usize = 128;
 /// Of these, for each further score: coefficients, iterates, gradients, candidates.
 const BYTES_PER_COEFFICIENT: usize = 80;
 
+/// Largest coefficient in the user's units for one of 1 in scaled units: what is fitted in these is of the size of a
+/// radius, 10 as a rule, and stays finite.
+const LARGEST_UNIT: f64 = 1e304;
+
 impl Maps {
     fn with_capacity(n_features: usize) -> Result<Self> {
         Ok(Self {
@@ -385,7 +389,7 @@ impl Schema {
         if alike {
             maps.repeat(n_features);
         }
-        Ok(Self {
+        let schema = Self {
             n_features,
             bounds: Arc::new(bounds),
             geometry,
@@ -395,7 +399,25 @@ impl Schema {
             gradient_norm: None,
             max_weight: None,
             maps: Arc::new(maps),
-        })
+        };
+        schema.check_units()?;
+        Ok(schema)
+    }
+
+    /// Refuses bounds at which a coefficient of usual size in scaled units would be infinite in the user's.
+    fn check_units(&self) -> Result<()> {
+        let of_targets = match self.target {
+            Target::Interval { low, high } => self.target_scale(low, high).0.max(1.0),
+            Target::Counts { .. } | Target::Classes | Target::Multiclass { .. } => 1.0,
+        };
+        let (scales, offsets) = (self.maps.scale.iter(), self.maps.offset.iter());
+        let unit = f64::from(MAX_FEATURE);
+        let small = |unit: f64| unit.abs() <= LARGEST_UNIT;
+        if small(of_targets) && (scales.chain(offsets)).all(|map| small(map / unit * of_targets)) {
+            return Ok(());
+        }
+        let problem = "must not be so close together, or y_bounds so far apart, that coefficients leave the range of floats";
+        Err(Error::invalid("bounds", problem))
     }
 
     /// Number of features, without the intercept.
@@ -726,6 +748,36 @@ mod tests {
     }
 
     /// Values of any size become what the bounds allow, in either geometry; so do targets.
+    #[test]
+    fn bounds_that_make_coefficients_infinite_are_refused() {
+        let of = |low: f64, high: f64, width: f64, geometry| {
+            let bounds = Bounds {
+                lower: vec![low],
+                upper: vec![high],
+            };
+            let target = Target::Interval {
+                low: -width,
+                high: width,
+            };
+            Schema::new(1, bounds, geometry, target, true, None)
+        };
+        for geometry in [Geometry::Centred, Geometry::Uncentred] {
+            for (low, high, width) in [
+                (0.0, 1e-124, 1e265),
+                (-1e-306, 1e-306, 1.0),
+                (0.0, 1.0, 8e307),
+            ] {
+                let error = of(low, high, width, geometry).unwrap_err();
+                assert!(error.to_string().starts_with("bounds must"), "{error}");
+            }
+            for (low, high, width) in [(0.0, 1e-90, 1e200), (-1e250, 1e250, 1e-250)] {
+                let schema = of(low, high, width, geometry).unwrap();
+                let (coefficients, intercept) = schema.to_user_units(&[10.0, 10.0]);
+                assert!(coefficients[0].is_finite() && intercept.is_finite());
+            }
+        }
+    }
+
     #[test]
     fn features_and_targets_are_clipped() {
         let bounds = Bounds {

@@ -438,11 +438,38 @@ def test_edited_files_are_refused(edit, written):
         Ledger(written, 4.0, 1e-6)
 
 
-@pytest.mark.parametrize("share", [0.9, 0.5, 0.1])
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.1, 1e-4])  # of one byte too: SQLite takes it for a new file
 def test_truncated_files_are_refused(share, written):
     content = written.read_bytes()
     written.write_bytes(content[: int(share * len(content))])
     with pytest.raises(LedgerError):
+        Ledger(written)
+
+
+def test_files_that_lost_their_tables_are_refused(written):
+    """A few bits of the first page say which tables there are; with none, a new total must not begin."""
+    content = bytearray(written.read_bytes())
+    content[103:105] = b"\0\0"  # how many, in the format of SQLite
+    written.write_bytes(content)
+    with pytest.raises(LedgerError, match="damaged"):
+        Ledger(written)
+    with pytest.raises(LedgerError, match="damaged"):
+        Ledger(written, 4.0, 1e-6)
+
+
+@pytest.mark.parametrize("column", ["dataset", "kind", "content", "hash"])
+def test_bytes_in_the_place_of_text_are_refused(written, column):
+    with contextlib.closing(sqlite3.connect(written)) as connection, connection:
+        connection.execute(f"UPDATE entries SET {column} = CAST({column} AS BLOB)")
+    with pytest.raises(LedgerError, match="entry 0"):
+        Ledger(written)
+
+
+def test_tables_whose_names_are_no_text_are_refused(written):
+    content = written.read_bytes()
+    assert content.count(b"CREATE TABLE entries") == 1
+    written.write_bytes(content.replace(b"CREATE TABLE entries", b"CREATE TABL\xcc entries"))
+    with pytest.raises(LedgerError, match="damaged"):
         Ledger(written)
 
 

@@ -5,7 +5,7 @@
 //! are asked for.
 
 use super::Minimum;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lovasz::{base_vertex, descending_order};
 use crate::set_function::SetFunction;
 
@@ -39,7 +39,8 @@ pub struct Nearest {
 /// ```
 ///
 /// # Errors
-/// Only where a user's oracle fails.
+/// [`Error::InvalidArgument`] for vertices so far from the target that squares overflow; else only where a user's oracle
+/// fails.
 pub fn nearest(f: &dyn SetFunction, target: &[f64], step: f64) -> Result<Nearest> {
     let p = target.len();
     // Everything is relative to the target: the search is for the point of least norm among q - target.
@@ -49,7 +50,12 @@ pub fn nearest(f: &dyn SetFunction, target: &[f64], step: f64) -> Result<Nearest
         q.iter_mut()
             .zip(target)
             .for_each(|(q, t)| *q = step * *q - t);
-        Ok(())
+        // Every product below is then finite: |<q, q'>| <= max |q|^2.
+        if dot(q, q) <= f64::MAX / 4.0 {
+            return Ok(());
+        }
+        let problem = "must have values whose squares are within the range of floats";
+        Err(Error::invalid("function", problem))
     };
     let mut q = vec![0.0; p];
     vertex(
@@ -72,10 +78,9 @@ pub fn nearest(f: &dyn SetFunction, target: &[f64], step: f64) -> Result<Nearest
         }
         let scale = dot(&q, &q).max(hull.largest);
         // A vertex that comes again means that rounding has the last word.
-        if gap <= TOLERANCE * scale || stalled > 20 || !hull.add(&q) {
+        if gap <= TOLERANCE * scale || stalled > 20 || !hull.add(&q) || !hull.improve(&mut point) {
             break;
         }
-        hull.improve(&mut point);
     }
     let mut point = best;
     point.iter_mut().zip(target).for_each(|(s, t)| *s += t);
@@ -162,10 +167,14 @@ impl Hull {
     }
 
     /// Moves the combination to the point of least norm of the hull of some of the vertices, and drops the others
-    /// (Wolfe's minor cycles; each drops a vertex, so there are at most as many as vertices).
-    fn improve(&mut self, point: &mut [f64]) {
+    /// (Wolfe's minor cycles; each drops a vertex, so there are at most as many as vertices). False where vertices differ
+    /// too little for floats, or too much, to tell: the point stays as it is.
+    fn improve(&mut self, point: &mut [f64]) -> bool {
         loop {
             let affine = self.affine_weights();
+            if !affine.iter().all(|a| a.is_finite()) {
+                return false;
+            }
             if affine.iter().all(|&a| a > NO_WEIGHT) {
                 self.weights = affine;
                 break;
@@ -201,6 +210,7 @@ impl Hull {
                 .zip(q)
                 .for_each(|(x, q)| *x += w / total * q);
         }
+        true
     }
 
     /// Weights, summing to 1, of the point of least norm of the affine hull: proportional to (LL')^-1 1.

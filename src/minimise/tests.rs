@@ -270,3 +270,25 @@ fn known_points_of_least_norm() {
         assert!((of(&positive) - least).abs() < 1e-9);
     }
 }
+
+/// Vertices whose squares are no floats are refused; small ones, whose squares are zero, are told apart or given up.
+#[test]
+fn sizes_beyond_floats_do_no_harm() {
+    let hidden = |weights: Vec<f64>| {
+        let edges: Vec<(usize, usize)> = (1..=weights.len()).map(|j| (j - 1, j)).collect();
+        let n_features = weights.len() + 1;
+        let graph = Graph::new(&edges, Some(weights), n_features).unwrap();
+        Double::Hidden(Box::new(Double::Cut(graph)))
+    };
+    let error = minimise(&hidden(vec![1e160, 1.0]), &[1.0, 2.0, -3.0]).unwrap_err();
+    assert!(
+        error.to_string().starts_with("function must have values"),
+        "{error}"
+    );
+    for size in [1e-170, 1e-320] {
+        let minimum =
+            minimise(&hidden(vec![size, size]), &[size, 2.0 * size, -3.0 * size]).unwrap();
+        assert!(minimum.value <= 0.0 && minimum.gap >= 0.0, "{minimum:?}");
+        assert!(minimum.value - minimum.gap <= -2.0 * size, "{minimum:?}");
+    }
+}

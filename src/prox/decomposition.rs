@@ -193,13 +193,14 @@ impl Pieces {
         // A group is paid for above if a feature above is in it.
         self.above.clear();
         self.above.resize(nodes.len(), false);
-        let (mut gain, mut scale) = (0.0, 0.0);
+        let (mut gain, mut scale, mut n_above) = (0.0, 0.0, 0);
         for (place, &node) in nodes.iter().enumerate() {
             let node = node as usize;
             if node >= p || !self.network.on_source_side(place) {
                 continue;
             }
             self.above[place] = true;
+            n_above += 1;
             gain += targets[node] - level;
             scale += targets[node].abs() + level.abs();
             problem.arcs(node, |other, _, _| {
@@ -227,7 +228,10 @@ impl Pieces {
                 }
             });
         }
-        if !piece.at_zero && gain <= TIE * scale {
+        // Sums that overflow tell nothing, and all features together gain nothing but what the level was rounded by, which
+        // is more than a multiple of subnormal terms: such pieces would be split for ever.
+        let tied = gain.is_nan() || gain <= TIE * scale || n_above == size;
+        if !piece.at_zero && tied {
             return constant(out);
         }
         // What the edges in between cost is now decided: it moves into the targets.

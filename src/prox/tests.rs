@@ -4,7 +4,7 @@ use super::*;
 use crate::error::Result;
 use crate::lovasz::{extension, norm};
 use crate::minimise::tests::{Double, cut, monotone, subsets, vector};
-use crate::set_function::{ConcaveCardinality, Graph, GraphCut};
+use crate::set_function::{ConcaveCardinality, Graph, GraphCut, GroupCover};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 
@@ -234,4 +234,32 @@ fn total_variation_of_steps_is_known() {
     )
     .unwrap();
     assert_eq!(x, [3.0, -3.0, 1.0]);
+}
+
+/// Sums beyond floats, and mean levels between two floats, end the search for pieces, whatever comes out.
+#[test]
+fn pieces_beyond_precision_come_to_an_end() {
+    let scratch = &mut Scratch::default();
+    for (weight, size) in [(1e308, 1e308), (1e308, 1.0), (1.0, f64::MAX)] {
+        let edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
+        let cut = GraphCut::new(&edges, Some(vec![weight; 5]), 4).unwrap();
+        let v = [size, -size, size, size / 2.0];
+        prox(&cut, &v, 2.0, &mut [0.0; 4], scratch).unwrap();
+        let groups = [vec![0, 1], vec![1, 2], vec![2, 3]];
+        let cover = GroupCover::new(&groups, Some(vec![weight; 3]), 4).unwrap();
+        prox(&cover, &v, 2.0, &mut [0.0; 4], scratch).unwrap();
+    }
+    for shift in 0..32 {
+        // Subnormal: multiples of the least positive float.
+        let v: Vec<f64> = (0..5_u64)
+            .map(|j| f64::from_bits((shift >> j & 1) + shift))
+            .collect();
+        let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2)];
+        let cut = GraphCut::new(&edges, None, 5).unwrap();
+        for step in [0.0, 5e-324, 1.0] {
+            let mut x = [0.0; 5];
+            prox(&cut, &v, step, &mut x, scratch).unwrap();
+            assert!(x.iter().all(|x| *x <= 1e-322));
+        }
+    }
 }

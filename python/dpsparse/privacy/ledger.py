@@ -29,6 +29,8 @@ CREATE TABLE entries (
     number INTEGER PRIMARY KEY, dataset TEXT NOT NULL, kind TEXT NOT NULL, content TEXT NOT NULL, hash TEXT NOT NULL
 );
 """
+#: Of a database: one page of the smallest size.
+_LEAST_BYTES = 512
 _START = hashlib.sha256(_FORMAT.encode()).hexdigest()
 
 
@@ -181,6 +183,7 @@ class Ledger:
     def _locked(self) -> Iterator[sqlite3.Connection]:
         connection = None
         try:
+            self._refuse_remains()
             # of its own for every transaction: safe for threads and after forks
             connection = sqlite3.connect(self._path, timeout=self._timeout, isolation_level=None)
             self._write_ahead(connection)
@@ -201,10 +204,17 @@ class Ledger:
                 connection.rollback()
             if isinstance(error, sqlite3.Error):
                 raise LedgerError(_reason(error, self._timeout)) from error
+            if isinstance(error, UnicodeDecodeError):  # SQLite's words about a damaged schema quote it
+                raise LedgerError(_reason(sqlite3.DatabaseError("malformed"), self._timeout)) from error
             raise
         finally:
             if connection is not None:
                 connection.close()
+
+    def _refuse_remains(self) -> None:
+        """Refuse what is left of a file that was cut off in its first page: SQLite takes it for a new one."""
+        if self._path.exists() and 0 < self._path.stat().st_size < _LEAST_BYTES:
+            raise LedgerError(_reason(sqlite3.DatabaseError("malformed"), self._timeout))
 
     def _write_ahead(self, connection: sqlite3.Connection) -> None:
         """Turn on the write-ahead log, which stays on: new files need it, and one process at a time may do it."""
@@ -222,6 +232,10 @@ class Ledger:
     def _create(self, connection: sqlite3.Connection) -> None:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0:
             raise LedgerError("the file is a database of something else")
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        if connection.execute("PRAGMA page_count").fetchone()[0] > 1 or self._path.stat().st_size > size:
+            # a few bits of the first page say which tables there are; a new file is that page at most
+            raise LedgerError("the file is damaged, or a database of something else: it has contents, and no tables")
         for statement in _SCHEMA.split(";\n")[:-1]:
             connection.execute(statement)
         connection.execute("INSERT INTO head VALUES (?, 0, ?)", (_FORMAT, _START))
@@ -237,7 +251,9 @@ class Ledger:
         )
         for row, dataset, kind, content, found in rows:
             fields = (self._read.entries, dataset, kind, content)
-            if row != self._read.entries or found != _hash(self._read.hash, *fields):
+            # bytes in the place of text have no hash
+            texts = all(isinstance(text, str) for text in (dataset, kind, content, found))
+            if row != self._read.entries or not texts or found != _hash(self._read.hash, *fields):
                 raise LedgerError(f"entry {self._read.entries} of the ledger is not the one that was written")
             self._take(dataset, kind, content, found)
         if (self._read.entries, self._read.hash) != head[0][1:]:
