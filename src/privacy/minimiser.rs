@@ -4,7 +4,6 @@
 use super::fine_gradient::FineGradient;
 use super::records::Watch;
 use crate::error::Result;
-use crate::norm::Norm;
 use crate::numeric::linear::{Cholesky, norm2};
 use crate::prox::Scratch;
 use crate::question::Objective;

@@ -16,6 +16,7 @@
 //! - `duality_gap`: the certificates. Nothing else decides when to stop.
 //! - `proximal_newton`: the loop over quadratic models; `model`: the two ways to minimise one.
 //! - `coordinate_descent`, with `covariance` for sparse columns and `support_step` for nearly dependent ones: the l1 norm.
+//! - `group_descent`: the group lasso, and l1 norms with weights of 0 or theta >= 0, which are of its kind.
 //! - `accelerated_gradient`, with `cluster_step` and `line_search`: any norm.
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.
 //! - `dual_frank_wolfe`, with `tilted_risk`: a positive ridge; the dual problem over the polytope of the norm.
@@ -32,6 +33,7 @@ mod covariance;
 mod design;
 mod dual_frank_wolfe;
 mod duality_gap;
+mod group_descent;
 mod kernel;
 mod line_search;
 mod model;
@@ -64,6 +66,7 @@ use accelerated_gradient::AcceleratedGradient;
 use coordinate_descent::CoordinateDescent;
 use dual_frank_wolfe::DualFrankWolfe;
 use duality_gap::BallBound;
+use group_descent::GroupDescent;
 use model::Model;
 use multiplier::ScalarBall;
 use proximal_newton::ProximalNewton;
@@ -88,10 +91,10 @@ pub enum Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Method {
-    /// Coordinate descent for l1 norms, weighted ones too, accelerated proximal gradients for others.
+    /// Coordinate descent for l1 norms, weighted ones too, and group lassos; accelerated proximal gradients for others.
     #[default]
     Auto,
-    /// For l1 norms only, weighted ones too.
+    /// For l1 norms only, weighted ones too, and, group by group, for group lassos of groups of up to 128 features.
     CoordinateDescent,
     /// For every norm.
     ProximalGradient,
@@ -108,7 +111,7 @@ impl Method {
     pub fn default_max_iter(self, regulariser: Regulariser<'_>) -> usize {
         let weighted = match regulariser {
             Regulariser::L1 => true,
-            Regulariser::Norm(norm) => norm.weights().is_some(),
+            Regulariser::Norm(norm) => norm.weights().is_some() || norm.group_lasso().is_some(),
         };
         match self {
             Self::Auto if weighted => 10_000,
@@ -248,20 +251,26 @@ fn prepare<'r, 'a, D: Design + ?Sized>(
         omega.kernel.prepare(problem);
     }
     let weights = omega.weights().map(<[f64]>::to_vec);
-    let model = match (method, weights) {
+    let lasso = (omega.group_lasso())
+        .filter(|lasso| lasso.largest_group() <= group_descent::MOST_FEATURES);
+    let model = match (method, weights, lasso) {
         // The dual method has its own loop.
-        (Method::ProximalGradient | Method::DualFrankWolfe, _) | (Method::Auto, None) => {
+        (Method::ProximalGradient | Method::DualFrankWolfe, ..) | (Method::Auto, None, None) => {
             Model::Gradient(Box::new(AcceleratedGradient::new(problem)))
         }
-        (Method::Auto | Method::CoordinateDescent, Some(weights)) => {
+        (Method::Auto | Method::CoordinateDescent, None, Some(lasso)) => {
+            Model::Groups(Box::new(GroupDescent::new(problem, lasso)))
+        }
+        (Method::Auto | Method::CoordinateDescent, Some(weights), _) => {
             let n_rows = problem.design().n_rows();
             let model = CoordinateDescent::new(n_rows, problem.ridge(), weights);
             Model::Coordinates(Box::new(model))
         }
-        (Method::CoordinateDescent, None) => {
+        (Method::CoordinateDescent, None, None) => {
             return Err(Error::invalid(
                 "solver",
-                "\"coordinate-descent\" is for l1 norms only, weighted ones included",
+                "\"coordinate-descent\" is for l1 norms, weighted ones included, and for group lassos of groups of up to 128 \
+                 features",
             ));
         }
     };
