@@ -68,7 +68,10 @@ impl GroupLasso {
         for (g, group) in groups.iter().enumerate() {
             for &j in group {
                 if last[j] == g {
-                    return invalid("groups", format!("must not repeat a feature: group {g} holds {j} twice"));
+                    return invalid(
+                        "groups",
+                        format!("must not repeat a feature: group {g} holds {j} twice"),
+                    );
                 }
                 overlaps |= last[j] != usize::MAX;
                 last[j] = g;
@@ -80,7 +83,10 @@ impl GroupLasso {
         let weights = weights.map_or_else(|| vec![1.0; groups.len()], <[f64]>::to_vec);
         if weights.len() != groups.len() {
             let (expected, got) = (groups.len(), weights.len());
-            return invalid("weights", format!("must hold one per group: expected {expected}, got {got}"));
+            return invalid(
+                "weights",
+                format!("must hold one per group: expected {expected}, got {got}"),
+            );
         }
         let sound = |w: &f64| w.is_finite() && *w >= 0.0;
         if !weights.iter().all(sound) {
@@ -90,7 +96,10 @@ impl GroupLasso {
             return invalid("l1", "must be non-negative and finite".into());
         }
         if l1 == 0.0 && weights.iter().all(|w| *w == 0.0) {
-            return invalid("weights", "must not all be 0 where l1 is 0: nothing is penalised".into());
+            return invalid(
+                "weights",
+                "must not all be 0 where l1 is 0: nothing is penalised".into(),
+            );
         }
         let mut starts = vec![0];
         starts.extend(groups.iter().scan(0, |end, group| {
@@ -137,13 +146,19 @@ impl GroupLasso {
 
     /// The groups, their weights beside them.
     pub fn groups(&self) -> impl Iterator<Item = (&[usize], f64)> + Clone {
-        let members = self.starts.windows(2).map(|ends| &self.members[ends[0]..ends[1]]);
+        let members = self
+            .starts
+            .windows(2)
+            .map(|ends| &self.members[ends[0]..ends[1]]);
         members.zip(self.weights.iter().copied())
     }
 
     /// Features of the largest group.
     pub fn largest_group(&self) -> usize {
-        self.groups().map(|(group, _)| group.len()).max().unwrap_or(0)
+        self.groups()
+            .map(|(group, _)| group.len())
+            .max()
+            .unwrap_or(0)
     }
 
     /// The factor of the l1 norm.
@@ -186,7 +201,8 @@ impl GroupLasso {
     /// As [`Norm::value`].
     pub fn dual_radius(&self) -> Result<f64> {
         self.check_disjoint()?;
-        let part = |(group, weight): (&[usize], f64)| weight + self.l1 * (group.len() as f64).sqrt();
+        let part =
+            |(group, weight): (&[usize], f64)| weight + self.l1 * (group.len() as f64).sqrt();
         let square: f64 = self.groups().map(|group| part(group).powi(2)).sum();
         Ok(square.sqrt() * (1.0 + (self.weights.len() + 8) as f64 * f64::EPSILON))
     }
@@ -269,7 +285,11 @@ impl GroupLasso {
             return;
         }
         let size = length(x.iter().copied());
-        let kept = if size > threshold { 1.0 - threshold / size } else { 0.0 };
+        let kept = if size > threshold {
+            1.0 - threshold / size
+        } else {
+            0.0
+        };
         x.iter_mut().for_each(|x| *x *= kept);
     }
 }
@@ -279,8 +299,12 @@ fn uncovered(members: &[usize]) -> String {
     let mut sorted = members.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let missing = (0..sorted.len()).find(|&j| sorted[j] != j).unwrap_or(sorted.len());
-    format!("must hold every feature: {missing} is in none; one that costs nothing is in a group of weight 0")
+    let missing = (0..sorted.len())
+        .find(|&j| sorted[j] != j)
+        .unwrap_or(sorted.len());
+    format!(
+        "must hold every feature: {missing} is in none; one that costs nothing is in a group of weight 0"
+    )
 }
 
 /// The Euclidean length, scaled so that no square overflows or vanishes.
@@ -374,7 +398,10 @@ impl Norm for GroupLasso {
             return Ok(()); // g is 0, or nothing positive is worth it
         };
         if !level.is_finite() {
-            return Err(Error::invalid("norm", "is a seminorm, whose ball is unbounded"));
+            return Err(Error::invalid(
+                "norm",
+                "is a seminorm, whose ball is unbounded",
+            ));
         }
         for &j in group {
             let kept = soft_threshold(-g[j], self.l1 * level);
@@ -385,7 +412,10 @@ impl Norm for GroupLasso {
         if value == 0.0 {
             // Rounding left nothing above the threshold: the largest entry alone.
             let signed = |j: usize| if self.positive { -g[j] } else { g[j].abs() };
-            let largest = group.iter().copied().max_by(|&a, &b| signed(a).total_cmp(&signed(b)));
+            let largest = group
+                .iter()
+                .copied()
+                .max_by(|&a, &b| signed(a).total_cmp(&signed(b)));
             let j = largest.unwrap_or(group[0]);
             x[j] = -g[j].signum();
             value = weight + self.l1;

@@ -236,6 +236,17 @@ impl Domain {
         })
     }
 
+    /// Refuses a ball without vertices, which there is nothing to select among.
+    ///
+    /// # Errors
+    /// [`Error::UnsoundMechanism`] for a group lasso.
+    pub(crate) fn check_vertices(&self) -> Result<()> {
+        match self {
+            Domain::GroupLasso(_) => Err(no_vertices()),
+            _ => Ok(()),
+        }
+    }
+
     /// The radius of a ball: the one that was given, or else the default.
     ///
     /// # Errors
@@ -281,7 +292,7 @@ fn disjoint(norm: &Arc<GroupLasso>) -> Result<Arc<GroupLasso>> {
 
 fn no_vertices() -> Error {
     Error::UnsoundMechanism(
-        "frank-wolfe selects among the finitely many vertices of a polytope, and the ball of a group lasso is none; use \
+        "this mechanism selects among the vertices of a polytope, and the ball of a group lasso is none; use \
          noisy-gradient-frank-wolfe, or DisjointGroups(...), which is l-infinity inside groups"
             .into(),
     )

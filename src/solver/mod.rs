@@ -251,8 +251,8 @@ fn prepare<'r, 'a, D: Design + ?Sized>(
         omega.kernel.prepare(problem);
     }
     let weights = omega.weights().map(<[f64]>::to_vec);
-    let lasso = (omega.group_lasso())
-        .filter(|lasso| lasso.largest_group() <= group_descent::MOST_FEATURES);
+    let lasso =
+        (omega.group_lasso()).filter(|lasso| lasso.largest_group() <= group_descent::MOST_FEATURES);
     let model = match (method, weights, lasso) {
         // The dual method has its own loop.
         (Method::ProximalGradient | Method::DualFrankWolfe, ..) | (Method::Auto, None, None) => {

@@ -16,15 +16,20 @@ fn norms() -> impl Strategy<Value = GroupLasso> {
     ];
     let weights = prop::collection::vec(prop_oneof![4 => 0.1..3.0f64, 1 => Just(0.0)], 6);
     let l1 = prop_oneof![Just(0.0), 0.05..2.0f64];
-    (groups, weights, l1, any::<bool>())
-        .prop_filter_map("costs nothing", |(groups, weights, l1, positive)| {
+    (groups, weights, l1, any::<bool>()).prop_filter_map(
+        "costs nothing",
+        |(groups, weights, l1, positive)| {
             let norm = GroupLasso::new(&groups, Some(&weights[..groups.len()]), l1).ok()?;
             Some(if positive { norm.on_positive() } else { norm })
-        })
+        },
+    )
 }
 
 fn vector() -> impl Strategy<Value = Vec<f64>> {
-    prop::collection::vec(prop_oneof![4 => -6.0..6.0f64, 1 => Just(0.0), 1 => Just(1.5)], 6)
+    prop::collection::vec(
+        prop_oneof![4 => -6.0..6.0f64, 1 => Just(0.0), 1 => Just(1.5)],
+        6,
+    )
 }
 
 /// In the domain of the norm.
@@ -179,7 +184,12 @@ fn overlapping_groups_have_a_dual_norm_and_no_prox() {
         norm.vertex(&x, &mut out).err(),
         norm.dual_radius().err(),
     ] {
-        assert!(refused.unwrap().to_string().starts_with("norm has groups that overlap"));
+        assert!(
+            refused
+                .unwrap()
+                .to_string()
+                .starts_with("norm has groups that overlap")
+        );
     }
     assert_eq!(norm.prox_error(), f64::INFINITY);
 }
@@ -204,7 +214,9 @@ fn sizes_at_the_ends_of_the_range_are_scaled() {
 #[test]
 fn what_is_no_group_lasso_is_refused() {
     let refused = |groups: &[Vec<usize>], weights: Option<&[f64]>, l1: f64| {
-        GroupLasso::new(groups, weights, l1).unwrap_err().to_string()
+        GroupLasso::new(groups, weights, l1)
+            .unwrap_err()
+            .to_string()
     };
     let pair = [vec![0], vec![1]];
     assert!(refused(&[], None, 0.0).contains("at least one feature"));
