@@ -242,14 +242,25 @@ impl GroupDescent {
             self.budget += pass_cost;
             passes += 1;
             run.count()?;
-            if passes % BETWEEN == 0 {
-                decrease -= self.newton_steps(design, theta);
+            let stalled = |decrease: f64, largest: f64| {
+                // NaN ends it too.
+                let least = run.accuracy * f64::max(largest, decrease).min(run.gap);
+                decrease.is_nan() || decrease <= least
+            };
+            let stuck = stalled(decrease, largest);
+            if passes % BETWEEN == 0 || stuck {
+                // Where nothing was gained so far nothing else is left, whatever it costs.
+                let saved = self.budget;
+                if stuck && total == 0.0 {
+                    self.budget = f64::INFINITY;
+                }
+                decrease = decrease.max(0.0) - self.newton_steps(design, theta);
+                self.budget = self.budget.min(saved);
             }
             total -= decrease;
+            let ends = stalled(decrease, largest) || run.is_over();
             largest = largest.max(decrease);
-            // NaN ends it too.
-            let goes_on = decrease > run.accuracy * largest.min(run.gap);
-            if !goes_on || run.is_over() {
+            if ends {
                 return Ok(total);
             }
         }

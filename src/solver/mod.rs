@@ -305,6 +305,7 @@ mod tests {
     use super::test_norms::Blocks;
     use super::*;
     use crate::loss::{self, Task};
+    use crate::norm::GroupLasso;
     use proptest::prelude::*;
 
     /// The third column nearly the first, the second far from centred and, where `hard`, of another scale: condition
@@ -356,6 +357,20 @@ mod tests {
         ]
     }
 
+    /// Groups, with l1 and weights, with theta >= 0, and a seminorm.
+    fn lassos() -> [GroupLasso; 4] {
+        let of = |weights: [f64; 3], l1| {
+            let groups = [vec![0, 3], vec![1, 2, 4], vec![5]];
+            GroupLasso::new(&groups, Some(&weights), l1).unwrap()
+        };
+        [
+            of([1.0; 3], 0.0),
+            of([1.0, 0.0, 2.0], 0.3),
+            of([0.5, 1.0, 2.0], 0.1).on_positive(),
+            of([1.0, 0.0, 1.0], 0.0),
+        ]
+    }
+
     fn objective(
         problem: &Problem<'_, DenseDesign<'_>>,
         regulariser: Regulariser<'_>,
@@ -389,7 +404,7 @@ mod tests {
         fn gap_bounds_the_suboptimality(
             seed in 0..1000u64,
             which in 0..loss::CATALOGUE.len(),
-            which_norm in 0..5usize,
+            which_norm in 0..9usize,
             ball in any::<bool>(),
             hard in any::<bool>(),
             size in prop_oneof![Just(0.003), Just(0.05), Just(1.0), Just(4.0)],
@@ -401,12 +416,14 @@ mod tests {
             let loss = loss::by_name(loss::CATALOGUE[which].name, &[]).unwrap();
             let (x, y) = instance(seed, 30, 6, loss.task(), hard);
             let problem = Problem::new(&x, &y, None, &*loss, ridge, fit_intercept).unwrap();
-            let norms = norms();
+            let (norms, lassos) = (norms(), lassos());
             let (regulariser, method) = match which_norm {
                 0 => (Regulariser::L1, Method::CoordinateDescent),
                 1 => (Regulariser::L1, Method::ProximalGradient),
-                k => (Regulariser::Norm(&norms[k - 2]), Method::Auto),
+                k @ 2..5 => (Regulariser::Norm(&norms[k - 2]), Method::Auto),
+                k => (Regulariser::Norm(&lassos[k - 5]), Method::Auto),
             };
+            let (positive, ball) = (which_norm == 7, ball && which_norm != 8);
             let form = if ball { Form::Ball(size) } else { Form::Penalty(size) };
             let run = |tol, max_iter| {
                 minimise(&problem, regulariser, form, method, Stopping { tol, max_iter }, None, &mut |_, _| Ok(())).unwrap()
@@ -422,6 +439,10 @@ mod tests {
             let b = if fit_intercept { precise.intercept + moves[6] } else { 0.0 };
             others.push((theta, b));
             for (mut theta, b) in others {
+                if positive {
+                    prop_assert!(rough.coefficients.iter().all(|t| *t >= 0.0));
+                    theta.iter_mut().for_each(|t| *t = t.max(0.0));
+                }
                 if ball {
                     let norm = objective(&problem, regulariser, Form::Penalty(1.0), &theta, b)
                         - objective(&problem, regulariser, Form::Ball(1.0), &theta, b);

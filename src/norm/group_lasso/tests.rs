@@ -232,3 +232,47 @@ fn what_is_no_group_lasso_is_refused() {
     assert!(refused(&pair, Some(&[0.0, 0.0]), 0.0).contains("nothing is penalised"));
     assert!(GroupLasso::new(&pair, Some(&[0.0, 0.0]), 1.0).is_ok());
 }
+
+/// Entries whose length is a whole number: the prox is known to one rounding.
+#[test]
+fn the_float_error_of_the_prox_is_within_its_bound() {
+    let whole: [&[f64]; 4] = [
+        &[3.0, 4.0],
+        &[2.0, -3.0, 6.0],
+        &[1.0, 4.0, -8.0],
+        &[1.0; 16],
+    ];
+    for entries in whole {
+        let norm = GroupLasso::new(&[(0..entries.len()).collect()], None, 0.0).unwrap();
+        let size = entries.iter().map(|x| x * x).sum::<f64>().sqrt();
+        for step in [0.1, 0.3, 1.7, size * (1.0 - 1e-15), size * (1.0 + 1e-15)] {
+            let mut x = vec![0.0; entries.len()];
+            (norm.prox(entries, step, &mut x, &mut Scratch::default())).unwrap();
+            let errors = x.iter().zip(entries).map(|(x, v)| {
+                // v (size - step)/size in one rounding of each operation, the difference exact near step = size.
+                x - v * ((size - step).max(0.0) / size)
+            });
+            let error = errors.map(|e| e * e).sum::<f64>().sqrt();
+            assert!(
+                error <= norm.prox_error() * size,
+                "{entries:?} {step}: {error}"
+            );
+        }
+    }
+    let mut zero = [1.0; 2];
+    let norm = GroupLasso::new(&[vec![0, 1]], None, 0.0).unwrap();
+    norm.prox(&[3.0, 4.0], 5.0, &mut zero, &mut Scratch::default())
+        .unwrap();
+    assert_eq!(zero, [0.0, 0.0]);
+}
+
+/// What proofs take: a prox in closed form.
+#[test]
+fn disjoint_groups_are_reviewed() {
+    use crate::norm::ReviewedNorm;
+    use std::sync::Arc;
+    let disjoint = GroupLasso::new(&[vec![0], vec![1]], None, 0.1).unwrap();
+    assert!(ReviewedNorm::new(Arc::new(disjoint)).is_some());
+    let overlapping = GroupLasso::new(&[vec![0, 1], vec![1]], None, 0.1).unwrap();
+    assert!(ReviewedNorm::new(Arc::new(overlapping)).is_none());
+}
