@@ -37,7 +37,7 @@ class ExactNorm(NamedTuple):
 
     def merged(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the coefficients of the features from those of the columns."""
-        return theta if self.copies is None else np.bincount(self.copies, weights=theta)
+        return theta if self.copies is None else np.asarray(np.bincount(self.copies, weights=theta), dtype=np.float64)
 
 
 def check_norm(norm: Any, weights: Any, positive: Any, ridge: float) -> None:
