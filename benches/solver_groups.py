@@ -147,9 +147,11 @@ class Problem:
                 else:
                     datafit, solver = QuadraticGroup(ends, indices), GroupBCD
 
+                strategy = "fixpoint" if self.l1 > 0.0 else "subdiff"
+
                 def fit(tol):
                     model = skglm.GeneralizedLinearEstimator(
-                        datafit, penalty, solver(tol=tol, fit_intercept=False, max_iter=200)
+                        datafit, penalty, solver(tol=tol, fit_intercept=False, max_iter=200, ws_strategy=strategy)
                     )
                     return np.ravel(model.fit(X, y).coef_)
 
