@@ -62,6 +62,7 @@ pub use regulariser::Regulariser;
 pub use start::Start;
 
 use crate::error::{Error, Result};
+use crate::norm::GroupLasso;
 use accelerated_gradient::AcceleratedGradient;
 use coordinate_descent::CoordinateDescent;
 use dual_frank_wolfe::DualFrankWolfe;
@@ -109,12 +110,12 @@ impl Method {
     /// A pass of coordinate descent goes to the best value of every coordinate, whatever its scale, a step of proximal
     /// gradients goes one length for all: those are as cheap and bring less.
     pub fn default_max_iter(self, regulariser: Regulariser<'_>) -> usize {
-        let weighted = match regulariser {
+        let by_coordinates = match regulariser {
             Regulariser::L1 => true,
-            Regulariser::Norm(norm) => norm.weights().is_some() || norm.group_lasso().is_some(),
+            Regulariser::Norm(norm) => norm.weights().is_some() || in_blocks(norm.group_lasso()),
         };
         match self {
-            Self::Auto if weighted => 10_000,
+            Self::Auto if by_coordinates => 10_000,
             Self::CoordinateDescent | Self::DualFrankWolfe => 10_000,
             Self::Auto | Self::ProximalGradient => 100_000,
         }
@@ -251,8 +252,7 @@ fn prepare<'r, 'a, D: Design + ?Sized>(
         omega.kernel.prepare(problem);
     }
     let weights = omega.weights().map(<[f64]>::to_vec);
-    let lasso =
-        (omega.group_lasso()).filter(|lasso| lasso.largest_group() <= group_descent::MOST_FEATURES);
+    let lasso = (omega.group_lasso()).filter(|lasso| in_blocks(Some(lasso)));
     let model = match (method, weights, lasso) {
         // The dual method has its own loop.
         (Method::ProximalGradient | Method::DualFrankWolfe, ..) | (Method::Auto, None, None) => {
@@ -275,6 +275,11 @@ fn prepare<'r, 'a, D: Design + ?Sized>(
         }
     };
     ProximalNewton::new(problem, omega, model, run)
+}
+
+/// Whether there is block descent for a norm: a group lasso whose groups are not too large.
+fn in_blocks(lasso: Option<&GroupLasso>) -> bool {
+    lasso.is_some_and(|lasso| lasso.largest_group() <= group_descent::MOST_FEATURES)
 }
 
 fn check_options(ridge: f64, form: Form, stopping: Stopping) -> Result<()> {
@@ -305,7 +310,6 @@ mod tests {
     use super::test_norms::Blocks;
     use super::*;
     use crate::loss::{self, Task};
-    use crate::norm::GroupLasso;
     use proptest::prelude::*;
 
     /// The third column nearly the first, the second far from centred and, where `hard`, of another scale: condition

@@ -29,7 +29,7 @@ class SparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _ExactLinear
 
     Parameters
     ----------
-    norm : {"l1", "linf"} or set function, default="l1"
+    norm : {"l1", "linf"}, set function or GroupLasso, default="l1"
         The norm Omega, as of :class:`SparseRegressor`.
     alpha : float or None, default=None
         Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``. ``alpha=0`` with ``ridge`` is
