@@ -1,5 +1,6 @@
 //! What a solver asks of a regulariser Omega: its value, its dual, a subgradient, its prox.
 
+mod group_lasso;
 mod potential;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use crate::polytope::{base, norm_ball, singletons, symmetric};
 use crate::prox::{self, Scratch};
 use crate::set_function::{SetFunction, Structure};
 
+pub use group_lasso::GroupLasso;
 pub use potential::{Blocks, Potential};
 
 /// A norm, or a seminorm such as total variation. K is its dual ball {s: <s, theta> <= Omega(theta) for all theta}.
@@ -47,8 +49,56 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
         self.prox(v, step, out, scratch)
     }
 
+    /// Bound on the Euclidean float error of [`Norm::proved_prox`], per unit of the size of the point that it moves;
+    /// infinite where none is proved.
+    fn prox_error(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Whether {Omega <= 1} is bounded: Omega is a norm, not a seminorm.
+    fn ball_is_bounded(&self) -> bool;
+
+    /// argmin <g, x> over the ball {Omega <= 1}.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a seminorm, whose ball is unbounded, or where no algorithm is known; else only
+    /// where a user's oracle fails.
+    fn ball_vertex(&self, _g: &[f64], _x: &mut [f64]) -> Result<()> {
+        Err(Error::invalid(
+            "norm",
+            "has no known minimiser over its ball",
+        ))
+    }
+
+    /// About the largest |theta|_2 over the unit ball, for public rules: of single features and of all of them together
+    /// where nothing better is known.
+    ///
+    /// # Errors
+    /// As [`Norm::value`].
+    fn reach(&self) -> Result<f64> {
+        let p = self.n_features();
+        let mut largest = (p as f64).sqrt() / self.value(&vec![1.0; p])?;
+        let mut single = vec![0.0; p];
+        for j in 0..p {
+            single[j] = 1.0;
+            largest = largest.max(1.0 / self.value(&single)?);
+            single[j] = 0.0;
+        }
+        Ok(largest)
+    }
+
     /// The w of Omega(theta) = sum_j w_j |theta_j|, all positive, where Omega is such a norm.
     fn weights(&self) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// The set function, where Omega is made of one.
+    fn set_function(&self) -> Option<&dyn SetFunction> {
+        None
+    }
+
+    /// The group lasso, where Omega is one: what has steps for groups asks for it.
+    fn group_lasso(&self) -> Option<&GroupLasso> {
         None
     }
 
@@ -126,20 +176,6 @@ impl SetFunctionNorm {
         Ok(Self { function })
     }
 
-    /// argmin <g, x> over the ball {Omega <= 1} of a monotone F: a vertex of the polar of |P|(F).
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] for a seminorm, whose ball is unbounded; else only where a user's oracle fails.
-    pub fn ball_vertex(&self, g: &[f64], x: &mut [f64]) -> Result<()> {
-        norm_ball::vertex(&*self.function, g, x)
-    }
-
-    /// Bound on the Euclidean float error of [`Norm::proved_prox`], per unit of the size of the point that it moves;
-    /// infinite where none is proved.
-    pub fn prox_error(&self) -> f64 {
-        prox::proved_error(&*self.function).unwrap_or(f64::INFINITY)
-    }
-
     /// The set function.
     pub fn function(&self) -> &dyn SetFunction {
         &*self.function
@@ -186,6 +222,30 @@ impl Norm for SetFunctionNorm {
         }
     }
 
+    fn prox_error(&self) -> f64 {
+        prox::proved_error(&*self.function).unwrap_or(f64::INFINITY)
+    }
+
+    fn ball_is_bounded(&self) -> bool {
+        self.function.is_monotone()
+    }
+
+    /// A vertex of the polar of |P|(F).
+    fn ball_vertex(&self, g: &[f64], x: &mut [f64]) -> Result<()> {
+        norm_ball::vertex(&*self.function, g, x)
+    }
+
+    fn reach(&self) -> Result<f64> {
+        let p = self.n_features();
+        let largest = (p as f64).sqrt() / self.value(&vec![1.0; p])?;
+        let lengths = singletons(&*self.function)?.into_iter();
+        Ok(lengths.map(f64::recip).fold(largest, f64::max))
+    }
+
+    fn set_function(&self) -> Option<&dyn SetFunction> {
+        Some(&*self.function)
+    }
+
     fn prox(&self, v: &[f64], step: f64, out: &mut [f64], scratch: &mut Scratch) -> Result<f64> {
         prox::prox(&*self.function, v, step, out, scratch)
     }
@@ -202,15 +262,14 @@ impl Norm for SetFunctionNorm {
 }
 
 /// A norm that was reviewed: convex, with a prox that does not expand and whose float error is proved
-/// ([`SetFunctionNorm::prox_error`]). What proofs about minimisers and descents take; a user's own set function is none,
-/// whatever it says of itself.
-///
-/// The prox works on the declared structure of the set function alone, whose weights are checked here.
+/// ([`Norm::prox_error`]). What proofs about minimisers and descents take; a user's own set function is none, whatever it
+/// says of itself, and neither is another implementation of [`Norm`].
 #[derive(Debug, Clone)]
-pub struct ReviewedNorm(Arc<SetFunctionNorm>);
+pub struct ReviewedNorm(Arc<dyn Norm>);
 
 impl ReviewedNorm {
-    /// The norm if it is one of the reviewed ones.
+    /// The norm if it is one of the reviewed ones: a [`GroupLasso`] of disjoint groups, or the norm of a set
+    /// function with a declared structure, on which alone the prox works, and whose weights are checked here.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -223,10 +282,43 @@ impl ReviewedNorm {
     /// assert!(ReviewedNorm::new(Arc::new(determinant)).is_none());
     /// # Ok::<(), dpsparse::Error>(())
     /// ```
-    pub fn new(norm: Arc<SetFunctionNorm>) -> Option<Self> {
+    pub fn new<N: Reviewable>(norm: Arc<N>) -> Option<Self> {
+        norm.is_reviewed().then(|| Self(norm))
+    }
+}
+
+impl std::ops::Deref for ReviewedNorm {
+    type Target = dyn Norm;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+/// Norms that [`ReviewedNorm::new`] can tell: those of this crate.
+pub trait Reviewable: Norm + sealed::Sealed + 'static {
+    /// Whether the proofs hold for it.
+    fn is_reviewed(&self) -> bool;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::SetFunctionNorm {}
+    impl Sealed for super::GroupLasso {}
+}
+
+impl Reviewable for GroupLasso {
+    /// Where there is a prox: [`GroupLasso`] proves it.
+    fn is_reviewed(&self) -> bool {
+        !self.overlaps()
+    }
+}
+
+impl Reviewable for SetFunctionNorm {
+    fn is_reviewed(&self) -> bool {
         let positive = |weights: &[f64]| weights.iter().all(|w| w.is_finite() && *w >= 0.0);
-        let mut structure = norm.function().structure();
-        let reviewed = loop {
+        let mut structure = self.function().structure();
+        loop {
             break match structure {
                 Structure::Scaled(scale, inner) if scale > 0.0 => {
                     structure = inner.structure();
@@ -241,16 +333,7 @@ impl ReviewedNorm {
                 Structure::ContiguousRange => true,
                 Structure::Scaled(..) | Structure::General => false,
             };
-        };
-        reviewed.then(|| Self(norm))
-    }
-}
-
-impl std::ops::Deref for ReviewedNorm {
-    type Target = SetFunctionNorm;
-
-    fn deref(&self) -> &SetFunctionNorm {
-        &self.0
+        }
     }
 }
 

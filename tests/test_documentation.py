@@ -32,6 +32,7 @@ PUBLIC = [
     "losses",
     "mechanisms",
     "models",
+    "norms",
     "online",
     "polytopes",
     "privacy",

@@ -41,6 +41,7 @@ EXACT = [
     SparseRegressor(alpha=0.01, ridge=0.1, solver="dual-frank-wolfe", fit_intercept=False),
     SparseRegressor(norm="linf", radius=1.0, ridge=0.1, fit_intercept=False),
     SparseRegressor(loss="pinball", alpha=0.01),
+    SparseRegressor(alpha=0.01, positive=True, l1_ratio=0.5),
     SparsePoissonRegressor(),
     SparsePoissonRegressor(norm="linf", alpha=0.01, ridge=0.01, tol=1e-13),
 ]

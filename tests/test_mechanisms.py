@@ -35,6 +35,7 @@ from dpsparse import (
     UnsoundMechanismError,
     _core,
 )
+from dpsparse.norms import GroupLasso
 from dpsparse.privacy import Accountant
 from dpsparse.set_functions import ConcaveCardinality, ContiguousRange, FromOracle, GraphCut, GroupCover, LogDet, Tree
 from reference.certificates import keeps_its_claim
@@ -80,8 +81,10 @@ NORMS = {
     "overlapping": GroupCover([[0, 1, 2], [2, 3, 4], [4, 5, 0]], n_features=P),
     "cycle": GraphCut([(j, (j + 1) % P) for j in range(P)], n_features=P),
     "range": ContiguousRange(P),
+    "lasso": GroupLasso([[0, 1, 2], [3], [4, 5]], l1=0.2),
+    "free": GroupLasso([[0, 1, 2], [3], [4, 5]], weights=[1.0, 0.0, 0.5]),
 }
-SEMINORMS = {"chain", "cycle"}
+SEMINORMS = {"chain", "cycle", "free"}
 CONVEX = {*OUTPUT, "objective", *SGD, "sgd-ridge", "select-refit", "select-newton"}
 NO_SQUARED = {"objective"}
 REPLACE_ONE_ONLY = {name for name in MECHANISMS if name.startswith(("output-early", "sgd"))}
@@ -173,7 +176,7 @@ def test_norms(name, norm):
         assert keeps_its_claim(estimator.fit(X, y).certificate_)
     else:
         for call in (lambda: estimator.plan(N, P), lambda: estimator.fit(X, y)):
-            with pytest.raises(InvalidArgumentError, match=r"norm|function|seminorm"):
+            with pytest.raises((InvalidArgumentError, UnsoundMechanismError), match=r"norm|function|group lasso"):
                 call()
 
 

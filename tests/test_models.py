@@ -45,6 +45,7 @@ from dpsparse import (
     models,
 )
 from dpsparse.mechanisms import MECHANISMS
+from dpsparse.norms import GroupLasso
 from dpsparse.privacy import (
     Accountant,
     DiscreteGaussianEvent,
@@ -274,6 +275,8 @@ NORMS = {
     "range": (ContiguousRange(P), "noisy-proximal-gradient"),
     "rank": (PartitionRank([[0, 1], [2]], [1, 1]), "noisy-proximal-gradient"),
     "kernel": (LogDet(np.eye(P) + 0.25, noise=1.0), "noisy-proximal-gradient"),
+    "group lasso": (GroupLasso([[0, 2], [1]], l1=0.5), "noisy-proximal-gradient"),
+    "weighted group lasso": (GroupLasso([[0, 2], [1, 2]], [0.25, 3.0]), "noisy-gradient-frank-wolfe"),
     "sum": (2.5 * Cardinality(P) + Modular([0.1, 0.2, 0.3]), "noisy-proximal-gradient"),
 }
 
@@ -285,7 +288,7 @@ def test_norms_come_back(name):
     again = written_and_read(model)
     same_predictions(model, again)
     assert again.plan(1000, P).noise_scales == model.plan(1000, P).noise_scales
-    if hasattr(norm, "lovasz"):
+    if hasattr(norm, "norm"):
         assert repr(again.norm) == repr(norm)
 
 

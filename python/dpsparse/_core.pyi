@@ -14,6 +14,7 @@ __all__ = [
     "BudgetExceededError",
     "Certificate",
     "CheckpointError",
+    "CoreGroupLasso",
     "CoreSetFunction",
     "DiscreteGaussianEvent",
     "DpsparseError",
@@ -502,6 +503,20 @@ class CoreSetFunction:
     def gaussian_width(self, n_samples: int, seed: int) -> tuple[float, float, bool]: ...
     def radius(self, ord: float) -> tuple[float, bool]: ...
 
+@final
+class CoreGroupLasso:
+    def __new__(
+        cls, groups: list[list[int]], weights: list[float] | None, l1: float, positive: bool
+    ) -> CoreGroupLasso: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def overlaps(self) -> bool: ...
+    def norm(self, theta: NDArray[np.float64]) -> float: ...
+    def dual_norm(self, s: NDArray[np.float64]) -> float: ...
+    def prox(self, v: NDArray[np.float64], step: float) -> NDArray[np.float64]: ...
+    def norm_ball_vertex(self, g: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
 def loss_names() -> list[str]: ...
 def evaluate_loss(
     loss: tuple[str, list[float]], z: NDArray[np.float64], y: NDArray[np.float64]
@@ -634,7 +649,7 @@ class _ExactRequest(TypedDict):
     sample_weight: NDArray[np.float64] | None
     loss: tuple[str, list[float]]
     task: str
-    norm: CoreSetFunction | None
+    norm: CoreSetFunction | CoreGroupLasso | None
     solver: str
     ridge: float
     fit_intercept: bool

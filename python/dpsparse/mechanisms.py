@@ -171,8 +171,8 @@ class MirrorDescent:
     radius : float, optional
         Size of the ball in scaled units. None: the estimator's, or the public default.
     potential : {"auto", "p-norm", "entropy", "euclidean"}, default "auto"
-        "auto": "p-norm" for ``norm="l1"``, ``DisjointGroups(...)`` and ``Modular(...)``, "entropy" for
-        ``norm="simplex"``, "euclidean" for other norms. What has no known projection raises.
+        "auto": "p-norm" for ``norm="l1"``, ``DisjointGroups(...)``, ``GroupLasso(...)`` and ``Modular(...)``, "entropy"
+        for ``norm="simplex"``, "euclidean" for other norms. What has no known projection raises.
     step : float, optional
         Length of a step in the dual space, in scaled units. None: a public rule.
 

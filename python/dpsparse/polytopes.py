@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
 
 __all__ = ["DisjointGroups", "Vertices"]
@@ -113,9 +114,11 @@ def specification(norm: Any, n_features: int) -> dict[str, Any]:
         return given | {"name": "vertices", "vertices": norm.rows(n_features)}
     if isinstance(norm, SetFunction):
         return given | {"name": "set-function", "function": norm._core}
+    if isinstance(norm, GroupLasso):
+        return given | {"name": "group-lasso", "function": norm._core}
     if isinstance(norm, str):
         return given
     raise InvalidArgumentError(
-        "norm must be 'l1', 'linf', 'simplex', DisjointGroups(...), Vertices(...) or a set function, got "
-        f"{type(norm).__name__}"
+        "norm must be 'l1', 'linf', 'simplex', DisjointGroups(...), Vertices(...), a set function or GroupLasso(...), "
+        f"got {type(norm).__name__}"
     )

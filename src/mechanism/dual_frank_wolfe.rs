@@ -6,12 +6,13 @@ use super::minimiser::{check_loss, check_scalar};
 use super::minkowski::summands;
 use super::noise_law::OutputNoise;
 use super::output_perturbation::default_ridge;
+use super::public_width;
 use crate::accounting::calibrate::{calibrate, calibrate_events};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::loss::Growth;
 use crate::mechanism::Mechanism;
-use crate::norm::{Norm, SetFunctionNorm};
+use crate::norm::Norm;
 use crate::numeric::directed::div_up;
 use crate::numeric::linear::norm2;
 use crate::plan::defaults::{
@@ -98,7 +99,7 @@ pub fn theorem_4_iterations(
 
 #[derive(Debug)]
 struct Steps {
-    norm: Arc<SetFunctionNorm>,
+    norm: Arc<dyn Norm>,
     points: Question<DualPoint>,
     /// The choices of the variant that chooses.
     vertices: Option<Question<DualVertex>>,
@@ -110,8 +111,11 @@ struct Steps {
 }
 
 /// Size and Gaussian width of the dual ball.
-fn dual_ball(norm: &SetFunctionNorm) -> Result<(f64, f64)> {
-    let f = norm.function();
+fn dual_ball(norm: &dyn Norm) -> Result<(f64, f64)> {
+    if let Some(lasso) = norm.group_lasso() {
+        return Ok((lasso.dual_radius()?, public_width::width(norm)?));
+    }
+    let f = norm.set_function().ok_or_else(no_polytope)?;
     let simulation = Simulation {
         n_samples: DUAL_WIDTH_SAMPLES,
         seed: 0,
@@ -127,6 +131,15 @@ fn dual_ball(norm: &SetFunctionNorm) -> Result<(f64, f64)> {
             base::gaussian_width(f, simulation)?.value,
         )
     })
+}
+
+/// What variant="selection" says of a norm whose dual ball has no vertices to choose among.
+fn no_polytope() -> Error {
+    Error::UnsoundMechanism(
+        "variant=\"selection\" chooses among the vertices of the dual ball, which for a group lasso is a sum of Euclidean \
+         balls and no polytope; use variant=\"noisy-iterates\""
+            .into(),
+    )
 }
 
 impl Mechanism for DualFrankWolfe {
@@ -169,7 +182,7 @@ impl Mechanism for DualFrankWolfe {
             Some(_) => return Err(Error::invalid("ridge", "must be positive and finite")),
             None => DUAL_RIDGE_FACTOR * default_ridge(&problem, OutputNoise::Gaussian, delta),
         };
-        let (radius, width) = dual_ball(&norm)?;
+        let (radius, width) = dual_ball(norm.as_ref())?;
         let (reach, width) = (alpha * radius * (1.0 + 1e-9), alpha * width);
         let model = problem.clamped(clamp(&problem, ridge, reach)?)?;
         let minimiser = problem.statement.strongly_convex(&model, None, ridge)?;
@@ -199,7 +212,8 @@ impl Mechanism for DualFrankWolfe {
                 };
                 let rho = calibrate_events(events, epsilon, delta, (1e-12, 1e9))?;
                 let points = path.points(multiplier(rho))?;
-                let summands = summands(norm.function(), alpha)?;
+                let function = norm.set_function().ok_or_else(no_polytope)?;
+                let summands = summands(function, alpha)?;
                 let vertices = path.vertices(summands, share(rho), &points)?;
                 (points, Some(vertices))
             }

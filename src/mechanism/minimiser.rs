@@ -3,7 +3,7 @@
 use super::class_scores::ClassScores;
 use crate::error::{Error, Result};
 use crate::loss::{ClippedLogistic, Growth};
-use crate::norm::{Norm, ReviewedNorm};
+use crate::norm::ReviewedNorm;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Question, Session};
 use crate::question::{Point, StronglyConvex};

@@ -4,10 +4,9 @@ use serde::Deserialize;
 
 use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
-use super::public_width;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
-use crate::norm::{Blocks, Norm, Potential, SetFunctionNorm};
+use crate::norm::{Blocks, Norm, Potential};
 use crate::plan::defaults::DESCENT_STEPS;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
@@ -63,7 +62,7 @@ pub enum PotentialChoice {
 enum Ball {
     Norm {
         potential: Potential,
-        norm: Arc<SetFunctionNorm>,
+        norm: Arc<dyn Norm>,
         radius: f64,
     },
     Simplex {
@@ -87,16 +86,16 @@ impl Ball {
                 _ => refused("must be \"auto\" or \"entropy\" for the simplex"),
             };
         }
-        let norm = domain.norm(n_features)?;
-        if !norm.function().is_monotone() {
-            return Err(Error::invalid(
-                "norm",
-                "is a seminorm, whose ball is unbounded; use noisy-proximal-gradient or output-perturbation",
-            ));
-        }
+        // The projection needs the prox too.
+        domain.norm(n_features)?;
+        let norm = domain.ball(n_features)?;
         let own = match domain {
             Domain::Groups(groups) if is_partition(groups, n_features) => {
                 Blocks::Groups(groups.clone())
+            }
+            Domain::GroupLasso(lasso) => {
+                let groups = lasso.groups().map(|(group, _)| group.to_vec());
+                Blocks::Groups(groups.collect())
             }
             _ if norm.weights().is_some() => Blocks::Coordinates,
             _ => Blocks::Whole,
@@ -107,8 +106,8 @@ impl Ball {
             PotentialChoice::PNorm if own != Blocks::Whole => own,
             PotentialChoice::PNorm => {
                 return refused(
-                    "\"p-norm\" has a known projection for norm=\"l1\", DisjointGroups(...) and Modular(...); use \
-                     \"auto\" or \"euclidean\"",
+                    "\"p-norm\" has a known projection for norm=\"l1\", DisjointGroups(...), GroupLasso(...) and Modular(...); \
+                     use \"auto\" or \"euclidean\"",
                 );
             }
             PotentialChoice::Entropy => {
@@ -130,7 +129,7 @@ impl Ball {
                 norm,
                 radius,
             } => {
-                let mut reach = public_width::reach(norm)?;
+                let mut reach = norm.reach()?;
                 let mut ones = vec![0.0; n_features];
                 for group in potential.groups() {
                     group.iter().for_each(|&j| ones[j] = 1.0);
@@ -180,7 +179,7 @@ impl Ball {
                 potential,
                 norm,
                 radius,
-            } => potential.project(norm, *radius, dual, point),
+            } => potential.project(norm.as_ref(), *radius, dual, point),
             Ball::Simplex { total } => {
                 let largest = dual.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
                 for (x, z) in point.iter_mut().zip(&mut *dual) {

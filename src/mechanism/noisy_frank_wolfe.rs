@@ -5,9 +5,9 @@ use serde::Deserialize;
 use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
 use super::public_width;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mechanism::Mechanism;
-use crate::norm::{Norm, SetFunctionNorm};
+use crate::norm::Norm;
 use crate::plan::defaults::MAX_ITER;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
@@ -40,7 +40,7 @@ pub struct NoisyFrankWolfe {
 
 #[derive(Debug)]
 struct Steps {
-    norm: Arc<SetFunctionNorm>,
+    norm: Arc<dyn Norm>,
     gradients: Gradients,
     radius: f64,
     options: NoisyFrankWolfe,
@@ -88,7 +88,7 @@ impl Mechanism for NoisyFrankWolfe {
         intercept: bool,
         target: Target,
     ) -> Result<f64> {
-        let norm = domain.norm(n_features)?;
+        let norm = domain.ball(n_features)?;
         let radius = self.size(target)?;
         // |<theta, x>| <= Omega(theta) * dual(x), and the dual norm of a row in [-1, 1]^p is at most that of ones.
         let features = norm.dual(&vec![1.0; n_features])?;
@@ -97,16 +97,10 @@ impl Mechanism for NoisyFrankWolfe {
 
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let radius = self.size(problem.schema().target())?;
-        let norm = domain.norm(problem.schema().n_features())?;
-        if !norm.function().is_monotone() {
-            return Err(Error::invalid(
-                "norm",
-                "is a seminorm, whose ball is unbounded; use noisy-proximal-gradient or output-perturbation",
-            ));
-        }
+        let norm = domain.ball(problem.schema().n_features())?;
         let one = noise_of_one(&problem)?;
         let width = radius * public_width::dual_width(norm.as_ref())?;
-        let reach = radius * public_width::reach(norm.as_ref())?.max(1.0);
+        let reach = radius * norm.reach()?.max(1.0);
         let gamma = problem.curvature() * problem.smoothness() * reach * reach;
         let excess = |t: f64| {
             // Of a running mean of weight nu: nu/(2 - nu) of the variance.

@@ -9,7 +9,7 @@ use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
-use crate::norm::{Norm, SetFunctionNorm};
+use crate::norm::Norm;
 use crate::plan::defaults::USER_LOSS_MARGIN;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
@@ -59,7 +59,7 @@ pub struct NoisyNewton {
 
 #[derive(Debug)]
 struct Release {
-    norm: Arc<SetFunctionNorm>,
+    norm: Arc<dyn Norm>,
     steps: NewtonSteps,
     line: Option<Line>,
     threshold: f64,

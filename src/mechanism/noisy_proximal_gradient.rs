@@ -6,7 +6,7 @@ use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
-use crate::norm::{Norm, SetFunctionNorm};
+use crate::norm::Norm;
 use crate::plan::defaults::{
     CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, REGRESSOR_STEP, SCALED_STEP, USER_LOSS_MARGIN,
 };
@@ -46,7 +46,7 @@ pub struct NoisyProximalGradient {
 
 #[derive(Debug)]
 struct Steps {
-    norm: Arc<SetFunctionNorm>,
+    norm: Arc<dyn Norm>,
     gradients: Gradients,
     /// 1/n.
     normaliser: f64,

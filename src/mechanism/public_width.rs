@@ -1,14 +1,22 @@
 //! Sizes of a norm's ball that the public rules for T use: from the norm alone, the same at every call.
 
 use crate::error::Result;
-use crate::norm::{Norm, SetFunctionNorm};
+use crate::norm::Norm;
 
 /// Normal vectors that the mean is taken over.
 const SAMPLES: usize = 16;
 
 /// About E dual(b) for a standard normal b: the noise in the best linear score over the unit ball.
 pub(super) fn dual_width(norm: &dyn Norm) -> Result<f64> {
-    let p = norm.n_features();
+    mean(norm.n_features(), |b| norm.dual(b))
+}
+
+/// About E Omega(b): the same over the dual ball.
+pub(super) fn width(norm: &dyn Norm) -> Result<f64> {
+    mean(norm.n_features(), |b| norm.value(b))
+}
+
+fn mean(p: usize, of: impl Fn(&[f64]) -> Result<f64>) -> Result<f64> {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     let mut uniform = move || {
         // SplitMix64 (Steele, Lea & Flood 2014)
@@ -26,17 +34,7 @@ pub(super) fn dual_width(norm: &dyn Norm) -> Result<f64> {
             let radius = (-2.0 * uniform().ln()).sqrt();
             *b = radius * (std::f64::consts::TAU * uniform()).cos();
         }
-        sum += norm.dual(&b)?;
+        sum += of(&b)?;
     }
     Ok(sum / SAMPLES as f64)
-}
-
-/// About the largest |theta|_2 over the unit ball: of single features and of all of them together.
-pub(super) fn reach(norm: &SetFunctionNorm) -> Result<f64> {
-    let p = norm.n_features();
-    let mut largest = (p as f64).sqrt() / norm.value(&vec![1.0; p])?;
-    for j in 0..p {
-        largest = largest.max(1.0 / norm.function().value(&[j])?);
-    }
-    Ok(largest)
 }

@@ -84,6 +84,7 @@ impl Mechanism for SelectRefit {
                 "is not used by select-refit; leave it at None",
             ));
         }
+        domain.check_vertices()?;
         if !matches!(domain, Domain::L1 | Domain::Groups(_)) {
             return Err(Error::invalid(
                 "norm",

@@ -1,6 +1,6 @@
 //! Potentials of mirror descent and the Bregman projections on balls that go with them.
 
-use super::{Norm, SetFunctionNorm};
+use super::Norm;
 use crate::error::Result;
 use crate::prox::Scratch;
 
@@ -143,7 +143,7 @@ impl Potential {
     /// Only where a user's oracle fails.
     pub fn project(
         &self,
-        norm: &SetFunctionNorm,
+        norm: &dyn Norm,
         radius: f64,
         dual: &mut [f64],
         point: &mut [f64],

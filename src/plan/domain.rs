@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::norm::{ReviewedNorm, SetFunctionNorm};
+use crate::norm::{GroupLasso, Norm, ReviewedNorm, SetFunctionNorm};
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use crate::set_function::{
     Cardinality, ConcaveCardinality, GroupCover, SetFunction, Structure, restricted,
@@ -23,6 +23,8 @@ pub enum Domain {
     Vertices(Vec<Vec<f64>>),
     /// The norm, or seminorm, of a set function.
     SetFunction(Arc<dyn SetFunction>),
+    /// Euclidean norms of groups, and the l1 norm beside them.
+    GroupLasso(Arc<GroupLasso>),
 }
 
 impl Domain {
@@ -63,6 +65,7 @@ impl Domain {
                     default,
                 );
             }
+            Domain::GroupLasso(_) => return Err(no_vertices()),
         })
     }
 
@@ -117,6 +120,7 @@ impl Domain {
                 return selectable(function.as_ref())?
                     .polytope_of_scores(outputs, n_features, intercept, radius, default);
             }
+            Domain::GroupLasso(_) => return Err(no_vertices()),
         })
     }
 
@@ -153,7 +157,11 @@ impl Domain {
             Domain::SetFunction(function) if function.n_features() == n_features => {
                 restricted(function.clone(), features)?.map(Domain::SetFunction)
             }
-            Domain::SetFunction(_) => None,
+            Domain::GroupLasso(norm) if norm.n_features() == n_features => {
+                let kept = norm.restricted(features)?;
+                kept.map(|norm| Domain::GroupLasso(Arc::new(norm)))
+            }
+            Domain::SetFunction(_) | Domain::GroupLasso(_) => None,
         })
     }
 
@@ -162,18 +170,46 @@ impl Domain {
     /// # Errors
     /// The simplex and explicit vertices, which are no norms; a set function on another number of features, or one
     /// whose f(|theta|) is no norm and whose f(theta) is no seminorm.
-    pub fn norm(&self, n_features: usize) -> Result<Arc<SetFunctionNorm>> {
+    pub fn norm(&self, n_features: usize) -> Result<Arc<dyn Norm>> {
         self.check_features(n_features)?;
+        if let Domain::GroupLasso(norm) = self {
+            return Ok(disjoint(norm)?);
+        }
+        Ok(self.set_function_norm(n_features)?)
+    }
+
+    /// Omega, for mechanisms that only minimise over its ball: a group lasso may have groups that overlap.
+    ///
+    /// # Errors
+    /// As [`Domain::norm`], and for a seminorm, whose ball is unbounded.
+    pub fn ball(&self, n_features: usize) -> Result<Arc<dyn Norm>> {
+        let norm: Arc<dyn Norm> = match self {
+            Domain::GroupLasso(norm) => {
+                self.check_features(n_features)?;
+                norm.clone()
+            }
+            _ => self.norm(n_features)?,
+        };
+        if !norm.ball_is_bounded() {
+            return Err(Error::invalid(
+                "norm",
+                "is a seminorm, whose ball is unbounded; use noisy-proximal-gradient or output-perturbation",
+            ));
+        }
+        Ok(norm)
+    }
+
+    fn set_function_norm(&self, n_features: usize) -> Result<Arc<SetFunctionNorm>> {
         let function: Arc<dyn SetFunction> = match self {
             Domain::L1 => Arc::new(Cardinality::new(n_features)?),
             Domain::Linf => Arc::new(ConcaveCardinality::new(vec![1.0; n_features])?),
             Domain::Groups(groups) => Arc::new(GroupCover::new(groups, None, n_features)?),
             Domain::SetFunction(function) => function.clone(),
-            Domain::Simplex | Domain::Vertices(_) => {
+            Domain::Simplex | Domain::Vertices(_) | Domain::GroupLasso(_) => {
                 return Err(Error::invalid(
                     "norm",
-                    "must be \"l1\", \"linf\", DisjointGroups(...) or a set function for this mechanism: the simplex and \
-                     explicit vertices have no prox; use frank-wolfe",
+                    "must be \"l1\", \"linf\", DisjointGroups(...), a set function or GroupLasso(...) for this mechanism: the \
+                     simplex and explicit vertices have no prox; use frank-wolfe",
                 ));
             }
         };
@@ -185,7 +221,12 @@ impl Domain {
     /// # Errors
     /// As [`Domain::norm`]; [`Error::UnsoundMechanism`] for a user's own set function, LogDet or sums of unlike ones.
     pub fn reviewed_norm(&self, n_features: usize) -> Result<ReviewedNorm> {
-        ReviewedNorm::new(self.norm(n_features)?).ok_or_else(|| {
+        self.check_features(n_features)?;
+        let reviewed = match self {
+            Domain::GroupLasso(norm) => ReviewedNorm::new(disjoint(norm)?),
+            _ => ReviewedNorm::new(self.set_function_norm(n_features)?),
+        };
+        reviewed.ok_or_else(|| {
             Error::UnsoundMechanism(
                 "this mechanism rests on the norm being convex with a prox that does not expand and has a proved float \
                  error, which is so for catalogued norms, but not for a user's own set function, LogDet or sums of unlike \
@@ -193,6 +234,17 @@ impl Domain {
                     .into(),
             )
         })
+    }
+
+    /// Refuses a ball without vertices, which there is nothing to select among.
+    ///
+    /// # Errors
+    /// [`Error::UnsoundMechanism`] for a group lasso.
+    pub(crate) fn check_vertices(&self) -> Result<()> {
+        match self {
+            Domain::GroupLasso(_) => Err(no_vertices()),
+            _ => Ok(()),
+        }
     }
 
     /// The radius of a ball: the one that was given, or else the default.
@@ -208,21 +260,42 @@ impl Domain {
         Ok(size)
     }
 
-    /// Refuses a set function on another number of features.
+    /// Refuses a set function or groups on another number of features.
     fn check_features(&self, n_features: usize) -> Result<()> {
-        match self {
-            Domain::SetFunction(function) if function.n_features() != n_features => {
-                Err(Error::invalid(
-                    "norm",
-                    format!(
-                        "is a set function on {} features, but X has {n_features}",
-                        function.n_features()
-                    ),
-                ))
-            }
-            _ => Ok(()),
+        let (what, own) = match self {
+            Domain::SetFunction(function) => ("a set function", function.n_features()),
+            Domain::GroupLasso(norm) => ("a group lasso", norm.n_features()),
+            _ => return Ok(()),
+        };
+        if own == n_features {
+            return Ok(());
         }
+        Err(Error::invalid(
+            "norm",
+            format!("is {what} on {own} features, but X has {n_features}"),
+        ))
     }
+}
+
+/// The group lasso where it has a prox.
+fn disjoint(norm: &Arc<GroupLasso>) -> Result<Arc<GroupLasso>> {
+    if norm.overlaps() {
+        return Err(Error::UnsoundMechanism(
+            "this mechanism uses the prox or the value of the norm, and a group lasso whose groups overlap has neither in \
+             closed form, so that no float error is proved; use noisy-gradient-frank-wolfe, which minimises over the ball, \
+             groups that do not overlap, or GroupCover(...)"
+                .into(),
+        ));
+    }
+    Ok(norm.clone())
+}
+
+fn no_vertices() -> Error {
+    Error::UnsoundMechanism(
+        "this mechanism selects among the vertices of a polytope, and the ball of a group lasso is none; use \
+         noisy-gradient-frank-wolfe, or DisjointGroups(...), which is l-infinity inside groups"
+            .into(),
+    )
 }
 
 /// The equal domain whose ball has vertices that exact selection can use.

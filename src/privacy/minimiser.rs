@@ -4,7 +4,6 @@
 use super::fine_gradient::FineGradient;
 use super::records::Watch;
 use crate::error::Result;
-use crate::norm::Norm;
 use crate::numeric::linear::{Cholesky, norm2};
 use crate::prox::Scratch;
 use crate::question::Objective;
@@ -224,8 +223,8 @@ mod tests {
     use super::*;
     use crate::accounting::event::Adjacency;
     use crate::loss::{Admitted, Huber, Logistic, Squared};
-    use crate::norm::ReviewedNorm;
     use crate::norm::SetFunctionNorm;
+    use crate::norm::{GroupLasso, ReviewedNorm};
     use crate::numeric::linear::dot;
     use crate::privacy::blocks::Blocks;
     use crate::privacy::bounded_data::BoundedData;
@@ -324,9 +323,17 @@ mod tests {
             let norm = ReviewedNorm::new(Arc::new(SetFunctionNorm::new(f).unwrap()));
             Some(norm.unwrap())
         };
+        let lasso = |weights: &[f64], l1| {
+            let groups = [vec![0, 2], vec![1, 3]];
+            ReviewedNorm::new(Arc::new(
+                GroupLasso::new(&groups, Some(weights), l1).unwrap(),
+            ))
+        };
         let norms: Vec<Option<ReviewedNorm>> = (std::iter::once(None))
             .chain(functions.map(reviewed))
+            .chain([lasso(&[1.0, 0.5], 0.0), lasso(&[0.0, 1.0], 0.5)])
             .collect();
+        assert!(norms[1..].iter().all(Option::is_some));
         let losses: [(Admitted, Option<f64>); 3] = [
             (Logistic.into(), None),
             (Huber::new(0.2).unwrap().into(), None),

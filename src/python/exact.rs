@@ -1,9 +1,8 @@
 use super::exact_classes::falling;
-use super::set_function::CoreSetFunction;
+use super::norm::CoreNorm;
 use super::threads;
 use crate::error::{Error, Result};
 use crate::loss::{self, Catalogued};
-use crate::norm::SetFunctionNorm;
 use crate::solver::{
     ClassDesign, CscDesign, DenseDesign, Design, Form, Method, Problem, Progress, Regulariser,
     Solution, Start, Stopping, alpha_max, minimise, path, poisson,
@@ -87,7 +86,7 @@ struct Request<'py> {
     /// "classification", "regression" or "counts".
     task: String,
     /// None is the l1 norm.
-    norm: Option<Py<CoreSetFunction>>,
+    norm: Option<CoreNorm>,
     solver: String,
     ridge: f64,
     fit_intercept: bool,
@@ -144,16 +143,16 @@ impl Request<'_> {
         };
         let (tol, max_iter) = (self.tol, self.max_iter);
         let (ridge, fit_intercept) = (self.ridge, self.fit_intercept);
-        let function = self.norm.as_ref().map(|norm| norm.get().function());
+        let norm = self.norm.as_ref().map(CoreNorm::builder);
         let progress = self.progress.as_ref();
 
         let solved = threads::watched(py, |watch| {
-            let norm = function.map(SetFunctionNorm::new).transpose()?;
+            let norm = norm.map(|build| build()).transpose()?;
             let (loss, weights) = (&*loss, weights.as_deref());
             let design: &dyn Design = design.as_ref();
             let regulariser = norm
                 .as_ref()
-                .map_or(Regulariser::L1, |norm| Regulariser::Norm(norm));
+                .map_or(Regulariser::L1, |norm| Regulariser::Norm(norm.as_ref()));
             let max_iter = max_iter.unwrap_or_else(|| method.default_max_iter(regulariser));
             let task = Task {
                 problem: Problem::new(design, &y, weights, loss, ridge, fit_intercept)?,

@@ -9,6 +9,7 @@ mod greedy;
 mod ledger;
 mod loss;
 mod noise;
+mod norm;
 mod online;
 mod private;
 mod records;
@@ -41,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     exact_classes::register(module)?;
     selection::register(module)?;
     set_function::register(module)?;
+    norm::register(module)?;
     noise::register(module)?;
     theory::register(module)?;
     private::register(module)?;

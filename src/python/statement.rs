@@ -5,7 +5,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use super::error::UserLossError;
-use super::set_function::CoreSetFunction;
+use super::norm::CoreNorm;
 use super::threads;
 
 use crate::auto::Choice;
@@ -91,13 +91,14 @@ struct NormSpec {
     name: String,
     groups: Option<Vec<Vec<usize>>>,
     vertices: Option<Vec<Vec<f64>>>,
-    function: Option<Py<CoreSetFunction>>,
+    /// A set function or a group lasso.
+    function: Option<CoreNorm>,
 }
 
 impl NormSpec {
     fn domain(&self) -> Result<Domain> {
         if let Some(function) = &self.function {
-            return Ok(Domain::SetFunction(function.get().function()));
+            return Ok(function.domain());
         }
         match (self.name.as_str(), &self.groups, &self.vertices) {
             ("l1", ..) => Ok(Domain::L1),
@@ -107,7 +108,7 @@ impl NormSpec {
             ("vertices", _, Some(vertices)) => Ok(Domain::Vertices(vertices.clone())),
             _ => Err(Error::invalid(
                 "norm",
-                "must be \"l1\", \"linf\", \"simplex\", DisjointGroups(...), Vertices(...) or a set function",
+                "must be \"l1\", \"linf\", \"simplex\", DisjointGroups(...), Vertices(...), a set function or GroupLasso(...)",
             )),
         }
     }

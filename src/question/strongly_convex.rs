@@ -8,7 +8,7 @@ use super::statement::Statement;
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::loss::Growth;
-use crate::norm::{Norm, ReviewedNorm};
+use crate::norm::ReviewedNorm;
 use crate::numeric::directed::{add_up, div_up, mul_up};
 
 /// The minimiser of F(theta) = mean loss + (ridge/2)|theta|_2^2 + alpha Omega, in scaled units, the intercept under the

@@ -368,6 +368,9 @@ impl AcceleratedGradient {
         omega: &Omega<'_>,
         value: f64,
     ) -> Result<(f64, bool)> {
+        if omega.group_lasso().is_some() {
+            return Ok((0.0, false)); // not linear on any cone
+        }
         (self.cluster_step).find_clusters(&self.present.theta, &self.working);
         let cost = self.cluster_step.cost(design);
         if cost > self.budget || cost == 0.0 || cost == f64::INFINITY {

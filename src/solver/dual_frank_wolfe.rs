@@ -74,6 +74,13 @@ impl<'r, 'a, D: Design + ?Sized> DualFrankWolfe<'r, 'a, D> {
             ));
         }
         let mut omega = Omega::new(regulariser, problem)?;
+        if omega.group_lasso().is_some() {
+            return Err(Error::invalid(
+                "solver",
+                "\"dual-frank-wolfe\" combines vertices of the dual ball, a polytope; that of a group lasso is none: use \
+                 \"auto\"",
+            ));
+        }
         let point = Point::zero(problem, &mut omega)?;
         let p = point.theta.len();
         Ok(Self {

@@ -16,6 +16,7 @@
 //! - `duality_gap`: the certificates. Nothing else decides when to stop.
 //! - `proximal_newton`: the loop over quadratic models; `model`: the two ways to minimise one.
 //! - `coordinate_descent`, with `covariance` for sparse columns and `support_step` for nearly dependent ones: the l1 norm.
+//! - `group_descent`: the group lasso, and l1 norms with weights of 0 or theta >= 0, which are of its kind.
 //! - `accelerated_gradient`, with `cluster_step` and `line_search`: any norm.
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.
 //! - `dual_frank_wolfe`, with `tilted_risk`: a positive ridge; the dual problem over the polytope of the norm.
@@ -32,6 +33,7 @@ mod covariance;
 mod design;
 mod dual_frank_wolfe;
 mod duality_gap;
+mod group_descent;
 mod kernel;
 mod line_search;
 mod model;
@@ -60,10 +62,12 @@ pub use regulariser::Regulariser;
 pub use start::Start;
 
 use crate::error::{Error, Result};
+use crate::norm::GroupLasso;
 use accelerated_gradient::AcceleratedGradient;
 use coordinate_descent::CoordinateDescent;
 use dual_frank_wolfe::DualFrankWolfe;
 use duality_gap::BallBound;
+use group_descent::GroupDescent;
 use model::Model;
 use multiplier::ScalarBall;
 use proximal_newton::ProximalNewton;
@@ -88,10 +92,10 @@ pub enum Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Method {
-    /// Coordinate descent for l1 norms, weighted ones too, accelerated proximal gradients for others.
+    /// Coordinate descent for l1 norms, weighted ones too, and group lassos; accelerated proximal gradients for others.
     #[default]
     Auto,
-    /// For l1 norms only, weighted ones too.
+    /// For l1 norms only, weighted ones too, and, group by group, for group lassos of groups of up to 128 features.
     CoordinateDescent,
     /// For every norm.
     ProximalGradient,
@@ -106,12 +110,12 @@ impl Method {
     /// A pass of coordinate descent goes to the best value of every coordinate, whatever its scale, a step of proximal
     /// gradients goes one length for all: those are as cheap and bring less.
     pub fn default_max_iter(self, regulariser: Regulariser<'_>) -> usize {
-        let weighted = match regulariser {
+        let by_coordinates = match regulariser {
             Regulariser::L1 => true,
-            Regulariser::Norm(norm) => norm.weights().is_some(),
+            Regulariser::Norm(norm) => norm.weights().is_some() || in_blocks(norm.group_lasso()),
         };
         match self {
-            Self::Auto if weighted => 10_000,
+            Self::Auto if by_coordinates => 10_000,
             Self::CoordinateDescent | Self::DualFrankWolfe => 10_000,
             Self::Auto | Self::ProximalGradient => 100_000,
         }
@@ -248,24 +252,34 @@ fn prepare<'r, 'a, D: Design + ?Sized>(
         omega.kernel.prepare(problem);
     }
     let weights = omega.weights().map(<[f64]>::to_vec);
-    let model = match (method, weights) {
+    let lasso = (omega.group_lasso()).filter(|lasso| in_blocks(Some(lasso)));
+    let model = match (method, weights, lasso) {
         // The dual method has its own loop.
-        (Method::ProximalGradient | Method::DualFrankWolfe, _) | (Method::Auto, None) => {
+        (Method::ProximalGradient | Method::DualFrankWolfe, ..) | (Method::Auto, None, None) => {
             Model::Gradient(Box::new(AcceleratedGradient::new(problem)))
         }
-        (Method::Auto | Method::CoordinateDescent, Some(weights)) => {
+        (Method::Auto | Method::CoordinateDescent, None, Some(lasso)) => {
+            Model::Groups(Box::new(GroupDescent::new(problem, lasso)))
+        }
+        (Method::Auto | Method::CoordinateDescent, Some(weights), _) => {
             let n_rows = problem.design().n_rows();
             let model = CoordinateDescent::new(n_rows, problem.ridge(), weights);
             Model::Coordinates(Box::new(model))
         }
-        (Method::CoordinateDescent, None) => {
+        (Method::CoordinateDescent, None, None) => {
             return Err(Error::invalid(
                 "solver",
-                "\"coordinate-descent\" is for l1 norms only, weighted ones included",
+                "\"coordinate-descent\" is for l1 norms, weighted ones included, and for group lassos of groups of up to 128 \
+                 features",
             ));
         }
     };
     ProximalNewton::new(problem, omega, model, run)
+}
+
+/// Whether there is block descent for a norm: a group lasso whose groups are not too large.
+fn in_blocks(lasso: Option<&GroupLasso>) -> bool {
+    lasso.is_some_and(|lasso| lasso.largest_group() <= group_descent::MOST_FEATURES)
 }
 
 fn check_options(ridge: f64, form: Form, stopping: Stopping) -> Result<()> {
@@ -347,6 +361,20 @@ mod tests {
         ]
     }
 
+    /// Groups, with l1 and weights, with theta >= 0, and a seminorm.
+    fn lassos() -> [GroupLasso; 4] {
+        let of = |weights: [f64; 3], l1| {
+            let groups = [vec![0, 3], vec![1, 2, 4], vec![5]];
+            GroupLasso::new(&groups, Some(&weights), l1).unwrap()
+        };
+        [
+            of([1.0; 3], 0.0),
+            of([1.0, 0.0, 2.0], 0.3),
+            of([0.5, 1.0, 2.0], 0.1).on_positive(),
+            of([1.0, 0.0, 1.0], 0.0),
+        ]
+    }
+
     fn objective(
         problem: &Problem<'_, DenseDesign<'_>>,
         regulariser: Regulariser<'_>,
@@ -380,7 +408,7 @@ mod tests {
         fn gap_bounds_the_suboptimality(
             seed in 0..1000u64,
             which in 0..loss::CATALOGUE.len(),
-            which_norm in 0..5usize,
+            which_norm in 0..9usize,
             ball in any::<bool>(),
             hard in any::<bool>(),
             size in prop_oneof![Just(0.003), Just(0.05), Just(1.0), Just(4.0)],
@@ -392,12 +420,14 @@ mod tests {
             let loss = loss::by_name(loss::CATALOGUE[which].name, &[]).unwrap();
             let (x, y) = instance(seed, 30, 6, loss.task(), hard);
             let problem = Problem::new(&x, &y, None, &*loss, ridge, fit_intercept).unwrap();
-            let norms = norms();
+            let (norms, lassos) = (norms(), lassos());
             let (regulariser, method) = match which_norm {
                 0 => (Regulariser::L1, Method::CoordinateDescent),
                 1 => (Regulariser::L1, Method::ProximalGradient),
-                k => (Regulariser::Norm(&norms[k - 2]), Method::Auto),
+                k @ 2..5 => (Regulariser::Norm(&norms[k - 2]), Method::Auto),
+                k => (Regulariser::Norm(&lassos[k - 5]), Method::Auto),
             };
+            let (positive, ball) = (which_norm == 7, ball && which_norm != 8);
             let form = if ball { Form::Ball(size) } else { Form::Penalty(size) };
             let run = |tol, max_iter| {
                 minimise(&problem, regulariser, form, method, Stopping { tol, max_iter }, None, &mut |_, _| Ok(())).unwrap()
@@ -413,6 +443,10 @@ mod tests {
             let b = if fit_intercept { precise.intercept + moves[6] } else { 0.0 };
             others.push((theta, b));
             for (mut theta, b) in others {
+                if positive {
+                    prop_assert!(rough.coefficients.iter().all(|t| *t >= 0.0));
+                    theta.iter_mut().for_each(|t| *t = t.max(0.0));
+                }
                 if ball {
                     let norm = objective(&problem, regulariser, Form::Penalty(1.0), &theta, b)
                         - objective(&problem, regulariser, Form::Ball(1.0), &theta, b);

@@ -1,5 +1,6 @@
 use super::accelerated_gradient::AcceleratedGradient;
 use super::coordinate_descent::CoordinateDescent;
+use super::group_descent::GroupDescent;
 use super::point::Point;
 use super::regulariser::Omega;
 use super::run::Run;
@@ -10,6 +11,8 @@ use crate::error::Result;
 pub(super) enum Model {
     /// The l1 norm only.
     Coordinates(Box<CoordinateDescent>),
+    /// The group lasso only.
+    Groups(Box<GroupDescent>),
     /// Any norm.
     Gradient(Box<AcceleratedGradient>),
 }
@@ -19,7 +22,7 @@ impl Model {
     /// coordinates take long for digits that the next model throws away.
     pub fn first_accuracy(&self) -> f64 {
         match self {
-            Self::Coordinates(_) => 1e-3,
+            Self::Coordinates(_) | Self::Groups(_) => 1e-3,
             Self::Gradient(_) => 1e-2,
         }
     }
@@ -28,6 +31,7 @@ impl Model {
     pub fn curvatures(&mut self) -> &mut [f64] {
         match self {
             Self::Coordinates(model) => &mut model.curvatures,
+            Self::Groups(model) => &mut model.curvatures,
             Self::Gradient(model) => &mut model.curvatures,
         }
     }
@@ -42,6 +46,7 @@ impl Model {
     ) -> Result<()> {
         match self {
             Self::Coordinates(model) => model.choose_working_set(point, alpha),
+            Self::Groups(model) => model.choose_working_set(point, alpha),
             Self::Gradient(model) => model.choose_working_set(problem, omega, point, alpha)?,
         }
         Ok(())
@@ -56,6 +61,7 @@ impl Model {
     ) {
         match self {
             Self::Coordinates(model) => model.reset(problem, slopes, alpha),
+            Self::Groups(model) => model.reset(problem, slopes, alpha),
             Self::Gradient(model) => model.reset(problem, slopes, alpha),
         }
     }
@@ -70,6 +76,7 @@ impl Model {
     ) -> Result<f64> {
         match self {
             Self::Coordinates(model) => model.minimise(problem.design(), theta, run),
+            Self::Groups(model) => model.minimise(problem.design(), theta, run),
             Self::Gradient(model) => model.minimise(problem.design(), omega, theta, run),
         }
     }

@@ -91,6 +91,9 @@ impl Point {
             ));
         }
         self.theta.copy_from_slice(theta);
+        if omega.is_positive() {
+            self.theta.iter_mut().for_each(|t| *t = t.max(0.0));
+        }
         self.intercept = intercept;
         self.update_primal(problem, omega)?;
         self.update_dual(problem, omega);

@@ -3,7 +3,7 @@
 use super::kernel::Kernel;
 use super::{Design, Problem};
 use crate::error::{Error, Result};
-use crate::norm::Norm;
+use crate::norm::{GroupLasso, Norm};
 use crate::prox::{Scratch, l1_ball_threshold, soft_threshold};
 
 /// Proxes that the search for the level of a ball may spend at one point.
@@ -56,7 +56,12 @@ impl<'a> Omega<'a> {
                     format!("is on {} features, but X has {p}", norm.n_features()),
                 ));
             }
-            Regulariser::Norm(norm) => norm.weights(),
+            Regulariser::Norm(norm) => {
+                if let Some(lasso) = norm.group_lasso() {
+                    check_lasso(lasso, problem.ridge())?;
+                }
+                norm.weights()
+            }
         };
         let mut scratch = Scratch::default();
         let (kind, kernel) = match (regulariser, weights) {
@@ -84,6 +89,19 @@ impl<'a> Omega<'a> {
             Kind::Weighted(weights) => Some(weights),
             Kind::General(_) => None,
         }
+    }
+
+    /// Omega where it is a group lasso.
+    pub fn group_lasso(&self) -> Option<&'a GroupLasso> {
+        match self.kind {
+            Kind::General(norm) => norm.group_lasso(),
+            Kind::Weighted(_) => None,
+        }
+    }
+
+    /// Whether theta >= 0 is part of Omega.
+    pub fn is_positive(&self) -> bool {
+        self.group_lasso().is_some_and(GroupLasso::is_positive)
     }
 
     /// Omega(theta).
@@ -208,6 +226,23 @@ impl<'a> Omega<'a> {
         }
         Ok(high)
     }
+}
+
+/// Refuses what has no prox, and what has no certificate.
+fn check_lasso(lasso: &GroupLasso, ridge: f64) -> Result<()> {
+    if lasso.overlaps() {
+        let problem = "has groups that overlap: copy the columns of X, one copy a group";
+        return Err(Error::invalid("norm", problem));
+    }
+    if lasso.is_positive() && lasso.is_seminorm() && ridge == 0.0 {
+        // The multiplier of theta_j >= 0 would have to be guessed for the dual point to be feasible.
+        return Err(Error::invalid(
+            "norm",
+            "must have positive weights where coefficients must be positive, or come with a positive ridge: without either \
+             nothing certifies optimality",
+        ));
+    }
+    Ok(())
 }
 
 /// out = -scale*correlations.

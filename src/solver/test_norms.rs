@@ -25,6 +25,10 @@ impl Norm for Blocks {
         self.n_features
     }
 
+    fn ball_is_bounded(&self) -> bool {
+        true
+    }
+
     fn value(&self, theta: &[f64]) -> Result<f64> {
         let mut s = vec![0.0; theta.len()];
         self.vertex(theta, &mut s)?;
@@ -100,6 +104,10 @@ pub struct Difference;
 impl Norm for Difference {
     fn n_features(&self) -> usize {
         3
+    }
+
+    fn ball_is_bounded(&self) -> bool {
+        false
     }
 
     fn value(&self, theta: &[f64]) -> Result<f64> {

@@ -20,13 +20,14 @@ _SPLIT = (
 )
 
 
-def is_taken(loss: str, norm: Any, solver: str) -> bool:
+def is_taken(loss: str, norm: Any, solver: str, weights: Any = None) -> bool:
     """Whether there is a fit of three or more classes."""
-    return loss == "logistic" and isinstance(norm, str) and norm in _NORMS and solver in _SOLVERS
+    named = isinstance(norm, str) and norm in _NORMS
+    return loss == "logistic" and named and solver in _SOLVERS and weights is None
 
 
-def check(options: dict[str, Any], norm: Any, n_classes: int) -> None:
-    """Refuse a loss, solver or norm that takes two classes only.
+def check(options: dict[str, Any], norm: Any, weights: Any, n_classes: int) -> None:
+    """Refuse a loss, solver, norm or weights of features that take two classes only.
 
     Raises
     ------
@@ -34,12 +35,14 @@ def check(options: dict[str, Any], norm: Any, n_classes: int) -> None:
         Its first words are those that scikit-learn's checks look for.
     """
     loss, solver = options["loss"][0], options["solver"]
-    if is_taken(loss, norm, solver):
+    if is_taken(loss, norm, solver, weights):
         return
     if loss != "logistic":
         wrong, right = "loss", "'logistic'"
     elif solver not in _SOLVERS:
         wrong, right = "solver", " or ".join(map(repr, _SOLVERS))
+    elif weights is not None:
+        wrong, right = "feature_weights", "None"
     else:
         wrong, right = "norm", " or ".join(map(repr, _NORMS))
     raise InvalidArgumentError(

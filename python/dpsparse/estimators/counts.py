@@ -33,7 +33,7 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         Privacy parameter, positive.
     delta : float, optional
         Privacy parameter in (0, 1). None: ``min(1/n**2, 1e-6)``; must be given under add-remove.
-    norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices or SetFunction, default "l1"
+    norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices, SetFunction or GroupLasso, default "l1"
         Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
         Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 4.

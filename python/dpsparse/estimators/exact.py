@@ -2,30 +2,31 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from dpsparse._core import CoreSetFunction, InvalidArgumentError, InvalidDataError, fit_exact, path_exact
+from dpsparse._core import InvalidArgumentError, InvalidDataError, fit_exact, path_exact
 from dpsparse.estimators import _exact_classes
 from dpsparse.estimators._columns import check_columns, check_target
+from dpsparse.estimators._exact_norms import ExactNorm, check_norm, exact_norm
 from dpsparse.estimators._linear import LinearRegressorMixin, MulticlassMixin, encode_many_labels
 from dpsparse.losses import catalogued
+from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
 
 __all__ = ["SparseClassifier", "SparseRegressor", "path"]
 
 _DEFAULT_RADIUS = 10.0
 _SOLVERS = ("auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe")
-_NORMS = ("l1", "l21", "linf")
 
 
 def _number(name: str, value: Any, *, positive: bool = False) -> float:
@@ -43,6 +44,10 @@ class _ExactLinearModel(BaseEstimator):
 
     #: What y holds.
     _task: str
+    #: Parameters that not every estimator has.
+    positive: bool = False
+    feature_weights: Any = None
+    l1_ratio: float | None = None
     loss: Any
     coef_: NDArray[np.float64]
     intercept_: Any
@@ -54,7 +59,7 @@ class _ExactLinearModel(BaseEstimator):
         self,
         *,
         loss: str,
-        norm: str | SetFunction,
+        norm: str | SetFunction | GroupLasso,
         alpha: float | None,
         radius: float | None,
         ridge: float,
@@ -79,8 +84,6 @@ class _ExactLinearModel(BaseEstimator):
 
     def _options(self) -> dict[str, Any]:
         """Check the parameters before any data is read, and return the core's."""
-        if not (isinstance(self.norm, SetFunction) or (isinstance(self.norm, str) and self.norm in _NORMS)):
-            raise InvalidArgumentError(f"norm must be one of {', '.join(_NORMS)} or a set function; got {self.norm!r}")
         if self.solver not in _SOLVERS:
             raise InvalidArgumentError(f"solver must be one of {', '.join(_SOLVERS)}; got {self.solver!r}")
         if self.alpha is not None and self.radius is not None:
@@ -88,12 +91,15 @@ class _ExactLinearModel(BaseEstimator):
         if self.max_iter is not None and (not isinstance(self.max_iter, Integral) or self.max_iter < 1):
             raise InvalidArgumentError(f"max_iter must be None or an integer of at least 1; got {self.max_iter!r}")
         ridge = _number("ridge", self.ridge)
+        ratio = self._ratio(ridge)
+        check_norm(self.norm, self.feature_weights, self.positive, ridge + 1.0 - ratio)
         alpha = radius = None
         if self.alpha is None:
             given = _DEFAULT_RADIUS if self.radius is None else self.radius
             radius = _number("radius", given, positive=True)
         else:
             alpha = _number("alpha", self.alpha)
+            alpha, ridge = alpha * ratio, ridge + alpha * (1.0 - ratio)
             if alpha == 0.0 and ridge == 0.0:
                 raise InvalidArgumentError(
                     "alpha must be positive, or come with a positive ridge: without either nothing certifies optimality"
@@ -111,11 +117,28 @@ class _ExactLinearModel(BaseEstimator):
             "progress": _print_progress if self.verbose else None,
         }
 
-    def _request(self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any) -> Any:
+    def _ratio(self, ridge: float) -> float:
+        """Return the share of alpha that penalises Omega, 1 without an ``l1_ratio``."""
+        if self.l1_ratio is None:
+            return 1.0
+        ratio = _number("l1_ratio", self.l1_ratio, positive=True)
+        if ratio > 1.0:
+            raise InvalidArgumentError(f"l1_ratio must be at most 1; got {self.l1_ratio!r}")
+        if self.alpha is None or ridge > 0.0:
+            raise InvalidArgumentError("l1_ratio needs alpha, which it shares out, and excludes radius and ridge")
+        return ratio
+
+    def _request(
+        self, options: dict[str, Any], norm: ExactNorm, X: Any, y: NDArray[np.float64], sample_weight: Any
+    ) -> Any:
         """Return what the core takes besides alpha and radius, from validated data."""
         request = {name: value for name, value in options.items() if name not in ("alpha", "radius")}
-        data = self._data(X, y, sample_weight)
-        return {**request, **data, "norm": _core_norm(self.norm, X.shape[1])}
+        data = self._data(norm.columns(X), y, sample_weight)
+        return {**request, **data, "norm": norm.core}
+
+    def _exact_norm(self, n_features: int) -> ExactNorm:
+        """Return the norm as the core takes it."""
+        return exact_norm(self.norm, self.feature_weights, bool(self.positive), n_features)
 
     def _data(self, X: Any, y: NDArray[np.float64], sample_weight: Any) -> dict[str, Any]:
         """Return validated data as the core takes them."""
@@ -136,11 +159,14 @@ class _ExactLinearModel(BaseEstimator):
         self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any
     ) -> tuple[NDArray[np.float64], float]:
         """Fit on validated data; sets n_iter_ and duality_gap_, returns coefficients and intercept."""
-        request = self._request(options, X, y, sample_weight)
+        norm = self._exact_norm(X.shape[1])
+        request = self._request(options, norm, X, y, sample_weight)
         start = self._start(X.shape[1], request["y"].size) if self.warm_start else None
+        if start is not None:
+            start = (norm.shares(start[0]), *start[1:])
         fitted = fit_exact(request, alpha=options["alpha"], radius=options["radius"], start=start)
         self._keep(*fitted[2:])
-        return fitted[:2]
+        return norm.merged(fitted[0]), fitted[1]
 
     def _keep(self, objective: float, gap: float, n_iter: int, converged: bool, dual: NDArray[np.float64]) -> None:
         """Keep, and say, what came of a fit."""
@@ -190,13 +216,6 @@ def _core_matrix(X: Any) -> Any:
         columns.indices.astype(np.int64, copy=False),
         columns.data,
     )
-
-
-def _core_norm(norm: str | SetFunction, n_features: int) -> CoreSetFunction | None:
-    """Return the core's set function; None means the l1 norm, which "l21" is for one coefficient a feature."""
-    if isinstance(norm, SetFunction):
-        return norm._core
-    return CoreSetFunction("group_cover", [list(range(n_features))], None, n_features) if norm == "linf" else None
 
 
 class Path(NamedTuple):
@@ -266,6 +285,7 @@ def path(
     """
     model: SparseClassifier | SparseRegressor = clone(SparseRegressor() if estimator is None else estimator)
     options = model.set_params(alpha=1.0, radius=None)._options()
+    share = model._ratio(0.0)
     if not isinstance(n_alphas, Integral) or n_alphas < 1:
         raise InvalidArgumentError(f"n_alphas must be an integer of at least 1; got {n_alphas!r}")
     if _number("ratio", ratio, positive=True) >= 1.0:
@@ -275,10 +295,21 @@ def path(
     fits: list[Any]
     if isinstance(model, SparseClassifier) and len(model.classes_) > 2:
         asked = model._class_request(options, X, targets, sample_weight)
-        used, fits = _exact_classes.solve_path(asked, given, int(n_alphas), float(ratio))
+
+        def solve(asked: Any, alphas: list[float] | None, n_alphas: int) -> tuple[list[float], list[Any]]:
+            return _exact_classes.solve_path(asked, alphas, n_alphas, float(ratio))
     else:
-        request = model._request(options, X, targets, sample_weight)
-        used, fits = path_exact(request, alphas=given, n_alphas=int(n_alphas), ratio=float(ratio))
+        norm = model._exact_norm(X.shape[1])
+        asked = model._request(options, norm, X, targets, sample_weight)
+
+        def solve(asked: Any, alphas: list[float] | None, n_alphas: int) -> tuple[list[float], list[Any]]:
+            used, fits = path_exact(asked, alphas=alphas, n_alphas=n_alphas, ratio=float(ratio))
+            return used, [(norm.merged(fit[0]), *fit[1:]) for fit in fits]
+
+    if share < 1.0:
+        used, fits = _elastic_path(solve, asked, share, given, int(n_alphas), float(ratio))
+    else:
+        used, fits = solve(asked, given, int(n_alphas))
     missed = sum(not fit[5] for fit in fits)
     if missed:
         warnings.warn(
@@ -291,6 +322,23 @@ def path(
     if not fits:
         coefficients = coefficients.reshape(0, X.shape[1])
     return Path(np.array(used), coefficients, intercepts, gaps)
+
+
+def _elastic_path(
+    solve: Callable[[Any, list[float] | None, int], tuple[list[float], list[Any]]],
+    asked: Any,
+    share: float,
+    alphas: list[float] | None,
+    n_alphas: int,
+    ratio: float,
+) -> tuple[list[float], list[Any]]:
+    """Return the penalties and their fits where the ridge is (1 - share) times the penalty, each fit by itself."""
+    if alphas is None:
+        # At theta = 0 the ridge has no slope: its factor does not move the first penalty.
+        (largest,), _ = solve(asked | {"ridge": 0.0}, None, 1)
+        alphas = [float(alpha) for alpha in np.geomspace(largest / share, ratio * largest / share, n_alphas)]
+    fits = [solve(asked | {"ridge": alpha * (1.0 - share)}, [alpha * share], 1)[1][0] for alpha in alphas]
+    return alphas, fits
 
 
 def _print_progress(iteration: int, gap: float) -> None:
@@ -318,18 +366,23 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         "huber", "absolute" of z - y; or an object of :mod:`dpsparse.losses`. Logistic with ``alpha`` is
         scikit-learn's ``LogisticRegression`` with an l1 penalty and ``C = 1 / (n_samples * alpha)``, whatever the
         number of classes. Others take two classes only.
-    norm : {"l1", "l21", "linf"} or set function, default="l1"
+    norm : {"l1", "l21", "linf"}, set function or GroupLasso, default="l1"
         The norm Omega that is penalised or bounded: "l1" is the sum of all ``|theta|``; "l21" the sum over the features
         of the Euclidean norm of their coefficients, which selects a feature for all classes or for none, and is "l1"
         for two classes. For two classes also "linf", or an object of :mod:`dpsparse.set_functions`, which means
         ``f(|theta|)``, with its Lovasz extension f. One that is not monotone but gives all features together 0, as a
-        graph cut does, means the seminorm f(theta), which can be penalised but not bounded.
+        graph cut does, means the seminorm f(theta), which can be penalised but not bounded. For two classes also
+        :class:`dpsparse.norms.GroupLasso`: Euclidean norms of groups.
     alpha : float or None, default=None
         Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``.
     radius : float or None, default=None
         Bound on the norm. With neither ``alpha`` nor ``radius`` it is 10.
     ridge : float, default=0.0
         Factor of the squared Euclidean norm, halved.
+    l1_ratio : float or None, default=None
+        In (0, 1]: the elastic net, ``alpha * l1_ratio * Omega(theta) + alpha * (1 - l1_ratio) / 2 * |theta|_2^2``: the
+        ridge follows ``alpha``. With norm "l1" it is the penalty of scikit-learn's ``ElasticNet``. Needs ``alpha`` and
+        excludes ``ridge``. None: ``ridge`` as it is.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
@@ -341,8 +394,9 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         and for three or more classes, and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
-        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
-        zeros, for every norm. "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
+        norms (weighted ones, ``Modular``, too) and, group by group, ``GroupLasso`` of groups of at most 128; or
+        accelerated proximal gradients, for every norm, with Newton steps on ties and zeros but for ``GroupLasso``.
+        "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
         polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive
         ``ridge``: to reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set
         function whose prox is slow to compute (its steps need greedy vertices only, its certificate still a prox now
@@ -355,6 +409,10 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
     class_weight : dict, "balanced" or None, default=None
         Weights of the labels, which multiply those of their records; a label that a dict leaves out has 1. "balanced":
         ``n_samples / (n_classes * number of records with the label)``, a record counted by its weight. None: all are 1.
+    feature_weights : array-like of shape (n_features,) or None, default=None
+        For norm "l1": Omega is the sum of ``feature_weights * |theta|``. A feature of weight 0 is not penalised; with
+        one, ``alpha`` must be given, and for a path ``alphas``. None: all are 1. For
+        two classes only.
     verbose : int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 
@@ -395,16 +453,18 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         self,
         *,
         loss: str = "logistic",
-        norm: str | SetFunction = "l1",
+        norm: str | SetFunction | GroupLasso = "l1",
         alpha: float | None = None,
         radius: float | None = None,
         ridge: float = 0.0,
+        l1_ratio: float | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int | None = None,
         solver: str = "auto",
         warm_start: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
+        feature_weights: ArrayLike | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -421,12 +481,14 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
             verbose=verbose,
         )
         self.class_weight = class_weight
+        self.feature_weights = feature_weights
+        self.l1_ratio = l1_ratio
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         loss = self.loss if isinstance(self.loss, str) else getattr(self.loss, "name", "")
-        tags.classifier_tags.multi_class = _exact_classes.is_taken(loss, self.norm, self.solver)
+        tags.classifier_tags.multi_class = _exact_classes.is_taken(loss, self.norm, self.solver, self.feature_weights)
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -505,7 +567,7 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
 
     def _class_request(self, options: dict[str, Any], X: Any, y: NDArray[np.float64], sample_weight: Any) -> Any:
         """Return what the core takes for three or more classes besides alpha and radius, from validated data."""
-        _exact_classes.check(options, self.norm, len(self.classes_))
+        _exact_classes.check(options, self.norm, self.feature_weights, len(self.classes_))
         return _exact_classes.request(options, self.norm, len(self.classes_), self._data(X, y, sample_weight))
 
     def _class_start(self, n_features: int, n_samples: int) -> tuple[Any, Any, NDArray[np.float64] | None] | None:
@@ -545,16 +607,21 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         "squared", (z - y)^2 / 2; "huber" of threshold 1; "absolute", huber of threshold 0.1; "pinball", the median; or
         an object of :mod:`dpsparse.losses`, such as ``Pinball(level=0.9)`` for a quantile. Squared with ``alpha``
         is scikit-learn's ``Lasso(alpha=alpha)``.
-    norm : {"l1", "linf"} or set function, default="l1"
+    norm : {"l1", "linf"}, set function or GroupLasso, default="l1"
         The norm Omega that is penalised or bounded: an object of :mod:`dpsparse.set_functions` means ``f(|theta|)``,
         with its Lovasz extension f. One that is not monotone but gives all features together 0, as a graph cut
-        does, means the seminorm f(theta), which can be penalised but not bounded.
+        does, means the seminorm f(theta), which can be penalised but not bounded. :class:`dpsparse.norms.GroupLasso`
+        means Euclidean norms of groups.
     alpha : float or None, default=None
         Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``.
     radius : float or None, default=None
         Bound on the norm. With neither ``alpha`` nor ``radius`` it is 10.
     ridge : float, default=0.0
         Factor of the squared Euclidean norm, halved.
+    l1_ratio : float or None, default=None
+        In (0, 1]: the elastic net, ``alpha * l1_ratio * Omega(theta) + alpha * (1 - l1_ratio) / 2 * |theta|_2^2``: the
+        ridge follows ``alpha``. With norm "l1" and squared loss it is scikit-learn's
+        ``ElasticNet(alpha, l1_ratio=l1_ratio)``. Needs ``alpha`` and excludes ``ridge``. None: ``ridge`` as it is.
     fit_intercept : bool, default=True
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
@@ -566,8 +633,9 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         and 10,000 for the others.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"
         What minimises the quadratic models of a proximal Newton method on a working set: coordinate descent, for l1
-        norms only (weighted ones, ``Modular``, too), or accelerated proximal gradients with Newton steps on ties and
-        zeros, for every norm. "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
+        norms (weighted ones, ``Modular``, too) and, group by group, ``GroupLasso`` of groups of at most 128; or
+        accelerated proximal gradients, for every norm, with Newton steps on ties and zeros but for ``GroupLasso``.
+        "auto" takes the first where it can. "dual-frank-wolfe" maximises the dual over the
         polytope of the norm by pairwise Frank-Wolfe steps and needs ``alpha``, not ``radius``, and a positive
         ``ridge``: to reproduce Algorithm 1 of Kumar & Deisenroth (2019), or for at most some hundred features and a set
         function whose prox is slow to compute (its steps need greedy vertices only, its certificate still a prox now
@@ -575,6 +643,13 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
     warm_start : bool, default=False
         Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits. The fit also
         keeps its dual point, one number per record, so that a refit from a solution finds its certificate at once.
+    positive : bool, default=False
+        Whether coefficients must not be negative; for norm "l1" and ``GroupLasso``. The certificate is that of the
+        problem with the constraint. With features that cost nothing it needs a positive ``ridge``, or an ``l1_ratio``
+        below 1.
+    feature_weights : array-like of shape (n_features,) or None, default=None
+        For norm "l1": Omega is the sum of ``feature_weights * |theta|``. A feature of weight 0 is not penalised; with
+        one, ``alpha`` must be given, and for a path ``alphas``. None: all are 1.
     verbose : int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 
@@ -610,15 +685,18 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         self,
         *,
         loss: str = "squared",
-        norm: str | SetFunction = "l1",
+        norm: str | SetFunction | GroupLasso = "l1",
         alpha: float | None = None,
         radius: float | None = None,
         ridge: float = 0.0,
+        l1_ratio: float | None = None,
         fit_intercept: bool = True,
         tol: float = 1e-6,
         max_iter: int | None = None,
         solver: str = "auto",
         warm_start: bool = False,
+        positive: bool = False,
+        feature_weights: ArrayLike | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -634,6 +712,9 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
             warm_start=warm_start,
             verbose=verbose,
         )
+        self.positive = positive
+        self.feature_weights = feature_weights
+        self.l1_ratio = l1_ratio
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

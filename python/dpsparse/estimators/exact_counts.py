@@ -11,6 +11,7 @@ from dpsparse._core import InvalidDataError
 from dpsparse.estimators._columns import check_columns, check_target
 from dpsparse.estimators._linear import LogLinkRegressorMixin
 from dpsparse.estimators.exact import _ExactLinearModel
+from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
 
 __all__ = ["SparsePoissonRegressor"]
@@ -28,7 +29,7 @@ class SparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _ExactLinear
 
     Parameters
     ----------
-    norm : {"l1", "linf"} or set function, default="l1"
+    norm : {"l1", "linf"}, set function or GroupLasso, default="l1"
         The norm Omega, as of :class:`SparseRegressor`.
     alpha : float or None, default=None
         Penalty; 0 only together with a positive ``ridge``. Excludes ``radius``. ``alpha=0`` with ``ridge`` is
@@ -83,7 +84,7 @@ class SparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _ExactLinear
     def __init__(
         self,
         *,
-        norm: str | SetFunction = "l1",
+        norm: str | SetFunction | GroupLasso = "l1",
         alpha: float | None = None,
         radius: float | None = None,
         ridge: float = 0.0,

@@ -16,6 +16,7 @@ from dpsparse._validation import number
 from dpsparse.estimators._bounds import names_for
 from dpsparse.estimators.population import PopulationEstimates, population_estimates
 from dpsparse.mechanisms import NoisyNewton, OutputPerturbation, SgdOutput, resolve
+from dpsparse.norms import GroupLasso
 from dpsparse.privacy import GaussianEvent, LaplaceEvent
 from dpsparse.set_functions import SetFunction
 
@@ -356,11 +357,12 @@ def planned_deviations(estimator: Any, plan: Plan) -> npt.NDArray[np.float64] | 
 def _comparable(estimator: Any, facts: Facts) -> tuple[Any, ...]:
     """Public facts in a form that compares by value and pickles.
 
-    A set function stands for itself: copies of a model copy it once, for the parameter and for the facts.
+    A set function, or a group lasso, stands for itself: copies of a model copy it once, for the parameter and for the
+    facts.
     """
     statement, *mechanism = facts
     values = {name: tuple(v.tolist()) if isinstance(v, np.ndarray) else v for name, v in statement.items()}
-    if isinstance(estimator.norm, SetFunction):
+    if isinstance(estimator.norm, SetFunction | GroupLasso):
         values["norm"] = estimator.norm
     return values, *mechanism
 

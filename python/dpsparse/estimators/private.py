@@ -277,7 +277,7 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     loss : str, loss object or callable, default "logistic"
         "logistic", "hinge", "squared", "huber", "absolute", an object of :mod:`dpsparse.losses`, or a callable that
         maps arrays ``(z, y)`` to derivatives (clamped to [-1, 1]; see :class:`dpsparse.losses.CustomLoss`).
-    norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices or SetFunction, default "l1"
+    norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices, SetFunction or GroupLasso, default "l1"
         Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
         Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 10.
@@ -572,7 +572,7 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         "squared" (always ``(1/2)(z - y)**2``), "huber", "absolute", "pinball" (the median; other quantiles by
         ``Pinball(level=0.9)``), an object of :mod:`dpsparse.losses`, or a callable that maps arrays ``(z, y)`` to
         derivatives. Thresholds are in scaled units of y.
-    norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices or SetFunction, default "l1"
+    norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices, SetFunction or GroupLasso, default "l1"
         Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
         Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 4.

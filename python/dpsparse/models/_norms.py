@@ -1,4 +1,4 @@
-"""Norms as JSON: by name, by groups or vertices, or as the set function behind them."""
+"""Norms as JSON: by name, by groups or vertices, as the set function behind them, or as a group lasso."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from dpsparse import set_functions
 from dpsparse.models._plain import OWN_FUNCTION, Omitted, plain, scalar
+from dpsparse.norms import GroupLasso
 from dpsparse.polytopes import DisjointGroups, Vertices
 from dpsparse.set_functions import SetFunction
 
@@ -32,6 +33,8 @@ def write_norm(norm: Any) -> Any:
         return {"groups": norm.index_lists()}
     if isinstance(norm, Vertices):
         return {"vertices": norm.rows()}
+    if isinstance(norm, GroupLasso):
+        return {"group_lasso": dict(norm._arguments)}
     return _write_function(norm) if isinstance(norm, SetFunction) else plain(norm)
 
 
@@ -62,6 +65,8 @@ def read_norm(written: Any) -> Any:
         vertices = Vertices(written["vertices"])
         vertices.rows()
         return vertices
+    if "group_lasso" in written:
+        return GroupLasso(**written["group_lasso"])
     return _read_function(written)
 
 

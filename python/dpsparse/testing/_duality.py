@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, evaluate_loss
 from dpsparse.losses import catalogued
+from dpsparse.set_functions import SetFunction
 
 if TYPE_CHECKING:
-    from dpsparse.set_functions import SetFunction
+    from dpsparse.norms import GroupLasso
 
 Vector = npt.NDArray[np.float64]
 
@@ -28,8 +29,9 @@ class PenalisedProblem:
         Features.
     y : array of shape (n_samples,)
         Targets; -1 and +1 for the losses of two classes.
-    norm : SetFunction
-        Defines Omega: ``f(|theta|)`` where it is monotone, f(theta) otherwise.
+    norm : SetFunction or GroupLasso
+        Defines Omega: ``f(|theta|)`` where a set function is monotone, f(theta) otherwise; or a group lasso of
+        disjoint groups.
     alpha : float
         Positive penalty.
     loss : str or loss object, default="squared"
@@ -54,7 +56,7 @@ class PenalisedProblem:
 
     X: Vector
     y: Vector
-    norm: SetFunction
+    norm: SetFunction | GroupLasso
     alpha: float
     loss: Any = "squared"
     ridge: float = 0.0
@@ -138,7 +140,7 @@ def _functions(problem: PenalisedProblem) -> tuple[Callable[[Vector, float], flo
 
     def primal(theta: Vector, b: float) -> float:
         value, *_ = evaluate_loss(spec, X @ theta + b, y)
-        omega = F.norm(theta) if F.is_monotone else F.lovasz(theta)
+        omega = F.lovasz(theta) if isinstance(F, SetFunction) and not F.is_monotone else F.norm(theta)
         return float(weights @ value + alpha * omega + 0.5 * ridge * theta @ theta)
 
     def dual(z: Vector) -> float:
@@ -153,7 +155,7 @@ def _functions(problem: PenalisedProblem) -> tuple[Callable[[Vector, float], flo
             x = F.prox(v, alpha)
             penalty = float(x @ x) / (2.0 * ridge)
         else:
-            size = F.dual_norm(v) if F.is_monotone else _gauge(F, v)
+            size = _gauge(F, v) if isinstance(F, SetFunction) and not F.is_monotone else F.dual_norm(v)
             if not np.isfinite(size):
                 return -np.inf
             slope, penalty = slope * min(1.0, alpha / max(size, 1e-300) * (1.0 - 1e-12)), 0.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpsparse import SparseRegressor
+from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import (
     Cardinality,
     ConcaveCardinality,
@@ -46,6 +47,15 @@ def test_exact_fits_have_no_gap(name: str) -> None:
     generator = np.random.default_rng(0)
     X, y = generator.standard_normal((30, 4)), generator.standard_normal(30)
     check_duality(PenalisedProblem(X, y, FAMILIES[name], alpha=0.1), n_trials=10)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.5])
+def test_exact_fits_of_groups_have_no_gap(l1: float) -> None:
+    """The same of Euclidean norms of groups."""
+    generator = np.random.default_rng(0)
+    X, y = generator.standard_normal((30, 4)), generator.standard_normal(30)
+    norm = GroupLasso([[0, 2], [1, 3]], weights=[1.0, 0.5], l1=l1)
+    check_duality(PenalisedProblem(X, y, norm, alpha=0.1), n_trials=10)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared", "huber", "absolute", "pinball"])

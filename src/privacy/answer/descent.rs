@@ -1,6 +1,5 @@
 use super::Progress;
 use crate::error::Result;
-use crate::norm::Norm;
 use crate::privacy::fine_gradient::FineGradient;
 use crate::privacy::records::{Records, Watch};
 use crate::prox::Scratch;

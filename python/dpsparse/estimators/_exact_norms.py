@@ -1,0 +1,104 @@
+"""What exact fits make of their norm: weights of features, positive coefficients, copies of columns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsparse._core import CoreGroupLasso, CoreSetFunction, InvalidArgumentError
+from dpsparse._inputs import float_array
+from dpsparse.norms import GroupLasso
+from dpsparse.set_functions import SetFunction
+
+__all__ = ["ExactNorm", "check_norm", "exact_norm"]
+
+_NORMS = ("l1", "l21", "linf")
+
+
+class ExactNorm(NamedTuple):
+    """The norm of a fit as the core takes it."""
+
+    #: None is the l1 norm.
+    core: CoreSetFunction | CoreGroupLasso | None
+    #: The feature of each column that the core sees; None: the columns of X as they are.
+    copies: NDArray[np.intp] | None = None
+
+    def columns(self, X: Any) -> Any:
+        """Return the columns that the core fits."""
+        return X if self.copies is None else X[:, self.copies]
+
+    def shares(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return coefficients of the columns that add up to those of the features."""
+        if self.copies is None:
+            return theta
+        return np.asarray((theta / np.bincount(self.copies, minlength=theta.size))[self.copies])
+
+    def merged(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coefficients of the features from those of the columns."""
+        return theta if self.copies is None else np.asarray(np.bincount(self.copies, weights=theta), dtype=np.float64)
+
+
+def check_norm(norm: Any, weights: Any, positive: Any, ridge: float) -> None:
+    """Refuse, before any data, what is no norm of an exact fit or does not go with the other parameters.
+
+    Raises
+    ------
+    InvalidArgumentError
+        Which names the parameter.
+    """
+    named = isinstance(norm, str) and norm in _NORMS
+    if not (named or isinstance(norm, SetFunction | GroupLasso)):
+        raise InvalidArgumentError(
+            f"norm must be one of {', '.join(_NORMS)}, a set function or GroupLasso(...); got {norm!r}"
+        )
+    if not isinstance(positive, bool | np.bool_):
+        raise InvalidArgumentError(f"positive must be True or False; got {positive!r}")
+    l1 = named and norm != "linf"
+    if positive and not (l1 or isinstance(norm, GroupLasso)):
+        raise InvalidArgumentError('positive=True is for norm="l1" and GroupLasso(...), whose prox keeps signs apart')
+    if weights is not None:
+        if not l1:
+            raise InvalidArgumentError(
+                'feature_weights is for norm="l1"; a GroupLasso has weights of its own, and so have set functions'
+            )
+        numbers = float_array("feature_weights", weights)
+        if not (np.isfinite(numbers).all() and (numbers >= 0.0).all() and (numbers > 0.0).any()):
+            raise InvalidArgumentError("feature_weights must be finite and not negative, and not all 0")
+    if isinstance(norm, GroupLasso) and norm.overlaps and ridge > 0.0:
+        raise InvalidArgumentError(
+            "ridge must be 0 where the groups of a GroupLasso overlap: exact fits copy the features of each group, and "
+            "the squared norm of a sum of copies is no sum over the copies"
+        )
+
+
+def exact_norm(norm: Any, weights: Any, positive: bool, n_features: int) -> ExactNorm:
+    """Return what the core takes for checked parameters and a number of features.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For weights of another number of features.
+    """
+    if isinstance(norm, GroupLasso):
+        if norm.n_features != n_features:
+            raise InvalidArgumentError(f"norm is on {norm.n_features} features, but X has {n_features}")
+        if norm.overlaps:
+            return ExactNorm(*norm._on_copies(positive=positive))
+        return ExactNorm(norm._core_with(positive=positive))
+    if isinstance(norm, SetFunction):
+        return ExactNorm(norm._core)
+    if norm == "linf":
+        return ExactNorm(CoreSetFunction("group_cover", [list(range(n_features))], None, n_features))
+    # "l1", and "l21", which is the same for one coefficient a feature.
+    if weights is None and not positive:
+        return ExactNorm(None)
+    numbers = np.ones(n_features) if weights is None else float_array("feature_weights", weights)
+    if numbers.size != n_features:
+        raise InvalidArgumentError(
+            f"feature_weights must hold {n_features} numbers, one per feature; got {numbers.size}"
+        )
+    if not positive and (numbers > 0.0).all():
+        return ExactNorm(CoreSetFunction("modular", numbers.tolist()))
+    return ExactNorm(CoreGroupLasso([[j] for j in range(n_features)], numbers.tolist(), 0.0, bool(positive)))

@@ -1,0 +1,122 @@
+//! Norms for Python: `dpsparse.norms` checks the types of arguments, the crate their values.
+
+use std::sync::Arc;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use super::records::to_vec;
+use super::set_function::CoreSetFunction;
+use super::threads;
+use crate::error::{Error, Result};
+use crate::norm::{GroupLasso, Norm, SetFunctionNorm};
+use crate::plan::Domain;
+use crate::prox::Scratch;
+
+/// A group lasso of the crate.
+#[pyclass(module = "dpsparse._core", frozen)]
+pub(super) struct CoreGroupLasso(Arc<GroupLasso>);
+
+/// What estimators take for a norm that has no name.
+#[derive(FromPyObject)]
+pub(super) enum CoreNorm {
+    Function(Py<CoreSetFunction>),
+    GroupLasso(Py<CoreGroupLasso>),
+}
+
+impl CoreNorm {
+    /// As private mechanisms take it.
+    pub fn domain(&self) -> Domain {
+        match self {
+            Self::Function(function) => Domain::SetFunction(function.get().function()),
+            Self::GroupLasso(norm) => Domain::GroupLasso(norm.get().0.clone()),
+        }
+    }
+
+    /// As exact fits take it: built without the interpreter, which a user's oracle attaches itself.
+    pub fn builder(&self) -> impl FnOnce() -> Result<Arc<dyn Norm>> + Send + use<> {
+        let domain = self.domain();
+        move || match domain {
+            Domain::GroupLasso(norm) => Ok(norm as Arc<dyn Norm>),
+            Domain::SetFunction(function) => Ok(Arc::new(SetFunctionNorm::new(function)?)),
+            _ => Err(Error::invalid("norm", "is unknown")),
+        }
+    }
+}
+
+#[pymethods]
+impl CoreGroupLasso {
+    /// Every feature in a group; weights of None are 1 each; `positive` adds theta >= 0.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        groups: Vec<Vec<usize>>,
+        weights: Option<Vec<f64>>,
+        l1: f64,
+        positive: bool,
+    ) -> PyResult<Self> {
+        let norm = threads::free(py, || GroupLasso::new(&groups, weights.as_deref(), l1))??;
+        let norm = if positive { norm.on_positive() } else { norm };
+        Ok(Self(Arc::new(norm)))
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    #[getter]
+    fn overlaps(&self) -> bool {
+        self.0.overlaps()
+    }
+
+    fn norm(&self, theta: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+        Ok(self.0.value(&self.vector("theta", &theta)?)?)
+    }
+
+    fn dual_norm(&self, s: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+        Ok(self.0.dual(&self.vector("s", &s)?)?)
+    }
+
+    fn prox<'py>(
+        &self,
+        py: Python<'py>,
+        v: PyReadonlyArray1<'py, f64>,
+        step: f64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        if !(step.is_finite() && step >= 0.0) {
+            return Err(Error::invalid("step", "must be non-negative and finite").into());
+        }
+        let v = self.vector("v", &v)?;
+        let mut x = vec![0.0; v.len()];
+        self.0.prox(&v, step, &mut x, &mut Scratch::default())?;
+        Ok(x.into_pyarray(py))
+    }
+
+    fn norm_ball_vertex<'py>(
+        &self,
+        py: Python<'py>,
+        g: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let g = self.vector("g", &g)?;
+        let mut x = vec![0.0; g.len()];
+        self.0.ball_vertex(&g, &mut x)?;
+        Ok(x.into_pyarray(py))
+    }
+}
+
+impl CoreGroupLasso {
+    /// One finite number per feature; `argument` is its public name.
+    fn vector(&self, argument: &str, vector: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<f64>> {
+        let (vector, p) = (to_vec(vector)?, self.0.n_features());
+        if vector.len() != p || !vector.iter().all(|value| value.is_finite()) {
+            let problem = format!("must hold {p} finite numbers, one per feature");
+            return Err(Error::invalid(argument, problem).into());
+        }
+        Ok(vector)
+    }
+}
+
+pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<CoreGroupLasso>()
+}

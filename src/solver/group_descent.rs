@@ -1,0 +1,526 @@
+//! Block coordinate descent on a quadratic model of the risk plus a (sparse) group lasso, over a working set of groups,
+//! with Newton's steps on the non-zeros.
+//!
+//! The model and the intercept are those of `coordinate_descent`: columns are centred by their h-weighted means. A group
+//! with gradient g at theta_g sees the quadratic <g, x - theta_g> + (x - theta_g)'G(x - theta_g)/2, G the Gram matrix of
+//! its centred columns plus the ridge. Proximal gradient steps in that small system, with a bound on G's largest
+//! eigenvalue for their length, cost k^2 for k features where the gradient costs n k, so that several follow one gradient
+//! (Qin, Scheinberg & Goldfarb 2013).
+//!
+//! Where Omega is smooth, at the non-zeros of the groups that are not zero, its Hessian is w_g (I - u u')/|theta_g|, u =
+//! theta_g/|theta_g|: once the zeros are found, Newton's steps take over from the passes.
+
+use super::accelerated_gradient::centre;
+use super::point::Point;
+use super::run::Run;
+use super::{Design, Problem, cholesky};
+use crate::error::Result;
+use crate::norm::GroupLasso;
+use crate::numeric::vectors::dot;
+
+/// Relative curvature below which a centred column is constant up to rounding.
+const CONSTANT: f64 = 1e-20;
+/// Features of a group up to which its Gram matrix is kept.
+pub(super) const MOST_FEATURES: usize = 128;
+/// Groups that enter the working set at a time; as many as there are in it where those are more.
+const FEWEST_NEW: usize = 32;
+/// Proximal steps in the system of one group.
+const MOST_STEPS: usize = 20;
+/// Share of the first of them below which they end.
+const SMALL_STEP: f64 = 0.1;
+/// Passes before the first of Newton's steps, and between two.
+const BETWEEN: usize = 4;
+/// Non-zeros up to which memory is no concern.
+const FREE_SUPPORT: usize = 64;
+/// Share of what its slope promises that one of Newton's steps must bring.
+const SHARE: f64 = 0.1;
+const MOST_HALVINGS: usize = 6;
+/// Share of its terms below which a gain cannot be told from rounding.
+const HIDDEN: f64 = 1e-13;
+
+/// The features of one group, their centred Gram matrix plus the ridge, and a bound on its largest eigenvalue.
+#[derive(Debug, Clone, Default)]
+struct Part {
+    means: Vec<f64>,
+    gram: Vec<f64>,
+    lipschitz: f64,
+}
+
+/// The model and its working set; the vectors are allocated once a run.
+#[derive(Debug)]
+pub(super) struct GroupDescent {
+    norm: GroupLasso,
+    groups: Vec<(Vec<usize>, f64)>,
+    /// Numbers of the groups in the working set.
+    working: Vec<usize>,
+    /// h.
+    pub curvatures: Vec<f64>,
+    total: f64,
+    /// Of the groups seen since the curvatures were `parts_of`.
+    parts: Vec<Option<Part>>,
+    parts_of: Vec<f64>,
+    /// The derivative of the model for every record, but for h times the scalar `offset`.
+    residual: Vec<f64>,
+    offset: f64,
+    ridge: f64,
+    alpha: f64,
+    centred: bool,
+    // Of one group.
+    gradient: Vec<f64>,
+    steps: Vec<f64>,
+    old: Vec<f64>,
+    new: Vec<f64>,
+    moved: Vec<f64>,
+    newton: Newton,
+    /// Multiplications that Newton's steps may still spend.
+    budget: f64,
+}
+
+/// The system on the non-zeros.
+#[derive(Debug, Default)]
+struct Newton {
+    /// Their features, group after group, the number of the group and the place in it beside them.
+    columns: Vec<usize>,
+    places: Vec<(usize, usize)>,
+    /// The features and curvatures that `gram` is of.
+    known: Vec<usize>,
+    known_of: Vec<f64>,
+    /// Centred Gram matrix plus the ridge, a full square.
+    gram: Vec<f64>,
+    images: Vec<f64>,
+    hessian: Vec<f64>,
+    smooth: Vec<f64>,
+    direction: Vec<f64>,
+    change: Vec<f64>,
+}
+
+impl GroupDescent {
+    pub fn new<D: Design + ?Sized>(problem: &Problem<'_, D>, norm: &GroupLasso) -> Self {
+        let groups: Vec<(Vec<usize>, f64)> = (norm.groups())
+            .map(|(group, weight)| (group.to_vec(), weight))
+            .collect();
+        let n = problem.design().n_rows();
+        Self {
+            norm: norm.clone(),
+            parts: vec![None; groups.len()],
+            groups,
+            working: Vec::new(),
+            curvatures: vec![0.0; n],
+            total: 0.0,
+            parts_of: Vec::new(),
+            residual: vec![0.0; n],
+            offset: 0.0,
+            ridge: problem.ridge(),
+            alpha: 0.0,
+            centred: problem.fit_intercept(),
+            gradient: Vec::new(),
+            steps: Vec::new(),
+            old: Vec::new(),
+            new: Vec::new(),
+            moved: Vec::new(),
+            newton: Newton::default(),
+            budget: 0.0,
+        }
+    }
+
+    /// The groups that are not zero or cost nothing, and of those that violate optimality at 0 the worst.
+    pub fn choose_working_set(&mut self, point: &Point, alpha: f64) {
+        self.working.clear();
+        let mut violators = Vec::new();
+        for (g, (group, weight)) in self.groups.iter().enumerate() {
+            if (*weight == 0.0 && self.norm.l1() == 0.0)
+                || group.iter().any(|&j| point.theta[j] != 0.0)
+            {
+                self.working.push(g);
+                continue;
+            }
+            let negated = group.iter().map(|&j| -point.correlations[j]);
+            let level = self.norm.group_level(negated, *weight);
+            if level > alpha {
+                violators.push((level, g));
+            }
+        }
+        let most = FEWEST_NEW.max(self.working.len());
+        if violators.len() > most {
+            violators.select_nth_unstable_by(most, |a, b| b.0.total_cmp(&a.0));
+            violators.truncate(most);
+        }
+        self.working.extend(violators.iter().map(|(_, g)| g));
+        self.working.sort_unstable();
+    }
+
+    /// Starts from the weighted slopes of a point, with the present `curvatures` and working set.
+    pub fn reset<D: Design + ?Sized>(
+        &mut self,
+        problem: &Problem<'_, D>,
+        slopes: &[f64],
+        alpha: f64,
+    ) {
+        self.alpha = alpha;
+        self.offset = 0.0;
+        self.residual.copy_from_slice(slopes);
+        self.total = self.curvatures.iter().sum();
+        if self.parts_of != self.curvatures {
+            self.parts_of.clone_from(&self.curvatures);
+            self.parts.fill(None);
+        }
+        for &g in &self.working {
+            if self.parts[g].is_none() {
+                self.parts[g] = Some(self.part(problem.design(), &self.groups[g].0));
+            }
+        }
+    }
+
+    fn part<D: Design + ?Sized>(&self, design: &D, group: &[usize]) -> Part {
+        let (h, k) = (&self.curvatures, group.len());
+        let moments: Vec<(f64, f64)> = (group.iter())
+            .map(|&j| match self.centred {
+                true => design.centred_moments(j, h, self.total),
+                false => (0.0, design.squared_norm(j, h)),
+            })
+            .collect();
+        let mut gram = vec![0.0; k * k];
+        if k > 1 {
+            let mut images = Vec::new();
+            self.centred_columns(design, group, &mut images);
+            square(&images, h.len(), &mut gram);
+        }
+        for (a, &(mean, square)) in moments.iter().enumerate() {
+            let constant = square <= CONSTANT * self.total * mean * mean;
+            gram[a * k + a] = if constant { 0.0 } else { square } + self.ridge;
+        }
+        // Gershgorin's bound and the Frobenius norm: each is at least the largest eigenvalue.
+        let rows = gram
+            .chunks_exact(k)
+            .map(|row| row.iter().map(|x| x.abs()).sum::<f64>());
+        let frobenius: f64 = gram.iter().map(|x| x * x).sum::<f64>().sqrt();
+        Part {
+            means: moments.into_iter().map(|(mean, _)| mean).collect(),
+            lipschitz: rows.fold(0.0, f64::max).min(frobenius),
+            gram,
+        }
+    }
+
+    /// sqrt(h) times the centred columns, one after another.
+    fn centred_columns<D: Design + ?Sized>(
+        &self,
+        design: &D,
+        columns: &[usize],
+        images: &mut Vec<f64>,
+    ) {
+        let n = self.curvatures.len();
+        images.clear();
+        images.resize(columns.len() * n, 0.0);
+        let total = if self.centred {
+            self.total
+        } else {
+            f64::INFINITY
+        };
+        for (&j, image) in columns.iter().zip(images.chunks_exact_mut(n)) {
+            design.add_columns(&[j], &[1.0], image);
+            centre(image, &self.curvatures, total);
+            for (x, h) in image.iter_mut().zip(&self.curvatures) {
+                *x *= h.sqrt();
+            }
+        }
+    }
+
+    /// Passes over the working set, and Newton's steps between them, until they bring little; returns the change of model
+    /// plus penalty.
+    pub fn minimise<D: Design + ?Sized>(
+        &mut self,
+        design: &D,
+        theta: &mut [f64],
+        run: &mut Run<'_>,
+    ) -> Result<f64> {
+        let columns: usize = self.working.iter().map(|&g| self.groups[g].0.len()).sum();
+        let pass_cost = 2.0 * (design.n_rows() * columns) as f64;
+        let (mut total, mut largest) = (0.0, 0.0f64);
+        let mut passes = 0;
+        loop {
+            let mut decrease = -self.pass(design, theta);
+            self.budget += pass_cost;
+            passes += 1;
+            run.count()?;
+            let stalled = |decrease: f64, largest: f64| {
+                // NaN ends it too.
+                let least = run.accuracy * f64::max(largest, decrease).min(run.gap);
+                decrease.is_nan() || decrease <= least
+            };
+            let stuck = stalled(decrease, largest);
+            if passes % BETWEEN == 0 || stuck {
+                // Where nothing was gained so far nothing else is left, whatever it costs.
+                let saved = self.budget;
+                if stuck && total == 0.0 {
+                    self.budget = f64::INFINITY;
+                }
+                decrease = decrease.max(0.0) - self.newton_steps(design, theta);
+                self.budget = self.budget.min(saved);
+            }
+            total -= decrease;
+            let ends = stalled(decrease, largest) || run.is_over();
+            largest = largest.max(decrease);
+            if ends {
+                return Ok(total);
+            }
+        }
+    }
+
+    /// One pass over the working set: the change of model plus penalty, never positive but for rounding.
+    fn pass<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+        let mut change = 0.0;
+        for at in 0..self.working.len() {
+            let g = self.working[at];
+            let (Some(part), (group, weight)) = (&self.parts[g], &self.groups[g]) else {
+                continue;
+            };
+            let k = group.len();
+            self.gradient.resize(k, 0.0);
+            design.dot_columns(group, &self.residual, &mut self.gradient);
+            self.old.clear();
+            self.old.extend(group.iter().map(|&j| theta[j]));
+            for (a, g) in self.gradient.iter_mut().enumerate() {
+                *g += self.offset * self.total * part.means[a] + self.ridge * self.old[a];
+            }
+            self.new.clone_from(&self.old);
+            self.steps.clear();
+            self.steps.resize(k, 0.0);
+            let mut first = 0.0;
+            for step in 0..MOST_STEPS {
+                if part.lipschitz <= 0.0 {
+                    // Constant columns: the intercept does their work.
+                    self.new.fill(0.0);
+                    break;
+                }
+                // gradient + G (new - old), then the prox of the step.
+                self.moved.clear();
+                for a in 0..k {
+                    let along = dot(&part.gram[a * k..(a + 1) * k], &self.steps);
+                    self.moved
+                        .push(self.new[a] - (self.gradient[a] + along) / part.lipschitz);
+                }
+                self.norm
+                    .shrink(&mut self.moved, *weight, self.alpha / part.lipschitz);
+                let square: f64 = (self.moved.iter().zip(&self.new))
+                    .map(|(a, b)| (a - b) * (a - b))
+                    .sum();
+                std::mem::swap(&mut self.new, &mut self.moved);
+                for (step, (new, old)) in self.steps.iter_mut().zip(self.new.iter().zip(&self.old))
+                {
+                    *step = new - old;
+                }
+                first = if step == 0 { square } else { first };
+                // One step is exact for one feature.
+                if k == 1 || square <= SMALL_STEP * SMALL_STEP * first {
+                    break;
+                }
+            }
+            for (step, (new, old)) in self.steps.iter_mut().zip(self.new.iter().zip(&self.old)) {
+                *step = new - old;
+            }
+            if self.steps.iter().all(|step| *step == 0.0) {
+                continue;
+            }
+            for a in 0..k {
+                let along = dot(&part.gram[a * k..(a + 1) * k], &self.steps);
+                change += self.steps[a] * (self.gradient[a] + 0.5 * along);
+                self.offset -= self.steps[a] * part.means[a];
+                theta[group[a]] = self.new[a];
+            }
+            change += self.alpha
+                * (self.norm.group_value(&self.new, *weight)
+                    - self.norm.group_value(&self.old, *weight));
+            design.add_scaled_columns(group, &self.steps, &self.curvatures, &mut self.residual);
+        }
+        change
+    }
+
+    /// Newton's steps until one leaves the present zeros, or brings little: the change of model plus penalty.
+    fn newton_steps<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+        let (mut total, mut first) = (0.0, 0.0f64);
+        loop {
+            let change = self.newton_step(design, theta);
+            total += change;
+            first = first.min(change);
+            if change.is_nan() || change >= 1e-3 * first {
+                return total;
+            }
+        }
+    }
+
+    /// One of Newton's steps on the non-zeros; 0 where the budget, rounding or the line search does not allow it.
+    fn newton_step<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+        let mut newton = std::mem::take(&mut self.newton);
+        let change = self.step_on(&mut newton, design, theta);
+        self.newton = newton;
+        change
+    }
+
+    fn step_on<D: Design + ?Sized>(
+        &mut self,
+        newton: &mut Newton,
+        design: &D,
+        theta: &mut [f64],
+    ) -> f64 {
+        let n = design.n_rows();
+        newton.columns.clear();
+        newton.places.clear();
+        for &g in &self.working {
+            for (a, &j) in self.groups[g].0.iter().enumerate() {
+                if theta[j] != 0.0 {
+                    newton.columns.push(j);
+                    newton.places.push((g, a));
+                }
+            }
+        }
+        let size = newton.columns.len();
+        let known = newton.known == newton.columns && newton.known_of == self.curvatures;
+        let fresh = if known { 0.0 } else { 0.5 * n as f64 };
+        let cost =
+            (size * size) as f64 * (fresh + size as f64 / 6.0 + 8.0) + 4.0 * (n * size) as f64;
+        let most = FREE_SUPPORT * n.max(FREE_SUPPORT) + design.most_scratch();
+        if size == 0 || size * size.max(n) > most || cost > self.budget {
+            return 0.0;
+        }
+        self.budget -= cost;
+        if !known {
+            newton.known.clone_from(&newton.columns);
+            newton.known_of.clone_from(&self.curvatures);
+            self.centred_columns(design, &newton.columns, &mut newton.images);
+            newton.gram.clear();
+            newton.gram.resize(size * size, 0.0);
+            square(&newton.images, n, &mut newton.gram);
+            for a in 0..size {
+                newton.gram[a * size + a] += self.ridge;
+            }
+        }
+        // The smooth part's gradient, and with the penalty's the right-hand side.
+        newton.smooth.resize(size, 0.0);
+        design.dot_columns(&newton.columns, &self.residual, &mut newton.smooth);
+        newton.direction.clear();
+        newton.hessian.clone_from(&newton.gram);
+        let mut start = 0;
+        while start < size {
+            let g = newton.places[start].0;
+            let end = start
+                + newton.places[start..]
+                    .iter()
+                    .take_while(|place| place.0 == g)
+                    .count();
+            let weight = self.alpha * self.groups[g].1;
+            let members = &newton.columns[start..end];
+            let length = members
+                .iter()
+                .map(|&j| theta[j] * theta[j])
+                .sum::<f64>()
+                .sqrt();
+            for a in start..end {
+                let (here, mean) = (theta[newton.columns[a]], self.mean(newton.places[a]));
+                newton.smooth[a] += self.offset * self.total * mean + self.ridge * here;
+                let slope = weight * here / length + (self.alpha * self.norm.l1()).copysign(here);
+                newton.direction.push(-(newton.smooth[a] + slope));
+                for b in start..=a {
+                    let other = theta[newton.columns[b]];
+                    let same = if a == b { 1.0 } else { 0.0 };
+                    newton.hessian[a * size + b] +=
+                        weight / length * (same - (here / length) * (other / length));
+                }
+            }
+            start = end;
+        }
+        let steepest = newton.direction.clone();
+        if !cholesky::solve(&mut newton.hessian, &mut newton.direction) {
+            return 0.0;
+        }
+        let promised = -dot(&steepest, &newton.direction);
+        if promised.is_nan() || promised >= 0.0 {
+            return 0.0;
+        }
+        let mut length = 1.0;
+        for _ in 0..MOST_HALVINGS {
+            // Entries that would change their sign stop at 0, where the penalty has a kink.
+            newton.change.clear();
+            for (&j, d) in newton.columns.iter().zip(&newton.direction) {
+                let stops = (theta[j] + length * d) * theta[j] <= 0.0;
+                newton
+                    .change
+                    .push(if stops { -theta[j] } else { length * d });
+            }
+            let (mut change, mut size_of_terms, mut stopped) = (0.0, 0.0, false);
+            for (a, row) in newton.gram.chunks_exact(size).enumerate() {
+                let step = newton.change[a];
+                change += step * (newton.smooth[a] + 0.5 * dot(row, &newton.change));
+                size_of_terms += (step * newton.smooth[a]).abs();
+                stopped |= step == -theta[newton.columns[a]];
+            }
+            change += self.alpha * self.penalty_change(newton, theta);
+            if !stopped && -promised <= HIDDEN * size_of_terms {
+                // Rounding hides the gain, in which terms of first order cancel; the gradient does not rely on it.
+                change = 0.5 * promised;
+            }
+            if change <= SHARE * 0.5 * length * promised {
+                for (a, (&j, step)) in newton.columns.iter().zip(&newton.change).enumerate() {
+                    theta[j] = if *step == -theta[j] {
+                        0.0
+                    } else {
+                        theta[j] + step
+                    };
+                    self.offset -= step * self.mean(newton.places[a]);
+                }
+                design.add_scaled_columns(
+                    &newton.columns,
+                    &newton.change,
+                    &self.curvatures,
+                    &mut self.residual,
+                );
+                return change;
+            }
+            length *= 0.5;
+        }
+        0.0
+    }
+
+    /// Omega after the change on the non-zeros, less Omega before.
+    fn penalty_change(&self, newton: &Newton, theta: &[f64]) -> f64 {
+        let (mut change, mut start) = (0.0, 0);
+        let size = newton.columns.len();
+        while start < size {
+            let g = newton.places[start].0;
+            let end = start
+                + newton.places[start..]
+                    .iter()
+                    .take_while(|place| place.0 == g)
+                    .count();
+            let (mut before, mut after, mut moved, mut l1) = (0.0, 0.0, 0.0, 0.0);
+            for a in start..end {
+                let (here, step) = (theta[newton.columns[a]], newton.change[a]);
+                before += here * here;
+                after += (here + step) * (here + step);
+                l1 += (here + step).abs() - here.abs();
+                moved += step * (2.0 * here + step);
+            }
+            let (before, after) = (f64::sqrt(before), f64::sqrt(after));
+            // (after^2 - before^2)/(after + before): small changes do not cancel.
+            change += self.groups[g].1 * moved / (after + before);
+            change += self.norm.l1() * l1;
+            start = end;
+        }
+        change
+    }
+
+    fn mean(&self, (g, a): (usize, usize)) -> f64 {
+        self.parts[g].as_ref().map_or(0.0, |part| part.means[a])
+    }
+}
+
+/// out = the products of all pairs of columns of `images`, n entries each, a full square.
+fn square(images: &[f64], n: usize, out: &mut [f64]) {
+    let size = images.len() / n;
+    for (a, x) in images.chunks_exact(n).enumerate() {
+        for (b, y) in images.chunks_exact(n).take(a + 1).enumerate() {
+            let product = dot(x, y);
+            out[a * size + b] = product;
+            out[b * size + a] = product;
+        }
+    }
+}
