@@ -262,9 +262,7 @@ def test_families_are_worth_their_columns_where_there_are_some():
         scores = {}
         for kind, column in {"tree": Category(levels, tree=above), "flat": Category(levels)}.items():
             scores[kind] = [
-                PrivateSparseRegressor(
-                    epsilon=1, schema=Schema({"level": column}), y_bounds=(-4, 4), random_state=seed
-                )
+                PrivateSparseRegressor(epsilon=1, schema=Schema({"level": column}), y_bounds=(-4, 4), random_state=seed)
                 .fit(first, y[:4000])
                 .score(rest, y[4000:])
                 for seed in range(10)

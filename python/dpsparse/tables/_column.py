@@ -45,8 +45,8 @@ class Term:
     reference : str or None
         The level that the coefficient of an indicator compares with; None where there is none.
     parent : str or None
-        Of a node in a tree of levels, the node above it: what a level does is the sum of the coefficients of its node and
-        of all above it. None at the top, and elsewhere.
+        Of a node in a tree of levels, the node above it: what a level does is the sum of the coefficients of its node
+        and of all above it. None at the top, and elsewhere.
 
     Examples
     --------

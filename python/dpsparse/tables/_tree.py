@@ -1,14 +1,14 @@
 """Trees of levels as columns: an indicator for every node, so that levels share what their families have in common.
 
-The indicators of a node and of all above it are a public map of one cell. A penalty or noise that draws coefficients to
-zero draws a level to its family then, and a family to its own: what few records say of a level is filled up by what many
-say of the family. Hay, Rastogi, Miklau & Suciu (2010) release counts by such trees.
+The indicators of a node and of all above it are a public map of one cell. Shrinkage that draws coefficients to zero
+draws a level to its family then, and a family to its own: what few records say of a level is filled up by what many say
+of the family. Hay, Rastogi, Miklau & Suciu (2010) release counts by such trees.
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,8 +30,8 @@ BRANCHES = 4
 class Nodes:
     """The public map of levels to the nodes of a tree.
 
-    A node has a column, which is 1 for its own level and for all levels below it, but for two kinds of nodes: one that holds
-    all levels says nothing, and one that holds the same levels as another says nothing new.
+    A node has a column, which is 1 for its own level and for all levels below it, but for two kinds of nodes: one that
+    holds all levels says nothing, and one that holds the same levels as another says nothing new.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def tree_pairs(tree: Any, levels: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
 
 
 def interval_pairs(labels: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the tree over levels in an order whose nodes are intervals of 4, 16, ... levels, as :func:`tree_pairs` does.
+    """Return the tree of the intervals of 4, 16, ... levels in an order, as :func:`tree_pairs` does.
 
     Raises
     ------

@@ -60,17 +60,17 @@ class Category(Column):
         penalties and noise keep them from drifting together.
     tree : mapping or sequence of pairs, optional
         Public families of levels, as of regions, occupations or diagnoses: a mapping of each level or node to the node
-        above it (``{"Oslo": "Norway", "Norway": "Europe"}``), or of nodes to what is below them (``{"Europe": {"Norway":
-        ["Oslo"]}}``), or pairs of a level or node and the one above it. Every level and node has a column: a cell is 1 in
-        those of its level and of all nodes above it, so levels share what their families have in common. A node that
-        holds all levels, or the same as another, has none. A level may stand above others. There is no reference then,
-        and no other ``coding``.
+        above it (``{"Oslo": "Norway", "Norway": "Europe"}``), or of nodes to what is below them
+        (``{"Europe": {"Norway": ["Oslo"]}}``), or pairs of a level or node and the one above it. Every level and node
+        has a column: a cell is 1 in those of its level and of all nodes above it, so levels share what their families
+        have in common. A node that holds all levels, or the same as another, has none. A level may stand above others.
+        There is no reference then, and no other ``coding``.
 
     Notes
     -----
-    **A tree is worth it** where there are few records for a level and families differ: with ten or more levels, and noise
-    that hides them. Rows get longer, by the root of the number of nodes of a level (``row_norm``), and noise with them: where
-    families have nothing in common, errors are those of noise on so much longer rows. ``benches/STRUCTURE.md`` has figures.
+    **A tree is worth it** where families differ and noise hides what single levels do, as with few records for a level.
+    Rows get longer (``row_norm`` counts the nodes above a level), and noise with them: families that have nothing in
+    common cost a little. ``benches/STRUCTURE.md`` has figures.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Category(Column):
         return contrasts(list(map(str, every)), coding=self.coding, reference=reference, missing=self.missing)
 
     def terms(self, name: str) -> list[Term]:
-        """Describe the encoded columns: one for each level but the reference, or each node, and a flag where there is one."""
+        """Describe the encoded columns: one for each level but the reference, or each node, and any flag."""
         return self.contrasts.terms(name)
 
     def encode(self, values: Values) -> Block:

@@ -39,8 +39,8 @@ _CODINGS = ("scores", "intervals")
 class Ordinal(Column):
     """A column of public levels in an order: one encoded column of scores, or nested intervals of levels.
 
-    Where steps between levels may differ in effect, ``coding="intervals"`` lets levels have effects of their own that are
-    near those of their neighbours, as far as records tell; :class:`Category` has a column for each level, in no order.
+    Where steps between levels may differ in effect, ``coding="intervals"`` lets levels have effects of their own, near
+    those of their neighbours where records do not tell; :class:`Category` has a column for each level, in no order.
 
     Parameters
     ----------
@@ -59,18 +59,17 @@ class Ordinal(Column):
     scores : sequence of float, optional
         Public scores, increasing, one for each level. None: whole numbers in steps of 1.
     coding : {"scores", "intervals"}, default "scores"
-        "scores": one column, so that an effect is a straight line. "intervals": an indicator for each level, and for each
-        interval of 4, 16, ... levels, which cells of all its levels share: for effects along a chain, such as a time, a
-        position or an age, that no line describes. ``scores`` and ``reference`` have no meaning then; missing values have
-        an indicator, and nothing else, whatever ``missing`` is.
+        "scores": one column, so that an effect is a straight line. "intervals": an indicator for each level, and for
+        each interval of 4, 16, ... levels: for effects along a chain, such as a time, a position or an age, that no
+        line describes. ``scores`` and ``reference`` have no meaning then; missing values have an indicator, and nothing
+        else, whether ``missing`` is "flag" or "level".
 
     Notes
     -----
-    A step function with few steps has a small total variation: few increments from level to level. Indicators of "this
-    level or higher" make it the l1 norm of their coefficients, but a cell is 1 in up to as many columns as there are levels,
-    and noise is in proportion to the root of that. Nested intervals describe such functions too, by at most 3 coefficients
-    for each step and size, and a cell is 1 in one column for each size (Hay et al. 2010; Xiao, Wang & Gehrke 2011 for
-    wavelets). ``benches/STRUCTURE.md`` compares them.
+    The total variation of effects along a chain is the l1 norm of coefficients of indicators of "this level or higher".
+    But a cell is 1 in as many of those columns as there are levels, and noise is in proportion to the root of that.
+    Nested intervals describe effects with few steps too, and a cell is 1 in one column for each size of intervals (Hay,
+    Rastogi, Miklau & Suciu 2010; with wavelets Xiao, Wang & Gehrke 2011). ``benches/STRUCTURE.md`` compares them.
 
     Examples
     --------
@@ -103,7 +102,9 @@ class Ordinal(Column):
         if not isinstance(self.coding, str) or self.coding not in _CODINGS:
             raise InvalidArgumentError(f"coding must be one of {', '.join(map(repr, _CODINGS))}")
         if self.coding == "intervals" and (self.scores is not None or self.reference is not None):
-            raise InvalidArgumentError("coding='intervals' gives every level a column: it takes no scores, no reference")
+            raise InvalidArgumentError(
+                "coding='intervals' gives every level a column: it takes no scores, no reference"
+            )
         if self.levels is None:
             return
         levels = public_levels(self.levels)
@@ -167,7 +168,7 @@ class Ordinal(Column):
         return np.column_stack([scores, codes == len(known)]) if flagged else scores.reshape(-1, 1)
 
     def squared_norm(self) -> float:
-        """1; with indicators more: the square of the scaled value that is beside them, the most intervals of a level."""
+        """1; with indicators more: the square of the scaled value beside them, the most intervals of a level."""
         if self._nodes is not None:
             return self._nodes.squared_norm()
         largest = float(np.abs(self._scores).max())

@@ -38,9 +38,8 @@ class Summary:
         would have by sampling alone), and where ranges were released "range_lower" and "range_upper".
     rows : tuple of mapping
         One row a coefficient, by the names of the columns; None where there is nothing to say. The row of a reference
-        level, whose ``level`` is its ``reference``, has the coefficient 0 by definition. Of levels in a tree, and of
-        intervals of levels, the row of a level or node has the sum of its own coefficient and those of the nodes above it:
-        what it does in all.
+        level, whose ``level`` is its ``reference``, has the coefficient 0 by definition. Levels, nodes and intervals
+        with nodes above them have the sum of their own coefficient and those of the nodes: what they do in all.
     notes : tuple of str
         What ratios and intervals mean, in sentences.
 
@@ -236,7 +235,9 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
             rows.append(entry)
     sums = any(len(column.path) > 1 for _, column in described)
     complete = tuple({name: row.get(name) for name in names} for row in rows)
-    return Summary(type(model).__name__, tuple(names), complete, tuple(_notes(model, ratio, level, ends, why_not, sums)))
+    return Summary(
+        type(model).__name__, tuple(names), complete, tuple(_notes(model, ratio, level, ends, why_not, sums))
+    )
 
 
 def _ratio(model: Any) -> str | None:
@@ -302,8 +303,7 @@ def _notes(
     if sums:
         said.append(
             "Of levels with nodes above them, coefficient is the sum of a level's own and those of the nodes above it, "
-            "compared with no level."
-            + (" Sums have no interval." if ends is not None else "")
+            "compared with no level." + (" Sums have no interval." if ends is not None else "")
         )
     if getattr(model, "feature_ranges_", None) is not None:
         clips = getattr(model, "_clips_features", True)
