@@ -167,11 +167,11 @@ pub struct Choice {
 /// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
-/// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 20), p < 2047 | select-refit |
+/// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19), p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
-/// R is the row norm, where there is one. Private scales ([`PrivateScale`]) come before all of these but Frank-Wolfe, and the middle and spread of the target
-/// alone before select-refit.
+/// R is the row norm, where there is one. Private scales ([`PrivateScale`]) come before all of these but Frank-Wolfe, and
+/// the middle and spread of the target alone before select-refit.
 ///
 /// ```
 /// use dpsparse::loss::Logistic;
