@@ -1,20 +1,33 @@
 """Kumar & Deisenroth 2019, section 5: does the structure of the ball show in the error of a private fit?
 
-Excess risk of mechanisms against n, p, epsilon and the Gaussian width of the ball, for the l1 norm, groups, a tree and
-contiguous ranges. Claims: none but that the table is printed; slopes are of log excess against log of what varies, and
-"loose" marks where the excess that plans predict by their theorems is more than 3 times what is measured. A part of
-``python benches/reproduction.py width``.
+Excess risk of mechanisms against n, p, epsilon and the Gaussian width of the ball, for the l1 norm, groups, a tree,
+contiguous ranges and a chain (total variation, a seminorm, whose ball is unbounded: mechanisms of a ball refuse).
+Claims: none but that the table is printed. Slopes are of log excess against log of what varies, measured beside that
+of the excess that plans predict by their theorems; "loose" marks where the prediction is more than 3 times as much.
+Where matplotlib is installed, reproduction_width.svg goes to the folder for temporary files.
+
+A part of ``python benches/reproduction.py width``.
 """
 
 import math
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from _timing import QUICK, headline
-from dpsparse import DisjointGroups, MirrorDescent, PrivateSparseRegressor
-from dpsparse.set_functions import Cardinality, ContiguousRange, GroupCover, Tree
+from dpsparse import DisjointGroups, InvalidArgumentError, MirrorDescent, PrivateSparseRegressor
+from dpsparse.set_functions import Cardinality, ContiguousRange, GraphCut, GroupCover, Tree
+
+try:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+except ImportError:
+    pyplot = None
 
 #: Features of the true model: its coefficients are of one size and add up to 1.
 USED = 4
@@ -34,12 +47,22 @@ class Ball(NamedTuple):
 
     @property
     def radius(self) -> float:
-        return float(self.function.norm(self.theta))
+        """Norm of the true coefficients; 0 for a seminorm, which has no ball."""
+        return float(self.function.norm(self.theta)) if self.function.is_monotone else 0.0
 
     def width(self) -> float:
         """Mean over normal vectors of the largest inner product with the ball."""
+        if not self.function.is_monotone:
+            return math.inf
         normal = np.random.default_rng(0).standard_normal((200, len(self.theta)))
         return self.radius * float(np.mean([self.function.dual_norm(g) for g in normal]))
+
+
+class Excess(NamedTuple):
+    """Median excess risk, and what the plan predicts by its theorem."""
+
+    measured: float
+    predicted: float
 
 
 def true_model(p: int, at: Sequence[int]) -> np.ndarray:
@@ -57,6 +80,10 @@ def subtrees(p: int) -> list[list[int]]:
     return groups
 
 
+def chain(p: int) -> GraphCut:
+    return GraphCut([(j, j + 1) for j in range(p - 1)], n_features=p)
+
+
 def balls(p: int) -> dict[str, Ball]:
     fours = [list(range(start, start + USED)) for start in range(0, p, USED)]
     apart, together = true_model(p, range(0, p, p // USED)), true_model(p, range(USED))
@@ -65,6 +92,7 @@ def balls(p: int) -> dict[str, Ball]:
         "groups": Ball(DisjointGroups(fours), GroupCover(fours), together),
         "tree": Ball(Tree(subtrees(p), n_features=p), Tree(subtrees(p), n_features=p), together),
         "ranges": Ball(ContiguousRange(p), ContiguousRange(p), together),
+        "chain": Ball(chain(p), chain(p), together),
     }
 
 
@@ -86,13 +114,11 @@ def huber(residuals: np.ndarray) -> float:
     return float(np.mean(np.where(sizes <= 1.0, 0.5 * sizes**2, sizes - 0.5)))
 
 
-def measured(name: str, ball: Ball, n: int, epsilon: float) -> tuple[float, float]:
-    """Return the median excess of the mean loss over that of the true model, which is 0, and the plan's prediction."""
+def excess(name: str, ball: Ball, n: int, epsilon: float) -> Excess | None:
+    """Return the excess of the mean loss over that of the true model, which is 0; None where the norm is refused."""
     p, values = len(ball.theta), []
     arguments = MECHANISMS[name] | ({"radius": ball.radius} if name in OF_A_BALL else {})
     for seed in range(SEEDS):
-        rng = np.random.default_rng(seed)
-        X = 2.0 * rng.integers(0, 2, (n, p), dtype=np.int8) - 1.0
         model = PrivateSparseRegressor(
             epsilon=epsilon,
             delta=DELTA,
@@ -104,50 +130,115 @@ def measured(name: str, ball: Ball, n: int, epsilon: float) -> tuple[float, floa
             fit_intercept=False,
             random_state=seed,
             **arguments,
-        ).fit(X, X @ ball.theta)
+        )
+        try:
+            predicted = model.plan(n, p).predicted_excess_risk
+        except InvalidArgumentError:
+            return None
+        rng = np.random.default_rng(seed)
+        X = 2.0 * rng.integers(0, 2, (n, p), dtype=np.int8) - 1.0
+        model.fit(X, X @ ball.theta)
         values.append(huber(X @ (model.coef_ - ball.theta)))
-    return float(np.median(values)), model.plan(n, p).predicted_excess_risk
+    return Excess(float(np.median(values)), predicted)
 
 
 def slope(points: Sequence[float], values: Sequence[float]) -> float:
     return float(np.polyfit(np.log(points), np.log(values), 1)[0])
 
 
-def against(title: str, points: Sequence[float], at: Callable[[float], tuple[int, int, float]]) -> None:
-    """Print slopes of the excess along one axis, a row a mechanism and a column a ball."""
-    kinds = list(balls(POINT[1]))
-    print(f"  slope of log excess against log {title}, {points[0]:g} to {points[-1]:g}")
-    print(f"    {'':>28s}" + "".join(f"{kind:>10s}" for kind in kinds))
+Found = dict[tuple[str, str], list[Excess]]
+
+
+def against(title: str, points: Sequence[float], at: Callable[[float], tuple[int, int, float]]) -> Found:
+    """Print slopes of the excess along one axis, a row a mechanism and a column a ball; return what they are of."""
+    kinds, found = list(balls(POINT[1])), {}
+    print(f"  slope of log excess against log {title}, {points[0]:g} to {points[-1]:g}; in brackets the theorem's")
+    print(f"    {'':>28s}" + "".join(f"{kind:>16s}" for kind in kinds))
     for name in MECHANISMS:
         cells = []
         for kind in kinds:
-            values = []
-            for n, p, epsilon in map(at, points):
-                values.append(measured(name, balls(p)[kind], n, epsilon)[0])
-            cells.append(f"{slope(points, values):10.2f}")
+            values = [excess(name, balls(p)[kind], n, epsilon) for n, p, epsilon in map(at, points)]
+            kept = [value for value in values if value is not None]
+            if len(kept) < len(points):
+                cells.append("refused".rjust(16))
+                continue
+            found[name, kind] = kept
+            by_theorem = [value.predicted for value in kept]
+            stated = f"({slope(points, by_theorem):.2f})" if all(map(math.isfinite, by_theorem)) else "(none)"
+            cells.append(f"{slope(points, [value.measured for value in kept]):.2f} {stated}".rjust(16))
         print(f"    {name:>28s}" + "".join(cells), flush=True)
+    return found
 
 
-def width() -> None:
-    """Print the tables."""
+def at_a_point() -> Found:
+    """Print the excess at one point, and its slope in the width; return it."""
     n, p, epsilon = POINT
-    headline(
-        f"Kumar & Deisenroth 2019, section 5: structure and error; n {n}, p {p}, epsilon {epsilon:g} unless varied"
-    )
-    kinds = balls(p)
+    kinds, found = balls(p), {}
     print("  Gaussian width of the ball: " + ", ".join(f"{kind} {ball.width():.3f}" for kind, ball in kinds.items()))
     print("  median excess (prediction over it where that is loose)")
     print(f"    {'':>28s}" + "".join(f"{kind:>26s}" for kind in kinds) + "   slope in width")
     for name in MECHANISMS:
-        cells, values = [], []
-        for ball in kinds.values():
-            value, predicted = measured(name, ball, n, epsilon)
-            values.append(value)
-            ratio = predicted / value
+        cells, widths, values = [], [], []
+        for kind, ball in kinds.items():
+            value = excess(name, ball, n, epsilon)
+            if value is None:
+                cells.append("refused".rjust(26))
+                continue
+            found[name, kind] = [value]
+            ratio = value.predicted / value.measured
             loose = f" (loose {ratio:.2g})" if math.isfinite(ratio) and ratio > LOOSE else ""
-            cells.append(f"{value:.2e}{loose}".rjust(26))
-        of_width = slope([ball.width() for ball in kinds.values()], values)
-        print(f"    {name:>28s}" + "".join(cells) + f"{of_width:10.2f}", flush=True)
-    against("n", [n // 4, n, 4 * n], lambda size: (int(size), p, epsilon))
-    against("p", [p // 2, p, 2 * p, 4 * p], lambda size: (n, int(size), epsilon))
-    against("epsilon", [epsilon / 4, epsilon, 4 * epsilon], lambda size: (n, p, size))
+            cells.append(f"{value.measured:.2e}{loose}".rjust(26))
+            if math.isfinite(ball.width()):
+                widths.append(ball.width())
+                values.append(value.measured)
+        print(f"    {name:>28s}" + "".join(cells) + f"{slope(widths, values):10.2f}", flush=True)
+    return found
+
+
+def draw(path: Path, found: dict[str, tuple[Sequence[float], Found]], point: Found) -> None:
+    """Draw a row of panels for each ball, measured (lines) and by the theorems (dotted), and one against the width."""
+    kinds = balls(POINT[1])
+    figure, axes = pyplot.subplots(len(found) + 1, len(kinds), figsize=(2.6 * len(kinds), 2.3 * (len(found) + 1) + 0.6))
+    colours = dict(zip(MECHANISMS, pyplot.get_cmap("tab10").colors, strict=False))
+    for row, (title, (points, of)) in zip(axes, found.items(), strict=False):
+        for axis, kind in zip(row, kinds, strict=True):
+            for name, colour in colours.items():
+                values = of.get((name, kind), [])
+                if values:
+                    axis.loglog(points, [v.measured for v in values], "o-", color=colour, markersize=3, label=name)
+                    axis.loglog(points, [v.predicted for v in values], ":", color=colour, linewidth=1.0)
+            axis.set_title(f"{kind}, against {title}", fontsize=9)
+            axis.tick_params(labelsize=7)
+    for axis in axes[-1]:
+        axis.axis("off")
+    last = axes[-1][0]
+    last.axis("on")
+    bounded = sorted((ball.width(), kind) for kind, ball in kinds.items() if math.isfinite(ball.width()))
+    for name, colour in colours.items():
+        at = [(width, point[name, kind][0].measured) for width, kind in bounded if (name, kind) in point]
+        last.loglog([width for width, _ in at], [value for _, value in at], "o-", color=colour, markersize=3)
+    last.set_title("all, against the width", fontsize=9)
+    last.tick_params(labelsize=7)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower right", ncols=2, fontsize=9, title="excess risk; dotted: by the theorem")
+    figure.tight_layout()
+    figure.savefig(path)
+    pyplot.close(figure)
+    print(f"  {path}")
+
+
+def width() -> None:
+    """Print the tables and draw them."""
+    n, p, epsilon = POINT
+    headline(
+        f"Kumar & Deisenroth 2019, section 5: structure and error; n {n}, p {p}, epsilon {epsilon:g} unless varied"
+    )
+    point = at_a_point()
+    axes: dict[str, tuple[Sequence[float], Callable[[float], tuple[int, int, float]]]] = {
+        "n": ([n // 4, n, 4 * n], lambda size: (int(size), p, epsilon)),
+        "p": ([p // 2, p, 2 * p, 4 * p], lambda size: (n, int(size), epsilon)),
+        "epsilon": ([epsilon / 4, epsilon, 4 * epsilon], lambda size: (n, p, size)),
+    }
+    found = {title: (points, against(title, points, at)) for title, (points, at) in axes.items()}
+    if pyplot is not None:
+        draw(Path(tempfile.gettempdir()) / "reproduction_width.svg", found, point)

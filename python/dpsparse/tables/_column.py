@@ -44,6 +44,9 @@ class Term:
         Unit of a value; None for indicators.
     reference : str or None
         The level that the coefficient of an indicator compares with; None where there is none.
+    parent : str or None
+        Of a node in a tree of levels, the node above it: what a level does is the sum of the coefficients of its node
+        and of all above it. None at the top, and elsewhere.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Term:
     upper: float
     unit: str | None = None
     reference: str | None = None
+    parent: str | None = None
 
     @property
     def name(self) -> str:

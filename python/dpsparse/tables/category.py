@@ -27,6 +27,7 @@ from dpsparse.tables._column import (
     rule_field,
 )
 from dpsparse.tables._levels import Contrasts, check_coding, contrasts
+from dpsparse.tables._tree import Nodes, nodes, tree_pairs
 from dpsparse.tables._values import NUMBERS, Values
 
 __all__ = ["Category", "enum_of", "level_codes", "public_levels"]
@@ -57,6 +58,19 @@ class Category(Column):
         "reference": a coefficient compares a level with the reference. "sum": with the mean of all levels; cells of the
         reference are -1 in every column, so rows are longer (``row_norm``). "one-hot": a column for each level; only
         penalties and noise keep them from drifting together.
+    tree : mapping or sequence of pairs, optional
+        Public families of levels, as of regions, occupations or diagnoses: a mapping of each level or node to the node
+        above it (``{"Oslo": "Norway", "Norway": "Europe"}``), or of nodes to what is below them
+        (``{"Europe": {"Norway": ["Oslo"]}}``), or pairs of a level or node and the one above it. Every level and node
+        has a column: a cell is 1 in those of its level and of all nodes above it, so levels share what their families
+        have in common. A node that holds all levels, or the same as another, has none. A level may stand above others.
+        There is no reference then, and no other ``coding``.
+
+    Notes
+    -----
+    **A tree is worth it** where families differ and noise hides what single levels do, as with few records for a level.
+    Rows get longer (``row_norm`` counts the nodes above a level), and noise with them: families that have nothing in
+    common cost a little. ``benches/STRUCTURE.md`` has figures.
 
     Examples
     --------
@@ -68,6 +82,12 @@ class Category(Column):
            [0., 0., 1.]])
     >>> schema.get_feature_names_out().tolist()
     ['education=school', 'education=degree', 'education=other']
+    >>> schema = Schema({"town": Category(["Oslo", "Bergen", "Lund"], tree={"Norway": ["Oslo", "Bergen"]})})
+    >>> schema.get_feature_names_out().tolist()
+    ['town=Oslo', 'town=Bergen', 'town=Lund', 'town=Norway']
+    >>> schema.encode({"town": ["Bergen", "Lund"]})
+    array([[0., 1., 0., 1.],
+           [0., 0., 1., 0.]])
     """
 
     types: ClassVar[tuple[str, ...]] = ("string",)
@@ -79,18 +99,25 @@ class Category(Column):
     other: Any = None
     reference: Any = None
     coding: str = "reference"
+    tree: Any = None
 
     def __post_init__(self) -> None:
         check_missing(self.missing)
         check_unit(self.unit)
         check_coding(self.coding, self.reference)
+        if self.tree is not None and (self.coding != "reference" or self.reference is not None):
+            raise InvalidArgumentError("a tree gives every level a column: it takes no coding and no reference")
         if self.levels is None:
+            if self.tree is not None:
+                raise InvalidArgumentError("a tree needs levels, which it is over")
             return
         object.__setattr__(self, "levels", public_levels(self.levels))
         for name in ("other", "reference"):
             object.__setattr__(self, name, _plain(getattr(self, name)))
         if self.other is not None and not isinstance(self.other, str) and self.other not in self._levels:
             raise InvalidArgumentError("other must be text, or one of the levels")
+        if self.tree is not None:
+            object.__setattr__(self, "tree", tree_pairs(self.tree, self._every))
         self.contrasts  # noqa: B018  # checks the labels
 
     @property
@@ -98,12 +125,18 @@ class Category(Column):
         assert isinstance(self.levels, tuple)
         return self.levels
 
+    @property
+    def _every(self) -> list[Any]:
+        """The levels, and the one that others go to."""
+        added = self.other is not None and self.other not in self._levels
+        return [*self._levels, self.other] if added else list(self._levels)
+
     @cached_property
-    def contrasts(self) -> Contrasts:
+    def contrasts(self) -> Contrasts | Nodes:
         """The encoded columns of the levels."""
-        every = list(self._levels)
-        if self.other is not None and self.other not in every:
-            every.append(self.other)
+        every = self._every
+        if self.tree is not None:
+            return nodes(every, self.tree, missing=self.missing != "error")
         candidates = [*every, MISSING] if self.missing == "level" else every
         if self.reference is not None and self.reference not in candidates:
             raise InvalidArgumentError("reference must be one of the levels")
@@ -111,26 +144,26 @@ class Category(Column):
         return contrasts(list(map(str, every)), coding=self.coding, reference=reference, missing=self.missing)
 
     def terms(self, name: str) -> list[Term]:
-        """Describe the encoded columns: one for each level but the reference, and a flag where there is one."""
+        """Describe the encoded columns: one for each level but the reference, or each node, and any flag."""
         return self.contrasts.terms(name)
 
     def encode(self, values: Values) -> Block:
-        """Encode cells as rows of contrasts."""
+        """Encode cells as rows of contrasts, or of nodes."""
         known = {level: k for k, level in enumerate(self._levels)}
         beyond = None if self.other is None else known.get(self.other, len(self._levels))
-        missing = None if self.missing == "error" else len(self.contrasts.labels) - (self.missing == "level")
+        missing = None if self.missing == "error" else len(self._every)
         return self.contrasts.encode(level_codes(values, known, missing, beyond))
 
     def squared_norm(self) -> float:
-        """1, but the number of columns for the reference of ``coding="sum"``."""
+        """1; the number of columns for the reference of ``coding="sum"``; the most nodes that a level of a tree has."""
         return self.contrasts.squared_norm()
 
     def most_nonzero(self) -> int:
-        """1, but the number of columns for the reference of ``coding="sum"``."""
+        """1; the number of columns for the reference of ``coding="sum"``; the most nodes that a level of a tree has."""
         return self.contrasts.most_nonzero()
 
     def is_whole(self) -> bool:
-        """Yes: contrasts are 0, 1 and -1."""
+        """Yes: contrasts are 0, 1 and -1, nodes 0 and 1."""
         return True
 
     def unfilled(self) -> str | None:
@@ -145,6 +178,8 @@ class Category(Column):
         field |= {"type": "integer" if whole else "string", "constraints": required | enum}
         stated = {"unit": self.unit, "other": self.other, "reference": self.reference}
         field |= {name: value for name, value in stated.items() if value is not None}
+        if self.tree is not None:
+            field["tree"] = [list(pair) for pair in self.tree]
         return field if self.coding == "reference" else field | {"coding": self.coding}
 
     @classmethod
@@ -164,6 +199,7 @@ class Category(Column):
             other=field.get("other"),
             reference=field.get("reference"),
             coding=field.get("coding", "reference"),
+            tree=field.get("tree"),
         )
 
 

@@ -1,4 +1,4 @@
-"""Levels in an order, as public scores."""
+"""Levels in an order, as public scores or as nested intervals."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ from dpsparse.tables._column import (
     register,
     rule_field,
 )
+from dpsparse.tables._tree import Nodes, interval_pairs, nodes
 from dpsparse.tables._values import Values
 from dpsparse.tables.category import enum_of, level_codes, public_levels
 
 __all__ = ["Ordinal"]
 
+#: How levels in an order become columns.
+_CODINGS = ("scores", "intervals")
+
 
 @register
 @dataclass(frozen=True, repr=False)
 class Ordinal(Column):
-    """A column of public levels in an order: one encoded column of scores.
+    """A column of public levels in an order: one encoded column of scores, or nested intervals of levels.
 
-    Where steps between levels may differ in effect, and there are records to tell, :class:`Category` has a column for
-    each level.
+    Where steps between levels may differ in effect, ``coding="intervals"`` lets levels have effects of their own, near
+    those of their neighbours where records do not tell; :class:`Category` has a column for each level, in no order.
 
     Parameters
     ----------
@@ -54,6 +58,18 @@ class Ordinal(Column):
         lowest.
     scores : sequence of float, optional
         Public scores, increasing, one for each level. None: whole numbers in steps of 1.
+    coding : {"scores", "intervals"}, default "scores"
+        "scores": one column, so that an effect is a straight line. "intervals": an indicator for each level, and for
+        each interval of 4, 16, ... levels: for effects along a chain, such as a time, a position or an age, that no
+        line describes. ``scores`` and ``reference`` have no meaning then; missing values have an indicator, and nothing
+        else, whether ``missing`` is "flag" or "level".
+
+    Notes
+    -----
+    The total variation of effects along a chain is the l1 norm of coefficients of indicators of "this level or higher".
+    But a cell is 1 in as many of those columns as there are levels, and noise is in proportion to the root of that.
+    Nested intervals describe effects with few steps too, and a cell is 1 in one column for each size of intervals (Hay,
+    Rastogi, Miklau & Suciu 2010; with wavelets Xiao, Wang & Gehrke 2011). ``benches/STRUCTURE.md`` compares them.
 
     Examples
     --------
@@ -61,6 +77,12 @@ class Ordinal(Column):
     >>> schema = Schema({"pain": Ordinal(["none", "some", "much"])})
     >>> schema.encode({"pain": ["much", "none"]}).ravel()
     array([2., 0.])
+    >>> schema = Schema({"hour": Ordinal(range(6), coding="intervals")})
+    >>> schema.get_feature_names_out().tolist()
+    ['hour=0', 'hour=1', 'hour=2', 'hour=3', 'hour=4', 'hour=5', 'hour=0..3', 'hour=4..5']
+    >>> schema.encode({"hour": [2, 5]})
+    array([[0., 0., 1., 0., 0., 0., 1., 0.],
+           [0., 0., 0., 0., 0., 1., 0., 1.]])
     """
 
     types: ClassVar[tuple[str, ...]] = ()
@@ -72,10 +94,17 @@ class Ordinal(Column):
     other: Any = None
     reference: Any = None
     scores: Sequence[float] | None = None
+    coding: str = "scores"
 
     def __post_init__(self) -> None:
         check_missing(self.missing)
         check_unit(self.unit)
+        if not isinstance(self.coding, str) or self.coding not in _CODINGS:
+            raise InvalidArgumentError(f"coding must be one of {', '.join(map(repr, _CODINGS))}")
+        if self.coding == "intervals" and (self.scores is not None or self.reference is not None):
+            raise InvalidArgumentError(
+                "coding='intervals' gives every level a column: it takes no scores, no reference"
+            )
         if self.levels is None:
             return
         levels = public_levels(self.levels)
@@ -90,6 +119,16 @@ class Ordinal(Column):
             object.__setattr__(self, "scores", tuple(scores))
             if len(scores) != len(levels) or not np.all(np.isfinite(scores)) or not np.all(np.diff(scores) > 0.0):
                 raise InvalidArgumentError("scores must be finite and increasing, one for each level")
+        self._nodes  # noqa: B018  # checks the names of intervals
+
+    @cached_property
+    def _nodes(self) -> Nodes | None:
+        """The columns of levels and intervals; None for scores."""
+        if self.coding == "scores":
+            return None
+        assert self.levels is not None
+        labels = list(map(str, self.levels))
+        return nodes(labels, interval_pairs(labels), missing=self.missing != "error")
 
     @cached_property
     def _scores(self) -> npt.NDArray[np.float64]:
@@ -110,28 +149,40 @@ class Ordinal(Column):
         return float((ends / 2.0).sum() if self.missing == "flag" else self._scores[self._reference])
 
     def terms(self, name: str) -> list[Term]:
-        """Describe the score, and the indicator of missing values."""
+        """Describe the score, or the levels and intervals, and the indicator of missing values."""
+        if self._nodes is not None:
+            return self._nodes.terms(name)
         low, high = self._scores[[0, -1]].tolist()
         return numeric_terms(name, low, high, self.unit, self.missing)
 
     def encode(self, values: Values) -> Block:
-        """Encode cells as scores."""
+        """Encode cells as scores, or as indicators of levels and intervals."""
         assert self.levels is not None
         known = {level: k for k, level in enumerate(self.levels)}
         flagged = self.missing != "error"
         beyond = None if self.other is None else known[self.other]
         codes = level_codes(values, known, len(known) if flagged else None, beyond)
+        if self._nodes is not None:
+            return self._nodes.encode(codes)
         scores = np.append(self._scores, self._filled)[codes]
         return np.column_stack([scores, codes == len(known)]) if flagged else scores.reshape(-1, 1)
 
     def squared_norm(self) -> float:
-        """1; with indicators more: the square of the scaled value that is beside them."""
+        """1; with indicators more: the square of the scaled value beside them, the most intervals of a level."""
+        if self._nodes is not None:
+            return self._nodes.squared_norm()
         largest = float(np.abs(self._scores).max())
         return 1.0 if self.missing == "error" else 1.0 + (self._filled / largest) ** 2
 
     def most_nonzero(self) -> int:
-        """1 or 2."""
+        """1 or 2; with intervals the most that a level has."""
+        if self._nodes is not None:
+            return self._nodes.most_nonzero()
         return 1 if self.missing == "error" else 2
+
+    def is_whole(self) -> bool:
+        """Yes for levels and intervals."""
+        return self._nodes is not None
 
     def unfilled(self) -> str | None:
         """Say that levels are to be stated."""
@@ -147,6 +198,8 @@ class Ordinal(Column):
             field["categories"] = list(self.levels)
         stated = {"unit": self.unit, "other": self.other, "reference": self.reference}
         field |= {name: value for name, value in stated.items() if value is not None}
+        if self.coding != "scores":
+            field["coding"] = self.coding
         return field if self.scores is None else field | {"scores": list(self.scores)}
 
     @classmethod
@@ -164,4 +217,5 @@ class Ordinal(Column):
             other=field.get("other"),
             reference=field.get("reference"),
             scores=field.get("scores"),
+            coding=field.get("coding", "scores"),
         )

@@ -38,7 +38,8 @@ class Summary:
         would have by sampling alone), and where ranges were released "range_lower" and "range_upper".
     rows : tuple of mapping
         One row a coefficient, by the names of the columns; None where there is nothing to say. The row of a reference
-        level, whose ``level`` is its ``reference``, has the coefficient 0 by definition.
+        level, whose ``level`` is its ``reference``, has the coefficient 0 by definition. Levels, nodes and intervals
+        with nodes above them have the sum of their own coefficient and those of the nodes: what they do in all.
     notes : tuple of str
         What ratios and intervals mean, in sentences.
 
@@ -131,6 +132,8 @@ class _Column(NamedTuple):
     unit: str | None
     # Whether one unit of the encoded column is a change that a record can make by itself.
     has_ratio: bool
+    # The encoded columns whose coefficients add up to what it does: those of a node and of all above it.
+    path: tuple[int, ...]
 
 
 class _Ends(NamedTuple):
@@ -194,7 +197,7 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
     classes = model.classes_.tolist() if len(coefficients) > 1 else None
     ranges = getattr(model, "feature_ranges_", None)
     shown = set(model.support_.tolist()) if only_support else set(range(coefficients.shape[1]))
-    described = [(j, column) for j, column in enumerate(_columns(model)) if j in shown]
+    described = [(j, column) for j, column in enumerate(_columns(model)) if not shown.isdisjoint(column.path)]
     names = ["class"] if classes is not None else []
     names += ["attribute", "level", "reference", "unit", "coefficient"]
     names += [ratio] if ratio else []
@@ -218,10 +221,11 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
                 compared.add((column.attribute, column.reference))
                 named = {"attribute": column.attribute, "level": column.reference, "reference": column.reference}
                 rows.append({**of_class, **named, "coefficient": 0.0} | ({ratio: 1.0} if ratio else {}))
-            entry = {**of_class, **column._asdict(), "coefficient": float(row[j])}
+            path = list(column.path)
+            entry = {**of_class, **column._asdict(), "coefficient": float(row[path].sum())}
             if ratio and column.has_ratio:
-                entry[ratio] = _exp(float(row[j] - base[j]))
-            if ends is not None:
+                entry[ratio] = _exp(float((row[path] - base[path]).sum()))
+            if ends is not None and len(path) == 1:
                 low, high = float(ends.lower[j]), float(ends.upper[j])
                 entry |= {"lower": low, "upper": high, **ends.around(j)}
                 if ratio and column.has_ratio:
@@ -229,8 +233,11 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
             if ranges is not None:
                 entry |= {"range_lower": float(ranges[j, 0]), "range_upper": float(ranges[j, 1])}
             rows.append(entry)
+    sums = any(len(column.path) > 1 for _, column in described)
     complete = tuple({name: row.get(name) for name in names} for row in rows)
-    return Summary(type(model).__name__, tuple(names), complete, tuple(_notes(model, ratio, level, ends, why_not)))
+    return Summary(
+        type(model).__name__, tuple(names), complete, tuple(_notes(model, ratio, level, ends, why_not, sums))
+    )
 
 
 def _ratio(model: Any) -> str | None:
@@ -246,14 +253,19 @@ def _columns(model: Any) -> list[_Column]:
     """Describe the coefficients, by the schema where there is one."""
     schema = getattr(model, "schema_", None)
     if schema is None:
-        return [_Column(str(name), None, None, None, True) for name in model.coef_names_]
-    described = []
-    for term in schema.terms:
+        return [_Column(str(name), None, None, None, True, (j,)) for j, name in enumerate(model.coef_names_)]
+    described: list[_Column] = []
+    places = {(term.attribute, term.level): j for j, term in enumerate(schema.terms)}
+    parents = {j: places[term.attribute, term.parent] for j, term in enumerate(schema.terms) if term.parent is not None}
+    for j, term in enumerate(schema.terms):
         # A truth value's own column has no level: it is that of its reference's opposite.
         level = "True" if term.level is None and term.reference is not None else term.level
         # Parts of a spline change together.
         spline = getattr(schema[term.attribute], "knots", None) is not None and level != "missing"
-        described.append(_Column(term.attribute, level, term.reference, term.unit, not spline))
+        path = [j]
+        while path[-1] in parents:
+            path.append(parents[path[-1]])
+        described.append(_Column(term.attribute, level, term.reference, term.unit, not spline, tuple(path)))
     return described
 
 
@@ -276,7 +288,9 @@ def _intervals(model: Any, confidence: float) -> tuple[_Ends | None, str | None]
     return ends._replace(estimates=found.estimate, sampling=width), None
 
 
-def _notes(model: Any, ratio: str | None, confidence: float, ends: _Ends | None, why_not: str | None) -> list[str]:
+def _notes(
+    model: Any, ratio: str | None, confidence: float, ends: _Ends | None, why_not: str | None, sums: bool
+) -> list[str]:
     said = []
     classes: Sequence[Any] = getattr(model, "classes_", ())
     if len(classes) == 2:
@@ -286,6 +300,11 @@ def _notes(model: Any, ratio: str | None, confidence: float, ends: _Ends | None,
         said.append(f"odds_ratio: by the model, the factor of the odds of {of}, per unit or against the reference.")
     if ratio == "rate_ratio":
         said.append("rate_ratio: by the model, the factor of the expected count, per unit or against the reference.")
+    if sums:
+        said.append(
+            "Of levels with nodes above them, coefficient is the sum of a level's own and those of the nodes above it, "
+            "compared with no level." + (" Sums have no interval." if ends is not None else "")
+        )
     if getattr(model, "feature_ranges_", None) is not None:
         clips = getattr(model, "_clips_features", True)
         said.append(
