@@ -196,9 +196,10 @@ def at_a_point() -> Found:
 
 
 def draw(path: Path, found: dict[str, tuple[Sequence[float], Found]], point: Found) -> None:
-    """Draw a row of panels for each ball, measured (lines) and by the theorems (dotted), and one against the width."""
+    """Draw a row of panels for each axis, a panel for each ball, and one against the width; dotted: by the theorems."""
     kinds = balls(POINT[1])
-    figure, axes = pyplot.subplots(len(found) + 1, len(kinds), figsize=(2.6 * len(kinds), 2.3 * (len(found) + 1) + 0.6))
+    size = (2.3 * len(kinds), 2.1 * (len(found) + 1))
+    figure, axes = pyplot.subplots(len(found) + 1, len(kinds), figsize=size, sharey="row")
     colours = dict(zip(MECHANISMS, pyplot.get_cmap("tab10").colors, strict=False))
     for row, (title, (points, of)) in zip(axes, found.items(), strict=False):
         for axis, kind in zip(row, kinds, strict=True):
@@ -207,24 +208,29 @@ def draw(path: Path, found: dict[str, tuple[Sequence[float], Found]], point: Fou
                 if values:
                     axis.loglog(points, [v.measured for v in values], "o-", color=colour, markersize=3, label=name)
                     axis.loglog(points, [v.predicted for v in values], ":", color=colour, linewidth=1.0)
-            axis.set_title(f"{kind}, against {title}", fontsize=9)
-            axis.tick_params(labelsize=7)
-    for axis in axes[-1]:
+            _frame(axis, f"{kind}, against {title}")
+    for axis in axes[-1][1:]:
         axis.axis("off")
     last = axes[-1][0]
-    last.axis("on")
     bounded = sorted((ball.width(), kind) for kind, ball in kinds.items() if math.isfinite(ball.width()))
     for name, colour in colours.items():
         at = [(width, point[name, kind][0].measured) for width, kind in bounded if (name, kind) in point]
         last.loglog([width for width, _ in at], [value for _, value in at], "o-", color=colour, markersize=3)
-    last.set_title("all, against the width", fontsize=9)
-    last.tick_params(labelsize=7)
+    _frame(last, "all, against the width")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower right", ncols=2, fontsize=9, title="excess risk; dotted: by the theorem")
     figure.tight_layout()
-    figure.savefig(path)
+    with pyplot.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dpsparse"}):
+        figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)
     print(f"  {path}")
+
+
+def _frame(axis: Any, title: str) -> None:
+    """Label decades alone, which keeps plots small."""
+    axis.minorticks_off()
+    axis.set_title(title, fontsize=9)
+    axis.tick_params(labelsize=7)
 
 
 def width() -> None:
