@@ -35,6 +35,9 @@ const FREE_SUPPORT: usize = 64;
 /// Share of what its slope promises that one of Newton's steps must bring.
 const SHARE: f64 = 0.1;
 const MOST_HALVINGS: usize = 6;
+/// Steps in a row, and share of the best of them below which they end.
+const MOST_NEWTON: usize = 10;
+const SMALL_GAIN: f64 = 1e-3;
 /// Share of its terms below which a gain cannot be told from rounding.
 const HIDDEN: f64 = 1e-13;
 
@@ -254,8 +257,13 @@ impl GroupDescent {
                 if stuck && total == 0.0 {
                     self.budget = f64::INFINITY;
                 }
-                decrease = decrease.max(0.0) - self.newton_steps(design, theta);
+                let (change, hidden) = self.newton_steps(design, theta);
+                decrease = decrease.max(0.0) - change;
                 self.budget = self.budget.min(saved);
+                if hidden {
+                    // What is left is below the rounding of the model.
+                    return Ok(total - decrease);
+                }
             }
             total -= decrease;
             let ends = stalled(decrease, largest) || run.is_over();
@@ -335,25 +343,27 @@ impl GroupDescent {
         change
     }
 
-    /// Newton's steps until one leaves the present zeros, or brings little: the change of model plus penalty.
-    fn newton_steps<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+    /// A few of Newton's steps, until one brings little: the change of model plus penalty, and whether rounding hides what
+    /// the last one brought.
+    fn newton_steps<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> (f64, bool) {
         let (mut total, mut first) = (0.0, 0.0f64);
-        loop {
-            let change = self.newton_step(design, theta);
+        for _ in 0..MOST_NEWTON {
+            let (change, hidden) = self.newton_step(design, theta);
             total += change;
             first = first.min(change);
-            if change.is_nan() || change >= 1e-3 * first {
-                return total;
+            if hidden || change.is_nan() || change >= SMALL_GAIN * first {
+                return (total, hidden);
             }
         }
+        (total, false)
     }
 
     /// One of Newton's steps on the non-zeros; 0 where the budget, rounding or the line search does not allow it.
-    fn newton_step<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> f64 {
+    fn newton_step<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> (f64, bool) {
         let mut newton = std::mem::take(&mut self.newton);
-        let change = self.step_on(&mut newton, design, theta);
+        let outcome = self.step_on(&mut newton, design, theta);
         self.newton = newton;
-        change
+        outcome
     }
 
     fn step_on<D: Design + ?Sized>(
@@ -361,7 +371,7 @@ impl GroupDescent {
         newton: &mut Newton,
         design: &D,
         theta: &mut [f64],
-    ) -> f64 {
+    ) -> (f64, bool) {
         let n = design.n_rows();
         newton.columns.clear();
         newton.places.clear();
@@ -380,7 +390,7 @@ impl GroupDescent {
             (size * size) as f64 * (fresh + size as f64 / 6.0 + 8.0) + 4.0 * (n * size) as f64;
         let most = FREE_SUPPORT * n.max(FREE_SUPPORT) + design.most_scratch();
         if size == 0 || size * size.max(n) > most || cost > self.budget {
-            return 0.0;
+            return (0.0, false);
         }
         self.budget -= cost;
         if !known {
@@ -430,11 +440,11 @@ impl GroupDescent {
         }
         let steepest = newton.direction.clone();
         if !cholesky::solve(&mut newton.hessian, &mut newton.direction) {
-            return 0.0;
+            return (0.0, false);
         }
         let promised = -dot(&steepest, &newton.direction);
         if promised.is_nan() || promised >= 0.0 {
-            return 0.0;
+            return (0.0, false);
         }
         let mut length = 1.0;
         for _ in 0..MOST_HALVINGS {
@@ -454,7 +464,8 @@ impl GroupDescent {
                 stopped |= step == -theta[newton.columns[a]];
             }
             change += self.alpha * self.penalty_change(newton, theta);
-            if !stopped && -promised <= HIDDEN * size_of_terms {
+            let hidden = !stopped && -promised <= HIDDEN * size_of_terms;
+            if hidden {
                 // Rounding hides the gain, in which terms of first order cancel; the gradient does not rely on it.
                 change = 0.5 * promised;
             }
@@ -473,11 +484,11 @@ impl GroupDescent {
                     &self.curvatures,
                     &mut self.residual,
                 );
-                return change;
+                return (change, hidden);
             }
             length *= 0.5;
         }
-        0.0
+        (0.0, false)
     }
 
     /// Omega after the change on the non-zeros, less Omega before.
