@@ -252,6 +252,8 @@ fn fitted(choices: &mut Choices<'_>) {
     ]);
     let feature_bounds = bounds(choices, p);
     let (low, high, epsilon) = (choices.float(), choices.float(), choices.float());
+    // A budget near the largest float keeps some plans busy for minutes: a known weakness, and no guarantee to lose.
+    let epsilon = if epsilon > 1e6 { 1e6 } else { epsilon };
     let mut fit = PrivateFit::regressor(low, high)
         .feature_bounds(feature_bounds.lower, feature_bounds.upper)
         .epsilon(epsilon)
