@@ -70,12 +70,14 @@ impl CoreGroupLasso {
         self.0.overlaps()
     }
 
-    fn norm(&self, theta: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
-        Ok(self.0.value(&self.vector("theta", &theta)?)?)
+    fn norm(&self, py: Python<'_>, theta: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+        let theta = self.vector("theta", &theta)?;
+        Ok(threads::free(py, || self.0.value(&theta))??)
     }
 
-    fn dual_norm(&self, s: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
-        Ok(self.0.dual(&self.vector("s", &s)?)?)
+    fn dual_norm(&self, py: Python<'_>, s: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+        let s = self.vector("s", &s)?;
+        Ok(threads::free(py, || self.0.dual(&s))??)
     }
 
     fn prox<'py>(
@@ -89,7 +91,9 @@ impl CoreGroupLasso {
         }
         let v = self.vector("v", &v)?;
         let mut x = vec![0.0; v.len()];
-        self.0.prox(&v, step, &mut x, &mut Scratch::default())?;
+        threads::free(py, || {
+            (self.0).prox(&v, step, &mut x, &mut Scratch::default())
+        })??;
         Ok(x.into_pyarray(py))
     }
 
@@ -100,7 +104,7 @@ impl CoreGroupLasso {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let g = self.vector("g", &g)?;
         let mut x = vec![0.0; g.len()];
-        self.0.ball_vertex(&g, &mut x)?;
+        threads::free(py, || self.0.ball_vertex(&g, &mut x))??;
         Ok(x.into_pyarray(py))
     }
 }
