@@ -91,6 +91,7 @@ impl PySubmodularPlan {
 /// Plans a minimisation.
 #[pyfunction]
 #[pyo3(signature = (*, n_samples, n_features, norm, n_iter, epsilon, delta, adjacency, minimum_norm_point))]
+#[allow(clippy::too_many_arguments)]
 fn plan_submodular(
     n_samples: usize,
     n_features: usize,
