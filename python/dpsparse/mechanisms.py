@@ -61,7 +61,7 @@ class FrankWolfe:
         touches, whatever the number of columns; storage changes no model. "auto": "lagging" from 65 536 columns on,
         where it is taken and zeros stay zeros.
     constant_time : bool, default False
-        True: a choice does the same work whatever its scores are, some 100 ns a candidate, by the same law. For the l1
+        True: a choice does the same work whatever its scores are, some 200 ns a candidate, by the same law. For the l1
         ball, the simplex and explicit vertices, ``calibration="tight"`` and derivatives in every step. Running time
         stays outside of the guarantee: the passes over records before a choice, caches and other processes have times
         too.

@@ -183,7 +183,7 @@ def exponential_mechanism(
     seed : int, optional
         For tests only: a seeded choice is not private.
     constant_time : bool, default False
-        True: each choice does the same work whatever the scores are, some 100 ns a candidate, by the same law
+        True: each choice does the same work whatever the scores are, some 200 ns a candidate, by the same law
         (``theory_of_privacy::leaks``).
 
     Returns
