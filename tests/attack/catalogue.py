@@ -10,6 +10,7 @@ import dpsparse
 from dpsparse import (
     DualFrankWolfe,
     FrankWolfe,
+    MirrorDescent,
     NoisyGradientFrankWolfe,
     NoisyNewton,
     NoisyProximalGradient,
@@ -39,6 +40,7 @@ MECHANISMS = {
     "penalised-frank-wolfe": PenalisedFrankWolfe(alpha=0.01, n_iter=4),
     "noisy-gradient-frank-wolfe": NoisyGradientFrankWolfe(n_iter=4),
     "noisy-proximal-gradient": NoisyProximalGradient(n_iter=4, alpha=0.01),
+    "mirror-descent": MirrorDescent(n_iter=4),
     "noisy-newton": NoisyNewton(n_iter=3),
     "dual by noisy iterates": DualFrankWolfe("noisy-iterates", n_iter=2, alpha=0.05, ridge=0.5),
     "dual by selection": DualFrankWolfe("selection", n_iter=2, alpha=0.05, ridge=0.5),

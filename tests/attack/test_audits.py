@@ -11,6 +11,7 @@ from catalogue import CATALOGUE, MECHANISMS, PAIRS, P, targets_of
 from dpsparse import (
     DualFrankWolfe,
     FrankWolfe,
+    MirrorDescent,
     NoisyGradientFrankWolfe,
     NoisyNewton,
     NoisyProximalGradient,
@@ -78,6 +79,7 @@ TIGHT = {
 LOOSE = {
     "frank-wolfe": FrankWolfe(n_iter=1),
     "penalised-frank-wolfe": PenalisedFrankWolfe(alpha=0.01, n_iter=1),
+    "mirror-descent": MirrorDescent(n_iter=1),
     "noisy-newton": NoisyNewton(n_iter=1),
     "dual by selection": DualFrankWolfe("selection", n_iter=1, alpha=0.05, ridge=20.0),
     **{f"output, {noise}": OutputPerturbation(ridge=20.0, noise=noise) for noise in ("gamma", "laplace")},
