@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from dpsparse.combinatorial._summands import PrivateSummands
-from dpsparse.estimators._whole import whole_or_nothing
-from dpsparse.set_functions import SetFunction
+from dpsparse.combinatorial._summands import NoisyVertices, PrivateSummands
 
 __all__ = ["PrivateSubmodularMinimizer"]
 
@@ -74,28 +71,7 @@ class PrivateSubmodularMinimizer(PrivateSummands):
 
     _minimum_norm_point: ClassVar[bool] = False
 
-    @whole_or_nothing
-    def fit(self, summands: Sequence[SetFunction], y: Any = None) -> Self:
-        """Find the set privately.
-
-        Parameters
-        ----------
-        summands : sequence of SetFunction
-            One a person, all on the same ground set.
-        y : object, optional
-            Not read.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        DpsparseError
-            Before any budget is spent: a parameter out of its domain, no summands, or such of different ground sets
-            (``InvalidArgumentError``).
-        """
-        vertices = self._noisy_vertices(summands)
+    def _follow(self, vertices: NoisyVertices) -> None:
         plan = vertices.plan
         assert plan.step is not None
         point = np.full(vertices.n_features, 0.5)
@@ -109,6 +85,3 @@ class PrivateSubmodularMinimizer(PrivateSummands):
         values = np.concatenate([[0.0], np.cumsum(gains[order])])
         self.minimizer_ = np.sort(order[: int(np.argmin(values))])
         self.lovasz_point_ = mean
-        self.n_iter_ = plan.n_iter
-        self.certificate_ = vertices.certificate
-        return self

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse._core import InvalidArgumentError
 from dpsparse._validation import number
-from dpsparse.combinatorial._summands import PrivateSummands
-from dpsparse.estimators._whole import whole_or_nothing
-from dpsparse.set_functions import SetFunction
+from dpsparse.combinatorial._summands import NoisyVertices, PrivateSummands
 
 __all__ = ["PrivateMinimumNormPoint"]
 
@@ -77,36 +74,12 @@ class PrivateMinimumNormPoint(PrivateSummands):
 
     _minimum_norm_point: ClassVar[bool] = True
 
-    @whole_or_nothing
-    def fit(self, summands: Sequence[SetFunction], y: Any = None) -> Self:
-        """Find the point privately.
-
-        Parameters
-        ----------
-        summands : sequence of SetFunction
-            One a person, all on the same ground set.
-        y : object, optional
-            Not read.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        DpsparseError
-            Before any budget is spent: a parameter out of its domain, no summands, or such of different ground sets
-            (``InvalidArgumentError``).
-        """
-        vertices = self._noisy_vertices(summands)
+    def _follow(self, vertices: NoisyVertices) -> None:
         plan = vertices.plan
         point = np.zeros(vertices.n_features)
         for t in range(plan.n_iter):
             point += 2.0 / (t + 2.0) * (vertices.along(-point) / plan.n_samples - point)
         self.point_ = point
-        self.n_iter_ = plan.n_iter
-        self.certificate_ = vertices.certificate
-        return self
 
     def minimizer(self, penalty: float = 0.0) -> npt.NDArray[np.intp]:
         """Return the set that minimises F(A) + penalty * |A| by the released point: where it is below ``-penalty``.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, SubmodularPlan
 from dpsparse._validation import number, positive_integer
 from dpsparse.estimators._validation import checked_ledger, public_count, seed
+from dpsparse.estimators._whole import whole_or_nothing
 from dpsparse.set_functions import SetFunction
 
 __all__ = ["NoisyVertices", "PrivateSummands"]
@@ -75,6 +77,37 @@ class PrivateSummands(BaseEstimator):
             adjacency=self.adjacency,
             minimum_norm_point=self._minimum_norm_point,
         )
+
+    @whole_or_nothing
+    def fit(self, summands: Sequence[SetFunction], y: Any = None) -> Self:
+        """Fit privately.
+
+        Parameters
+        ----------
+        summands : sequence of SetFunction
+            One a person, all on the same ground set.
+        y : object, optional
+            Not read.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DpsparseError
+            Before any budget is spent: a parameter out of its domain, no summands, or such of different ground sets
+            (``InvalidArgumentError``).
+        """
+        vertices = self._noisy_vertices(summands)
+        self._follow(vertices)
+        self.n_iter_ = vertices.plan.n_iter
+        self.certificate_ = vertices.certificate
+        return self
+
+    @abstractmethod
+    def _follow(self, vertices: NoisyVertices) -> None:
+        """Set what is released, a function of the noisy sums of all rounds."""
 
     def _noisy_vertices(self, summands: Sequence[SetFunction]) -> NoisyVertices:
         people = list(summands)

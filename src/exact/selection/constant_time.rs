@@ -18,7 +18,7 @@ use crate::numeric::enclosure::{Interval, PROBABILITY_BITS, exp2_neg};
 /// same U are drawn and weights are enclosed anew.
 ///
 /// **Rounds:** n comparisons of sums that are known to 2^7 n units, S >= 2^63 units, are left open with a probability below
-/// n (n 2^8 + 2) 2^-63 in all: 2^-15 for 2^20 candidates, whatever their scores are. Every further round has 128 bits more.
+/// n (n 2^8 + 4) 2^-63 in all: 2^-15 for 2^20 candidates, whatever their scores are. Every further round has 128 bits more.
 ///
 /// ```
 /// use dpsparse::exact::noise::source::Source;
