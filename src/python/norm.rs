@@ -5,7 +5,7 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use super::records::to_vec;
+use super::records::one_per_feature;
 use super::set_function::CoreSetFunction;
 use super::threads;
 use crate::error::{Error, Result};
@@ -112,12 +112,7 @@ impl CoreGroupLasso {
 impl CoreGroupLasso {
     /// One finite number per feature; `argument` is its public name.
     fn vector(&self, argument: &str, vector: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<f64>> {
-        let (vector, p) = (to_vec(vector)?, self.0.n_features());
-        if vector.len() != p || !vector.iter().all(|value| value.is_finite()) {
-            let problem = format!("must hold {p} finite numbers, one per feature");
-            return Err(Error::invalid(argument, problem).into());
-        }
-        Ok(vector)
+        one_per_feature(argument, vector, self.0.n_features())
     }
 }
 

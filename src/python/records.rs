@@ -152,6 +152,26 @@ pub(super) fn to_vec(y: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<f64>> {
     Ok(plain(y)?.as_array().to_vec())
 }
 
+/// One finite number for each of p features; `argument` is its public name.
+pub(super) fn one_per_feature(
+    argument: &str,
+    vector: &PyReadonlyArray1<'_, f64>,
+    p: usize,
+) -> PyResult<Vec<f64>> {
+    let vector = to_vec(vector)?;
+    let invalid = |problem: String| Err(Error::invalid(argument, problem).into());
+    if vector.len() != p {
+        return invalid(format!(
+            "must hold {p} numbers, one per feature; got {}",
+            vector.len()
+        ));
+    }
+    if let Some(j) = vector.iter().position(|value| !value.is_finite()) {
+        return invalid(format!("must be finite; entry {j} is {}", vector[j]));
+    }
+    Ok(vector)
+}
+
 /// Weights of records, where there are any.
 pub(super) fn weights_of(weights: Option<PyReadonlyArray1<'_, f64>>) -> PyResult<Option<Vec<f64>>> {
     weights.map(|weights| to_vec(&weights)).transpose()

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::error::InvalidArgumentError;
-use super::records::to_vec;
+use super::records::one_per_feature;
 use super::threads;
 use crate::error::{Error, Result, UserError};
 use crate::lovasz;
@@ -266,18 +266,7 @@ impl CoreSetFunction {
 
     /// One finite number per feature; `argument` is its public name.
     fn vector(&self, argument: &str, vector: &PyReadonlyArray1<'_, f64>) -> PyResult<Vec<f64>> {
-        let (vector, p) = (to_vec(vector)?, self.0.n_features());
-        let invalid = |problem: String| Err(Error::invalid(argument, problem).into());
-        if vector.len() != p {
-            return invalid(format!(
-                "must hold {p} numbers, one per feature; got {}",
-                vector.len()
-            ));
-        }
-        if let Some(j) = vector.iter().position(|value| !value.is_finite()) {
-            return invalid(format!("must be finite; entry {j} is {}", vector[j]));
-        }
-        Ok(vector)
+        one_per_feature(argument, vector, self.0.n_features())
     }
 }
 
