@@ -142,17 +142,15 @@ class Problem:
                     penalty = WeightedL1GroupL2(alpha, weights, np.full(X.shape[1], self.l1), ends, indices)
                 else:
                     penalty = WeightedGroupL2(alpha, weights, ends, indices, positive=self.positive)
+                options = {"fit_intercept": False, "max_iter": 200}
                 if self.logistic:
                     datafit, solver = LogisticGroup(ends, indices), GroupProxNewton
                 else:
                     datafit, solver = QuadraticGroup(ends, indices), GroupBCD
-
-                strategy = "fixpoint" if self.l1 > 0.0 else "subdiff"
+                    options["ws_strategy"] = "fixpoint" if self.l1 > 0.0 else "subdiff"
 
                 def fit(tol):
-                    model = skglm.GeneralizedLinearEstimator(
-                        datafit, penalty, solver(tol=tol, fit_intercept=False, max_iter=200, ws_strategy=strategy)
-                    )
+                    model = skglm.GeneralizedLinearEstimator(datafit, penalty, solver(tol=tol, **options))
                     return np.ravel(model.fit(X, y).coef_)
 
                 yield "skglm", fit
