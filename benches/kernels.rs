@@ -13,7 +13,9 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use dpsparse::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE, dot_portable, gradient_pass, zeros};
+use dpsparse::numeric::kernel::{
+    MAX_DERIVATIVE, MAX_FEATURE, dot_portable, gradient_pass, on_large_pages,
+};
 use rayon::prelude::*;
 
 /// A multiplicative congruential sequence in [-bound, bound].
@@ -109,7 +111,7 @@ fn main() {
         println!("give n and p: run this through python benches/gradient.py");
         return;
     };
-    let mut columns = zeros(n * p);
+    let mut columns = on_large_pages(vec![0i16; n * p]);
     columns
         .iter_mut()
         .zip(integers(1, MAX_FEATURE))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import normalize
 
 from _timing import QUICK, headline
 from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor
@@ -50,6 +51,11 @@ def indicators(n: int, p: int, ones: int) -> sp.csr_matrix:
     return X
 
 
+def words() -> sp.csr_matrix:
+    """Rows as texts have them."""
+    return normalize(indicators(20_000, 50_000, 100))
+
+
 def cases() -> Iterator[tuple[str, Callable[[], Any], dict[str, Any]]]:
     """Name, features and the public facts of them."""
     wide, unit, within = {"bounds": (-5, 5)}, {"bounds": (0, 1)}, {"bounds": (-1, 1)}
@@ -63,6 +69,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], dict[str, Any]]]:
     yield "dense 6000 x 1825, unit bounds", lambda: np.clip(dense(6_000, 1_825) / 3, -1, 1), within
     yield "sparse 0/1 5000 x 5000", lambda: indicators(5_000, 5_000, 30), unit
     yield "sparse 0/1 5000 x 5000, row norm", lambda: indicators(5_000, 5_000, 30), unit | {"row_norm": 30**0.5}
+    yield "rows of norm 1, sparse 20000 x 50000", words, unit | {"row_norm": 1.0}
 
 
 def timed(model: Any, X: Any, y: np.ndarray) -> tuple[float, float]:

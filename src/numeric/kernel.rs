@@ -2,7 +2,7 @@
 //!
 //! **The one file with `unsafe`.** Audit: every `unsafe` block is a call of a `target_feature` function where
 //! `width` has detected its features, an unaligned vector load or store whose bounds are those of the chunk it
-//! touches, a prefetch (which touches nothing), or the advice on pages in [`zeros`]. Integer arithmetic is
+//! touches, a prefetch (which touches nothing), or the advice on pages in [`on_large_pages`]. Integer arithmetic is
 //! exact and floats are never contracted or reassociated, so every path returns the same bits.
 //!
 //! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] =
@@ -51,26 +51,24 @@ pub(super) fn width() -> Width {
     detected()
 }
 
-/// A vector of zeros that asks the operating system for large pages: fewer page faults on first touch, and
-/// columns far apart stay within reach of the translation buffers.
-pub fn zeros(len: usize) -> Vec<i16> {
-    #[allow(unused_mut)]
-    let mut zeros = vec![0i16; len];
+/// The same vector, after it has asked the operating system for large pages: fewer page faults on first touch, and entries
+/// far apart stay within reach of the translation buffers. It should be new, its memory not touched yet.
+pub fn on_large_pages<T>(mut vector: Vec<T>) -> Vec<T> {
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 2 << 20;
-        let bytes = std::mem::size_of_val(&zeros[..]);
-        let start = zeros.as_mut_ptr().cast::<u8>();
+        let bytes = std::mem::size_of::<T>() * vector.capacity();
+        let start = vector.as_mut_ptr().cast::<u8>();
         let skip = start.align_offset(PAGE);
         if let Some(whole) = bytes.checked_sub(skip).map(|rest| rest / PAGE * PAGE)
             && whole > 0
         {
-            // SAFETY: the range lies inside the vector, and the advice changes no contents. Refusal is
-            // harmless.
+            // SAFETY: the range lies inside what the vector has reserved, and the advice changes no contents.
+            // Refusal is harmless.
             unsafe { libc::madvise(start.add(skip).cast(), whole, libc::MADV_HUGEPAGE) };
         }
     }
-    zeros
+    vector
 }
 
 /// out_j = <column j, d> for columns stored one after the other, by all threads. `columns` must hold
@@ -1147,10 +1145,12 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn large_zeros_are_zeros() {
+    fn large_pages_hold_what_they_held() {
         for len in [0, 1, 1 << 20, (3 << 20) + 7] {
-            let zeros = zeros(len);
-            assert!(zeros.len() == len && zeros.iter().all(|&entry| entry == 0));
+            let mut entries = on_large_pages(vec![0i16; len]);
+            assert!(entries.len() == len && entries.iter().all(|&entry| entry == 0));
+            entries.fill(7);
+            assert!(on_large_pages(entries).iter().all(|&entry| entry == 7));
         }
     }
 

@@ -173,8 +173,22 @@ impl Block<'_> {
         if model.outputs() > 1 && self.0.n_records() > 0 {
             return (self.0).curvature_of_classes(model, factor, &states.scores, out);
         }
-        let (Ok(loss), 1..) = (model.reviewed(), self.0.n_records()) else {
-            return out.fill(0.0);
+        match self.curvatures(model, factor, states) {
+            Some(weights) => self.0.weighted_gram(&weights, out),
+            None => out.fill(0.0),
+        }
+    }
+
+    /// `factor` times the curvature of the loss of one output at the scores of the last fine pass, of each record; None of
+    /// no records, or of several outputs.
+    pub(super) fn curvatures(
+        &self,
+        model: &RoomModel,
+        factor: f64,
+        states: &States,
+    ) -> Option<Vec<f64>> {
+        let (Ok(loss), 1.., 1) = (model.reviewed(), self.0.n_records(), model.outputs()) else {
+            return None;
         };
         let records = states.scores.iter().zip(&self.0.targets);
         let mut weights: Vec<f64> = records
@@ -184,7 +198,7 @@ impl Block<'_> {
             let pairs = weights.iter_mut().zip(own.shares());
             pairs.for_each(|(weight, share)| *weight *= share);
         }
-        self.0.weighted_gram(&weights, out);
+        Some(weights)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Integer sums of many columns, of which a pass changes few.
 
+use crate::numeric::kernel::on_large_pages;
+
 /// Sums, and which of them have been touched since they were last told.
 #[derive(Debug)]
 pub(in crate::privacy) struct ChangingSums {
@@ -18,7 +20,7 @@ impl ChangingSums {
     pub(in crate::privacy) fn new(n: usize) -> Self {
         let words = n.div_ceil(64);
         Self {
-            sums: vec![0; n],
+            sums: on_large_pages(vec![0; n]),
             touched: vec![0; words],
             words: vec![0; words.div_ceil(64)],
         }

@@ -4,7 +4,9 @@ use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::numeric::kernel::{LatticeMaps, quantise_column, quantise_row, transpose, zeros};
+use crate::numeric::kernel::{
+    LatticeMaps, on_large_pages, quantise_column, quantise_row, transpose,
+};
 use crate::schema::Schema;
 
 /// Records per piece of work.
@@ -31,7 +33,7 @@ where
     T: Copy + Into<f64> + Sync,
 {
     let maps = schema.maps();
-    let mut columns = zeros(x.len());
+    let mut columns = on_large_pages(vec![0i16; x.len()]);
     let finite = if x.strides()[0] == 1 || x.nrows() == 1 {
         read_columns(x, maps, &mut columns)
     } else {

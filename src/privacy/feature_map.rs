@@ -6,7 +6,7 @@ use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
 use super::row_norm::RowNorm;
 use crate::numeric::grid::Grid;
-use crate::numeric::kernel::{for_wide_vectors, zeros};
+use crate::numeric::kernel::{for_wide_vectors, on_large_pages};
 use crate::question::FeatureMap;
 use crate::schema::Schema;
 
@@ -94,7 +94,7 @@ impl FeatureMap {
     }
 
     fn dense_image(&self, columns: &[i16], n: usize, norm: Option<RowNorm>) -> Features {
-        let mut image = zeros(columns.len());
+        let mut image = on_large_pages(vec![0i16; columns.len()]);
         (image.par_chunks_mut(n.max(1)))
             .zip(columns.par_chunks(n.max(1)))
             .enumerate()

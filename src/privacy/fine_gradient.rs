@@ -7,7 +7,9 @@
 
 use rayon::prelude::*;
 
+use super::block::Block;
 use super::bounded_data::{BoundedData, Features, chunk_of, total};
+use super::curvature::Curvature;
 use super::planes::{Step, by_records, in_pieces};
 use super::records::{Move, Pass, Records, States, Sum, Watch};
 use crate::error::Result;
@@ -72,6 +74,13 @@ impl<'a> FineGradient<'a> {
         for j in 0..p {
             out[j * p + j] += ridge;
         }
+    }
+
+    /// The same Hessian of one output as a linear map; None where records are in several blocks, or elsewhere.
+    pub fn curvature(&self, ridge: f64) -> Option<Curvature<'_>> {
+        let data = self.records.whole().ok()?;
+        let weights = Block(data).curvatures(self.model, self.normaliser, &self.states)?;
+        Some(Curvature::new(data, weights, ridge))
     }
 }
 

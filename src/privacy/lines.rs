@@ -2,6 +2,8 @@
 
 use rayon::prelude::*;
 
+use crate::numeric::kernel::on_large_pages;
+
 /// Compressed lines, which are rows or columns: line k holds the entries `starts[k]..starts[k + 1]`, indices
 /// ascending.
 pub(in crate::privacy) struct Lines {
@@ -88,7 +90,7 @@ impl Lines {
     /// The same matrix compressed the other way, with `len` lines: one task per thread, each of which fills
     /// a run of whole lines and reads its part of every old line.
     pub(in crate::privacy) fn transposed(&self, len: usize) -> Lines {
-        let mut starts = vec![0usize; len + 1];
+        let mut starts = on_large_pages(vec![0usize; len + 1]);
         for &index in &self.indices {
             starts[index as usize + 1] += 1;
         }
@@ -96,7 +98,8 @@ impl Lines {
             starts[k + 1] += starts[k];
         }
         let stored = self.indices.len();
-        let (mut indices, mut values) = (vec![0u32; stored], vec![0i16; stored]);
+        let mut indices = on_large_pages(vec![0u32; stored]);
+        let mut values = on_large_pages(vec![0i16; stored]);
         let tasks = rayon::current_num_threads();
         let (mut rest, mut first) = ((&mut indices[..], &mut values[..]), 0);
         let mut runs = Vec::with_capacity(tasks);

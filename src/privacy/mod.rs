@@ -57,6 +57,7 @@ mod column_sums;
 mod columns;
 mod counts;
 mod curator;
+mod curvature;
 mod dense_records;
 mod derived;
 mod feature_clip;

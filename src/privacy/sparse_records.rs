@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::dense_records::not_finite;
 use super::lines::Lines;
 use crate::error::{Error, Result};
+use crate::numeric::kernel::on_large_pages;
 use crate::schema::Schema;
 
 /// A compressed matrix as scipy holds it, borrowed for the one pass that reads it.
@@ -91,8 +92,9 @@ where
     I: Copy + TryInto<usize> + Sync,
 {
     let old = check_starts(x, lines)?;
-    let mut starts = vec![0; lines + 1];
-    let (mut indices, mut values) = (vec![0u32; old[lines]], vec![0i16; old[lines]]);
+    let mut starts = on_large_pages(vec![0; lines + 1]);
+    let mut indices = on_large_pages(vec![0u32; old[lines]]);
+    let mut values = on_large_pages(vec![0i16; old[lines]]);
     let mut pieces = Vec::with_capacity(lines.div_ceil(LINES));
     let mut rest = (&mut indices[..], &mut values[..]);
     for (piece, lengths) in starts[1..].chunks_mut(LINES).enumerate() {

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::exact::noise::bernoulli::bernoulli;
 use crate::exact::noise::source::Source;
 use crate::numeric::enclosure::{EXPONENT_BITS, Interval, exp2_neg};
+use crate::numeric::kernel::on_large_pages;
 
 /// Classes that are proposed one by one; what is further from the best is proposed together.
 const NEAR: usize = FAR as usize;
@@ -87,8 +88,8 @@ impl IncrementalSelection {
             temperature,
             anchor: 0,
             members: vec![Vec::new(); MOST + 1],
-            level_of: vec![0; scores.len()],
-            place: vec![0; scores.len()],
+            level_of: on_large_pages(vec![0; scores.len()]),
+            place: on_large_pages(vec![0; scores.len()]),
             lowest: 0,
             unsorted: true,
             scores,
@@ -179,9 +180,19 @@ impl IncrementalSelection {
         let least = self.scores.iter().copied().min().unwrap_or(0);
         let room = i64::try_from(self.temperature.least_above(ROOM)).unwrap_or(i64::MAX);
         self.anchor = least.saturating_sub(room);
-        self.members.iter_mut().for_each(Vec::clear);
+        let mut counts = vec![0usize; self.members.len()];
         for k in 0..self.scores.len() {
-            self.enter(k, self.level(k));
+            self.level_of[k] = self.level(k);
+            counts[usize::from(self.level_of[k])] += 1;
+        }
+        for (list, count) in self.members.iter_mut().zip(counts) {
+            list.clear();
+            if list.capacity() < count {
+                *list = on_large_pages(Vec::with_capacity(count));
+            }
+        }
+        for k in 0..self.scores.len() {
+            self.enter(k, self.level_of[k]);
         }
         self.lowest = usize::from(self.levels.of(least.abs_diff(self.anchor)));
         self.unsorted = false;

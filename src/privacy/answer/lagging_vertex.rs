@@ -4,6 +4,7 @@ use super::vertex::VertexState;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::exact::selection::{IncrementalSelection, InverseTemperature};
+use crate::numeric::kernel::on_large_pages;
 use crate::polytope::Structure;
 use crate::privacy::records::{LaggingPass, Records, Watch};
 use crate::question::{SelectionNoise, Vertex};
@@ -22,16 +23,18 @@ impl Choices {
         columns: usize,
         eta: InverseTemperature,
     ) -> Result<Self> {
-        let mut starts = vec![0u32; columns + 1];
+        let mut starts = on_large_pages(vec![0u32; columns + 1]);
         for &(j, _) in list {
             starts[j as usize + 1] += 1;
         }
         for j in 0..columns {
             starts[j + 1] += starts[j];
         }
-        let scores = std::iter::repeat_n(0, list.len()).chain(origin);
+        let mut scores = on_large_pages(Vec::with_capacity(list.len() + 1));
+        scores.resize(list.len(), 0);
+        scores.extend(origin);
         Ok(Self {
-            selection: IncrementalSelection::new(scores.collect(), eta)?,
+            selection: IncrementalSelection::new(scores, eta)?,
             starts,
         })
     }
