@@ -167,7 +167,7 @@ class MirrorDescent:
     Parameters
     ----------
     n_iter : int, optional
-        Number of steps T. None: a public rule, 100 to 300.
+        Number of steps T. None: as many as their total length takes, 100 to 3000.
     radius : float, optional
         Size of the ball in scaled units. None: the estimator's, or the public default.
     potential : {"auto", "p-norm", "entropy", "euclidean"}, default "auto"

@@ -7,7 +7,7 @@ use super::noisy_gradient::{Gradients, noise_of_one};
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::{Blocks, Norm, Potential};
-use crate::plan::defaults::DESCENT_STEPS;
+use crate::plan::defaults::MIRROR_STEPS;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
 
@@ -31,7 +31,7 @@ use crate::privacy::{Planned, Program, Session, Target};
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MirrorDescent {
-    /// T; None: a public rule.
+    /// T; None: as many as the total length takes, at least 100 and at most 3000.
     pub n_iter: Option<usize>,
     /// Radius in scaled units; None: the public default.
     pub radius: Option<f64>,
@@ -260,7 +260,7 @@ impl Mechanism for MirrorDescent {
         let longest = 1.0 / (problem.smoothness() * (row * row + intercept));
         let n_iter = match self.n_iter {
             Some(t) => t,
-            None => ((total / longest).ceil() as usize).clamp(DESCENT_STEPS.0, DESCENT_STEPS.1),
+            None => ((total / longest).ceil() as usize).clamp(MIRROR_STEPS.0, MIRROR_STEPS.1),
         };
         let step = match self.step {
             None => longest.min(total / n_iter.max(1) as f64),
