@@ -660,4 +660,70 @@ mod tests {
             assert!(alone <= company.epsilon(delta).unwrap(), "{delta}");
         }
     }
+
+    #[test]
+    fn delta_zero_is_for_pure_events_alone() {
+        let pure = (Event::pure(0.25).unwrap(), 3);
+        assert_eq!(of(&[pure]).epsilon(0.0).unwrap(), 0.75);
+        for company in [
+            Event::gaussian(1.0, 100.0).unwrap(),
+            Event::zero_concentrated(1e-4).unwrap(),
+            objective(1e3, Adjacency::ReplaceOne),
+            Event::failure(1e-12).unwrap(),
+        ] {
+            for events in [vec![pure, (company, 1)], vec![(company, 1)]] {
+                assert_eq!(of(&events).epsilon(0.0).unwrap(), f64::INFINITY);
+            }
+        }
+        // Failures that take all of delta leave what is pure.
+        let failing = [pure, (Event::failure(1e-9).unwrap(), 1)];
+        assert_eq!(of(&failing).epsilon(1e-9).unwrap(), 0.75);
+    }
+
+    /// Their exact curve, not that of pure events of the same size, nor that of their zCDP parameter.
+    #[test]
+    fn choices_cost_what_their_own_curve_says() {
+        for (epsilon0, count) in [(0.1f64, 100), (0.5, 10)] {
+            let choices = of(&[(Event::exponential(epsilon0).unwrap(), count)]);
+            let rho = epsilon0 * epsilon0 / 8.0 * count as f64;
+            let zcdp = of(&[(Event::zero_concentrated(rho).unwrap(), 1)]);
+            let (ours, theirs) = (choices.epsilon(1e-6).unwrap(), zcdp.epsilon(1e-6).unwrap());
+            assert!(ours < 0.97 * theirs, "{ours} {theirs}");
+        }
+    }
+
+    /// Too many for grids: the bounds that have a form.
+    #[test]
+    fn very_many_pure_events_are_no_dearer_than_one_of_their_sum() {
+        let (many, one) = (
+            of(&[(Event::pure(1e-4).unwrap(), 10_000)]),
+            of(&[(Event::pure(1.0).unwrap(), 1)]),
+        );
+        let noisy = |accountant: &Accountant| {
+            let mut accountant = accountant.clone();
+            accountant
+                .add(Event::gaussian(1.0, 1e3).unwrap(), 1)
+                .unwrap();
+            accountant
+        };
+        for epsilon in [0.0, 0.2, 0.9] {
+            assert!(many.delta(epsilon).unwrap() <= one.delta(epsilon).unwrap() * (1.0 + 1e-9));
+        }
+        for delta in [0.3, 1e-2] {
+            assert!(many.epsilon(delta).unwrap() <= one.epsilon(delta).unwrap() * (1.0 + 1e-9));
+        }
+        assert_eq!(many.delta(1.0 + 1e-9).unwrap(), 0.0);
+        // Noise of ratio 0.001 adds to epsilon about as much as to its own curve.
+        let (alone, both) = (noisy(&Accountant::new()), noisy(&many));
+        assert!(both.delta(1.001).unwrap() <= alone.delta(0.001 - 1e-9).unwrap());
+    }
+
+    #[test]
+    fn a_claim_is_kept_or_refused() {
+        let events = [(Event::gaussian(1.0, 2.0).unwrap(), 3)];
+        let epsilon = of(&events).epsilon(1e-6).unwrap();
+        assert!(keeps(&events, (epsilon * (1.0 + 1e-9), 1e-6)).is_ok());
+        assert!(keeps(&events, (epsilon * (1.0 - 1e-6), 1e-6)).is_err());
+        assert!(keeps(&events, (epsilon * (1.0 + 1e-9), 0.9e-6)).is_err());
+    }
 }

@@ -446,4 +446,81 @@ mod tests {
             prop_assert!(delta_of(Event::gaussian(3.0, sigma * (1.0 - 1e-6)).unwrap(), 1, epsilon) > delta);
         }
     }
+
+    #[test]
+    fn arguments_are_checked() {
+        for bad in [0.0, 1.0, -0.1, 1.5, f64::NAN] {
+            for error in [
+                rho_from_epsilon(1.0, bad).unwrap_err(),
+                epsilon_from_rho(0.1, bad).unwrap_err(),
+                gaussian_sigma(1.0, 1.0, bad).unwrap_err(),
+            ] {
+                assert!(error.to_string().starts_with("delta "), "{error}");
+            }
+        }
+        for bad in [-0.1, f64::INFINITY, f64::NAN] {
+            let error = epsilon_from_rho(bad, 1e-6).unwrap_err();
+            assert!(error.to_string().starts_with("rho "), "{error}");
+            assert!(
+                rho_from_epsilon(bad, 1e-6).is_err() && gaussian_sigma(1.0, bad, 1e-6).is_err()
+            );
+        }
+        assert_eq!(epsilon_from_rho(0.0, 1e-6).unwrap(), 0.0);
+        // Private as it is, and yet no bracket.
+        let make = |s: f64| Event::gaussian(1.0, s);
+        assert!(calibrate(make, 1, 1.0, 1e-6, (10.0, 10.0)).is_err());
+    }
+
+    #[test]
+    fn pure_budgets_are_used_up_and_refuse_what_is_not_pure() {
+        for (count, epsilon) in [(1, 2.0), (7, 1.0), (1000, 0.3)] {
+            let each = calibrate(Event::pure, count, epsilon, 0.0, (1e-6, 1e2)).unwrap();
+            assert!(
+                (each * count as f64 / epsilon - 1.0).abs() < 2e-12,
+                "{each}"
+            );
+            let scale = |b: f64| Event::laplace(1.0, b);
+            let scale = calibrate(scale, count, epsilon, 0.0, (1e-3, 1e6)).unwrap();
+            assert!(
+                (count as f64 / scale / epsilon - 1.0).abs() < 2e-12,
+                "{scale}"
+            );
+        }
+        let refusal = |make: &dyn Fn(f64) -> Result<Event>, bracket| {
+            let error = calibrate(make, 1, 1.0, 0.0, bracket)
+                .unwrap_err()
+                .to_string();
+            error.split_once(' ').unwrap().0.to_string()
+        };
+        assert_eq!(refusal(&|s| Event::gaussian(1.0, s), (0.1, 10.0)), "delta");
+        assert_eq!(refusal(&Event::pure, (2.0, 10.0)), "bracket");
+        // Pure at one end alone, where it costs too much.
+        let late = |x: f64| {
+            if x < 5.0 {
+                Event::gaussian(1.0, x)
+            } else {
+                Event::pure(x)
+            }
+        };
+        assert_eq!(refusal(&late, (0.1, 10.0)), "bracket");
+        let early = |x: f64| {
+            if x > 5.0 {
+                Event::gaussian(1.0, x)
+            } else {
+                Event::pure(2.0)
+            }
+        };
+        assert_eq!(refusal(&early, (0.1, 10.0)), "bracket");
+    }
+
+    #[test]
+    fn about_the_noise_is_near_it() {
+        for (sensitivity, epsilon, delta) in
+            [(1.0, 1.0, 1e-6), (3.0, 0.1, 1e-9), (0.01, 20.0, 1e-3)]
+        {
+            let exact = gaussian_sigma(sensitivity, epsilon, delta).unwrap();
+            let about = about_gaussian_sigma(sensitivity, epsilon, delta);
+            assert!((about / exact - 1.0).abs() < 3e-6, "{about} {exact}");
+        }
+    }
 }

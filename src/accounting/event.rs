@@ -595,4 +595,21 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn order_one_is_finite_and_signs_of_zero_are_one() {
+        for event in all() {
+            let (limit, near) = (event.renyi(1.0), event.renyi(1.0 + 1e-9));
+            assert!(
+                limit.is_finite() && (limit - near).abs() <= 1e-6 * near,
+                "{event:?}"
+            );
+            assert_eq!(event.renyi(1.0 - 1e-9), f64::INFINITY);
+        }
+        let with = |zero| Event::objective_perturbation(1.0, 5.0, zero, Adjacency::AddRemove);
+        let Event::ObjectivePerturbation { curvature_log, .. } = with(-0.0).unwrap() else {
+            panic!("another kind");
+        };
+        assert_eq!(curvature_log.to_bits(), 0.0f64.to_bits());
+    }
 }

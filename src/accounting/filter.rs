@@ -129,6 +129,9 @@ impl Filter {
     pub fn remaining(&self, delta: f64) -> Result<f64> {
         let mut accountant = Accountant::new();
         accountant.epsilon(delta)?; // checks it
+        if self.used.failures > self.delta / 2.0 {
+            return Ok(0.0); // a first release took more than the reserve: nothing passes after it
+        }
         let left = self
             .renyi
             .map(|(order, most)| (order, sub_down(most, self.used.divergence).max(0.0)));

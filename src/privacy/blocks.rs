@@ -185,6 +185,7 @@ impl Records for Blocks {
 mod tests {
     use super::*;
     use crate::loss::Logistic;
+    use crate::privacy::bounded_data::tests::all_kinds;
     use crate::privacy::counts::Thresholds;
     use crate::privacy::curator::Curator;
     use crate::privacy::records::Move;
@@ -268,5 +269,223 @@ mod tests {
                 prop_assert_eq!(&rows[0], &rows[1]);
             }
         }
+    }
+
+    fn statement(n: usize) -> Arc<Statement> {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema =
+            Schema::new(3, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+        Statement::new(schema, n, Adjacency::ReplaceOne, 1).unwrap()
+    }
+
+    fn entries(n: usize) -> (Array2<f64>, Vec<f64>) {
+        let x = Array2::from_shape_fn((n, 3), |(i, j)| ((i * 7 + j * 3) % 11) as f64 / 5.0 - 1.0);
+        let y = (0..n).map(|i| [1.0, -1.0, 1.0][i % 3]).collect();
+        (x, y)
+    }
+
+    /// One of each kind.
+    fn passes<'a>(
+        model: &'a RoomModel,
+        models: &'a [LinearModel],
+        map: &'a FeatureMap,
+    ) -> [Pass<'a>; 9] {
+        let moves: &[Move] = &[];
+        let unit = 1.0;
+        [
+            Pass::Gradient {
+                model,
+                moves,
+                fresh: true,
+                unit,
+            },
+            Pass::Fine {
+                model,
+                theta: &[0.3, -0.2, 0.1, 0.5],
+            },
+            Pass::Moments,
+            Pass::Absolute,
+            Pass::Gains { chosen: &[1] },
+            Pass::Ranges {
+                features: None,
+                at: Thresholds {
+                    limit: 16_383,
+                    stride: 5_000,
+                },
+            },
+            Pass::Norms {
+                map,
+                candidates: &[0.3, 1.8],
+            },
+            Pass::HeldOut { models },
+            Pass::Targets {
+                value: TargetValue::Itself,
+                thresholds: &[-0.5, 1.0],
+            },
+        ]
+    }
+
+    #[test]
+    fn blocks_without_records_add_nothing() {
+        let (x, y) = entries(9);
+        let statement = statement(9);
+        let read = |rows: std::ops::Range<usize>| {
+            let part = x.slice_axis(Axis(0), rows.clone().into());
+            let schema = statement.schema().clone();
+            Arc::new(BoundedData::from_dense(part, &y[rows], schema).unwrap())
+        };
+        let whole = Blocks::new(read(0..9), &statement).unwrap();
+        let none = Arc::new(whole.blocks[0].rows(&[]));
+        let parts = vec![read(0..4), Arc::clone(&none), read(4..9), none];
+        let parts = Blocks::several(parts, None, &statement).unwrap();
+        let empty = whole.emptied().unwrap().unwrap();
+        let model = RoomModel::new(&Logistic.into(), None).unwrap();
+        let coefficients = vec![0.5, -1.0, 2.0];
+        let models = [LinearModel {
+            coefficients,
+            intercepts: vec![0.1],
+            feature_ranges: None,
+        }];
+        let map = FeatureMap::linear(vec![0.5, 1.0, -0.2]);
+        for pass in passes(&model, &models, &map) {
+            let sums = |records: &dyn Records| {
+                records
+                    .fold(&pass, &mut States::default(), &mut || Ok(()))
+                    .unwrap()
+                    .0
+            };
+            let expected = sums(&whole);
+            assert_eq!(sums(&parts), expected);
+            assert_eq!(sums(&*empty), vec![0; expected.len()]);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let directory = Some(Arc::from(folder.path()));
+        let joined = Blocks { directory, ..parts }.joined();
+        assert!(joined.directory.is_none() && joined.blocks.len() == 1);
+        assert_eq!(joined.n_records(), 9);
+    }
+
+    #[test]
+    fn blocks_are_dense_or_one_and_as_many_as_said() {
+        let (x, y) = entries(4);
+        let statement = statement(4);
+        let problem = |blocks| {
+            let made = Blocks::several(blocks, None, &statement);
+            made.err().map(|error| error.to_string())
+        };
+        let kinds = || all_kinds(&x, statement.schema()).map(Arc::new);
+        assert!(problem(vec![]).unwrap().contains("at least one record"));
+        for block in kinds() {
+            assert!(problem(vec![block]).is_none());
+        }
+        let [dense, sparse, _] = kinds();
+        let of = |block: &Arc<BoundedData>, rows: &[u32]| Arc::new(block.rows(rows));
+        assert!(problem(vec![of(&dense, &[0, 1]), of(&dense, &[2, 3])]).is_none());
+        let mixed = vec![of(&dense, &[0, 1]), of(&sparse, &[2, 3])];
+        assert!(problem(mixed).unwrap().contains("be dense"));
+        let few = problem(vec![of(&dense, &[0, 1])]).unwrap();
+        assert!(few.contains("another number of records"), "{few}");
+        assert_eq!(y.len(), dense.n_records());
+    }
+
+    /// Whichever blocks they stand in; not twice, not out of order, not beyond the last.
+    #[test]
+    fn positions_are_those_of_the_records() {
+        struct Halves(Array2<f64>, usize);
+        impl crate::privacy::BlockSource for Halves {
+            fn n_records(&self) -> usize {
+                self.0.nrows()
+            }
+            fn for_each(&self, take: crate::privacy::TakeBlock<'_>) -> Result<()> {
+                let (first, second) = self.0.view().split_at(Axis(0), self.1);
+                take(first.into())?;
+                take(second.into())
+            }
+        }
+        let (x, y) = entries(9);
+        let statement = statement(9);
+        let whole = BoundedData::from_dense(x.view(), &y, statement.schema().clone()).unwrap();
+        let halves = Halves(x, 4);
+        let curator = Curator::from_blocks(&halves, &y, None);
+        for positions in [
+            &[0u32, 3, 4, 8][..],
+            &[4],
+            &[3],
+            &[],
+            &[0, 1, 2, 3, 4, 5, 6, 7, 8],
+        ] {
+            let blocks = curator.read(Some(positions), statement.schema()).unwrap();
+            let joined = BoundedData::joined(&blocks);
+            assert_eq!(joined.n_records(), positions.len());
+            let (mut ours, mut theirs) = ([0.0; 4], [0.0; 4]);
+            for (k, &i) in positions.iter().enumerate() {
+                joined.fill_row(k, &mut ours);
+                whole.fill_row(i as usize, &mut theirs);
+                assert_eq!(ours, theirs);
+                assert_eq!(joined.targets[k], whole.targets[i as usize]);
+            }
+        }
+        for bad in [&[1u32, 1][..], &[2, 1], &[9], &[0, 9], &[5, 3]] {
+            assert!(
+                curator.read(Some(bad), statement.schema()).is_err(),
+                "{bad:?}"
+            );
+        }
+    }
+
+    /// What a curator checks by itself is what passes over the records give.
+    #[test]
+    fn what_is_not_private_is_checked_and_the_same() {
+        let (x, y) = entries(9);
+        let statement = statement(9);
+        let curator = Curator::from_dense(x.view(), &y);
+        curator.check_storage(&statement).unwrap();
+        let mut broken = x.clone();
+        broken[[4, 1]] = f64::NAN;
+        let unusable = Curator::from_dense(broken.view(), &y);
+        assert!(unusable.check_storage(&statement).is_err());
+        let model = RoomModel::new(&Logistic.into(), None).unwrap();
+        let gradient = |theta: &[i64]| {
+            curator.non_private_integer_gradient(&statement, &model, theta, 2f64.powi(-59))
+        };
+        let direction = [(0, 3), (1, -1), (2, 2), (3, 5)];
+        let moves = [Move {
+            output: 0,
+            direction: &direction,
+            weight: 1,
+        }];
+        let pass = Pass::Gradient {
+            model: &model,
+            moves: &moves,
+            fresh: true,
+            unit: 2f64.powi(-59),
+        };
+        let whole = curator.all(&statement, &[]).unwrap();
+        let sums = |pass: &Pass<'_>| {
+            whole
+                .fold(pass, &mut States::default(), &mut || Ok(()))
+                .unwrap()
+                .0
+        };
+        assert_eq!(gradient(&[3, -1, 2, 5]).unwrap(), sums(&pass));
+        assert!(gradient(&[(1 << 45) - 1, 0, 0, 0]).is_ok());
+        for bad in [
+            &[3, -1, 2][..],
+            &[1 << 45, 0, 0, 0],
+            &[1 << 44, -(1 << 44), 0, 0],
+        ] {
+            assert!(gradient(bad).is_err(), "{bad:?}");
+        }
+        let models = [0.5, -1.0].map(|size| LinearModel {
+            coefficients: vec![size, -1.0, 2.0],
+            intercepts: vec![0.1],
+            feature_ranges: None,
+        });
+        let scores = curator.non_private_scores(&statement, &models).unwrap();
+        assert_eq!(scores, sums(&Pass::HeldOut { models: &models }));
+        assert!(scores.len() == 2 && scores[0] != scores[1]);
     }
 }

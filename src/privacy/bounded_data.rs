@@ -542,4 +542,24 @@ pub(in crate::privacy) mod tests {
             }
         }
     }
+
+    #[test]
+    fn shapes_and_targets_are_checked() {
+        let read = |shape: (usize, usize), y: &[f64]| {
+            let data =
+                BoundedData::from_dense(Array2::<f64>::zeros(shape).view(), y, schema(2, true));
+            data.err().map(|error| error.to_string())
+        };
+        for (shape, y, part) in [
+            ((0, 2), &[][..], "at least one record"),
+            ((2, 3), &[1.0, -1.0], "3 features"),
+            ((2, 2), &[1.0], "as many entries"),
+            ((2, 2), &[1.0, f64::NAN], "NaN"),
+            ((2, 2), &[1.0, 0.0], "-1 or +1"),
+        ] {
+            let refusal = read(shape, y).unwrap();
+            assert!(refusal.contains(part), "{refusal}");
+        }
+        assert!(read((2, 2), &[1.0, -1.0]).is_none());
+    }
 }

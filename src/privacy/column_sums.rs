@@ -73,3 +73,34 @@ pub(super) fn gains(data: &BoundedData, chosen: &[u32]) -> Vec<i64> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+    use ndarray::Array2;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the definitions, in every storage, with bounds that exclude zero on either side.
+        #[test]
+        fn sums_are_those_of_the_values(
+            x in prop::collection::vec(prop_oneof![Just(0.0), -7.0..7.0f64], 40),
+            chosen in prop::collection::vec(0..4u32, 0..4),
+        ) {
+            let bounds = Bounds { lower: vec![-1.0, 0.0, 2.0, -6.0], upper: vec![1.0, 5.0, 6.0, -2.0] };
+            let schema = Schema::new(4, bounds, Geometry::Uncentred, Target::Classes, true, None).unwrap();
+            let x = Array2::from_shape_vec((10, 4), x).unwrap();
+            let value = |i: usize, j: usize| i64::from(schema.lattice_value(x[[i, j]], j));
+            let best = |i: usize| chosen.iter().map(|&a| value(i, a as usize)).fold(0, i64::max);
+            let sums = |of: &dyn Fn(usize, usize) -> i64| -> Vec<i64> {
+                (0..4).map(|j| (0..10).map(|i| of(i, j)).sum()).collect()
+            };
+            for data in all_kinds(&x, &schema) {
+                prop_assert_eq!(absolute(&data), sums(&|i, j| value(i, j).abs()));
+                prop_assert_eq!(gains(&data, &chosen), sums(&|i, j| (value(i, j) - best(i)).max(0)));
+            }
+        }
+    }
+}

@@ -160,4 +160,29 @@ mod tests {
             }
         }
     }
+
+    /// Wherever it stands, and in either order of storage.
+    #[test]
+    fn one_entry_that_is_not_finite_is_refused() {
+        let (n, p) = (CHUNK + TILE + 5, PANEL / 64 + 3);
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema =
+            Schema::new(p, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for i in [0, CHUNK - 1, CHUNK, n - 1] {
+                for j in [0, p / 2, p - 1] {
+                    let mut rows = Array2::zeros((n, p));
+                    let mut columns = Array2::zeros((n, p).f());
+                    for x in [&mut rows, &mut columns] {
+                        assert!(read_dense(x.view(), &schema).is_ok());
+                        x[[i, j]] = value;
+                        assert!(read_dense(x.view(), &schema).is_err(), "{value} {i} {j}");
+                    }
+                }
+            }
+        }
+    }
 }

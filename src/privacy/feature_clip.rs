@@ -141,4 +141,33 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn ranges_are_one_finite_pair_a_feature() {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema =
+            Schema::new(2, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+        let ranges = |lower: &[f64], upper: &[f64]| {
+            let ranges = Bounds {
+                lower: lower.to_vec(),
+                upper: upper.to_vec(),
+            };
+            lattice_ranges(&ranges, &schema).is_ok()
+        };
+        assert!(ranges(&[0.0, -0.5], &[0.5, -0.5]));
+        for (lower, upper) in [
+            (&[0.0][..], &[0.5, 0.5][..]),
+            (&[0.0, 0.0], &[0.5]),
+            (&[0.0, 0.0, 0.0], &[0.5, 0.5]),
+            (&[0.0, 0.5], &[0.5, 0.4]),
+            (&[0.0, f64::NEG_INFINITY], &[0.5, 0.4]),
+            (&[0.0, 0.0], &[0.5, f64::INFINITY]),
+            (&[f64::NAN, 0.0], &[0.5, 0.5]),
+        ] {
+            assert!(!ranges(lower, upper), "{lower:?} {upper:?}");
+        }
+    }
 }

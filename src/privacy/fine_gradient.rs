@@ -552,4 +552,27 @@ mod tests {
         }
         assert!(closest > 1e-3, "{closest}");
     }
+
+    /// However many coefficients there are, margins of a part stay in 64 bits; and the parts add up to them.
+    #[test]
+    fn parts_of_coefficients_do_not_overflow_and_lose_nothing() {
+        for p in [1, 100, 1 << 17, (1 << 17) + 1, 1 << 20] {
+            let theta: Vec<f64> = (0..p).map(|j| 1.5 - 1e-9 * j as f64).collect();
+            let parts = parts_of(&theta);
+            let mut sums = vec![0.0; p];
+            for (direction, unit) in &parts {
+                let size: i128 = direction
+                    .iter()
+                    .map(|&(_, whole)| i128::from(whole.abs()))
+                    .sum();
+                assert!(((3 * size) << 14) < (1 << 62), "{p}");
+                for &(j, whole) in direction {
+                    sums[j as usize] += whole as f64 * unit * f64::from(MAX_FEATURE);
+                }
+            }
+            assert!(parts.len() <= 8, "{p} {}", parts.len());
+            let error = sums.iter().zip(&theta).map(|(sum, t)| (sum - t).abs());
+            assert!(error.fold(0.0, f64::max) < 1e-13, "{p}");
+        }
+    }
 }

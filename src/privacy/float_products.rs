@@ -90,6 +90,9 @@ impl BoundedData {
 mod tests {
     use super::*;
     use crate::numeric::blocked::additions_over_records;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+    use ndarray::Array2;
     use proptest::prelude::*;
 
     proptest! {
@@ -105,6 +108,37 @@ mod tests {
             prop_assert!((dot(&column, &d) - exact as f64 * 2f64.powi(-52)).abs() <= bound);
             let plain = blocked_sum((0..n).map(|k| d[k] * f64::from(column[k])));
             prop_assert!((plain - exact as f64 * 2f64.powi(-52)).abs() <= bound);
+        }
+    }
+
+    /// Beyond a chunk of records and a block of columns, in every storage: sums of integers, which floats hold.
+    #[test]
+    fn margins_and_gradients_are_those_of_the_entries() {
+        let (n, p) = (CHUNK + 70, COLUMNS + 3);
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let (geometry, target) = (Geometry::Uncentred, Target::Classes);
+        let schema = Schema::new(p, bounds, geometry, target, false, None).unwrap();
+        let x = Array2::from_shape_fn((n, p), |(i, j)| {
+            ((i * 31 + j * 17) % 5).saturating_sub(2) as f64 / 2.0
+        });
+        let value = |i: usize, j: usize| schema.lattice_value(x[[i, j]], j) as f64;
+        let weights: Vec<f64> = (0..p).map(|j| (j % 7) as f64 - 3.0).collect();
+        let d: Vec<f64> = (0..n).map(|i| (i % 11) as f64 - 5.0).collect();
+        let margin = |i| (0..p).map(|j| weights[j] * value(i, j)).sum();
+        let margins: Vec<f64> = (0..n).map(margin).collect();
+        let of_column = |j| (0..n).map(|i| d[i] * value(i, j)).sum();
+        let gradient: Vec<f64> = (0..p).map(of_column).collect();
+        assert!(gradient.iter().all(|&sum| sum != 0.0));
+        for data in all_kinds(&x, &schema) {
+            let mut out = vec![7.0; n];
+            data.float_margins(&weights, &mut out);
+            assert_eq!(out, margins);
+            let mut out = vec![7.0; p];
+            data.float_gradient(&d, &mut out);
+            assert_eq!(out, gradient);
         }
     }
 }

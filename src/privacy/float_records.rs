@@ -248,3 +248,116 @@ impl BoundedData {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::Logistic;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::schema::{Bounds, Geometry, Target};
+    use ndarray::Array2;
+
+    const P: usize = 3;
+
+    /// Beyond a block of records, in every storage, with a column of which zero is no value.
+    fn records(target: Target) -> [BoundedData; 3] {
+        let bounds = Bounds {
+            lower: vec![-1.0, 0.5, -2.0],
+            upper: vec![1.0, 2.0, 2.0],
+        };
+        let schema = Schema::new(P, bounds, Geometry::Uncentred, target, true, None).unwrap();
+        let schema = schema.with_intercept_value(0.5).unwrap();
+        let x = Array2::from_shape_fn((BLOCK + 90, P), |(i, j)| {
+            ((i * 29 + j * 13) % 9).saturating_sub(3) as f64 / 3.0
+        });
+        all_kinds(&x, &schema)
+    }
+
+    fn row(data: &BoundedData, i: usize) -> [f64; P + 1] {
+        let mut row = [0.0; P + 1];
+        data.fill_row(i, &mut row);
+        row
+    }
+
+    fn close(ours: f64, truth: f64) {
+        assert!(
+            (ours - truth).abs() <= 1e-9 * (1.0 + truth.abs()),
+            "{ours} {truth}"
+        );
+    }
+
+    #[test]
+    fn second_moments_are_those_of_the_rows() {
+        let weight = |i: usize| (i % 7) as f64 / 7.0;
+        for data in records(Target::Classes) {
+            let n = data.n_records();
+            let weights: Vec<f64> = (0..n).map(weight).collect();
+            let columns = data.n_columns();
+            let mut gram = vec![9.0; columns * columns];
+            data.weighted_gram(&weights, &mut gram);
+            for j in 0..columns {
+                for k in 0..=j {
+                    let term = |i| weight(i) * row(&data, i)[j] * row(&data, i)[k];
+                    close(gram[j * columns + k], (0..n).map(term).sum());
+                }
+            }
+        }
+    }
+
+    /// All of the rows' entries are those of the lattice, so that the moments above are.
+    #[test]
+    fn rows_are_lattice_values() {
+        let [dense, by_rows, by_columns] = records(Target::Classes);
+        let Features::Dense(columns) = &dense.features else {
+            panic!("dense");
+        };
+        for data in [&dense, &by_rows, &by_columns] {
+            let n = data.n_records();
+            for i in 0..n {
+                let row = row(data, i);
+                for j in 0..P {
+                    close(row[j], f64::from(columns[j * n + i]) / 16_383.0);
+                }
+                assert_eq!(row[P], data.schema.intercept_value());
+            }
+        }
+    }
+
+    #[test]
+    fn curvature_of_classes_is_that_of_the_probabilities() {
+        let classes = 3;
+        let target = Target::Multiclass { classes };
+        let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+        let classes = classes as usize;
+        for data in records(target) {
+            let (n, p) = (data.n_records(), data.n_columns());
+            let own: Vec<f64> = (0..n).map(|i| (i % 5) as f64 / 2.0).collect();
+            let data = BoundedData {
+                weights: Some(
+                    crate::privacy::record_weights::RecordWeights::new(&own, n, 2.0).unwrap(),
+                ),
+                ..data
+            };
+            let scores: Vec<f64> = (0..classes * n)
+                .map(|k| (k % 13) as f64 / 6.0 - 1.0)
+                .collect();
+            let probability = |i: usize, k: usize| {
+                let part = |k: usize| scores[k * n + i].exp();
+                part(k) / (0..classes).map(part).sum::<f64>()
+            };
+            let size = classes * p;
+            let mut out = vec![0.0; size * size];
+            data.curvature_of_classes(&model, 0.7, &scores, &mut out);
+            for (a, b) in (0..size).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+                let (k, l) = (a / p, b / p);
+                let term = |i: usize| {
+                    let own = if k == l { 1.0 } else { 0.0 };
+                    let row = row(&data, i);
+                    let weight = probability(i, k) * (own - probability(i, l)) * data.share(i);
+                    0.7 * weight * row[a % p] * row[b % p]
+                };
+                close(out[a * size + b], (0..n).map(term).sum());
+            }
+        }
+    }
+}

@@ -252,4 +252,17 @@ mod tests {
         let nowhere = folder.path().join("no such folder").join("file");
         assert!(matches!(lines(&nowhere), Err(Error::Checkpoint(_))));
     }
+
+    /// A name without a directory is one of the working directory.
+    #[test]
+    fn a_bare_name_is_a_file_of_the_working_directory() {
+        let place = tempfile::NamedTempFile::new_in(".").unwrap();
+        let path = Path::new(place.path().file_name().unwrap()).to_path_buf();
+        drop(place);
+        let made = lines(&path);
+        let again = lines(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(made.unwrap(), ["first"]);
+        assert_eq!(again.unwrap(), ["first"]);
+    }
 }

@@ -36,11 +36,10 @@ pub(in crate::privacy) fn minimise(
     watch: Watch<'_>,
 ) -> Result<()> {
     let entries = tilt.len();
-    let columns = entries / objective.model.outputs();
     let first = start.theta.is_empty();
     start.theta.resize(entries, 0.0);
     let mut search = Search {
-        tolerance: 4.0 * objective.float_error(columns),
+        tolerance: tolerance(objective, entries),
         objective,
         gradient,
         tilt,
@@ -58,6 +57,12 @@ pub(in crate::privacy) fn minimise(
         search.contract(&mut start.theta)?;
     }
     Ok(())
+}
+
+/// The largest residual that is taken, of so many entries of theta: scores have as many columns each.
+fn tolerance(objective: &Objective<'_>, entries: usize) -> f64 {
+    let columns = entries / objective.model.outputs();
+    4.0 * objective.float_error(columns)
 }
 
 /// Where a minimisation starts, and where it ends. Neither theta nor the Hessian of an earlier minimisation has to be
@@ -586,5 +591,55 @@ mod tests {
             assert!((two[j] + two[P + 1 + j]).abs() < 1e-9);
             assert!((two[P + 1 + j] - two[j] - one[j]).abs() < 1e-9);
         }
+    }
+
+    /// The distance is stated for a residual of four times the float error of one score's columns, and no more is taken.
+    #[test]
+    fn a_residual_beyond_the_tolerance_is_not_accepted() {
+        let target = Target::Multiclass { classes: 3 };
+        let data = data_of(target);
+        let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+        let tilt = vec![0.02; 3 * (P + 1)];
+        let objective = of_classes(&model, None, 0.3, &tilt);
+        let tolerance = tolerance(&objective, tilt.len());
+        for columns in [P + 1, 1_000] {
+            let float_error = objective.float_error(columns);
+            assert_eq!(super::tolerance(&objective, 3 * columns), 4.0 * float_error);
+            assert!(objective.float_error(3 * 1_000) > float_error);
+        }
+        let residual = |theta: &[f64]| {
+            let mut gradient = FineGradient::new(&data, &model);
+            let mut search = Search {
+                objective: &objective,
+                gradient: &mut gradient,
+                tilt: &tilt,
+                tolerance,
+                scratch: Scratch::default(),
+                watch: &mut || Ok(()),
+            };
+            let mut slope = vec![0.0; tilt.len()];
+            search.slope(theta, &mut slope).unwrap();
+            let size = norm2(&slope);
+            assert_eq!(search.accepts(theta, size), size <= tolerance);
+            size
+        };
+        let minimised = |theta: Vec<f64>| {
+            let mut gradient = FineGradient::new(&data, &model);
+            let mut start = Start {
+                theta,
+                factor: None,
+            };
+            minimise(&objective, &mut gradient, &tilt, &mut start, &mut || Ok(())).unwrap();
+            start.theta
+        };
+        let mut near = minimised(vec![]);
+        assert!(residual(&near) <= tolerance);
+        let mut moved = tolerance;
+        while residual(&near) <= 1.1 * tolerance {
+            near[0] += 0.01 * moved;
+            moved *= 1.01;
+        }
+        assert!(residual(&near) <= 1.3 * tolerance);
+        assert!(residual(&minimised(near)) <= tolerance);
     }
 }

@@ -221,6 +221,7 @@ mod tests {
             (3, 4, 4, Geometry::Centred),
             (TILE + 5, 7, 3, Geometry::Centred),
             (2 * TILE + 1, 50, 2, Geometry::Uncentred),
+            (TILE + 1, 50, 2, Geometry::Centred),
         ] {
             let x = Array2::from_shape_fn((n, p), |(i, j)| {
                 let place = (i * 7 + j * 3) % p;

@@ -182,3 +182,75 @@ where
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::bounded_data::BoundedData;
+    use crate::schema::{Bounds, Geometry, Target};
+
+    #[test]
+    fn starts_are_those_of_all_lines_and_of_no_more_entries_than_there_are() {
+        let fits = |starts: &[i64], indices: &[i64], values: &[f64]| {
+            let x = Compressed {
+                starts,
+                indices,
+                values,
+            };
+            check_starts(&x, 2).is_ok()
+        };
+        let (indices, values) = ([0, 1, 1], [1.0, 2.0, 3.0]);
+        assert!(fits(&[0, 2, 3], &indices, &values));
+        // What stands behind the last line belongs to none.
+        assert!(fits(&[0, 1, 2], &indices, &values));
+        for starts in [
+            &[0, 2, 3, 3][..],
+            &[0, 3],
+            &[],
+            &[1, 2, 3],
+            &[0, 3, 2],
+            &[0, 2, 4],
+            &[-1, 2, 3],
+        ] {
+            assert!(!fits(starts, &indices, &values), "{starts:?}");
+        }
+        assert!(!fits(&[0, 2, 3], &indices, &values[..2]));
+        assert!(!fits(&[0, 1, 2], &indices[..2], &values));
+    }
+
+    /// In any order, and summed before they are clipped, by rows and by columns.
+    #[test]
+    fn entries_of_one_place_are_summed() {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let (geometry, target) = (Geometry::Uncentred, Target::Classes);
+        let schema = Schema::new(3, bounds, geometry, target, false, None).unwrap();
+        let dense = [[0.25, 0.0, 0.75], [0.0, 0.0, 0.0], [0.0, 0.5, 0.0]];
+        let values = [0.5, 0.25, 0.25, 3.0, -2.5];
+        let by_rows = ([0, 3, 3, 5], [2, 0, 2, 1, 1]);
+        let turned = [0.25, 3.0, -2.5, 0.5, 0.25];
+        let by_columns = ([0, 1, 3, 5], [0, 2, 2, 0, 0]);
+        for (orientation, (starts, indices), values) in [
+            (Orientation::Rows, by_rows, values),
+            (Orientation::Columns, by_columns, turned),
+        ] {
+            let x = Compressed {
+                starts: &starts[..],
+                indices: &indices[..],
+                values: &values[..],
+            };
+            let y = [1.0, -1.0, 1.0];
+            let data =
+                BoundedData::from_sparse(x, orientation, (3, 3), &y, schema.clone()).unwrap();
+            for (i, expected) in dense.iter().enumerate() {
+                let mut row = [0.0; 3];
+                data.fill_row(i, &mut row);
+                for (ours, truth) in row.iter().zip(expected) {
+                    assert!((ours - truth).abs() < 1e-4, "{i} {row:?}");
+                }
+            }
+        }
+    }
+}

@@ -44,7 +44,7 @@ class Tree:
 
     def write(self) -> None:
         """Makes the folder hold the files of the repository and no others; what git ignores stays."""
-        listed = _git_files(ROOT)
+        listed = git_files(ROOT)
         for name in listed:
             self._write(name, self._text(name))
         sources = [path for part in ("src", "python", "tests") for path in (self.folder / part).rglob("*.*")]
@@ -178,7 +178,7 @@ def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str], l
         return process.returncode, output
 
 
-def _git_files(root: Path) -> list[str]:
+def git_files(root: Path) -> list[str]:
     """Tracked and untracked files that git does not ignore and that exist."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout

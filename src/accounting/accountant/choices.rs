@@ -412,7 +412,10 @@ mod tests {
                 let i = (place as i64 - from) as usize;
                 values[i] + z * (values[i + 1] - values[i])
             };
-            for (epsilon, value) in points(&next).step_by(11) {
+            // At the end too, where few cells are left to raise a value.
+            let end = next.values.len() - (2 * parts as usize).min(next.values.len());
+            let tried = points(&next).enumerate().filter(|&(i, _)| i % 11 == 0 || i >= end);
+            for (_, (epsilon, value)) in tried {
                 let dense = sup(&chord, epsilon, epsilon0 * (1.0 - 1e-13), 40 * parts);
                 prop_assert!(value >= dense * (1.0 - 1e-10), "{} {} {}", epsilon, value, dense);
                 prop_assert!(value <= dense * (1.0 + 2e-3) + 1e-10, "{} {} {}", epsilon, value, dense);
@@ -434,6 +437,27 @@ mod tests {
             let (one, more) = delta(epsilon0, count);
             prop_assert!(more >= one * (1.0 - 1e-9), "{} {}", more, one);
             prop_assert!(delta(1.05 * epsilon0, count).0 >= one * (1.0 - 1e-9));
+        }
+    }
+
+    /// n eps0^2/8, and what a curve keeps reaches as far as a delta of e^-depth.
+    #[test]
+    fn tails_are_those_of_their_zcdp_parameter() {
+        for (epsilon0, count, parts) in [(0.1f64, 7, 32), (1.0, 100, 18), (3.0, 1, 20)] {
+            let step = Step::new(epsilon0, parts);
+            let rho = f64::from(count) * epsilon0 * epsilon0 / 8.0;
+            let excess = step.tails(count).sum / rho - 1.0;
+            assert!((0.0..1e-14).contains(&excess), "{excess}");
+            let (from, to) = step.window(count, 40.0);
+            let loss = |points: i64| points as f64 * step.width;
+            let most = f64::from(count) * epsilon0;
+            // In the place of eps0 stands a power of two that is less than twice as large.
+            let reach = |depth: f64, times: f64| {
+                (times * rho + epsilon0 * (0.5 * f64::from(count) * depth).sqrt()).min(most)
+            };
+            let edge = step.width;
+            assert!(loss(to) >= reach(40.0, 1.0) - edge && loss(to) <= reach(40.0, 2.0) + edge);
+            assert!(-loss(from) >= reach(LOW, 1.0) - edge && -loss(from) <= reach(LOW, 2.0) + edge);
         }
     }
 }

@@ -347,6 +347,7 @@ mod tests {
     #[test]
     fn what_is_too_much_is_left_to_other_bounds() {
         assert!(Group::choices(0.1, MOST + 1).is_none() && Group::pure(0.1, MOST + 1).is_none());
+        assert!(Group::choices(0.1, MOST).is_some() && Group::pure(0.1, MOST).is_some());
         assert!(Exact::new(vec![], 1.0).is_none());
         assert!(Exact::new(vec![Group::Pure(1e-9, 1)], 1.0).is_none());
         assert!(Exact::new(vec![Group::Pure(0.1, 1)], 100.0).is_none());

@@ -309,4 +309,28 @@ mod tests {
             }
         }
     }
+
+    /// Thousands too: from the largest mass on, nothing overflows.
+    #[test]
+    fn many_responses_have_the_mean_and_variance_of_their_sum() {
+        for (epsilon, count) in [(1e-3f64, 4096), (0.3, 4096), (3.0, 4096), (0.7, 1)] {
+            let law = Law::of_responses(epsilon, count);
+            let n = f64::from(count);
+            let loss = |i: usize| law.start + i as f64 * law.step;
+            let mean = |of: &dyn Fn(f64) -> f64| -> f64 {
+                (law.masses.iter().enumerate())
+                    .map(|(i, mass)| mass * of(loss(i)))
+                    .sum()
+            };
+            let middle = n * epsilon * (0.5 * epsilon).tanh();
+            let variance = n * (epsilon / (0.5 * epsilon).cosh()).powi(2);
+            assert!((mean(&|_| 1.0) - 1.0).abs() < 1e-12);
+            assert!((mean(&|loss| loss) - middle).abs() < 1e-9 * n * epsilon);
+            let spread = mean(&|loss| (loss - middle).powi(2));
+            assert!(
+                (spread / variance - 1.0).abs() < 1e-8,
+                "{spread} {variance}"
+            );
+        }
+    }
 }

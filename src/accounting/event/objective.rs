@@ -155,4 +155,50 @@ mod tests {
             }
         }
     }
+
+    /// E f(|g|) by the trapezoidal rule.
+    fn mean(f: impl Fn(f64) -> f64) -> f64 {
+        let step = 1e-3;
+        let at = |i: i32| {
+            let g = step * f64::from(i);
+            let weight = if i == 0 { 0.5 } else { 1.0 };
+            weight * f(g) * 2.0 * crate::numeric::normal::density(g)
+        };
+        step * (0..=40_000).map(at).sum::<f64>()
+    }
+
+    /// Of the loss kl + r^2/2 + r |g|.
+    #[test]
+    fn add_remove_is_the_curve_of_its_loss() {
+        for (shift, kl) in [(0.5, 0.1), (0.2, 0.0), (1.5, 0.3)] {
+            let o = Objective::new(shift, 1.0, kl, Adjacency::AddRemove);
+            let loss = |g: f64| kl + 0.5 * shift * shift + shift * g;
+            for epsilon in [0.0, 0.05, 0.3, 1.0, 3.0] {
+                let truth = mean(|g| -(epsilon - loss(g)).min(0.0).exp_m1());
+                let stated = o.delta(epsilon);
+                assert!(
+                    (stated - truth).abs() < 3e-6,
+                    "{shift} {epsilon} {stated} {truth}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn renyi_is_the_moment_of_its_loss() {
+        for (adjacency, times) in [(Adjacency::AddRemove, 1.0), (Adjacency::ReplaceOne, 2.0)] {
+            let (shift, kl) = (0.4, 0.2);
+            let o = Objective::new(shift, 1.0, kl, adjacency);
+            let r = times * shift;
+            let loss = |g: f64| kl + 0.5 * r * r + r * g;
+            for order in [1.1, 1.5, 2.0, 5.0] {
+                let truth = mean(|g| ((order - 1.0) * loss(g)).exp()).ln() / (order - 1.0);
+                assert!(
+                    (o.renyi(order) / truth - 1.0).abs() < 1e-5,
+                    "{order} {truth}"
+                );
+            }
+            assert!((o.renyi(1.0) / mean(loss) - 1.0).abs() < 1e-5);
+        }
+    }
 }

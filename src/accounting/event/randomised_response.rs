@@ -128,4 +128,42 @@ mod tests {
             prop_assert!(delta(e, epsilon0) <= d * (1.0 + 1e-12) + 1e-14);
         }
     }
+
+    #[test]
+    fn epsilon_is_its_closed_form() {
+        for epsilon0 in [1e-3f64, 0.1, 1.0, 5.0, 40.0] {
+            for share in [1e-9, 0.01, 0.4, 0.9] {
+                let target = share * delta(0.0, epsilon0);
+                let truth = epsilon0 + (-target * (1.0 + (-epsilon0).exp())).ln_1p();
+                let stated = epsilon(target, epsilon0);
+                let room = 1e-13 * (1.0 + epsilon0);
+                assert!(
+                    stated <= epsilon0 && (stated - truth).abs() < room,
+                    "{stated} {truth}"
+                );
+                assert!(delta(stated, epsilon0) <= target * (1.0 + 1e-12));
+            }
+            assert_eq!(epsilon(delta(0.0, epsilon0), epsilon0), 0.0);
+            assert_eq!(epsilon(0.0, epsilon0), epsilon0);
+        }
+    }
+
+    /// Where one form loses its digits the other one serves.
+    #[test]
+    fn renyi_keeps_its_digits_at_small_and_large_epsilons() {
+        for epsilon in [1e-9f64, 1e-6, 1e-3, 0.1, 1.0] {
+            let truth = (4.0 * (0.5 * epsilon).sinh().powi(2)).ln_1p();
+            assert!(
+                (renyi(epsilon, 2.0) / truth - 1.0).abs() < 1e-11,
+                "{epsilon}"
+            );
+        }
+        for (epsilon, order) in [(700.0, 1.001), (700.0, 1.5), (50.0, 3.0), (1e6, 1.0 + 1e-6)] {
+            assert!(
+                (renyi(epsilon, order) / epsilon - 1.0).abs() < 1e-9,
+                "{epsilon} {order}"
+            );
+        }
+        assert!((renyi(1e-3, 1.0 + 1e-9) / rho(1e-3) - 1.0).abs() < 1e-6);
+    }
 }

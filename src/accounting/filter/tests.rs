@@ -149,3 +149,48 @@ fn worst(filter: &Filter, choices: &[f64], epsilon: f64, loss: f64, left: usize)
         most.max(heads * go_on(loss + choice) + (1.0 - heads) * go_on(loss - choice))
     })
 }
+
+/// The divergence that is allowed implies (epsilon, delta) by the conversion, with what rounding needs and no more, and at
+/// an order that no other one betters for noise that uses all of it.
+#[test]
+fn the_divergence_allowed_is_what_its_order_converts() {
+    for (epsilon, delta) in [(0.1, 1e-9), (1.0, 5e-7), (8.0, 1e-3), (0.3, 0.1)] {
+        let (order, most) = budget(epsilon, delta).unwrap();
+        let price = |a: f64| (1.0 - 1.0 / a).ln() - (delta * a).ln() / (a - 1.0);
+        let left = (epsilon - (most + price(order))) / (epsilon + price(order).abs());
+        assert!((0.5e-12..2e-12).contains(&left), "{left}");
+        let rho = rho_from_epsilon(epsilon, delta).unwrap();
+        let cost = |a: f64| rho * a + price(a);
+        for other in [0.5, 0.9, 1.1, 2.0] {
+            let other = 1.0 + other * (order - 1.0);
+            assert!(cost(order) <= cost(other), "{order} {other}");
+        }
+    }
+}
+
+#[test]
+fn what_was_used_is_told() {
+    let mut filter = Filter::new(1.5, 1e-6).unwrap();
+    assert_eq!((filter.total(), filter.releases()), ((1.5, 1e-6), 0));
+    for releases in 1..4 {
+        filter.add(&pure(0.5)).unwrap();
+        assert_eq!(filter.releases(), releases);
+    }
+    let refusal = filter.add(&pure(2.25)).unwrap_err().to_string();
+    for part in ["of epsilon 2.25", "budget of epsilon 1.5", "3 releases"] {
+        assert!(refusal.contains(part), "{refusal}");
+    }
+    let never = [(Event::failure(0.5).unwrap(), 1)];
+    let refusal = filter.add(&never).unwrap_err().to_string();
+    assert!(refusal.contains("without a guarantee"), "{refusal}");
+}
+
+#[test]
+fn nothing_is_left_after_a_first_release_that_took_the_reserve() {
+    let mut filter = Filter::new(6.0, 7e-7).unwrap();
+    filter.add(&[(Event::failure(4e-7).unwrap(), 1)]).unwrap();
+    assert!(refused(&mut filter, &pure(1e-6)));
+    for delta in [0.0, 1e-9, 7e-7] {
+        assert_eq!(filter.remaining(delta).unwrap(), 0.0);
+    }
+}

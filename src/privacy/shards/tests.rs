@@ -449,3 +449,17 @@ proptest! {
         prop_assert_eq!(sums(&words(&[i64::MIN, 5])).unwrap(), [i64::MIN, 5]);
     }
 }
+
+#[test]
+fn positions_of_shards_are_counted_within_each() {
+    let counts = [3, 0, 2];
+    let within = |positions: &[u32]| super::within(positions, &counts).ok();
+    assert_eq!(
+        within(&[0, 2, 3, 4]),
+        Some(vec![vec![0, 2], vec![], vec![0, 1]])
+    );
+    assert_eq!(within(&[]), Some(vec![vec![]; 3]));
+    for bad in [&[1, 1][..], &[2, 1], &[5], &[0, 5], &[1, 0, 5]] {
+        assert_eq!(within(bad), None, "{bad:?}");
+    }
+}

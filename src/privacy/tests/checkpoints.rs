@@ -358,3 +358,25 @@ fn splits_are_kept_where_they_are_public() {
         }
     }
 }
+
+/// Questions that are alike are told apart by their place in the plan.
+#[test]
+fn answers_are_given_again_to_their_own_question() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let alike = |order: [usize; 3]| {
+        let root = statement(Adjacency::ReplaceOne);
+        let questions = [0; 3].map(|_| root.gradient(&model(), 3.0).unwrap());
+        let planned = questions.iter().map(Question::once).collect();
+        sealed(&root.clone(), planned, move |session| {
+            let at = vec![0.0; root.n_columns()];
+            (order.iter()).try_for_each(|&k| session.ask(&questions[k], &at).map(drop))
+        })
+    };
+    whole(&alike([0, 1, 2]), &path, Source::seeded(3)).unwrap();
+    for order in [[0, 2, 1], [1, 0, 2], [2, 1, 0]] {
+        let again = whole(&alike(order), &path, Source::seeded(3));
+        assert!(matches!(again, Err(Error::Checkpoint(_))), "{again:?}");
+    }
+    whole(&alike([0, 1, 2]), &path, Source::seeded(3)).unwrap();
+}
