@@ -438,8 +438,10 @@ def test_monotone_is_found_declared_or_contradicted():
     with pytest.raises(InvalidArgumentError, match=r"^monotone must not be true: adding"):
         FromOracle(cut, 4, monotone=True)
     calls = []
-    FromOracle(lambda A: calls.append(A) or len(A), 40, monotone=True)
+    FromOracle(lambda A: calls.append(A) or len(A), 40, monotone=False)
     assert len(calls) <= 4 * 128 + 1
+    with pytest.raises(InvalidArgumentError, match=r"^monotone must not be true: adding 0 to all others lowers F"):
+        FromOracle(lambda A: min(len(A), 78 - len(A)), 40, monotone=True)
     calls.clear()
     F = FromOracle(lambda A: calls.append(A) or len(A), 40)
     assert len(calls) <= 4 * 128 + 1 + 42

@@ -679,7 +679,7 @@ class FromOracle(SetFunction):
     p : int
         Number of features.
     monotone : bool, optional
-        Whether F is monotone; found by p + 1 more calls by default.
+        Whether F is monotone; found by p + 1 more calls by default, which True is held against.
 
     Raises
     ------

@@ -40,11 +40,12 @@ impl Oracle {
     /// Checks the function and wraps it.
     ///
     /// F(A+i) + F(A+j) >= F(A+i+j) + F(A) is checked for every set A and pair i, j up to 6 features, beyond for 128
-    /// random ones, the same at every call. With `monotone` None, whether F is monotone is found by p + 1 more calls.
+    /// random ones, the same at every call. Whether F is monotone is found, or held against `monotone`, by p + 1 more
+    /// calls, unless that is Some(false).
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for no features, a value that is not finite, F(empty) other than 0 (within 1e-9), or
-    /// `monotone` declared and a sample against it; [`Error::NotSubmodular`]; whatever the function itself returns.
+    /// `monotone` declared where F falls; [`Error::NotSubmodular`]; whatever the function itself returns.
     pub fn new(
         n_features: usize,
         callable: impl Fn(&[usize]) -> Result<f64> + Send + Sync + 'static,
@@ -63,22 +64,22 @@ impl Oracle {
                 format!("must be 0 on the empty set; F([]) = {empty}"),
             ));
         }
-        let fall = oracle.check_samples()?;
-        oracle.is_monotone = match (monotone, fall) {
-            (Some(true), Some((set, i))) => {
-                return Err(Error::invalid(
-                    "monotone",
-                    format!("must not be true: adding {i} to {set:?} lowers F"),
-                ));
-            }
-            (Some(declared), _) => declared,
-            (None, Some(_)) => false,
-            (None, None) => {
-                let all: Vec<usize> = (0..n_features).collect();
-                let slack = TOLERANCE * oracle.value(&all)?.abs();
-                last_gains(&oracle)?.iter().all(|gain| *gain >= -slack)
-            }
+        let fall = match (monotone, oracle.check_samples()?) {
+            (Some(false), _) => None,
+            (_, None) => oracle.last_fall()?,
+            (_, found) => found,
         };
+        if let (Some(true), Some((set, i))) = (monotone, &fall) {
+            let set = match n_features > 1 && set.len() + 1 == n_features {
+                true => "all others".into(),
+                false => format!("{set:?}"),
+            };
+            return Err(Error::invalid(
+                "monotone",
+                format!("must not be true: adding {i} to {set} lowers F"),
+            ));
+        }
+        oracle.is_monotone = monotone.unwrap_or(fall.is_none());
         Ok(oracle)
     }
 
@@ -92,6 +93,14 @@ impl Oracle {
             "callable",
             format!("must return finite numbers; F({set:?}) = {value}"),
         ))
+    }
+
+    /// All features but one, whose addition lowers F, where there is one: a submodular function falls there, or nowhere.
+    fn last_fall(&self) -> Result<Option<(Vec<usize>, usize)>> {
+        let all: Vec<usize> = (0..self.n_features).collect();
+        let slack = TOLERANCE * self.value(&all)?.abs();
+        let fall = last_gains(self)?.iter().position(|gain| *gain < -slack);
+        Ok(fall.map(|i| (all.into_iter().filter(|&j| j != i).collect(), i)))
     }
 
     /// Refuses what is not submodular; returns a set and a feature whose addition lowers F, where one was met.
@@ -331,6 +340,17 @@ mod tests {
         assert!(!f(None).unwrap().is_monotone());
         assert!(!f(Some(false)).unwrap().is_monotone());
         let falling = |set: &[usize]| Ok(-(set.len() as f64));
+        // Falls at the last feature alone, where a user says that it never does.
+        let last = |set: &[usize]| {
+            Ok(if set.len() == 3 { 2.75 } else { 2.875 } * f64::from(u8::from(!set.is_empty())))
+        };
+        for error in [f(Some(true)), Oracle::new(3, last, Some(true))] {
+            let error = error.unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "monotone must not be true: adding 0 to all others lowers F"
+            );
+        }
         for p in [1, 3, 30] {
             let error = Oracle::new(p, falling, Some(true)).unwrap_err().to_string();
             assert!(
