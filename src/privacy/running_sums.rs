@@ -216,6 +216,32 @@ mod tests {
         assert_eq!(run.round(), 1);
     }
 
+    /// Where noise hides nothing: rows add up, each shortened to the bound; a row that is not finite counts as zeros.
+    #[test]
+    fn sums_are_those_of_shortened_rows() {
+        let (adjacency, rounds) = (Adjacency::ReplaceOne, [(3, 1e-4)]);
+        let claim = (1e10, 1e-6);
+        let plan = RunningSumsPlan::new((3, 2), 2.0, adjacency, claim, &rounds, "test".into());
+        let (plan, mut ledger) = (plan.unwrap(), MemoryLedger::default());
+        let noise = plan.noise_scale(0).unwrap();
+        let mut run = RunningSums::new(plan, Source::seeded(1), &mut ledger).unwrap();
+        for (rows, expected) in [
+            ([[1.0, 0.5], [-0.25, 1.0], [0.0, 0.0]], [0.75, 1.5]),
+            ([[3.0, 4.0], [0.5, -1.0], [0.25, 0.25]], [1.95, 0.85]),
+            (
+                [[f64::INFINITY, 1.0], [1.0, f64::NAN], [-0.5, 0.125]],
+                [-0.5, 0.125],
+            ),
+        ] {
+            let sum = run.sum(ndarray::arr2(&rows).view()).unwrap();
+            for (found, expected) in sum.iter().zip(expected) {
+                // A unit of 2^-20 an entry of each row, and noise: 1e-8 an entry.
+                assert!((found - expected).abs() < 6.0 * noise + 3.0 * 2.0 / LENGTH as f64);
+            }
+        }
+        assert_eq!((run.round(), noise < 1e-3), (3, true));
+    }
+
     #[test]
     fn rounds_that_cost_more_than_the_claim_are_refused() {
         let make = |multiplier: f64| {

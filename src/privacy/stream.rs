@@ -264,6 +264,8 @@ mod tests {
     #[test]
     fn states_are_checked_and_keep_their_rounds() {
         let mut stream = opened(plan(Adjacency::ReplaceOne, 0.5), 4);
+        assert_eq!((stream.is_secure(), stream.restorations()), (false, 0));
+        assert!(!stream.certificate().verify()); // seeded
         for _ in 0..1999 {
             stream.update(&[1.0, 0.0, -3.0]).unwrap();
         }
@@ -273,6 +275,14 @@ mod tests {
             (back.round(), back.choice(), back.restorations()),
             (1999, stream.choice(), 1)
         );
+        // Copies are told of where there may be some.
+        let assumptions = |stream: &RunningSoftmax| {
+            stream
+                .certificate()
+                .to_json()
+                .contains("only one copy was continued")
+        };
+        assert!(assumptions(&back) && !assumptions(&stream));
         let costs = [0.5, 0.25, 0.125];
         assert_eq!(back.update(&costs).unwrap(), stream.update(&costs).unwrap());
         for stream in [&mut back, &mut stream] {
@@ -303,6 +313,22 @@ mod tests {
             );
         }
     }
+
+    /// Costs add up in units of the bound, each clipped to it; the sums say which of two vertices is the cheaper one.
+    #[test]
+    fn costs_add_up() {
+        let mut stream = opened(plan(Adjacency::ReplaceOne, 0.5), 4);
+        for costs in [[1.0, -0.5, 9.0], [0.25, -9.0, 0.0]] {
+            stream.update(&costs).unwrap();
+        }
+        let shares = stream
+            .state
+            .sums
+            .iter()
+            .map(|&sum| sum as f64 / UNIT as f64);
+        assert_eq!(shares.collect::<Vec<_>>(), [0.625, -1.25, 1.0]);
+    }
+
     /// Every round draws by itself: without costs its vertices are uniform. Chi-square as above.
     #[test]
     fn rounds_draw_afresh() {
@@ -332,6 +358,7 @@ mod tests {
         let plan = RunningPlan::new(3, 100, 2.0, adjacency, (51.0, 1e-6), epsilon0).unwrap();
         let event = *plan.event();
         let mut stream = RunningSoftmax::new(plan, None, &mut ledger).unwrap();
+        assert!(stream.is_secure() && stream.certificate().verify());
         assert_eq!(ledger.entries()[0].events(), [(event, 100)]);
         assert!(stream.certificate().events().is_empty());
         for round in 1..=3 {

@@ -410,7 +410,8 @@ fn what_costs_more_than_its_claim_is_not_sealed() {
     }
     let epsilon = accountant.epsilon(1e-6).unwrap();
     let delta = accountant.delta(epsilon).unwrap();
-    assert!(seal(&root, program(), claim(epsilon * 1.001, 1e-6)).is_ok());
+    let sealed = seal(&root, program(), claim(epsilon * 1.001, 1e-6)).unwrap();
+    assert!(sealed.certified() && !free.certified());
     for (epsilon, delta) in [
         (epsilon * 0.998, 1e-6),
         (epsilon, delta * 0.99),
