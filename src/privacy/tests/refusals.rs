@@ -7,6 +7,7 @@ use super::harness::{Data, P, Setting, View, asked, both_tilts, bounds, shared};
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
+use crate::exact::selection::{Shape, Summand};
 use crate::exact::tap::watched;
 use crate::loss::Logistic;
 use crate::polytope::{GroupBall, SignedCoordinates};
@@ -158,6 +159,51 @@ fn questions_are_about_the_records_of_the_session() {
     };
     let error = seal(&root, Box::new(program), claim(50.0, 1e-3)).unwrap_err();
     assert!(is_argument(&error, "question"), "{error}");
+}
+
+/// The dual path is as sensitive as its bound on s says, for points and for vertices: none is drawn beyond it.
+#[test]
+fn dual_points_beyond_their_bound_are_refused() {
+    let root = statement(Adjacency::ReplaceOne);
+    let (columns, reach) = (schema(Some(1.0)).n_columns(), 0.75);
+    let minimiser = root
+        .strongly_convex(&whole(&root).model, None, 0.5)
+        .unwrap();
+    let path = minimiser.path(reach).unwrap();
+    let points = path.points(1.0).unwrap();
+    let cross = Summand {
+        weight: 1.0,
+        shape: Shape::Cross((0..P as u32).collect()),
+    };
+    let vertices = path.vertices(vec![cross], 0.1, &points).unwrap();
+    let planned = [points.once(), vertices.once()];
+    let first = move |entry: f64| -> Vec<f64> {
+        let mut s = vec![0.0; columns];
+        s[0] = entry;
+        s
+    };
+    for s in [
+        first(1.001 * reach),
+        first(f64::NAN),
+        vec![0.0; columns - 1],
+    ] {
+        let asks: [&dyn Fn(&mut Session<'_>) -> Result<Vec<f64>>; 2] =
+            [&|session| session.ask(&points, &s), &|session| {
+                session.ask(&vertices, &s)
+            }];
+        for ask in asks {
+            let error = refused(&root, &planned, ask);
+            assert!(is_argument(&error, "s "), "{error}");
+        }
+    }
+    let plan = sealed(&root, planned.to_vec(), move |session| {
+        let s = first(reach);
+        Ok((
+            session.ask(&points, &s)?.len(),
+            session.ask(&vertices, &s)?.len(),
+        ))
+    });
+    assert_eq!(released(&plan).unwrap().value, (columns, P));
 }
 
 #[test]
