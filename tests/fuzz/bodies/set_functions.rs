@@ -156,15 +156,18 @@ fn asked(f: &F, well_posed: bool, choices: &mut Choices<'_>) {
     assert_eq!(f.value(&[]).unwrap(), 0.0);
     let members: Vec<usize> = (0..p).filter(|_| choices.flag()).collect();
     let all: Vec<usize> = (0..p).collect();
-    // Sizes of all values below: sums of gains, so that those of a tree or of a falling function count too.
+    // Sizes of all values below: sums of gains, so that those of a tree or of a falling function count too, in both
+    // orders, so that a huge value that one of them passes by does.
     let gains = |order: &[usize]| {
         let mut gains = vec![0.0; order.len()];
         f.gains(order, &mut gains).map(|()| gains)
     };
-    let Some(along) = checked(gains(&all)) else {
+    let back: Vec<usize> = all.iter().rev().copied().collect();
+    let (Some(along), Some(back)) = (checked(gains(&all)), checked(gains(&back))) else {
         return;
     };
-    let size = along.iter().map(|gain| gain.abs()).sum::<f64>();
+    let sizes = |gains: &[f64]| gains.iter().map(|gain| gain.abs()).sum::<f64>();
+    let size = sizes(&along).max(sizes(&back));
     let usual = well_posed && (1e-30..1e30).contains(&size);
     let close = |a: f64, b: f64, scale: f64| (a - b).abs() <= 1e-7 * scale;
 
