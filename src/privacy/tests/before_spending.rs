@@ -1,7 +1,7 @@
 //! What follows from the number of records, or from what is in them, is refused before anything is spent: an error
 //! between two answers would tell one record from none, and keep what was spent.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::harness::{Data, P, Setting, View, alone, asked, bounds, map, shared};
 use super::refusals::{data, is_argument, refused, run, schema, sealed, statement, whole};
@@ -332,8 +332,8 @@ fn fewer_features_than_stated_are_no_accident() {
         for of in [RangesOf::Each(vec![0, 1]), RangesOf::Together(2)] {
             refuses(&root, &two.ranges(1.0, 0.3, of).unwrap(), || ());
         }
-        let map: &'static FeatureMap = Box::leak(Box::new(FeatureMap::linear(vec![1.0; 2])));
-        refuses(&root, &two.typical_norm(1.0, 0.5).unwrap(), || map);
+        static MAP: LazyLock<FeatureMap> = LazyLock::new(|| FeatureMap::linear(vec![1.0; 2]));
+        refuses(&root, &two.typical_norm(1.0, 0.5).unwrap(), || &*MAP);
         let ball = SignedCoordinates::l1_ball(3, 1.0).into();
         let noise = SelectionNoise::Exponential { epsilon0: 1.0 };
         let vertex = two.vertex(&model(), &ball, noise, None).unwrap();
