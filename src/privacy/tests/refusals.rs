@@ -187,14 +187,12 @@ fn dual_points_beyond_their_bound_are_refused() {
         first(f64::NAN),
         vec![0.0; columns - 1],
     ] {
-        let asks: [&dyn Fn(&mut Session<'_>) -> Result<Vec<f64>>; 2] =
-            [&|session| session.ask(&points, &s), &|session| {
-                session.ask(&vertices, &s)
-            }];
-        for ask in asks {
-            let error = refused(&root, &planned, ask);
-            assert!(is_argument(&error, "s "), "{error}");
-        }
+        let point = refused(&root, &planned, &|session| session.ask(&points, &s));
+        let vertex = refused(&root, &planned, &|session| session.ask(&vertices, &s));
+        assert!(
+            is_argument(&point, "s ") && is_argument(&vertex, "s "),
+            "{point} {vertex}"
+        );
     }
     let plan = sealed(&root, planned.to_vec(), move |session| {
         let s = first(reach);
