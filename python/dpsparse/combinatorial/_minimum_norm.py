@@ -20,8 +20,8 @@ class PrivateMinimumNormPoint(PrivateSummands):
     """Find the point of least norm of the base polytope of a sum of submodular functions, with differential privacy.
 
     F(A) is the mean of F_i(A) over people. The point of least Euclidean norm of its base polytope tells the sets that
-    minimise F(A) + penalty * |A| for every penalty at once (Fujishige 2005; Bach 2013): so one release answers which
-    elements are worth having at which price.
+    minimise ``F(A) + penalty * |A|`` for every penalty at once (Fujishige 2005; Bach 2013): so one release answers
+    which elements are worth having at which price.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class PrivateMinimumNormPoint(PrivateSummands):
         self.point_ = point
 
     def minimizer(self, penalty: float = 0.0) -> npt.NDArray[np.intp]:
-        """Return the set that minimises F(A) + penalty * |A| by the released point: where it is below ``-penalty``.
+        """Return the set that minimises ``F(A) + penalty * |A|`` by the released point: where it is below ``-penalty``.
 
         Parameters
         ----------
