@@ -39,7 +39,8 @@ impl<'a> Curvature<'a> {
         }
     }
 
-    /// out = H v. Threads share the entries of margins and of `out`, so they change no bit.
+    /// out = H v: what stored entries give, and beside it the base and the intercept. Threads share the entries of margins
+    /// and of `out`, so they change no bit.
     fn times(&mut self, v: &[f64], out: &mut [f64]) {
         let p = self.data.schema.n_features();
         let own = f64::from(self.data.schema.lattice_intercept());
@@ -107,33 +108,30 @@ impl<'a> Curvature<'a> {
         watch: Watch<'_>,
     ) -> Result<Vec<f64>> {
         let diagonal = self.diagonal();
-        let mut direction = vec![0.0; slope.len()];
-        let mut rest = slope.to_vec();
-        let divided = |rest: &[f64]| -> Vec<f64> {
-            rest.iter()
-                .zip(&diagonal)
-                .map(|(rest, own)| rest / own)
-                .collect()
+        let size_of = |rest: &[f64]| -> f64 {
+            let terms = rest.iter().zip(&diagonal);
+            terms.map(|(rest, own)| rest * rest / own).sum()
         };
-        let mut towards = divided(&rest);
-        let mut product = vec![0.0; slope.len()];
-        let mut size = dot(&rest, &towards);
+        let mut direction = vec![0.0; slope.len()];
+        let (mut towards, mut product) = (direction.clone(), direction.clone());
+        let mut rest = slope.to_vec();
+        let (mut size, mut kept) = (size_of(&rest), 0.0);
         for _ in 0..MOST_PRODUCTS {
             if norm2(&rest) <= reduction * norm2(slope) {
                 break;
             }
             watch()?;
+            for (towards, (rest, own)) in towards.iter_mut().zip(rest.iter().zip(&diagonal)) {
+                *towards = rest / own + kept * *towards;
+            }
             self.times(&towards, &mut product);
             let length = size / dot(&towards, &product);
             for k in 0..slope.len() {
                 direction[k] += length * towards[k];
                 rest[k] -= length * product[k];
             }
-            let next = divided(&rest);
-            let before = std::mem::replace(&mut size, dot(&rest, &next));
-            for (towards, next) in towards.iter_mut().zip(next) {
-                *towards = next + size / before * *towards;
-            }
+            let before = std::mem::replace(&mut size, size_of(&rest));
+            kept = size / before;
         }
         Ok(direction)
     }
