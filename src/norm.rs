@@ -87,6 +87,12 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
         Ok(largest)
     }
 
+    /// Whether theta >= 0 is part of it: its prox keeps it, at step 0 as the projection on it, and [`Norm::dual`] is
+    /// one-sided.
+    fn is_positive(&self) -> bool {
+        false
+    }
+
     /// The w of Omega(theta) = sum_j w_j |theta_j|, all positive, where Omega is such a norm.
     fn weights(&self) -> Option<Vec<f64>> {
         None
@@ -103,8 +109,8 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
     }
 
     /// Replaces the first p entries of `scaled`, the features, by their [`Norm::prox`] with step `threshold` and leaves
-    /// what follows them, an intercept; 0 leaves all of it. On a release with a public threshold this is
-    /// post-processing (Dwork & Roth 2014, proposition 2.1).
+    /// what follows them, an intercept; 0 leaves all of it, but for what theta >= 0 forbids. On a release with a public
+    /// threshold this is post-processing (Dwork & Roth 2014, proposition 2.1).
     ///
     /// ```
     /// use dpsparse::norm::{Norm, SetFunctionNorm};
@@ -132,7 +138,7 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
                 format!("must have at least {} entries", self.n_features()),
             ));
         };
-        if threshold > 0.0 {
+        if threshold > 0.0 || self.is_positive() {
             let released = features.to_vec();
             self.prox(&released, threshold, features, &mut Scratch::default())?;
         }

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeAlias, get_args
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
 from dpsparse._validation import flag, number, optional_finite, positive_integer
+from dpsparse.norms import GroupLasso
 
 __all__ = [
     "DualFrankWolfe",
@@ -603,7 +604,8 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
     "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha`` means
-    penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe.
+    penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe. Where the ball has no vertices to select among, or
+    ``l1_ratio`` needs a ridge, these are noisy proximal gradients and Frank-Wolfe with noisy gradients.
 
     Raises
     ------
@@ -614,14 +616,26 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
         return mechanism
     if isinstance(mechanism, str):
         if mechanism == "auto":
+            vertices = _has_vertices(estimator)
             if estimator.alpha is not None:
-                return PenalisedFrankWolfe()
+                return PenalisedFrankWolfe() if vertices else NoisyProximalGradient()
             given = (estimator.radius, estimator.n_iter, estimator.ridge)
-            return _Auto() if given == (None, None, None) else FrankWolfe()
+            if given == (None, None, None):
+                return _Auto()
+            if vertices:
+                return FrankWolfe()
+            return NoisyProximalGradient() if estimator.radius is None else NoisyGradientFrankWolfe()
         if mechanism in MECHANISMS:
             return MECHANISMS[mechanism]()
     known = ", ".join(repr(name) for name in ("auto", *MECHANISMS))
     raise InvalidArgumentError(f"mechanism must be one of {known} or a configured object such as FrankWolfe(n_iter=40)")
+
+
+def _has_vertices(estimator: Any) -> bool:
+    """Return whether Frank-Wolfe may select among vertices, as far as parameters other than set functions tell."""
+    others = ("l1_ratio", "feature_weights")
+    plain = all(getattr(estimator, name, None) is None for name in others)
+    return plain and not getattr(estimator, "positive", False) and not isinstance(estimator.norm, GroupLasso)
 
 
 def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, str]:
@@ -647,8 +661,40 @@ def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, st
         if options[name] is not None and options[name] != given:
             raise InvalidArgumentError(f"{name} is set on the mechanism and on the estimator, to different values")
         options[name] = given
+    _share_alpha(options, mechanism.name, getattr(estimator, "l1_ratio", None))
+    _check_weighs(options, mechanism, getattr(estimator, "feature_weights", None))
     kinds = {field.name: str(field.type) for field in fields(mechanism)}
     return mechanism.name, json.dumps({name: _option(name, kinds[name], value) for name, value in options.items()})
+
+
+def _share_alpha(options: dict[str, Any], name: str, l1_ratio: Any) -> None:
+    """Share alpha out between the norm and a ridge that is tied to it: the elastic net."""
+    if l1_ratio is None:
+        return
+    if not {"alpha", "ridge"} <= set(options):
+        takers = ", ".join(kind.name for kind in get_args(Mechanism) if {"alpha", "ridge"} <= set(_names(kind)))
+        raise InvalidArgumentError(f"l1_ratio is not used by {name}, which has no penalty with a ridge; use {takers}")
+    ratio = number("l1_ratio", l1_ratio)
+    if not 0.0 < ratio <= 1.0:
+        raise InvalidArgumentError(f"l1_ratio must be above 0 and at most 1; got {l1_ratio!r}")
+    alpha = optional_finite("alpha", options["alpha"])
+    if alpha is None or options["ridge"] is not None:
+        raise InvalidArgumentError("l1_ratio needs alpha, which it shares out, and excludes ridge")
+    options["alpha"], options["ridge"] = alpha * ratio, alpha * (1.0 - ratio)
+
+
+def _check_weighs(options: dict[str, Any], mechanism: Mechanism | _Auto, weights: Any) -> None:
+    """Refuse weights of features where nothing is penalised, thresholded or bounded by the norm."""
+    if weights is None or isinstance(mechanism, _Auto) or "radius" in options:
+        return
+    users = [name for name in ("alpha", "threshold") if name in options]
+    if not any(options[name] for name in users):
+        without = f" without {' or '.join(users)}" if users else ""
+        raise InvalidArgumentError(f"feature_weights is not used by {mechanism.name}{without}; leave it at None")
+
+
+def _names(kind: type[Mechanism]) -> list[str]:
+    return [field.name for field in fields(kind)]
 
 
 def short_name(description: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse._weighted_l1 import check_positive, weighted_l1
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
 
@@ -105,9 +106,25 @@ class Vertices:
         return rows
 
 
-def specification(norm: Any, n_features: int) -> dict[str, Any]:
-    """Return what the Rust core takes for a ``norm`` argument and a number of features."""
+def specification(norm: Any, n_features: int, *, weights: Any = None, positive: Any = False) -> dict[str, Any]:
+    """Return what the Rust core takes for a ``norm`` argument and a number of features.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For what is no norm, and for ``feature_weights`` or ``positive`` with a norm that takes none.
+    """
+    check_positive(positive)
     given: dict[str, Any] = {"name": norm, "groups": None, "vertices": None, "function": None}
+    if weights is not None and not (isinstance(norm, str) and norm == "l1"):
+        raise InvalidArgumentError(
+            'feature_weights is for norm="l1"; a GroupLasso has weights of its own, and so have set functions'
+        )
+    if positive and not isinstance(norm, GroupLasso) and not (isinstance(norm, str) and norm == "l1"):
+        raise InvalidArgumentError(
+            'positive=True is for norm="l1" and GroupLasso(...), whose prox keeps signs apart; coefficients under '
+            'norm="simplex" are not negative anyway'
+        )
     if isinstance(norm, DisjointGroups):
         return given | {"name": "groups", "groups": norm.index_lists()}
     if isinstance(norm, Vertices):
@@ -115,9 +132,9 @@ def specification(norm: Any, n_features: int) -> dict[str, Any]:
     if isinstance(norm, SetFunction):
         return given | {"name": "set-function", "function": norm._core}
     if isinstance(norm, GroupLasso):
-        return given | {"name": "group-lasso", "function": norm._core}
+        return given | {"name": "group-lasso", "function": norm._core_with(positive=bool(positive))}
     if isinstance(norm, str):
-        return given
+        return given | {"function": weighted_l1(weights, bool(positive), n_features)}
     raise InvalidArgumentError(
         "norm must be 'l1', 'linf', 'simplex', DisjointGroups(...), Vertices(...), a set function or GroupLasso(...), "
         f"got {type(norm).__name__}"

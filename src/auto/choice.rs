@@ -5,8 +5,10 @@ use crate::auto::PrivateScale;
 use crate::error::Result;
 use crate::loss::Loss;
 use crate::mechanism::{
-    ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, ObjectivePerturbation, SelectRefit,
+    ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
+    ObjectivePerturbation, SelectRefit,
 };
+use crate::norm::Norm;
 use crate::plan::defaults::{
     AUTO_CLIP, LINE_DEFAULT_SHARE, OPEN_STRENGTH, SELECT_SHORT_ROWS, SELECT_STRENGTH, SURE_CLIP,
     SURE_STRENGTH, WEIGHTED_ROW, noise_allows,
@@ -143,6 +145,29 @@ impl Facts<'_> {
         }
     }
 
+    /// Noisy proximal gradients, after private scales where they are allowed: they leave signs as they are.
+    fn positive(&self, scale: bool) -> Result<Choice> {
+        let mechanism = NoisyProximalGradient::default();
+        let reason = "no negative coefficients";
+        if !scale || self.loss.is_none() {
+            return Ok(self.choose(Box::new(mechanism), reason));
+        }
+        let facts = self.scaled();
+        let mechanism = PrivateScale::new(Box::new(mechanism), &facts)?;
+        Ok(facts.choose(Box::new(mechanism), reason))
+    }
+
+    /// The same facts for private scales: a norm says nothing about features that ranges move.
+    fn scaled(&self) -> Self {
+        match self.sparse() || !self.wide() {
+            true => *self,
+            false => Self {
+                row_norm: None,
+                ..*self
+            },
+        }
+    }
+
     fn frank_wolfe(&self, reason: &'static str) -> Choice {
         self.choose(Box::new(crate::mechanism::Constrained::default()), reason)
     }
@@ -164,6 +189,7 @@ pub struct Choice {
 ///
 /// | public facts | mechanism |
 /// |---|---|
+/// | a norm with theta >= 0 | noisy proximal gradients |
 /// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
@@ -208,6 +234,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let classes = facts.target.is_classes();
     match facts.domain {
         Domain::L1 => {}
+        Domain::GroupLasso(norm) if norm.is_positive() => return facts.positive(scale),
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
             return Ok(facts.select_refit("groups", scale));
         }
@@ -239,14 +266,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     } else {
         (Box::new(facts.newton(rho)), "l1 and a smooth loss")
     };
-    // A norm says nothing about features that ranges move.
-    let facts = match sparse || !facts.wide() {
-        true => *facts,
-        false => Facts {
-            row_norm: None,
-            ..*facts
-        },
-    };
+    let facts = facts.scaled();
     let mechanism: Box<dyn Mechanism> = if scale {
         Box::new(PrivateScale::new(chosen, &facts)?)
     } else {

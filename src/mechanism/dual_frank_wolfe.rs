@@ -176,6 +176,7 @@ impl Mechanism for DualFrankWolfe {
         }
         check_loss(&problem)?;
         check_scalar(&problem)?;
+        domain.check_free("the dual ball of a cone is unbounded")?;
         let norm = domain.norm(problem.schema().n_features())?;
         let ridge = match self.ridge {
             Some(ridge) if ridge.is_finite() && ridge > 0.0 => ridge,

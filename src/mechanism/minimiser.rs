@@ -29,9 +29,9 @@ impl Options {
         Ok(())
     }
 
-    /// The penalty, where there is one.
+    /// The penalty, where there is one, or the constraint alone.
     pub fn penalty(&self, norm: &ReviewedNorm) -> Option<(ReviewedNorm, f64)> {
-        (self.alpha > 0.0).then(|| (norm.clone(), self.alpha))
+        (self.alpha > 0.0 || norm.is_positive()).then(|| (norm.clone(), self.alpha))
     }
 
     /// In words.
@@ -79,7 +79,7 @@ pub(super) fn landscape(problem: &Problem) -> Landscape {
     ClassScores(problem.outputs()).landscape(problem.landscape())
 }
 
-/// One point, then a prox with a public threshold, score by score.
+/// One point, then a prox with a public threshold, score by score, which makes what noise moved below 0 admissible again.
 #[derive(Debug)]
 pub(super) struct Release {
     pub question: Question<Point>,

@@ -93,10 +93,11 @@ impl Ball {
             Domain::Groups(groups) if is_partition(groups, n_features) => {
                 Blocks::Groups(groups.clone())
             }
-            Domain::GroupLasso(lasso) => {
+            Domain::GroupLasso(lasso) if lasso.largest_group() > 1 => {
                 let groups = lasso.groups().map(|(group, _)| group.to_vec());
                 Blocks::Groups(groups.collect())
             }
+            Domain::GroupLasso(_) => Blocks::Coordinates,
             _ if norm.weights().is_some() => Blocks::Coordinates,
             _ => Blocks::Whole,
         };

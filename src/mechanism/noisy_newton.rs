@@ -86,6 +86,7 @@ impl Mechanism for NoisyNewton {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
         let problem = clipped(problem, self.clip)?;
+        domain.check_free("its steps minimise a quadratic model of all coefficients at once")?;
         let norm = domain.norm(problem.schema().n_features())?;
         let threshold = self.threshold.unwrap_or(0.0);
         if !(threshold.is_finite() && threshold >= 0.0) {

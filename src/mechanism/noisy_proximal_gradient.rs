@@ -23,6 +23,8 @@ use crate::prox::Scratch;
 /// mean of iterates is dense, so a last prox, with a public threshold of the size of its noise, makes it sparse again:
 /// post-processing.
 ///
+/// theta >= 0, where it is part of the norm, holds after every prox, one of alpha = 0 too, and so of the mean.
+///
 /// Three or more classes have a row of theta each, and the penalty is the sum of Omega over the classes. What noise all
 /// classes have in common is taken from the gradients: their slopes add up to 0.
 ///
@@ -156,7 +158,7 @@ impl Program<Fitted> for Steps {
                     - self.step * (g * self.normaliser + ridge * here);
                 before[j] = here;
             }
-            if self.alpha > 0.0 {
+            if self.alpha > 0.0 || self.norm.is_positive() {
                 let level = self.step * self.alpha;
                 for theta in theta.chunks_mut(columns) {
                     moved.copy_from_slice(&theta[..p]);

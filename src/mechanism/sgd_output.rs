@@ -42,6 +42,7 @@ impl Mechanism for SgdOutput {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
         check_scalar(&problem)?;
+        domain.check_free("its steps know no norm")?;
         let norm = reviewed(&problem, domain)?;
         let ridge = self.ridge.unwrap_or(0.0);
         if !(ridge.is_finite() && ridge >= 0.0) {

@@ -134,11 +134,6 @@ impl GroupLasso {
         self
     }
 
-    /// Whether theta >= 0 is part of it.
-    pub fn is_positive(&self) -> bool {
-        self.positive
-    }
-
     /// Whether some feature is in two groups: the latent norm, without a value or a prox in closed form.
     pub fn overlaps(&self) -> bool {
         self.overlaps
@@ -428,6 +423,10 @@ impl Norm for GroupLasso {
     fn reach(&self) -> Result<f64> {
         let lengths = self.groups().map(|(_, weight)| 1.0 / (weight + self.l1));
         Ok(lengths.fold(0.0, f64::max))
+    }
+
+    fn is_positive(&self) -> bool {
+        self.positive
     }
 
     fn group_lasso(&self) -> Option<&GroupLasso> {

@@ -30,7 +30,9 @@ pub enum Blocks {
 /// the least lambda >= 0 that brings it into the ball. Proof: at the minimiser grad psi(x) = z - lambda u with u a
 /// subgradient of Omega at x and lambda (Omega(x) - R) = 0. Within a block grad psi(x) is a positive multiple of x, and so
 /// u is a subgradient of Omega at w = grad psi(x) too, because a norm has the same ones along a ray; so w = z - lambda u is
-/// the prox. With one block the multiple is the same for all entries and the same holds for any Omega.
+/// the prox. With one block the multiple is the same for all entries and the same holds for any Omega. **theta >= 0**, where
+/// it is part of Omega, adds an element v of its normal cone at x to u; x and w have zeros at the same entries, so that
+/// v is one at w too, and w is the prox again, of lambda = 0 too.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -149,6 +151,10 @@ impl Potential {
         point: &mut [f64],
     ) -> Result<()> {
         let mut scratch = Scratch::default();
+        if norm.is_positive() {
+            let given = dual.to_vec();
+            norm.prox(&given, 0.0, dual, &mut scratch)?;
+        }
         self.from_dual(dual, point);
         let start = norm.value(point)?;
         if start <= radius {

@@ -33,6 +33,11 @@ fn a_threshold_moves_features_only() {
         .threshold(&mut scaled, 1.0)
         .unwrap();
     assert_eq!(scaled, [2.0, 1.0]);
+    // theta >= 0 holds after a threshold of 0 too.
+    let positive = GroupLasso::weighted_l1(&[1.0, 1.0]).unwrap().on_positive();
+    let mut scaled = [-3.0, 0.5, -1.0];
+    positive.threshold(&mut scaled, 0.0).unwrap();
+    assert_eq!(scaled, [0.0, 0.5, -1.0]);
     assert!(norm.threshold(&mut [1.0], 1.0).is_err());
     assert!(norm.threshold(&mut [1.0; 2], -1.0).is_err());
     assert!(norm.threshold(&mut [f64::NAN; 2], 1.0).is_err());
@@ -145,21 +150,27 @@ proptest! {
         z in prop::collection::vec(-3.0..3.0f64, 6),
         other in prop::collection::vec(-1.0..1.0f64, 6),
         radius in 0.1..3.0f64,
-        kind in 0usize..4,
+        kind in 0usize..6,
     ) {
         let groups = vec![vec![0, 1], vec![2, 3, 4], vec![5]];
         let cover = GroupCover::new(&groups, None, 6).unwrap();
-        let (blocks, function): (Blocks, Arc<dyn SetFunction>) = match kind {
-            0 => (Blocks::Coordinates, Arc::new(Cardinality::new(6).unwrap())),
-            1 => (Blocks::Groups(groups), Arc::new(cover)),
-            2 => (Blocks::Whole, Arc::new(ConcaveCardinality::new(vec![1.0, 1.5, 1.8, 2.0, 2.0, 2.0]).unwrap())),
-            _ => (Blocks::Coordinates, Arc::new(Modular::new(vec![1.0, 2.0, 0.5, 1.0, 3.0, 1.0]).unwrap())),
+        let weights = [1.0, 2.0, 0.5, 1.0, 3.0, 1.0];
+        let of = |f: Arc<dyn SetFunction>| Box::new(SetFunctionNorm::new(f).unwrap()) as Box<dyn Norm>;
+        let positive = |norm: GroupLasso| Box::new(norm.on_positive()) as Box<dyn Norm>;
+        let (blocks, norm) = match kind {
+            0 => (Blocks::Coordinates, of(Arc::new(Cardinality::new(6).unwrap()))),
+            1 => (Blocks::Groups(groups), of(Arc::new(cover))),
+            2 => (Blocks::Whole, of(Arc::new(ConcaveCardinality::new(vec![1.0, 1.5, 1.8, 2.0, 2.0, 2.0]).unwrap()))),
+            3 => (Blocks::Coordinates, of(Arc::new(Modular::new(weights.to_vec()).unwrap()))),
+            4 => (Blocks::Coordinates, positive(GroupLasso::weighted_l1(&weights).unwrap())),
+            _ => (Blocks::Groups(groups.clone()), positive(GroupLasso::new(&groups, None, 0.3).unwrap())),
         };
-        let norm = SetFunctionNorm::new(function).unwrap();
+        let norm = &*norm;
         let potential = Potential::new(blocks.clone(), 6);
         let (mut dual, mut x) = (z.clone(), vec![0.0; 6]);
-        potential.project(&norm, radius, &mut dual, &mut x).unwrap();
+        potential.project(norm, radius, &mut dual, &mut x).unwrap();
         prop_assert!(norm.value(&x).unwrap() <= radius * (1.0 + 1e-6));
+        prop_assert!(!norm.is_positive() || x.iter().all(|x| *x >= 0.0));
         // `dual` is the image of x.
         let mut again = vec![0.0; 6];
         potential.from_dual(&dual, &mut again);
@@ -172,12 +183,15 @@ proptest! {
             }
         }
         let size = norm.value(&other).unwrap().max(1e-9);
-        let vertices = (0..6).flat_map(|j| [1.0, -1.0].map(|sign| {
+        let least = if norm.is_positive() { 0.0 } else { -1.0 };
+        let vertices = (0..6).flat_map(|j| [1.0, least].map(|sign| {
             let mut vertex = vec![0.0; 6];
-            vertex[j] = sign / norm.function().value(&[j]).unwrap();
+            vertex[j] = 1.0;
+            vertex[j] = sign / norm.value(&vertex).unwrap();
             vertex
         }));
-        let scaled: Vec<f64> = other.iter().map(|o| o / size).collect();
+        let allowed = |o: &f64| if norm.is_positive() { o.abs() } else { *o };
+        let scaled: Vec<f64> = other.iter().map(|o| allowed(o) / size).collect();
         for to in vertices.chain([scaled]) {
             let slope: f64 = (0..6).map(|j| (dual[j] - z[j]) * (radius * to[j] - x[j])).sum();
             prop_assert!(slope >= -1e-5, "{slope}");

@@ -65,7 +65,7 @@ impl Domain {
                     default,
                 );
             }
-            Domain::GroupLasso(_) => return Err(no_vertices()),
+            Domain::GroupLasso(norm) => return Err(no_vertices(norm)),
         })
     }
 
@@ -120,7 +120,7 @@ impl Domain {
                 return selectable(function.as_ref())?
                     .polytope_of_scores(outputs, n_features, intercept, radius, default);
             }
-            Domain::GroupLasso(_) => return Err(no_vertices()),
+            Domain::GroupLasso(norm) => return Err(no_vertices(norm)),
         })
     }
 
@@ -242,7 +242,23 @@ impl Domain {
     /// [`Error::UnsoundMechanism`] for a group lasso.
     pub(crate) fn check_vertices(&self) -> Result<()> {
         match self {
-            Domain::GroupLasso(_) => Err(no_vertices()),
+            Domain::GroupLasso(norm) => Err(no_vertices(norm)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses theta >= 0 for a mechanism that does not keep it, for this reason.
+    ///
+    /// # Errors
+    /// [`Error::UnsoundMechanism`] where theta >= 0 is part of the norm.
+    pub(crate) fn check_free(&self, reason: &str) -> Result<()> {
+        match self {
+            Domain::GroupLasso(norm) if norm.is_positive() => {
+                Err(Error::UnsoundMechanism(format!(
+                    "positive=True is not for this mechanism: {reason}; use noisy-proximal-gradient, mirror-descent, \
+                 noisy-gradient-frank-wolfe, output-perturbation or objective-perturbation"
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -290,12 +306,20 @@ fn disjoint(norm: &Arc<GroupLasso>) -> Result<Arc<GroupLasso>> {
     Ok(norm.clone())
 }
 
-fn no_vertices() -> Error {
-    Error::UnsoundMechanism(
+/// Why nothing selects among the vertices of a ball.
+fn no_vertices(norm: &GroupLasso) -> Error {
+    let reason = if norm.is_positive() {
+        "this mechanism selects among vertices of either sign, and positive=True leaves one; use \
+         noisy-gradient-frank-wolfe or noisy-proximal-gradient, or norm=\"simplex\", whose coefficients are not negative and \
+         have a given sum"
+    } else if norm.largest_group() == 1 {
+        "this mechanism selects among the vertices of a bounded polytope, and the ball is unbounded where a feature of \
+         weight 0 costs nothing; use noisy-proximal-gradient, output-perturbation or objective-perturbation"
+    } else {
         "this mechanism selects among the vertices of a polytope, and the ball of a group lasso is none; use \
          noisy-gradient-frank-wolfe, or DisjointGroups(...), which is l-infinity inside groups"
-            .into(),
-    )
+    };
+    Error::UnsoundMechanism(reason.into())
 }
 
 /// The equal domain whose ball has vertices that exact selection can use.

@@ -60,13 +60,15 @@ impl Statement {
     }
 }
 
-/// Refuses a penalty on other features, or one that is not positive and finite.
+/// Refuses a penalty on other features, or one that is not positive and finite; 0 is the constraint alone where theta >=
+/// 0 is part of the norm.
 pub(crate) fn check_penalty(
     statement: &Statement,
     penalty: Option<&(ReviewedNorm, f64)>,
 ) -> Result<()> {
     if let Some((norm, alpha)) = penalty {
-        if !(alpha.is_finite() && *alpha > 0.0) {
+        let least = *alpha > 0.0 || (*alpha == 0.0 && norm.is_positive());
+        if !(alpha.is_finite() && least) {
             return Err(Error::invalid("alpha", "must be positive and finite"));
         }
         if norm.n_features() != statement.schema().n_features() {

@@ -101,7 +101,7 @@ impl<'a> Omega<'a> {
 
     /// Whether theta >= 0 is part of Omega.
     pub fn is_positive(&self) -> bool {
-        self.group_lasso().is_some_and(GroupLasso::is_positive)
+        self.group_lasso().is_some_and(Norm::is_positive)
     }
 
     /// Omega(theta).

@@ -7,7 +7,8 @@
 //!
 //! **Proof.** 0 is in the subdifferential of F' at theta', so g = grad (F - F')(theta') is in that of F at theta',
 //! while 0 is in that of F at theta. Strong monotonicity: <g - 0, theta' - theta> >= mu |theta' - theta|^2. Cauchy &
-//! Schwarz. Only the gradient of the difference at theta' is used.
+//! Schwarz. Only the gradient of the difference at theta' is used; F may be infinite outside a closed convex set, such as
+//! theta >= 0.
 //!
 //! # Mode "ridge"
 //!
@@ -129,7 +130,10 @@
 //! noise, and the probability 1e-30 of a larger one is accounted for as a delta
 //! ([`objective_perturbation`](super::objective_perturbation)).
 //!
-//! A prox of tau Omega with a public tau afterwards is free, and makes the release sparse again.
+//! A prox of tau Omega with a public tau afterwards is free, and makes the release sparse again. Where theta >= 0 is part
+//! of the problem, it is part of the prox too, whatever tau is: noise leaves it, and the projection, which is free as
+//! well, goes back. A subgradient v of the constraint at theta has <v, theta> = 0, so that bounds on |theta_hat| hold as
+//! they stand.
 //!
 //! # Code
 //!

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse._core import CoreGroupLasso, CoreSetFunction, InvalidArgumentError
-from dpsparse._inputs import float_array
+from dpsparse._weighted_l1 import check_positive, checked_weights, weighted_l1
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
 
@@ -53,8 +53,7 @@ def check_norm(norm: Any, weights: Any, positive: Any, ridge: float) -> None:
         raise InvalidArgumentError(
             f"norm must be one of {', '.join(_NORMS)}, a set function or GroupLasso(...); got {norm!r}"
         )
-    if not isinstance(positive, bool | np.bool_):
-        raise InvalidArgumentError(f"positive must be True or False; got {positive!r}")
+    check_positive(positive)
     l1 = named and norm != "linf"
     if positive and not (l1 or isinstance(norm, GroupLasso)):
         raise InvalidArgumentError('positive=True is for norm="l1" and GroupLasso(...), whose prox keeps signs apart')
@@ -63,9 +62,7 @@ def check_norm(norm: Any, weights: Any, positive: Any, ridge: float) -> None:
             raise InvalidArgumentError(
                 'feature_weights is for norm="l1"; a GroupLasso has weights of its own, and so have set functions'
             )
-        numbers = float_array("feature_weights", weights)
-        if not (np.isfinite(numbers).all() and (numbers >= 0.0).all() and (numbers > 0.0).any()):
-            raise InvalidArgumentError("feature_weights must be finite and not negative, and not all 0")
+        checked_weights(weights)
     if isinstance(norm, GroupLasso) and norm.overlaps and ridge > 0.0:
         raise InvalidArgumentError(
             "ridge must be 0 where the groups of a GroupLasso overlap: exact fits copy the features of each group, and "
@@ -92,13 +89,4 @@ def exact_norm(norm: Any, weights: Any, positive: bool, n_features: int) -> Exac
     if norm == "linf":
         return ExactNorm(CoreSetFunction("group_cover", [list(range(n_features))], None, n_features))
     # "l1", and "l21", which is the same for one coefficient a feature.
-    if weights is None and not positive:
-        return ExactNorm(None)
-    numbers = np.ones(n_features) if weights is None else float_array("feature_weights", weights)
-    if numbers.size != n_features:
-        raise InvalidArgumentError(
-            f"feature_weights must hold {n_features} numbers, one per feature; got {numbers.size}"
-        )
-    if not positive and (numbers > 0.0).all():
-        return ExactNorm(CoreSetFunction("modular", numbers.tolist()))
-    return ExactNorm(CoreGroupLasso([[j] for j in range(n_features)], numbers.tolist(), 0.0, bool(positive)))
+    return ExactNorm(weighted_l1(weights, positive, n_features))

@@ -39,6 +39,16 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 4.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
+    l1_ratio : float, optional
+        In (0, 1]: the elastic net, ``alpha * l1_ratio * Omega(theta) + alpha * (1 - l1_ratio) / 2 * |theta|_2^2`` in
+        scaled units; excludes ``ridge``. For mechanisms that take ``alpha`` and a ridge. None: ``ridge`` as it is.
+    feature_weights : array-like of shape (n_features,), optional
+        For ``norm="l1"``: the norm is the sum of ``feature_weights * |theta|``, public, one weight for each (encoded)
+        column; a feature of weight 0 is not penalised, which needs ``alpha``. None: all are 1.
+    positive : bool, default False
+        Whether no coefficient may be negative, for ``norm="l1"`` and ``GroupLasso``. Taken by "auto" (noisy proximal
+        gradients), "noisy-proximal-gradient", "mirror-descent", "noisy-gradient-frank-wolfe", "output-perturbation" and
+        "objective-perturbation".
     mechanism : str or mechanism object, default "auto"
         As of :class:`PrivateSparseRegressor`; all of them take counts but "simplex-sampling", since the clamp bounds
         the slope of the loss.
@@ -145,6 +155,9 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         norm: Any = "l1",
         radius: float | None = None,
         alpha: float | None = None,
+        l1_ratio: float | None = None,
+        feature_weights: Any = None,
+        positive: bool = False,
         mechanism: Any = "auto",
         bounds: Any = None,
         y_bounds: Any = None,
@@ -168,6 +181,9 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         self.norm = norm
         self.radius = radius
         self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.feature_weights = feature_weights
+        self.positive = positive
         self.mechanism = mechanism
         self.bounds = bounds
         self.y_bounds = y_bounds

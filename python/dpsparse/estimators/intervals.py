@@ -16,9 +16,7 @@ from dpsparse._validation import number
 from dpsparse.estimators._bounds import names_for
 from dpsparse.estimators.population import PopulationEstimates, population_estimates
 from dpsparse.mechanisms import NoisyNewton, OutputPerturbation, SgdOutput, resolve
-from dpsparse.norms import GroupLasso
 from dpsparse.privacy import GaussianEvent, LaplaceEvent
-from dpsparse.set_functions import SetFunction
 
 __all__ = ["Facts", "ReleasedNoiseMixin", "keep_facts", "keep_population", "planned_deviations", "restated_facts"]
 
@@ -357,13 +355,15 @@ def planned_deviations(estimator: Any, plan: Plan) -> npt.NDArray[np.float64] | 
 def _comparable(estimator: Any, facts: Facts) -> tuple[Any, ...]:
     """Public facts in a form that compares by value and pickles.
 
-    A set function, or a group lasso, stands for itself: copies of a model copy it once, for the parameter and for the
-    facts.
+    The parameters stand for what the core has of a set function or a group lasso: copies of a model copy it once, for
+    the parameter and for the facts.
     """
     statement, *mechanism = facts
     values = {name: tuple(v.tolist()) if isinstance(v, np.ndarray) else v for name, v in statement.items()}
-    if isinstance(estimator.norm, SetFunction | GroupLasso):
-        values["norm"] = estimator.norm
+    if statement["norm"]["function"] is not None:
+        weights = estimator.feature_weights
+        listed = None if weights is None else tuple(np.asarray(weights, dtype=np.float64).tolist())
+        values["norm"] = estimator.norm, listed, estimator.positive
     return values, *mechanism
 
 
@@ -409,6 +409,8 @@ def _with_a_law(estimator: Any) -> OutputPerturbation | SgdOutput:
         raise UnsoundMechanismError(f"{_HAVE_A_LAW}; private ranges are not kept with the model")
     if getattr(mechanism, "threshold", None):
         raise UnsoundMechanismError(f"{_HAVE_A_LAW}; a threshold hides what was released")
+    if estimator.positive:
+        raise UnsoundMechanismError(f"{_HAVE_A_LAW}; positive=True hides what was released below 0")
     return mechanism
 
 

@@ -90,6 +90,8 @@ class _PrivateSparse(WrittenModel, ReleasedNoiseMixin, BaseEstimator):
 
     feature_ranges_: npt.NDArray[np.float64] | None
     _clips_features: bool
+    #: Not a parameter of classifiers.
+    positive: bool = False
     #: What ``y_bounds=None`` means.
     _default_targets = "[-1, 1]"
 
@@ -125,7 +127,9 @@ class _PrivateSparse(WrittenModel, ReleasedNoiseMixin, BaseEstimator):
             "adjacency": self.adjacency,
             "records_per_person": positive_integer("records_per_person", self.records_per_person),
             "max_weight": self._max_weight(),
-            "norm": polytopes.specification(table_norm(self), n_features),
+            "norm": polytopes.specification(
+                table_norm(self), n_features, weights=self.feature_weights, positive=self.positive
+            ),
             **target,
             "assumptions": [*target["assumptions"], *person_assumptions(self)],
         }
@@ -283,6 +287,12 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 10.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
+    l1_ratio : float, optional
+        In (0, 1]: the elastic net, ``alpha * l1_ratio * Omega(theta) + alpha * (1 - l1_ratio) / 2 * |theta|_2^2`` in
+        scaled units; excludes ``ridge``. For mechanisms that take ``alpha`` and a ridge. None: ``ridge`` as it is.
+    feature_weights : array-like of shape (n_features,), optional
+        For ``norm="l1"``: the norm is the sum of ``feature_weights * |theta|``, public, one weight for each (encoded)
+        column; a feature of weight 0 is not penalised, which needs ``alpha``. None: all are 1.
     mechanism : str or mechanism object, default "auto"
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
@@ -365,11 +375,12 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     Notes
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
-    Frank-Wolfe; a user's own loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with
-    n records and p features: objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``);
-    "select-refit" where all bounds are [0, 1] or [-1, 1], and n and epsilon are small for p and for the length of rows
-    (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512 columns without second moments, after
-    private scales, and a line through their scores, which makes ``coef_`` log odds and ``predict_proba`` calibrated.
+    Frank-Wolfe, but noisy proximal gradients with ``l1_ratio``, ``feature_weights`` or a ``GroupLasso``; a user's own
+    loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with n records and p features:
+    objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are
+    [0, 1] or [-1, 1], and n and epsilon are small for p and for the length of rows (``row_norm``, which a schema
+    knows); else noisy Newton steps, beyond 512 columns without second moments, after private scales, and a line through
+    their scores, which makes ``coef_`` log odds and ``predict_proba`` calibrated.
     Derivatives of the logistic loss are clamped at 1/2, and less as noise gets small, which lessens the noise and
     changes only what records on the wrong side say; in "select-refit" and objective perturbation no line follows, and
     probabilities are too sure. Three or more classes take noisy Newton steps, and "select-refit" for groups alone,
@@ -424,6 +435,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         norm: Any = "l1",
         radius: float | None = None,
         alpha: float | None = None,
+        l1_ratio: float | None = None,
+        feature_weights: Any = None,
         mechanism: Any = "auto",
         bounds: Any = None,
         schema: Any = None,
@@ -447,6 +460,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         self.norm = norm
         self.radius = radius
         self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.feature_weights = feature_weights
         self.mechanism = mechanism
         self.bounds = bounds
         self.schema = schema
@@ -578,6 +593,16 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 4.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
+    l1_ratio : float, optional
+        In (0, 1]: the elastic net, ``alpha * l1_ratio * Omega(theta) + alpha * (1 - l1_ratio) / 2 * |theta|_2^2`` in
+        scaled units; excludes ``ridge``. For mechanisms that take ``alpha`` and a ridge. None: ``ridge`` as it is.
+    feature_weights : array-like of shape (n_features,), optional
+        For ``norm="l1"``: the norm is the sum of ``feature_weights * |theta|``, public, one weight for each (encoded)
+        column; a feature of weight 0 is not penalised, which needs ``alpha``. None: all are 1.
+    positive : bool, default False
+        Whether no coefficient may be negative, for ``norm="l1"`` and ``GroupLasso``. Taken by "auto" (noisy proximal
+        gradients), "noisy-proximal-gradient", "mirror-descent", "noisy-gradient-frank-wolfe", "output-perturbation" and
+        "objective-perturbation".
     mechanism : str or mechanism object, default "auto"
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
@@ -655,7 +680,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     Notes
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
-    Frank-Wolfe; a user's own loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with
+    Frank-Wolfe, but noisy proximal gradients with ``l1_ratio``, ``feature_weights`` or a ``GroupLasso``; with
+    ``positive`` noisy proximal gradients, after private scales; a user's own loss, or a norm other than l1:
+    Frank-Wolfe, but "select-refit" for groups. Otherwise, with
     n records and p features: "select-refit" with Newton steps where all bounds are [0, 1] or [-1, 1], and n and epsilon
     are small for p and for the length of rows (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512
     columns without second moments, and a line through their scores. All of these come after private scales, the middle
@@ -689,6 +716,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         norm: Any = "l1",
         radius: float | None = None,
         alpha: float | None = None,
+        l1_ratio: float | None = None,
+        feature_weights: Any = None,
+        positive: bool = False,
         mechanism: Any = "auto",
         bounds: Any = None,
         y_bounds: Any = None,
@@ -713,6 +743,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         self.norm = norm
         self.radius = radius
         self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.feature_weights = feature_weights
+        self.positive = positive
         self.mechanism = mechanism
         self.bounds = bounds
         self.y_bounds = y_bounds

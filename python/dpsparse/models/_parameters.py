@@ -12,6 +12,7 @@ import numpy as np
 from dpsparse import losses
 from dpsparse._core import InvalidArgumentError
 from dpsparse._inputs import float_array
+from dpsparse._weighted_l1 import checked_weights
 from dpsparse.errors import ModelFormatError
 from dpsparse.estimators._bounds import bound_arrays
 from dpsparse.mechanisms import MECHANISMS, Mechanism
@@ -185,6 +186,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 _WRITERS: dict[str, Callable[[Any], Any]] = {
     "bounds": _write_bounds,
     "classes": lambda classes: None if classes is None else write_labels(classes),
+    "feature_weights": lambda weights: None if weights is None else checked_weights(weights).tolist(),
     "loss": _write_loss,
     "mechanism": _write_mechanism,
     "norm": write_norm,
@@ -194,6 +196,7 @@ _WRITERS: dict[str, Callable[[Any], Any]] = {
 _READERS: dict[str, Callable[[Any], Any]] = {
     "bounds": _read_bounds,
     "classes": lambda classes: None if classes is None else read_labels(classes),
+    "feature_weights": lambda written: None if written is None else checked_weights(written),
     "loss": _named(_LOSSES),
     "mechanism": _named(MECHANISMS),
     "norm": read_norm,

@@ -66,7 +66,8 @@ fn points_of_several_scores_move_by_no_more_than_their_sensitivity() {
                 assert!(matches!(refused, Err(Error::UnsoundMechanism(_))));
                 continue;
             }
-            for (penalty, ridge) in (norms(n_features(&setting)).into_iter()).zip([0.01, 0.4, 3.0])
+            for (penalty, ridge) in
+                (norms(n_features(&setting)).into_iter()).zip([0.01, 0.4, 3.0, 0.1])
             {
                 add_full_points(&setting, penalty, ridge, &mut reached);
             }

@@ -10,7 +10,7 @@ use crate::accounting::event::{Adjacency, Event};
 use crate::exact::selection::{Shape, Summand};
 use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Logistic, Squared};
-use crate::norm::{ReviewedNorm, SetFunctionNorm};
+use crate::norm::{GroupLasso, ReviewedNorm, SetFunctionNorm};
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use crate::privacy::answer::VertexAt;
 use crate::privacy::blocks::Blocks;
@@ -366,14 +366,24 @@ fn softmax_draws_keep_their_range() {
     });
 }
 
-pub fn norms(p: usize) -> [Option<(ReviewedNorm, f64)>; 3] {
+/// No penalty, penalties, and theta >= 0 alone.
+pub fn norms(p: usize) -> [Option<(ReviewedNorm, f64)>; 4] {
     let reviewed = |f: Arc<dyn crate::set_function::SetFunction>| {
         ReviewedNorm::new(Arc::new(SetFunctionNorm::new(f).unwrap())).unwrap()
     };
     let l1 = reviewed(Arc::new(Cardinality::new(p).unwrap()));
     let groups = [(0..p).collect::<Vec<_>>(), vec![p - 1]];
     let cover = reviewed(Arc::new(GroupCover::new(&groups, None, p).unwrap()));
-    [None, Some((l1, 0.05)), Some((cover, 0.02))]
+    let positive = GroupLasso::weighted_l1(&vec![1.0; p])
+        .unwrap()
+        .on_positive();
+    let positive = ReviewedNorm::new(Arc::new(positive)).unwrap();
+    [
+        None,
+        Some((l1, 0.05)),
+        Some((cover, 0.02)),
+        Some((positive, 0.0)),
+    ]
 }
 
 /// Points: minimisers with and without penalties, descents and permuted descents, under every noise.
@@ -383,7 +393,8 @@ fn points_move_by_no_more_than_their_sensitivity() {
         let mut reached: Vec<Reached> = (0..3).map(|_| Reached::default()).collect();
         for setting in settings().into_iter().step_by(5) {
             let (about, replaced) = replaces(&setting);
-            for (penalty, ridge) in (norms(n_features(&setting)).into_iter()).zip([0.05, 0.4, 3.0])
+            for (penalty, ridge) in
+                (norms(n_features(&setting)).into_iter()).zip([0.05, 0.4, 3.0, 0.1])
             {
                 add_full_points(&setting, penalty, ridge, &mut reached);
                 let options = PermutedOptions {

@@ -10,6 +10,7 @@ use crate::exact::noise::source::Source;
 use crate::exact::selection::{Shape, Summand};
 use crate::exact::tap::watched;
 use crate::loss::Logistic;
+use crate::norm::{GroupLasso, ReviewedNorm};
 use crate::polytope::{GroupBall, SignedCoordinates};
 use crate::privacy::answer::{Part, VertexAt};
 use crate::privacy::{
@@ -631,6 +632,22 @@ fn what_no_proof_covers_is_refused() {
         assert!(root.strongly_convex(&model, None, ridge).is_err());
     }
     assert!(root.strongly_convex(&model, None, 0.0).is_err());
+    // No factor of a norm but what keeps coefficients from being negative without one.
+    let l1 = GroupLasso::weighted_l1(&[1.0; P]).unwrap();
+    for (norm, alpha, taken) in [
+        (l1.clone(), 0.1, true),
+        (l1.clone(), 0.0, false),
+        (l1.clone(), -0.1, false),
+        (l1.clone().on_positive(), 0.0, true),
+        (l1.clone().on_positive(), -0.1, false),
+        (l1.clone().on_positive(), f64::NAN, false),
+        (l1.on_positive(), f64::INFINITY, false),
+    ] {
+        let penalty = ReviewedNorm::new(Arc::new(norm)).map(|norm| (norm, alpha));
+        let made = root.strongly_convex(&model, penalty, 0.5);
+        assert_eq!(made.is_ok(), taken, "{alpha}");
+        assert!(made.map_or_else(|error| is_argument(&error, "alpha"), |_| true));
+    }
     let unsound = |made: Result<()>| matches!(made.unwrap_err(), Error::UnsoundMechanism(_));
     let private = of(Adjacency::AddRemove, 1);
     assert!(unsound(descend(&private, 0.0, 0.1)) && unsound(permute(&private, 0.0, 0.1)));
