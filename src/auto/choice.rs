@@ -8,7 +8,6 @@ use crate::mechanism::{
     ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
     ObjectivePerturbation, SelectRefit,
 };
-use crate::norm::Norm;
 use crate::plan::defaults::{
     AUTO_CLIP, LINE_DEFAULT_SHARE, OPEN_STRENGTH, SELECT_SHORT_ROWS, SELECT_STRENGTH, SURE_CLIP,
     SURE_STRENGTH, WEIGHTED_ROW, noise_allows,
@@ -234,7 +233,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let classes = facts.target.is_classes();
     match facts.domain {
         Domain::L1 => {}
-        Domain::GroupLasso(norm) if norm.is_positive() => return facts.positive(scale),
+        domain if domain.is_positive() => return facts.positive(scale),
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
             return Ok(facts.select_refit("groups", scale));
         }

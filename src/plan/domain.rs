@@ -247,20 +247,23 @@ impl Domain {
         }
     }
 
+    /// Whether theta >= 0 is part of it.
+    pub(crate) fn is_positive(&self) -> bool {
+        matches!(self, Domain::GroupLasso(norm) if norm.is_positive())
+    }
+
     /// Refuses theta >= 0 for a mechanism that does not keep it, for this reason.
     ///
     /// # Errors
     /// [`Error::UnsoundMechanism`] where theta >= 0 is part of the norm.
     pub(crate) fn check_free(&self, reason: &str) -> Result<()> {
-        match self {
-            Domain::GroupLasso(norm) if norm.is_positive() => {
-                Err(Error::UnsoundMechanism(format!(
-                    "positive=True is not for this mechanism: {reason}; use noisy-proximal-gradient, mirror-descent, \
-                 noisy-gradient-frank-wolfe, output-perturbation or objective-perturbation"
-                )))
-            }
-            _ => Ok(()),
+        if !self.is_positive() {
+            return Ok(());
         }
+        Err(Error::UnsoundMechanism(format!(
+            "positive=True is not for this mechanism: {reason}; use noisy-proximal-gradient, mirror-descent, \
+             noisy-gradient-frank-wolfe, output-perturbation or objective-perturbation"
+        )))
     }
 
     /// The radius of a ball: the one that was given, or else the default.
