@@ -5,11 +5,12 @@ use rayon::prelude::*;
 use super::source::Source;
 use crate::error::{Error, Result};
 
-/// Entries of a vector that share a stream. A fixed number, so that a seed gives the same vector on any threads.
-const CHUNK: usize = 1 << 14;
+/// Entries of a vector that share a stream, some ten microseconds of work. A fixed number, so that a seed gives the same
+/// vector on any threads.
+const CHUNK: usize = 1 << 10;
 
 /// Chunks per thread between two looks of [`fill_watched`]: 2^16 entries, some milliseconds.
-const CHUNKS: usize = 1 << 2;
+const CHUNKS: usize = 1 << 6;
 
 /// A law on the integers, drawn exactly.
 pub trait IntegerLaw: Sync {
