@@ -8,7 +8,8 @@ use crate::plan::Problem;
 use crate::plan::defaults::{
     CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
     DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM,
-    NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHRINKAGE, SHRINKAGE_DIRECTIONS,
+    NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE,
+    SHRINKAGE_DIRECTIONS,
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
@@ -57,11 +58,17 @@ impl Pace {
                 // No eigenvalue exceeds beta R^2 if no row exceeds R, and steps of half the length that makes them
                 // diverge allow for rows that count less but are longer.
                 let unit = curvature * problem.gradient_bound().powi(2);
-                let momentum = DESCENT_MOMENTUM;
-                let least = (1.0 - momentum) / (1.0 + momentum) * unit;
-                let steps = (least / shrinkage).ceil() as usize;
-                let n_iter = steps.clamp(DESCENT_STEPS.0, DESCENT_STEPS.1);
-                (momentum, least, unit, n_iter, DESCENT_EARLY)
+                let least = |momentum: f64| (1.0 - momentum) / (1.0 + momentum) * unit;
+                let steps = |momentum: f64| (least(momentum) / shrinkage).ceil() as usize;
+                let (few, short) = SHORT_DESCENT;
+                let (momentum, n_iter) = if steps(short) <= few {
+                    (short, few)
+                } else {
+                    let steps = steps(DESCENT_MOMENTUM);
+                    let n_iter = steps.clamp(DESCENT_STEPS.0, DESCENT_STEPS.1);
+                    (DESCENT_MOMENTUM, n_iter)
+                };
+                (momentum, least(momentum), unit, n_iter, DESCENT_EARLY)
             }
         };
         let n_iter = options.n_iter.unwrap_or(n_iter);

@@ -83,6 +83,10 @@ pub const DESCENT_MOMENTUM: f64 = 0.95;
 /// better on cod_rna. Privacy depends on the total length, hardly on their number.
 pub const DESCENT_STEPS: (usize, usize) = (100, 300);
 
+/// Steps of a noisy descent, and their momentum, where so few are long enough: with half the memory they are on their way
+/// for half as long, and nothing else tells them from twice as many.
+pub const SHORT_DESCENT: (usize, f64) = (50, 0.9);
+
 /// The same of mirror descent, whose steps are short where balls are wide: at epsilon 1, 300, 1000 and 3000 of them give
 /// .78, .83 and .84 on a9a; 10 000 give no more. A total length beyond what so many steps allow is cut off.
 pub const MIRROR_STEPS: (usize, usize) = (100, 3000);
