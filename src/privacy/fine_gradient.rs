@@ -639,4 +639,25 @@ mod tests {
             }
         }
     }
+
+    /// Limbs of slopes up to the clamp, and beyond it, are within 2^13 and add up to the slope, which is 2^41 at the clamp.
+    #[test]
+    fn limbs_are_balanced_and_add_up() {
+        let (lipschitz, quanta) = (0.7, QUANTA / 0.7);
+        let slopes = [0.7, -0.7, 0.1, -1e-9, 3.0, -f64::MAX, 0.0, -0.35];
+        let mut limbs = [[0i16; 8]; LIMBS];
+        let planes = &mut limbs.each_mut().map(|limb| &mut limb[..]);
+        to_limbs(&slopes, lipschitz, quanta, planes);
+        let sums = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| {
+            let limbs = limbs.map(|limb| i64::from(limb[k]));
+            assert!(limbs.iter().all(|limb| limb.abs() <= 1 << 13), "{limbs:?}");
+            limbs[0] + (limbs[1] << 14) + (limbs[2] << 28)
+        });
+        assert_eq!([sums[0], sums[4]], [1 << 41; 2]);
+        assert_eq!([sums[1], sums[5]], [-(1 << 41); 2]);
+        for (sum, slope) in sums.into_iter().zip(slopes) {
+            let clamped = slope.clamp(-lipschitz, lipschitz);
+            assert!((sum as f64 - clamped / lipschitz * 2f64.powi(41)).abs() < 1.0);
+        }
+    }
 }
