@@ -207,6 +207,7 @@ mod tests {
     use super::*;
     use crate::loss::Logistic;
     use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::question::{FeatureMap, TargetValue};
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
@@ -248,5 +249,39 @@ mod tests {
         });
         assert!(dense.iter().any(|&sum| sum != 0));
         assert_eq!(dense, sparse);
+    }
+
+    /// A norm or a target at a threshold counts there; what rounding puts beyond the last one is a target there, and a
+    /// norm nowhere.
+    #[test]
+    fn what_lies_at_a_threshold_counts_there() {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let (geometry, target) = (Geometry::Uncentred, Target::Classes);
+        let schema = Schema::new(2, bounds, geometry, target, true, None).unwrap();
+        let x = ndarray::array![[0.0, 0.25], [0.5, 0.0], [0.5, 0.75]];
+        let data = BoundedData::from_dense(x.view(), &[-1.0, 1.0, 1.0], schema).unwrap();
+        let counts = |pass: &Pass<'_>| {
+            let sums = Block(&data).fold(pass, &mut States::default(), &mut || Ok(()));
+            sums.unwrap().0
+        };
+        let map = FeatureMap::linear(vec![1.0; 2]);
+        let norms = map.norms(&data);
+        assert!(norms[0] < norms[1] && norms[1] < norms[2]);
+        let candidates = &norms[..2];
+        assert_eq!(
+            counts(&Pass::Norms {
+                map: &map,
+                candidates
+            }),
+            [1, 1]
+        );
+        let value = TargetValue::Itself;
+        let of = |thresholds| counts(&Pass::Targets { value, thresholds });
+        assert_eq!(of(&[-1.0, 1.0]), [1, 2]);
+        assert_eq!(of(&[-1.0, 0.0, 0.5]), [1, 0, 2]);
+        assert_eq!(of(&[-2.0, -1.5]), [0, 3]);
     }
 }

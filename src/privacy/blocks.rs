@@ -365,6 +365,9 @@ mod tests {
         let directory = Some(Arc::from(folder.path()));
         let joined = Blocks { directory, ..parts }.joined();
         assert!(joined.directory.is_none() && joined.blocks.len() == 1);
+        // One block is not copied.
+        let block = Arc::clone(&whole.blocks[0]);
+        assert!(Arc::ptr_eq(&block, &whole.joined().blocks[0]));
         assert_eq!(joined.n_records(), 9);
     }
 
@@ -487,5 +490,43 @@ mod tests {
         let scores = curator.non_private_scores(&statement, &models).unwrap();
         assert_eq!(scores, sums(&Pass::HeldOut { models: &models }));
         assert!(scores.len() == 2 && scores[0] != scores[1]);
+    }
+
+    /// Of several outputs there are as many sums as a pass says, in one block and in several.
+    #[test]
+    fn sums_of_classes_are_as_many_as_said() {
+        let (x, _) = entries(9);
+        let y: Vec<f64> = (0..9).map(|i| f64::from(i % 3)).collect();
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let target = Target::Multiclass { classes: 3 };
+        let schema = Schema::new(3, bounds, Geometry::Uncentred, target, true, None).unwrap();
+        let statement = Statement::new(schema.clone(), 9, Adjacency::ReplaceOne, 1).unwrap();
+        let read = |rows: std::ops::Range<usize>| {
+            let part = x.slice_axis(Axis(0), rows.clone().into());
+            Arc::new(BoundedData::from_dense(part, &y[rows], schema.clone()).unwrap())
+        };
+        let whole = Blocks::new(read(0..9), &statement).unwrap();
+        let parts = Blocks::several(vec![read(0..4), read(4..9)], None, &statement).unwrap();
+        let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+        let theta: Vec<f64> = (0..12).map(|k| f64::from(k) / 8.0 - 0.6).collect();
+        let (model, theta) = (&model, &theta[..]);
+        let gradient = Pass::Gradient {
+            model,
+            moves: &[],
+            fresh: true,
+            unit: 1.0,
+        };
+        for (pass, size) in [(gradient, 12), (Pass::Fine { model, theta }, 36)] {
+            let sums = |records: &Blocks| {
+                let sums = records.fold(&pass, &mut States::default(), &mut || Ok(()));
+                sums.unwrap().0
+            };
+            assert_eq!(pass.sums(&whole), size);
+            assert_eq!(sums(&whole).len(), size);
+            assert_eq!(sums(&parts), sums(&whole));
+        }
     }
 }

@@ -309,4 +309,16 @@ mod tests {
             }
         }
     }
+
+    /// Dense records, in pieces, have the norms of sparse ones, each by itself: beyond a first piece too.
+    #[test]
+    fn every_record_has_its_own_norm() {
+        let entry = |(i, j): (usize, usize)| ((i * 37 + j * 11) % (3 + i % 50)) as f64 / 60.0;
+        let x = Array2::from_shape_fn((2 * CHUNK + 100, 4), entry);
+        let map = FeatureMap::new(vec![0.5, 1.0, -0.2, 0.9], vec![0.1; 4], f64::INFINITY);
+        let [dense, sparse, _] = all_kinds(&x, &schema(4, 1.0, None));
+        let norms = map.norms(&dense);
+        assert_eq!(norms, map.norms(&sparse));
+        assert_ne!(norms[..CHUNK], norms[CHUNK..2 * CHUNK]);
+    }
 }

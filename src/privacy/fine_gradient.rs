@@ -553,7 +553,8 @@ mod tests {
         assert!(closest > 1e-3, "{closest}");
     }
 
-    /// However many coefficients there are, margins of a part stay in 64 bits; and the parts add up to them.
+    /// However many coefficients there are, margins of a part stay in 64 bits; the parts add up to them, and the coarsest
+    /// one takes as many bits as there are.
     #[test]
     fn parts_of_coefficients_do_not_overflow_and_lose_nothing() {
         for p in [1, 100, 1 << 17, (1 << 17) + 1, 1 << 20] {
@@ -570,9 +571,93 @@ mod tests {
                     sums[j as usize] += whole as f64 * unit * f64::from(MAX_FEATURE);
                 }
             }
+            let bits = 28.min(44 - p.ilog2());
+            let sizes = parts.iter().map(|(direction, _)| {
+                let entries = direction.iter().map(|&(_, whole)| whole.abs());
+                entries.max().unwrap_or(0)
+            });
+            let sizes: Vec<i64> = sizes.collect();
+            assert!(sizes.iter().all(|&size| size <= 1 << bits), "{p} {sizes:?}");
+            assert!(sizes[0] > 1 << (bits - 1), "{p} {sizes:?}");
             assert!(parts.len() <= 8, "{p} {}", parts.len());
             let error = sums.iter().zip(&theta).map(|(sum, t)| (sum - t).abs());
             assert!(error.fold(0.0, f64::max) < 1e-13, "{p}");
+        }
+    }
+
+    /// The Hessian that steers Newton's method is the derivative of the gradient, of one output and of several, with weights
+    /// and without; of no records the ridge is left.
+    #[test]
+    fn the_hessian_is_the_derivative_of_the_gradient() {
+        let (mut state, ridge, step) = (5, 0.25, 1e-4);
+        for (target, weighted) in [
+            (Target::Classes, false),
+            (Target::Classes, true),
+            (Target::Multiclass { classes: 3 }, false),
+            (Target::Multiclass { classes: 3 }, true),
+        ] {
+            let (dense, sparse) = records((60, 3), target, weighted, &mut state);
+            let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+            let size = 4 * model.outputs();
+            let theta: Vec<f64> = (0..size).map(|_| 2.0 * uniform(&mut state) - 1.0).collect();
+            for records in [&dense, &sparse] {
+                let mut gradient = FineGradient::new(records, &model);
+                let mut at = |j: usize, by: f64| {
+                    let (mut moved, mut out) = (theta.clone(), vec![0.0; size]);
+                    moved[j] += by;
+                    gradient.evaluate(&moved, &mut out, &mut || Ok(())).unwrap();
+                    out
+                };
+                let expected: Vec<Vec<f64>> = (0..size)
+                    .map(|j| {
+                        let ends = at(j, step).into_iter().zip(at(j, -step));
+                        ends.map(|(high, low)| (high - low) / (2.0 * step))
+                            .collect()
+                    })
+                    .collect();
+                at(0, 0.0);
+                let mut hessian = vec![f64::NAN; size * size];
+                gradient.hessian(ridge, &mut hessian);
+                for j in 0..size {
+                    for l in 0..=j {
+                        let own = if j == l { ridge } else { 0.0 };
+                        let error = hessian[j * size + l] - own - expected[j][l];
+                        assert!(error.abs() < 1e-6, "{j} {l} {error}");
+                    }
+                }
+            }
+            let empty = dense.emptied().unwrap().unwrap();
+            let mut gradient = FineGradient::new(&*empty, &model);
+            let mut hessian = vec![f64::NAN; size * size];
+            gradient
+                .evaluate(&theta, &mut vec![0.0; size], &mut || Ok(()))
+                .unwrap();
+            gradient.hessian(ridge, &mut hessian);
+            for j in 0..size {
+                let row = &hessian[j * size..][..=j];
+                assert!(row[..j].iter().all(|&entry| entry == 0.0) && row[j] == ridge);
+            }
+        }
+    }
+
+    /// Limbs of slopes up to the clamp, and beyond it, are within 2^13 and add up to the slope, which is 2^41 at the clamp.
+    #[test]
+    fn limbs_are_balanced_and_add_up() {
+        let (lipschitz, quanta) = (0.7, QUANTA / 0.7);
+        let slopes = [0.7, -0.7, 0.1, -1e-9, 3.0, -f64::MAX, 0.0, -0.35];
+        let mut limbs = [[0i16; 8]; LIMBS];
+        let planes = &mut limbs.each_mut().map(|limb| &mut limb[..]);
+        to_limbs(&slopes, lipschitz, quanta, planes);
+        let sums = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| {
+            let limbs = limbs.map(|limb| i64::from(limb[k]));
+            assert!(limbs.iter().all(|limb| limb.abs() <= 1 << 13), "{limbs:?}");
+            limbs[0] + (limbs[1] << 14) + (limbs[2] << 28)
+        });
+        assert_eq!([sums[0], sums[4]], [1 << 41; 2]);
+        assert_eq!([sums[1], sums[5]], [-(1 << 41); 2]);
+        for (sum, slope) in sums.into_iter().zip(slopes) {
+            let clamped = slope.clamp(-lipschitz, lipschitz);
+            assert!((sum as f64 - clamped / lipschitz * 2f64.powi(41)).abs() < 1.0);
         }
     }
 }

@@ -265,4 +265,17 @@ mod tests {
         assert_eq!(made.unwrap(), ["first"]);
         assert_eq!(again.unwrap(), ["first"]);
     }
+
+    /// A folder is no checkpoint, and in use by nobody; a file that has appeared meanwhile is another fit's.
+    #[test]
+    fn names_that_are_taken_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = lines(folder.path()).unwrap_err().to_string();
+        assert!(said.contains("cannot be read"), "{said}");
+        let path = folder.path().join("fit.checkpoint");
+        std::fs::write(&path, "another's").unwrap();
+        let said = Journal::create(&path, "first").unwrap_err().to_string();
+        assert!(said.contains("in use"), "{said}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"another's");
+    }
 }

@@ -263,4 +263,29 @@ mod tests {
         assert!((4..=16).contains(&times), "{times}");
         assert_eq!(rows.iter().filter(|rows| rows.contains(&1)).count(), 1);
     }
+
+    /// A score that has moved by the tolerance and hardly more is looked at: what is left for roundings makes the look early,
+    /// not late. Units fall to where the rule decides, and by single roundings there.
+    #[test]
+    fn no_look_comes_too_late() {
+        let highest = 1.99f64 / 16_383.0;
+        for tolerance in [1e-300, 2f64.powi(-45), 2f64.powi(-20)] {
+            for margin in (0..300).map(|i| 1 + 7_919 * i) {
+                let crossing = (margin as f64 * highest - tolerance) / margin as f64;
+                let near =
+                    (-20..20).map(|k| f64::from_bits(crossing.to_bits().wrapping_sub_signed(k)));
+                let falling = near.filter(|&unit| unit < highest);
+                let first = std::iter::once((highest, vec![(0, margin)]));
+                let steps: Vec<Step> = first
+                    .chain(falling.map(|unit| (unit, Vec::new())))
+                    .collect();
+                let expected = by_rule(1, &steps, tolerance);
+                assert!(
+                    expected[1..].iter().any(|rows| !rows.is_empty()),
+                    "{margin}"
+                );
+                assert_eq!(by_queue(1, &steps, tolerance, false), expected, "{margin}");
+            }
+        }
+    }
 }

@@ -642,4 +642,30 @@ mod tests {
         assert!(residual(&near) <= 1.3 * tolerance);
         assert!(residual(&minimised(near)) <= tolerance);
     }
+
+    /// The proved steps end there from any start: from one beyond all that the minimiser can be they do not go on.
+    #[test]
+    fn proved_steps_end_near_the_minimiser_from_any_start() {
+        let (data, loss) = (data(), Admitted::from(Logistic));
+        let model = RoomModel::new(&loss, None).unwrap();
+        let tilt = vec![0.02; P + 1];
+        let objective = of_classes(&model, None, 0.3, &tilt);
+        let exact = reference(&objective, data.whole().unwrap(), &loss, &tilt);
+        let mut gradient = FineGradient::new(&data, &model);
+        let mut search = Search {
+            objective: &objective,
+            gradient: &mut gradient,
+            tilt: &tilt,
+            tolerance: tolerance(&objective, P + 1),
+            scratch: Scratch::default(),
+            watch: &mut || Ok(()),
+        };
+        for start in [0.0, 1.0, -1e9, 1e200, f64::NEG_INFINITY, f64::NAN] {
+            let mut theta = vec![0.0; P + 1];
+            theta[1] = start;
+            search.contract(&mut theta).unwrap();
+            let distance: Vec<f64> = theta.iter().zip(&exact).map(|(a, b)| a - b).collect();
+            assert!(norm2(&distance) <= objective.distance(P + 1), "{start}");
+        }
+    }
 }

@@ -229,3 +229,92 @@ impl Raw for InBlocks<'_> {
         self.directory.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::event::Adjacency;
+    use crate::privacy::Curator;
+    use crate::privacy::shards::tests::{Local, Raw as Shard};
+    use crate::question::Statement;
+    use crate::schema::{Bounds, Geometry, Target};
+    use ndarray::{Array2, Axis};
+
+    /// A block of doubles and one of single precision, with an empty one in between.
+    struct Halves(Array2<f64>, Array2<f32>);
+
+    impl BlockSource for Halves {
+        fn n_records(&self) -> usize {
+            self.0.nrows() + self.1.nrows()
+        }
+
+        fn for_each(&self, take: TakeBlock<'_>) -> Result<()> {
+            take(self.0.view().into())?;
+            take(self.0.slice_axis(Axis(0), (0..0).into()).into())?;
+            take(self.1.view().into())
+        }
+    }
+
+    fn halves() -> Halves {
+        Halves(
+            ndarray::array![[0.5, -0.25], [0.0, 1.0]],
+            ndarray::array![[-1.0, 0.75]],
+        )
+    }
+
+    fn schema() -> Schema {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let (geometry, target) = (Geometry::Uncentred, Target::Classes);
+        Schema::new(2, bounds, geometry, target, false, None).unwrap()
+    }
+
+    #[test]
+    fn blocks_have_as_many_records_as_targets_and_weights() {
+        let halves = halves();
+        let blocks = InBlocks::new(Box::new(&halves), None);
+        let weighted = schema().with_max_weight(2.0).unwrap();
+        let read = |y: &[f64], weights: Option<&[f64]>| {
+            let schema = weights.map_or(schema(), |_| weighted.clone());
+            let read = blocks.read(y, weights, &schema);
+            read.map(|blocks| (blocks.iter().map(BoundedData::n_records)).collect::<Vec<_>>())
+        };
+        let (y, weights) = ([1.0, -1.0, 1.0, 1.0], [0.5, 1.0, 2.0, 1.0]);
+        assert_eq!(read(&y[..3], None), Ok(vec![2, 1]));
+        assert_eq!(read(&y[..3], Some(&weights[..3])), Ok(vec![2, 1]));
+        let refused = |read: Result<_>| {
+            let error = read.unwrap_err().to_string();
+            assert!(error.contains("as many records"), "{error}");
+        };
+        for (targets, weighed) in [(2, 3), (4, 3), (3, 2), (3, 4), (4, 4), (2, 2)] {
+            refused(read(&y[..targets], Some(&weights[..weighed])));
+        }
+        refused(read(&y[..2], None));
+        refused(read(&y, None));
+    }
+
+    /// Blocks that are borrowed are those that they are borrowed from, and stay in the folder that was named.
+    #[test]
+    fn blocks_are_stored_where_they_should_be() {
+        let (halves, folder) = (halves(), tempfile::tempdir().unwrap());
+        for directory in [None, Some(folder.path())] {
+            let blocks = InBlocks::new(Box::new(&halves), directory);
+            let stored = blocks.stored();
+            assert_eq!((stored.records, stored.entries), (3, None));
+            assert_eq!(stored.in_files, directory.is_some());
+            assert_eq!(blocks.directory().as_deref(), directory);
+        }
+    }
+
+    /// Records on other machines are not read as if there were none.
+    #[test]
+    fn records_elsewhere_are_not_read_here() {
+        let shards = vec![Shard(halves().0, vec![1.0, -1.0])];
+        let curator = Curator::from_workers(Arc::new(Local::new(shards, 0, false)), 2);
+        let statement = Statement::new(schema(), 2, Adjacency::ReplaceOne, 1).unwrap();
+        let error = curator.check_storage(&statement).unwrap_err();
+        assert!(error.to_string().contains("on other machines"), "{error}");
+    }
+}

@@ -257,4 +257,38 @@ mod tests {
         };
         assert!(make(1.0).is_err() && make(20.0).is_ok());
     }
+
+    /// A vector at the bound stays as long as it is; one that is longer by any factor that floats hold becomes as long.
+    #[test]
+    fn the_longest_vectors_are_those_at_the_bound() {
+        let shortened = |entries: &[f64], bound: f64| {
+            let mut out = vec![0i64; entries.len()];
+            shorten(ArrayView1::from(entries), bound, &mut out);
+            out
+        };
+        assert_eq!(shortened(&[0.0, -2.0], 2.0), [0, -LENGTH]);
+        assert_eq!(shortened(&[1.2, 1.6], 2.0)[0], LENGTH * 3 / 5);
+        for size in [1e160, 1e200, 1e300] {
+            let out = shortened(&[3.0 * size, -4.0 * size], 7.0);
+            assert!((out[0] - LENGTH * 3 / 5).abs() <= 1, "{out:?}");
+            assert!((out[1] + LENGTH * 4 / 5).abs() <= 1, "{out:?}");
+        }
+        assert_eq!(shortened(&[1e300, 1.0], 1e-90), [0, 0]);
+    }
+
+    /// Each of these squares is rounded down by nearly half a unit when it is added: the sum is so much too small that the
+    /// entries, rounded towards zero, are still too long together. They lose a unit each, and no more.
+    #[test]
+    fn roundings_that_add_up_lengthen_no_vector() {
+        let (entry, n) = (0.700_000_000_005_041_1, 1 << 16);
+        let mut entries = vec![entry; n];
+        entries.push(entry / 4096.0);
+        let squares: f64 = entries.iter().map(|x| x * x).sum();
+        let length = LENGTH as f64 / squares.sqrt();
+        let plain = entries.iter().map(|x| (x * length) as i64);
+        assert_eq!(plain.map(|x| x * x).sum::<i64>(), LENGTH * LENGTH + 1);
+        let mut out = vec![0i64; entries.len()];
+        shorten(ArrayView1::from(&entries), 1.0, &mut out);
+        assert!(out[..n].iter().all(|&x| x == 4095) && out[n] == 0);
+    }
 }

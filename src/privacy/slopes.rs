@@ -207,4 +207,57 @@ mod tests {
             }
         }
     }
+
+    /// Twenty outputs, whose squares do not fit 32 bits.
+    #[derive(Debug)]
+    struct Wide;
+
+    impl Model for Wide {
+        fn outputs(&self) -> usize {
+            20
+        }
+
+        fn growth(&self) -> Growth {
+            Wild.growth()
+        }
+
+        fn smoothness(&self) -> Option<f64> {
+            None
+        }
+
+        fn slopes(&self, z: &[f64], _: &[f64], out: &mut [f64]) {
+            out.copy_from_slice(z);
+        }
+    }
+
+    /// Where quick sums of squares may wrap each record is looked at by itself: none is too long, also where its sum is
+    /// 2^32, and one within the bounds, or at one of them, keeps its slopes.
+    #[test]
+    fn records_are_as_short_as_said_where_sums_could_wrap() {
+        let model = |l1, l2| RoomModel::of_test(Arc::new(Wide), SlopeBound { linf: 1.0, l1, l2 });
+        let slopes = |model: &RoomModel, record: &[i64; 20]| {
+            let margins = record.map(|entry| vec![entry]);
+            let mut out = vec![vec![0i16]; 20];
+            model.slopes(&margins, 1.0 / 16_384.0, &[1.0], &mut out);
+            std::array::from_fn::<i64, 20, _>(|k| out[k][0].into())
+        };
+        let first = |n, entry, others| std::array::from_fn(|k| if k < n { entry } else { others });
+        for (l1, l2, record) in [
+            (16.0, 3.9, first(15, 16_384, 7)),
+            (18.0, 3.9, first(15, 16_384, 7)),
+            (16.0, 3.9, first(1, 13_111, 13_107)), // 16 in all
+            (18.0, 3.0, first(9, 16_384, 0)),      // of norm 3
+        ] {
+            assert_eq!(slopes(&model(l1, l2), &record), record);
+        }
+        let wrapping = first(16, 16_384, 0);
+        for l1 in [16.0, 18.0] {
+            let model = model(l1, 3.9);
+            let SlopeBound { l2, .. } = model.lattice().bound();
+            let square = |record: [i64; 20]| record.iter().map(|d| (d * d) as u64).sum::<u64>();
+            assert_eq!(square(wrapping), 1 << 32);
+            let short = square(slopes(&model, &wrapping));
+            assert!(short <= l2 * l2 && short as f64 > 0.999 * (l2 * l2) as f64);
+        }
+    }
 }

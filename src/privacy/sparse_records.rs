@@ -253,4 +253,29 @@ mod tests {
             }
         }
     }
+
+    /// However a line is stored, its entries come out by ascending index, those of one index as one.
+    #[test]
+    fn lines_ascend() {
+        let values = [3.0, 2.0, 1.0, 0.5];
+        for (indices, expected) in [
+            (
+                [0i64, 1, 2, 3],
+                [(0, 3.0), (1, 2.0), (2, 1.0), (3, 0.5)].as_slice(),
+            ),
+            ([3, 2, 1, 0], &[(0, 0.5), (1, 1.0), (2, 2.0), (3, 3.0)]),
+            ([1, 1, 3, 3], &[(1, 5.0), (3, 1.5)]),
+            ([3, 1, 0, 0], &[(0, 1.5), (1, 2.0), (3, 3.0)]),
+        ] {
+            let x = Compressed {
+                starts: &[0, 4],
+                indices: &indices,
+                values: &values,
+            };
+            let mut line = vec![(7, 7.0)];
+            read_line(&x, 0..4, 4, &mut line).unwrap();
+            assert_eq!(line, expected);
+            assert!(read_line(&x, 0..4, 3, &mut line).is_err());
+        }
+    }
 }

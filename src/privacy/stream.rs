@@ -270,6 +270,7 @@ mod tests {
             stream.update(&[1.0, 0.0, -3.0]).unwrap();
         }
         let json = stream.to_secret_json();
+        let choice = format!("\"choice\":{}", stream.choice());
         let mut back = RunningSoftmax::from_secret_json(&json).unwrap();
         assert_eq!(
             (back.round(), back.choice(), back.restorations()),
@@ -299,6 +300,7 @@ mod tests {
         for (from, to) in [
             ("\"round\":1999", "\"round\":2001"),
             ("\"round\":1999", "\"round\":3"),
+            (choice.as_str(), "\"choice\":3"),
             ("\"bound\":2.0", "\"bound\":0.0"),
             (
                 "\"kind\":\"exponential\",\"epsilon0\"",
@@ -369,5 +371,17 @@ mod tests {
             };
             assert_eq!((spent.event, spent.count), (event, round));
         }
+    }
+
+    /// Rounds of one seed, and one round of several seeds, have generators of their own.
+    #[test]
+    fn no_two_rounds_of_seeds_share_a_generator() {
+        let mut first = std::collections::BTreeSet::new();
+        for seed in 0..16 {
+            for round in 0..16 {
+                first.insert(source(Some(seed), round).unwrap().below(1 << 100));
+            }
+        }
+        assert_eq!(first.len(), 256);
     }
 }

@@ -281,6 +281,39 @@ fn a_refused_release_leaves_no_right_to_go_on() {
     assert_eq!(ledger.1.into_inner(), 1);
 }
 
+/// Refuses in advance what it would not commit.
+struct Candid(Stingy);
+
+impl Ledger for Candid {
+    fn admits(&mut self, _: &Entry) -> Result<()> {
+        match self.0.1.load(Ordering::Relaxed) < self.0.0 {
+            true => Ok(()),
+            false => Err(Error::BudgetExceeded("there is no more".into())),
+        }
+    }
+
+    fn commit(&mut self, entry: &Entry) -> Result<Receipt> {
+        self.0.commit(entry)
+    }
+}
+
+/// What a file says is paid for is not asked about again; without a file it is, before one is made.
+#[test]
+fn ledgers_are_asked_in_advance_where_no_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let plan = descent(3.0);
+    let mut ledger = Candid(Stingy(1, AtomicUsize::new(0)));
+    assert!(stopped(&plan, &path, Source::seeded(3), &mut ledger, 2).is_err());
+    stopped(&plan, &path, Source::seeded(3), &mut ledger, usize::MAX).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let (error, seen) =
+        watched(|| stopped(&plan, &path, Source::seeded(3), &mut ledger, usize::MAX));
+    assert!(matches!(error, Err(Error::BudgetExceeded(_))));
+    assert!(seen.is_empty() && !path.exists());
+    assert_eq!(ledger.0.1.into_inner(), 1);
+}
+
 /// With other noise, another seed, none, or a program that asks elsewhere; nothing is drawn or spent.
 #[test]
 fn files_of_other_releases_are_refused() {

@@ -221,7 +221,7 @@ fn played(records: &Blocks, transcript: &Transcript, tolerance: f64) -> Vec<(Vec
         played.push((sums.clone(), states.slopes[0].clone()));
         moved = vec![vec![(
             column.min(columns - 1) as u32,
-            if up { 1 } else { -1 },
+            if up { 2 } else { -1 },
         )]];
     }
     played

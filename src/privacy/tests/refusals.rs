@@ -13,12 +13,13 @@ use crate::loss::Logistic;
 use crate::norm::{GroupLasso, ReviewedNorm};
 use crate::polytope::{GroupBall, SignedCoordinates};
 use crate::privacy::answer::{Part, VertexAt};
+use crate::privacy::budget::Budget;
 use crate::privacy::{
     Claim, Compressed, Curator, Entry, FeatureMap, Geometry, Ledger, MemoryLedger, Orientation,
     Planned, Program, Question, Receipt, RoomModel, Schema, Sealed, Session, Statement, Target,
     for_reproduction, release, seal,
 };
-use crate::question::{AbsoluteSums, Moments, Projection, SelectionNoise};
+use crate::question::{AbsoluteSums, Moments, Projection, SelectionNoise, events_of};
 
 /// A program of a closure.
 struct Does<F> {
@@ -432,6 +433,25 @@ fn a_part_has_no_parts() {
         });
         assert!(is_argument(&result.unwrap_err(), "split"));
     }
+}
+
+/// The log holds what was asked, as often as it was.
+#[test]
+fn the_log_is_of_what_was_asked() {
+    let root = statement(Adjacency::ReplaceOne);
+    let planned = [3.0, 5.0].map(|multiplier| root.moments(multiplier).unwrap().times(3));
+    let mut budget = Budget::new(&planned).unwrap();
+    assert_eq!(budget.log().unwrap(), []);
+    let Planned::Ask(second) = &planned[1] else {
+        panic!("{planned:?}");
+    };
+    budget.spend(second.id).unwrap();
+    budget.spend(second.id).unwrap();
+    let [(event, count)] = events_of(&planned[1..]).unwrap()[..] else {
+        panic!("{planned:?}");
+    };
+    assert_eq!((count, budget.log().unwrap()), (3, vec![(event, 2)]));
+    assert!(budget.finished().is_err());
 }
 
 /// The seal is as tight as the accountant: a thousandth less of either parameter is refused.
