@@ -422,6 +422,33 @@ mod tests {
             }
         }
 
+        /// Where a grid is cut, its last values are raised by what lies beyond it too.
+        #[test]
+        fn steps_on_a_cut_grid_are_suprema_to_its_ends(
+            epsilon0 in 0.01f64..8.0,
+            count in 1u32..12,
+            parts in 9u32..24,
+            share in 0.0f64..1.0,
+        ) {
+            let [known, _] = curves(epsilon0, count, parts, 300.0);
+            let step = Step::new(epsilon0, parts);
+            let (margin, tails) = (parts as i64, step.tails(count));
+            let last = (share * f64::from(count * parts)) as i64;
+            let from = -2 * margin;
+            let taken = step.taken(&known, tails, (from + margin, last));
+            let values = known.between(from, last + margin, tails);
+            let chord = |epsilon: f64| {
+                let place = (epsilon / step.width).floor();
+                let z = (epsilon - place * step.width).exp_m1() / step.growth;
+                let i = (place as i64 - from) as usize;
+                values[i] + z * (values[i + 1] - values[i])
+            };
+            for (epsilon, value) in points(&taken) {
+                let dense = sup(&chord, epsilon, epsilon0 * (1.0 - 1e-13), 8 * parts);
+                prop_assert!(value >= dense * (1.0 - 1e-10), "{} {} {}", epsilon, value, dense);
+            }
+        }
+
         #[test]
         fn more_choices_of_a_larger_range_have_larger_deltas(
             epsilon0 in 0.01f64..3.0,

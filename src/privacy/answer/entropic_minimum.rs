@@ -281,10 +281,17 @@ mod tests {
     use crate::accounting::event::Adjacency;
     use crate::loss::{Admitted, Logistic, Squared};
     use crate::privacy::{Bounds, Geometry, Schema, Statement, Target};
+    use nalgebra::{DMatrix, DVector};
     use ndarray::Array2;
     use proptest::prelude::*;
 
-    fn check(n: usize, p: usize, seed: u64, regularisation: f64, squared: bool, size: f64) {
+    fn problem(
+        (n, p): (usize, usize),
+        seed: u64,
+        regularisation: f64,
+        squared: bool,
+        size: f64,
+    ) -> (BoundedData, Softmax) {
         let value = |i: usize, j: usize| {
             let word = (seed + 1)
                 .wrapping_mul((i * 7919 + j * 104_729 + 13) as u64)
@@ -309,12 +316,17 @@ mod tests {
         let schema = Schema::new(p, bounds, Geometry::Uncentred, target, false, None).unwrap();
         let data = BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap();
         let statement = Statement::new(schema, n, Adjacency::ReplaceOne, 1).unwrap();
-        let plan = statement.softmax(&loss, regularisation).unwrap();
+        (data, statement.softmax(&loss, regularisation).unwrap())
+    }
+
+    fn check(n: usize, p: usize, seed: u64, regularisation: f64, squared: bool, size: f64) {
+        let (data, plan) = problem((n, p), seed, regularisation, squared, size);
         let objective = Objective::new(&data, &plan);
         let mut quiet = || Ok(());
         let slow = objective.damped(&plan, &mut quiet).unwrap();
         let there = objective.point(&slow, regularisation, &mut quiet).unwrap();
         assert!(there.kkt() <= plan.tolerance(), "{} {p} {n}", there.kkt());
+        check_scores(&data, &plan);
         if let Some(fast) = objective.newton_path(&plan, &mut quiet).unwrap() {
             let there = objective.point(&fast, regularisation, &mut quiet).unwrap();
             assert!(there.kkt() <= plan.tolerance());
@@ -326,6 +338,25 @@ mod tests {
             let l1: f64 = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).sum();
             assert!(l1 <= 2.1 * plan.tolerance() / regularisation, "{l1}");
         }
+    }
+
+    /// The integers that are drawn by: their law has a residual of at most what the plan states, and the least is 0.
+    fn check_scores(data: &BoundedData, plan: &Softmax) {
+        let integers = plan.scores(data, &mut || Ok(())).unwrap();
+        assert_eq!(integers.iter().min(), Some(&0));
+        let regularisation = plan.regularisation();
+        let unit = regularisation * 2f64.powi(-(plan.bits() as i32));
+        let scores: Vec<f64> = integers.iter().map(|&q| unit * q as f64).collect();
+        let objective = Objective::new(data, plan);
+        let there = objective
+            .point(&scores, regularisation, &mut || Ok(()))
+            .unwrap();
+        assert!(
+            there.kkt() <= plan.residual(),
+            "{} {}",
+            there.kkt(),
+            plan.residual()
+        );
     }
 
     proptest! {
@@ -342,5 +373,164 @@ mod tests {
         for seed in 0..5 {
             check(3000, 30, seed, 40.0, seed % 2 == 0, 1.0);
         }
+    }
+
+    #[test]
+    fn softmax_is_its_definition_at_any_scores() {
+        let (scores, regularisation) = ([-1000.0, -999.0, -998.5, 700.0], 0.5f64);
+        let weights = scores.map(|s: f64| (-(s + 1000.0) / regularisation).exp());
+        let total: f64 = weights.iter().sum();
+        let theta = softmax(&scores, regularisation);
+        assert_eq!(theta.len(), scores.len());
+        for (theta, weight) in theta.iter().zip(weights) {
+            assert!((theta - weight / total).abs() <= 1e-15, "{theta}");
+        }
+    }
+
+    /// Half the range, and the standard deviation under theta: what is constant is in neither.
+    #[test]
+    fn residuals_are_measured_but_for_constants() {
+        for constant in [0.0, 2f64.powi(40)] {
+            let point = Point {
+                theta: vec![0.6, 0.3, 0.1],
+                curvatures: Vec::new(),
+                residual: [3.0, -1.0, 6.0].map(|r: f64| r + constant).to_vec(),
+            };
+            assert_eq!(point.kkt(), 3.5);
+            assert!((point.merit() - 4.89f64.sqrt()).abs() < 1e-6);
+        }
+    }
+
+    /// Against the solution of (1 + H C/lambda) D = r by elimination: conjugate gradients end with a residual of a
+    /// hundredth, which an inverse of norm 1 at most takes no further; and after as many products as the space has
+    /// dimensions they are at the end.
+    #[test]
+    fn directions_solve_their_equation() {
+        for (seed, squared, size) in [
+            (1, false, 1.0),
+            (2, true, 1.0),
+            (3, false, 0.01),
+            (4, true, 4.0),
+        ] {
+            let p = 6;
+            let regularisation = 0.5 * size * size;
+            let (data, plan) = problem((60, p), seed, regularisation, squared, size);
+            let objective = Objective::new(&data, &plan);
+            let score = |a: usize| ((a * 5 + 2) % 7) as f64 * 0.4 * regularisation;
+            let scores: Vec<f64> = (0..p).map(score).collect();
+            let mut quiet = || Ok(());
+            let point = objective
+                .point(&scores, regularisation, &mut quiet)
+                .unwrap();
+            let theta = DVector::from_vec(point.theta.clone());
+            let columns: Vec<DVector<f64>> = (0..p)
+                .map(|a| {
+                    let unit = (0..p).map(|b| f64::from(u8::from(a == b)));
+                    let margins = objective.margins(unit);
+                    let curved = margins.iter().zip(&point.curvatures).map(|(z, h)| z * h);
+                    DVector::from_vec(objective.gradient(&curved.collect::<Vec<_>>()))
+                })
+                .collect();
+            let hessian = DMatrix::from_columns(&columns);
+            let covariance = DMatrix::from_diagonal(&theta) - &theta * theta.transpose();
+            let equation = DMatrix::identity(p, p) + hessian * &covariance / regularisation;
+            let residual = DVector::from_vec(point.residual.clone());
+            let solution = equation.lu().solve(&residual).unwrap();
+            let size = |v: &DVector<f64>| v.dot(&(&covariance * v)).sqrt();
+            // The residual is steered by the curvature: the direction is another one.
+            assert!(size(&(&residual - &solution)) > 0.1 * size(&residual));
+            let direction = objective.newton_direction(&point, regularisation, p - 1, &mut quiet);
+            let direction = DVector::from_vec(direction.unwrap());
+            let error = size(&(direction.clone() - solution)) / size(&residual);
+            assert!(error <= 0.0101, "{error}");
+            // Of directions that differ by a constant that which moves no mean.
+            assert!(theta.dot(&direction).abs() <= 1e-9 * size(&residual));
+        }
+    }
+
+    /// Every problem of a few sizes, with either loss.
+    fn problems(regularisation: f64) -> impl Iterator<Item = (BoundedData, Softmax)> {
+        let sizes = [(60, 5), (500, 20), (3000, 30)];
+        sizes.into_iter().flat_map(move |size| {
+            (0..6).map(move |k| problem(size, k / 2, regularisation, k % 2 == 0, 1.0))
+        })
+    }
+
+    /// Newton's method at one lambda from scores that spread by so many of it, and how often it looked at the records.
+    fn from_afar(data: &BoundedData, plan: &Softmax, spread: f64) -> (bool, usize) {
+        let (objective, regularisation) = (Objective::new(data, plan), plan.regularisation());
+        let score = |a: usize| spread * regularisation * (((a * 7919) % 101) as f64 / 50.0 - 1.0);
+        let scores = (0..plan.factors().len()).map(score).collect();
+        let mut looks = 0;
+        let mut watch = || {
+            looks += 1;
+            Ok(())
+        };
+        let found = objective.newton(scores, regularisation, plan.tolerance(), &mut watch);
+        let found = found.unwrap();
+        // What did not get there is not returned.
+        if let Some(found) = &found {
+            let there = objective.point(found, regularisation, &mut || Ok(()));
+            assert!(there.unwrap().kkt() <= plan.tolerance());
+        }
+        (found.is_some(), looks)
+    }
+
+    /// The path ends at the minimiser however small lambda is, after few looks at the records.
+    #[test]
+    fn newton_gets_there_along_the_path() {
+        // Of all the problems together, a fifth more than they take.
+        for (regularisation, most) in [(1e-3, 1400), (0.1, 1100), (1.0, 900), (40.0, 375)] {
+            let mut looks = 0;
+            for (data, plan) in problems(regularisation) {
+                let objective = Objective::new(&data, &plan);
+                let mut watch = || {
+                    looks += 1;
+                    Ok(())
+                };
+                let found = objective.newton_path(&plan, &mut watch).unwrap().unwrap();
+                let there = objective.point(&found, regularisation, &mut || Ok(()));
+                assert!(there.unwrap().kkt() <= plan.tolerance());
+            }
+            assert!(looks <= most, "{regularisation}: {looks}");
+        }
+    }
+
+    /// Newton's steps are shortened until either measure falls: from afar they get there too, where lambda is not small.
+    #[test]
+    fn newton_gets_there_from_afar() {
+        let mut all = 0;
+        for (data, plan) in problems(40.0) {
+            for spread in [0.0, 3.0, 30.0] {
+                let (found, looks) = from_afar(&data, &plan, spread);
+                assert!(found, "{spread}");
+                all += looks;
+            }
+        }
+        assert!(all <= 900, "{all}");
+        // Where one of the two measures stalls.
+        for (size, seed, squared) in [
+            ((500, 20), 1, true),
+            ((500, 20), 2, true),
+            ((3000, 30), 1, false),
+        ] {
+            let (data, plan) = problem(size, seed, 2.0, squared, 1.0);
+            for spread in [0.0, 1.0, 3.0, 10.0, 30.0, 100.0] {
+                let (found, _) = from_afar(&data, &plan, spread);
+                assert!(found, "{size:?} {seed} {spread}");
+            }
+        }
+    }
+
+    /// From afar at a small lambda Newton's method ends at the minimiser, or says that it did not get there.
+    #[test]
+    fn newton_says_where_it_does_not_get_there() {
+        let mut counts = [0, 0];
+        for (data, plan) in problems(1.0) {
+            for spread in [0.0, 3.0, 30.0] {
+                counts[usize::from(from_afar(&data, &plan, spread).0)] += 1;
+            }
+        }
+        assert!(counts.iter().all(|&count| count > 5), "{counts:?}");
     }
 }

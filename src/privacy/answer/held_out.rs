@@ -276,4 +276,100 @@ mod tests {
             }
         }
     }
+    /// The losses are those of what the models predict, in the user's units: of several classes the first of the largest
+    /// scores, of others clipped to the bounds of the targets where features are clipped too.
+    #[test]
+    fn losses_are_those_of_predictions() {
+        let (n, p) = (60, 3);
+        let x = Array2::from_shape_fn((n, p), |(i, j)| {
+            ((i * 37 + j * 23) % 41) as f64 / 10.0 - 2.0
+        });
+        let weights: Vec<f64> = (0..n).map(|i| [0.5, 2.0, 7.0][i % 3]).collect();
+        let bounds = |end: f64, entries: usize| Bounds {
+            lower: vec![-end; entries],
+            upper: vec![end; entries],
+        };
+        let (low, high) = (0.5, 6.0);
+        for target in [
+            Target::Classes,
+            Target::Multiclass { classes: 3 },
+            Target::Interval { low, high },
+            Target::counts(low, high, true),
+        ] {
+            let y: Vec<f64> = (0..n)
+                .map(|i| match target {
+                    Target::Classes => [1.0, -1.0, -1.0, 1.0, -1.0][i % 5],
+                    Target::Multiclass { .. } => (i * i % 3) as f64,
+                    _ => low + (high - low) * (i * 7 % 11) as f64 / 10.0,
+                })
+                .collect();
+            let schema = Schema::new(p, bounds(2.0, 1), Geometry::Centred, target, true, None);
+            let schema = schema.unwrap().with_max_weight(2.0).unwrap();
+            let data = BoundedData::from_dense(x.view(), &y, schema).unwrap();
+            let data = data.weighed(Some(&weights)).unwrap();
+            let outputs = target.outputs();
+            let model = |size: f64, ranges: Option<Bounds>| LinearModel {
+                coefficients: (0..p * outputs)
+                    .map(|j| size * (((j * 13) % 7) as f64 / 5.0 - 0.61))
+                    .collect(),
+                intercepts: (0..outputs).map(|k| 0.9 - 0.2 * k as f64).collect(),
+                feature_ranges: ranges,
+            };
+            // Scores that are equal, and those that are 0.
+            let [mut equal, mut zero] = [0; 2].map(|_| model(0.0, None));
+            equal.intercepts.fill(-0.3);
+            zero.intercepts.fill(0.0);
+            let clipping = model(2.0, Some(bounds(0.8, p)));
+            let models = [model(1.0, None), clipping, equal, zero];
+            let loss = |model: &LinearModel| -> f64 {
+                let of = |(i, row): (usize, ndarray::ArrayView1<'_, f64>)| {
+                    let clips = model.feature_ranges.is_some();
+                    let end = if clips { 0.8 } else { 2.0 };
+                    let scores: Vec<f64> = (model.coefficients.chunks(p).zip(&model.intercepts))
+                        .map(|(own, intercept)| {
+                            let products = own.iter().zip(row).map(|(c, x)| c * x.clamp(-end, end));
+                            products.sum::<f64>() + intercept
+                        })
+                        .collect();
+                    let loss = match target {
+                        Target::Classes => f64::from((scores[0] > 0.0) != (y[i] > 0.0)),
+                        Target::Multiclass { .. } => {
+                            let most = scores.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+                            let first = scores.iter().position(|&score| score == most);
+                            f64::from(first != Some(y[i] as usize))
+                        }
+                        Target::Interval { .. } => {
+                            let z = if clips {
+                                scores[0].clamp(low, high)
+                            } else {
+                                scores[0]
+                            };
+                            ((z - y[i]) / (0.5 * (high - low))).powi(2).min(1.0)
+                        }
+                        Target::Counts { .. } => {
+                            let mean = scores[0].exp().clamp(low, high);
+                            ((mean / high).sqrt() - (y[i] / high).sqrt()).powi(2)
+                        }
+                    };
+                    loss * (weights[i] / 2.0).min(1.0)
+                };
+                x.rows().into_iter().enumerate().map(of).sum()
+            };
+            let found = held_out_losses(&data, &models).unwrap();
+            for (model, found) in models.iter().zip(found) {
+                let (found, expected) = (found as f64 / LEVELS as f64, loss(model));
+                // Features are rounded to 2/16383; nothing is when classes are counted, as no score is near another.
+                let rounding = if target.is_classes() {
+                    1e-9
+                } else {
+                    5e-4 * n as f64
+                };
+                assert!(expected > 0.05 * n as f64, "{target:?} {expected}");
+                assert!(
+                    (found - expected).abs() <= rounding,
+                    "{target:?} {found} {expected}"
+                );
+            }
+        }
+    }
 }

@@ -124,6 +124,7 @@ mod tests {
             2_251_799_813_685_249
         );
         assert_eq!(round_sum(-2.6, 0.9), -2);
+        assert_eq!(round_sum(0.4, 0.3), 1);
         assert_eq!(round_sum(1e300, -3.0), i64::MAX - 3);
     }
 }

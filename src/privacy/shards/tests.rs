@@ -6,19 +6,20 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use ndarray::Array2;
 use proptest::prelude::*;
 
+use super::log::Log;
 use super::merge::{Answer, merged_replies as merged, split_reply as split};
 use super::pass::{MoveData, PassData};
 use super::shard::{Shard, ShardSource, TakeRecords};
 use super::wire::{Body, Message, Reply, Request, decoded, encoded, sums, words};
-use super::{Script, Workers};
+use super::{Held, Link, Script, Shards, Workers};
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::loss::{Admitted, Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared, Tabulated};
 use crate::loss::{ClippedLogistic, TargetGrid};
 use crate::privacy::Curator;
 use crate::privacy::derived::Derived;
-use crate::privacy::records::{Move, Pass, States};
-use crate::question::{FeatureMap, LinearModel, Projection, RoomModel, Statement};
+use crate::privacy::records::{Move, Pass, Records, States};
+use crate::question::{FeatureMap, LinearModel, MOST_RECORDS, Projection, RoomModel, Statement};
 use crate::schema::{Bounds, Geometry, Schema, Target};
 
 /// Features and targets of a shard.
@@ -39,6 +40,8 @@ pub(in crate::privacy) struct Local {
     shared: bool,
     asked: AtomicUsize,
     lost: AtomicUsize,
+    /// Whole scripts that shards went through.
+    whole: AtomicUsize,
     /// Most bytes of an answer.
     bytes: AtomicU64,
 }
@@ -53,6 +56,7 @@ impl Local {
             shared,
             asked: AtomicUsize::new(0),
             lost: AtomicUsize::new(0),
+            whole: AtomicUsize::new(0),
             bytes: AtomicU64::new(0),
         }
     }
@@ -72,12 +76,17 @@ impl Workers for Local {
                 self.lost.fetch_add(1, Ordering::Relaxed);
             }
             let first = match script.reads_records() {
-                true => None,
+                true => {
+                    // What a shard reads is its own: no request is the same for all.
+                    assert!(matches!(script.newest(), Err(Error::Workers(_))));
+                    None
+                }
                 false => shard.answer(&script.newest()?, None)?,
             };
             let answer = match first {
                 Some(answer) => answer,
                 None => {
+                    self.whole.fetch_add(1, Ordering::Relaxed);
                     let whole = script.whole(k)?;
                     let answer = shard.answer(&whole, Some(&self.raw[k]))?.unwrap();
                     // Asked twice, it answers the same.
@@ -191,7 +200,8 @@ fn lost_shards_change_nothing() {
     };
     let expected = sums_of(&Curator::from_dense(all.0.view(), &all.1));
     let shards = || {
-        let cuts = [0, 7, 7, 50, 51, n];
+        // Record 49 is at none of the positions: a shard of records without one that is taken.
+        let cuts = [0, 7, 7, 49, 50, 51, n];
         let part = |ends: &[usize]| {
             let rows = (ends[0]..ends[1]).into();
             Raw(
@@ -214,6 +224,70 @@ fn lost_shards_change_nothing() {
     }
 }
 
+/// Margins of several outputs are restored output by output.
+#[test]
+fn lost_margins_of_several_outputs_are_restored() {
+    let (n, p, classes) = (30, 2, 3);
+    let bounds = Bounds {
+        lower: vec![-1.0],
+        upper: vec![1.0],
+    };
+    let target = Target::Multiclass { classes };
+    let schema = Schema::new(p, bounds, Geometry::Centred, target, true, None).unwrap();
+    let statement = Statement::new(schema, n, Adjacency::ReplaceOne, 1).unwrap();
+    let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+    let own = |raw: Raw| Raw(raw.0, (0..raw.1.len()).map(|i| (i % 3) as f64).collect());
+    let all = own(raw(n, p));
+    let sums_of = |curator: &Curator<'_>| {
+        let records = curator.all(&statement, &[]).unwrap();
+        let mut states = States::default();
+        (0..5u32)
+            .map(|step| {
+                let direction = [(step % 3, 60_000), (2, -20_000)];
+                let move_of = |output| Move {
+                    output,
+                    direction: &direction,
+                    weight: output as i64 - i64::from(step),
+                };
+                let pass = Pass::Gradient {
+                    model: &model,
+                    moves: &[move_of(1), move_of(2)],
+                    fresh: false,
+                    unit: 2f64.powi(-30),
+                };
+                (records.fold(&pass, &mut states, &mut || Ok(())).unwrap()).0
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut log = Log::default();
+    let step = MoveData {
+        output: 2,
+        direction: vec![(1, 10)],
+        weight: -3,
+    };
+    log.moved(7, 5, (3, 4), (&[step], false));
+    let [
+        Request::Restore {
+            records: 5,
+            states: 7,
+            outputs: 3,
+            moves,
+        },
+    ] = &log.replay(0, None)[..]
+    else {
+        panic!("margins of three outputs: {log:?}");
+    };
+    let kept: Vec<&[(u32, i64)]> = moves.iter().map(|step| &step.direction[..]).collect();
+    assert_eq!(kept, [&[][..], &[], &[(1, -30)]]);
+
+    let expected = sums_of(&Curator::from_dense(all.0.view(), &all.1));
+    assert_eq!(expected[0].len(), 3 * (p + 1));
+    for period in [0, 1, 2, 3] {
+        let workers = std::sync::Arc::new(Local::new(vec![own(raw(n, p))], period, false));
+        assert_eq!(sums_of(&Curator::from_workers(workers, n)), expected);
+    }
+}
+
 /// What is no longer asked about is forgotten.
 #[test]
 fn shards_keep_what_is_asked_about() {
@@ -221,6 +295,7 @@ fn shards_keep_what_is_asked_about() {
     let workers = std::sync::Arc::new(Local::new(vec![raw(20, 2)], 0, false));
     let curator = Curator::from_workers(workers.clone(), 20);
     let records = curator.all(&statement, &[]).unwrap();
+    assert_eq!(records.n_records(), 20);
     let mut most = 0;
     for _ in 0..5 {
         let made = records.derived(Derived::Varying, &statement).unwrap();
@@ -230,6 +305,63 @@ fn shards_keep_what_is_asked_about() {
         most = most.max(workers.shards.lock().unwrap()[0].n_held());
     }
     assert_eq!(most, 2);
+    // Nothing was lost: no script but the one that reads the records is longer than its newest request.
+    assert_eq!(workers.whole.load(Ordering::Relaxed), 1);
+}
+
+/// A worker's memory is asked before the records of a release are, and no curvature comes from elsewhere.
+#[test]
+fn shards_have_room_and_no_curvature() {
+    let workers = std::sync::Arc::new(Local::new(vec![raw(7, 2), raw(13, 2)], 0, false));
+    let link = Link::new(workers);
+    assert_eq!(link.room(1), Ok(()));
+    for bytes in [u128::from(u64::MAX), u128::MAX] {
+        assert!(matches!(link.room(bytes), Err(Error::TooLarge { .. })));
+    }
+    let held = Held::read(&link, None, &schema(2)).unwrap();
+    assert_eq!(held.largest(), 13);
+    let statement = Statement::new(schema(2), 20, Adjacency::ReplaceOne, 1).unwrap();
+    let records = Shards::new(held, &statement).unwrap();
+    let model = RoomModel::new(&Logistic.into(), None).unwrap();
+    let mut out = vec![1.0; 9];
+    records.curvature(&model, 1.0, &States::default(), &mut out);
+    assert_eq!(out, [0.0; 9]);
+}
+
+/// Workers that say how many records they hold, and hold none.
+struct Says(Vec<u64>);
+
+impl Workers for Says {
+    fn n_shards(&self) -> usize {
+        self.0.len()
+    }
+
+    fn ask(&self, script: Script) -> Result<Vec<Vec<u8>>> {
+        let say = |(k, &count): (usize, &u64)| {
+            let message: Message<Request> = decoded(&script.whole(k)?)?;
+            Ok(reply(message.place, &[k as u32], Body::Counts(vec![count])))
+        };
+        self.0.iter().enumerate().map(say).collect()
+    }
+}
+
+/// There is room for sums over fewer than 2^31 records: more are refused, as none are.
+#[test]
+fn as_many_records_are_read_as_sums_have_room_for() {
+    let read = |counts: &[u64]| {
+        let link = Link::new(std::sync::Arc::new(Says(counts.to_vec())));
+        Held::read(&link, None, &schema(2)).map(|held| held.largest())
+    };
+    let most = MOST_RECORDS as u64;
+    assert_eq!(read(&[most]), Ok(MOST_RECORDS));
+    assert_eq!(read(&[most - 5, 5]), Ok(MOST_RECORDS - 5));
+    assert_eq!(read(&[0, 3, 0]), Ok(3));
+    for counts in [&[most, 1][..], &[most + 1], &[u64::MAX, 2], &[0, 0]] {
+        assert!(
+            matches!(read(counts), Err(Error::InvalidData(_))),
+            "{counts:?}"
+        );
+    }
 }
 
 /// Other records than those that were read before, another number of them, and none.
@@ -239,7 +371,15 @@ fn records_that_change_are_refused() {
     let of =
         |raw: Vec<Raw>| Curator::from_workers(std::sync::Arc::new(Local::new(raw, 0, false)), 20);
     assert!(of(vec![raw(20, 2), raw(0, 2)]).all(&statement, &[]).is_ok());
-    for wrong in [vec![raw(19, 2)], vec![raw(0, 2)], vec![raw(20, 3)]] {
+    let target_alone = vec![raw(20, 2), Raw(Array2::zeros((0, 2)), vec![1.0])];
+    let features_alone = vec![raw(19, 2), Raw(Array2::zeros((1, 2)), vec![])];
+    for wrong in [
+        vec![raw(19, 2)],
+        vec![raw(0, 2)],
+        vec![raw(20, 3)],
+        target_alone,
+        features_alone,
+    ] {
         assert!(of(wrong).all(&statement, &[]).is_err());
     }
     let mut shard = Shard::new(0);
@@ -268,6 +408,30 @@ fn records_that_change_are_refused() {
     );
     // After an error it is nowhere.
     assert_eq!(shard.answer(&read(Some(20)), Some(&own)), Ok(None));
+    // Positions of records that a shard does not hold, or not in their order.
+    let part = |positions: &[u32]| {
+        let request = Request::Read {
+            records: 1,
+            schema: schema(2),
+            positions: Some(positions.to_vec()),
+            count: None,
+        };
+        let message = Message {
+            after: 0,
+            place: 1,
+            forget: vec![],
+            before: None,
+            request,
+        };
+        Shard::new(0).answer(&encoded(&message).unwrap(), Some(&own))
+    };
+    for positions in [&[20][..], &[3, 3], &[4, 2], &[0, 25]] {
+        assert!(
+            matches!(part(positions), Err(Error::Workers(_))),
+            "{positions:?}"
+        );
+    }
+    assert!(part(&[0, 19]).is_ok() && part(&[]).is_ok());
 }
 
 fn reply(place: u64, shards: &[u32], body: Body) -> Vec<u8> {
@@ -314,6 +478,11 @@ fn wrong_replies_are_refused() {
         );
     }
     assert_eq!(sums(&[share(&[0, 1]), share(&[1, 0])]), Ok(vec![2, 4]));
+    // No words are sums over no records, whichever shard holds none.
+    let (none, one) = (reply(5, &[0], of(&[])), reply(5, &[1], of(&[7, -7])));
+    for replies in [[none.clone(), one.clone()], [one, none]] {
+        assert_eq!(sums(&[merged(&replies).unwrap()]), Ok(vec![7, -7]));
+    }
 }
 
 /// Halves add up to the sums whatever these are, and each half alone is uniform: a test of the bytes at a false positive of

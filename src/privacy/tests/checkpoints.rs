@@ -5,15 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::harness::Data;
+use super::harness::{Data, P};
 use super::refusals::{data, sealed, statement};
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
+use crate::exact::selection::{Shape, Summand};
 use crate::exact::tap::{Seen, watched};
 use crate::loss::Logistic;
-use crate::polytope::SignedCoordinates;
-use crate::privacy::answer::VertexAt;
+use crate::polytope::{Selectable, SignedCoordinates, VertexList};
+use crate::privacy::answer::{Part, VertexAt};
 use crate::privacy::{
     Entry, Ledger, MemoryLedger, Question, Receipt, Released, RoomModel, Sealed, Session,
     release_resumably,
@@ -52,11 +53,12 @@ fn descent(multiplier: f64) -> Sealed<Vec<Vec<f64>>> {
 }
 
 /// Vertices, of which each moves the margins; the second is retired at the fourth step.
-fn choices(lag: Option<f64>) -> Sealed<Vec<Vec<(u32, i64)>>> {
+fn choices(polytope: impl Into<Selectable>, lag: Option<f64>) -> Sealed<Vec<Vec<(u32, i64)>>> {
     let root = statement(Adjacency::ReplaceOne);
-    let ball = SignedCoordinates::l1_ball(root.n_columns(), 2.0).into();
     let noise = SelectionNoise::Exponential { epsilon0: 0.8 };
-    let question: Question<Vertex> = root.vertex(&model(), &ball, noise, None).unwrap();
+    let question: Question<Vertex> = root
+        .vertex(&model(), &polytope.into(), noise, None)
+        .unwrap();
     let question = match lag {
         Some(tolerance) => question.lagging(tolerance).unwrap(),
         None => question,
@@ -75,6 +77,36 @@ fn choices(lag: Option<f64>) -> Sealed<Vec<Vec<(u32, i64)>>> {
             };
             vertex = session.ask(&question, at)?;
             all.push(vertex.clone());
+            session.progress(t + 1, STEPS)?;
+        }
+        Ok(all)
+    })
+}
+
+/// Points and vertices along a dual path: where each minimisation ends hangs, in its last bits, on where it started, which
+/// is where the one before has ended.
+fn dual_path() -> Sealed<Vec<Vec<f64>>> {
+    let root = statement(Adjacency::ReplaceOne);
+    let minimiser = root.strongly_convex(&model(), None, 0.01).unwrap();
+    let path = minimiser.path(1.0).unwrap();
+    let points = path.points(3.0).unwrap();
+    let cross = Summand {
+        weight: 1.0,
+        shape: Shape::Cross((0..P as u32).collect()),
+    };
+    let vertices = path.vertices(vec![cross], 0.1, &points).unwrap();
+    let half = STEPS as u64 / 2;
+    let columns = root.n_columns();
+    let planned = vec![points.times(half), vertices.times(half)];
+    sealed(&root, planned, move |session| {
+        let mut all = Vec::new();
+        for t in 0..STEPS {
+            let mut s = vec![0.0; columns];
+            s[t % P] = 0.1 * (t as f64 + 1.0);
+            all.push(match t % 2 {
+                0 => session.ask(&points, &s)?,
+                _ => session.ask(&vertices, &s)?,
+            });
             session.progress(t + 1, STEPS)?;
         }
         Ok(all)
@@ -116,7 +148,8 @@ fn is_one_release<R: Clone + PartialEq + std::fmt::Debug>(plan: &Sealed<R>) {
     let (released, seen) = watched(|| whole(plan, &path, Source::seeded(3)));
     let released = released.unwrap();
     let all = lines(&path);
-    assert_eq!((seen.len(), all.len()), (STEPS, STEPS + 2));
+    assert_eq!(all.len(), STEPS + 2);
+    assert!(seen.len() >= STEPS);
     for after in 1..=STEPS {
         std::fs::remove_file(&path).unwrap();
         let mut ledger = MemoryLedger::default();
@@ -148,8 +181,13 @@ fn is_one_release<R: Clone + PartialEq + std::fmt::Debug>(plan: &Sealed<R>) {
 #[test]
 fn releases_go_on_from_every_answer() {
     is_one_release(&descent(3.0));
-    is_one_release(&choices(None));
-    is_one_release(&choices(Some(0.4)));
+    let ball = SignedCoordinates::l1_ball(P + 1, 2.0);
+    is_one_release(&choices(ball.clone(), None));
+    is_one_release(&choices(ball, Some(0.4)));
+    // Entries of other sizes than 1.
+    let list = [[1.0, 0.5, 0.0], [-1.0, 0.0, 0.25], [0.3, -0.7, 1.0]].map(|vertex| vertex.to_vec());
+    is_one_release(&choices(VertexList::new(&list, P, false).unwrap(), None));
+    is_one_release(&dual_path());
 }
 
 /// Without a seed too: the answers that were given, then new ones, of the same slopes.
@@ -389,6 +427,42 @@ fn splits_are_kept_where_they_are_public() {
                 assert!(!path.exists());
             }
         }
+    }
+}
+
+/// The sides of a split that was drawn before a stop are those that later questions are about.
+#[test]
+fn parts_are_those_of_the_split_that_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let root = statement(Adjacency::ReplaceOne);
+    let split = root.split(1, 0.25).unwrap();
+    let n = root.n_samples();
+    let [training, held_out] =
+        [n - 1, 1].map(|n| root.part(root.schema().clone(), n).unwrap().moments(9.0));
+    let (training, held_out) = (training.unwrap(), held_out.unwrap());
+    let planned = vec![split.once(), training.once(), held_out.once()];
+    let plan = sealed(&root, planned, move |session| {
+        session.ask(&split, ())?;
+        session.progress(1, 3)?;
+        let mut part = session.part(Part::Training(&split), training.statement())?;
+        let first = part.ask(&training, ())?;
+        session.progress(2, 3)?;
+        let mut part = session.part(Part::HeldOut(&split), held_out.statement())?;
+        let second = part.ask(&held_out, ())?;
+        Ok([first, second])
+    });
+    let (released, seen) = watched(|| whole(&plan, &path, Source::seeded(3)));
+    let released = released.unwrap();
+    for after in [1, 2] {
+        std::fs::remove_file(&path).unwrap();
+        let mut ledger = MemoryLedger::default();
+        let mut stop =
+            |after| watched(|| stopped(&plan, &path, Source::seeded(3), &mut ledger, after));
+        let ((error, before), (resumed, later)) = (stop(after), stop(usize::MAX));
+        assert!(matches!(error, Err(Error::Interrupted)));
+        assert_eq!(resumed.unwrap().value, released.value);
+        assert_eq!([before, later].concat(), seen);
     }
 }
 

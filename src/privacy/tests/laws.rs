@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use super::harness::{
-    Data, MAX_WEIGHT, P, Setting, View, alone, asked, both_tilts, bounds, shared,
+    Data, MAX_WEIGHT, P, SHARED, Setting, View, alone, asked, both_tilts, bounds, shared,
 };
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::Result;
 use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Logistic};
+use crate::norm::{ReviewedNorm, SetFunctionNorm};
 use crate::numeric::normal;
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use crate::privacy::answer::{Part, VertexAt};
@@ -18,7 +19,11 @@ use crate::privacy::{
     FeatureMap, Geometry, MemoryLedger, Question, RoomModel, RunningPlan, RunningSoftmax, Schema,
     Session, Statement, Target,
 };
-use crate::question::{LinearModel, PointNoise, RangesOf, SelectionNoise, TargetValue, TiltNoise};
+use crate::question::{
+    DescentOptions, LinearModel, PermutedOptions, PointNoise, RangesOf, SelectionNoise,
+    TargetValue, TiltNoise,
+};
+use crate::set_function::Cardinality;
 
 /// Cells of a chi-square.
 const CELLS: usize = 20;
@@ -581,6 +586,31 @@ fn other_choices_follow_their_scores() {
         });
         listed("held-out choice", &drawn, &|&best| best);
 
+        // Features are told apart by what is left of them: those that were chosen are no candidates.
+        let question = root.gains(2.0).unwrap();
+        for (chosen, left) in [(&[][..], &[0, 1, 2][..]), (&[1], &[0, 2]), (&[2, 0], &[1])] {
+            let drawn = answers(&root, question.once(), CHOICES, &|session| {
+                session.ask(&question, chosen)
+            });
+            let place = |feature: &u32| left.iter().position(|left| left == feature).unwrap();
+            match left.len() {
+                1 => assert!(drawn.iter().all(|(feature, _)| place(feature) == 0)),
+                _ => listed("feature that adds most", &drawn, &place),
+            }
+            let [Seen::Scores(scores, _)] = drawn[0].1.as_slice() else {
+                panic!("one vector of scores");
+            };
+            let expected = left.iter().map(|&j: &u32| {
+                let of = |j: u32, x: &[f64; P]| (x[j as usize] * 16_383.0).round();
+                let gain = |(x, _): &([f64; P], f64)| {
+                    let best = chosen.iter().map(|&a| of(a, x)).fold(0.0, f64::max);
+                    (of(j, x) - best).max(0.0)
+                };
+                -shared().iter().map(gain).sum::<f64>() as i64
+            });
+            assert!(expected.eq(scores.iter().copied()), "{chosen:?} {scores:?}");
+        }
+
         // 33 thresholds for so few records, 1024 apart: in cells of them.
         let question = root.ranges(4.0, 0.3, RangesOf::Each(vec![0])).unwrap();
         let drawn = answers(&root, question.once(), CHOICES, &|session| {
@@ -716,6 +746,202 @@ fn points_of_perturbed_objectives_follow_the_linear_term() {
                 assert!(slope.iter().all(|slope| slope.abs() < 1e-3), "{slope:?}");
             }
         }
+    });
+}
+
+/// A descent ends where its steps lead: by slopes, a ridge and the prox of a penalty on the features.
+#[test]
+fn points_of_descents_are_those_of_their_steps() {
+    alone(|| {
+        let root = root(true);
+        let (ridge, alpha, step, n_iter) = (0.3, 0.1, 0.7, 6);
+        let l1 = SetFunctionNorm::new(Arc::new(Cardinality::new(P).unwrap())).unwrap();
+        let l1 = ReviewedNorm::new(Arc::new(l1)).unwrap();
+        for penalty in [None, Some((l1, alpha))] {
+            let mut expected = [0.0f64; P + 1];
+            for _ in 0..n_iter {
+                let mut slope = expected.map(|theta| ridge * theta);
+                for (x, y) in shared() {
+                    let row: Vec<f64> = x.into_iter().chain([1.0]).collect();
+                    let z: f64 = row.iter().zip(&expected).map(|(x, theta)| x * theta).sum();
+                    let derivative = -y / (1.0 + (y * z).exp()) / shared().len() as f64;
+                    (slope.iter_mut().zip(&row)).for_each(|(slope, x)| *slope += derivative * x);
+                }
+                (expected.iter_mut().zip(&slope)).for_each(|(theta, slope)| *theta -= step * slope);
+                if penalty.is_some() {
+                    for theta in &mut expected[..P] {
+                        *theta = theta.signum() * (theta.abs() - step * alpha).max(0.0);
+                    }
+                }
+            }
+            let options = DescentOptions {
+                ridge,
+                penalty,
+                n_iter,
+                step,
+            };
+            let descent = root.descent(&model(), options).unwrap();
+            let noise = PointNoise::Gaussian { multiplier: 3.0 };
+            let question = descent.with_output_noise(noise).unwrap();
+            let drawn = answers(&root, question.once(), 1, &|session| {
+                session.ask(&question, ())
+            });
+            let Some(Seen::Point(theta)) = drawn[0].1.first() else {
+                panic!("a point first: {drawn:?}");
+            };
+            // Features are rounded to multiples of 1/16383.
+            let near = |(theta, expected): (&f64, &f64)| (theta - expected).abs() < 1e-3;
+            assert_eq!(theta.len(), P + 1);
+            assert!(
+                theta.iter().zip(&expected).all(near),
+                "{theta:?} {expected:?}"
+            );
+            assert!(expected.iter().any(|theta| theta.abs() > 0.1));
+        }
+    });
+}
+
+/// All orders of the records.
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    let Some(last) = n.checked_sub(1) else {
+        return vec![Vec::new()];
+    };
+    let with_last = |order: &Vec<usize>, place: usize| {
+        let mut order = order.clone();
+        order.insert(place, last);
+        order
+    };
+    (orders(last).iter())
+        .flat_map(|order| (0..n).map(move |place| with_last(order, place)))
+        .collect()
+}
+
+/// A permuted descent ends where its steps lead in one of all orders, each as likely as another one; a step is as long as
+/// the weight of its record says.
+#[test]
+fn points_of_permuted_descents_are_those_of_their_steps_in_any_order() {
+    alone(|| {
+        let (ridge, step) = (0.5, 0.7);
+        for root in roots() {
+            let shares = match root.schema().max_weight() {
+                Some(_) => [0.3, MAX_WEIGHT, 9.0, 1.7].map(|w: f64| w.min(MAX_WEIGHT) / MAX_WEIGHT),
+                None => [1.0; SHARED],
+            };
+            // Steps of at most 1/(beta R2^2 + ridge), and of 1/(ridge t) where that is less.
+            let longest = 1.0 / (0.25 * root.row_bound().powi(2) + ridge);
+            let ends: Vec<[f64; P + 1]> = (orders(SHARED).iter())
+                .map(|order| {
+                    let mut theta = [0.0; P + 1];
+                    for (t, &i) in (1..).zip(order) {
+                        let (x, y) = shared()[i];
+                        let row: Vec<f64> = (x.iter())
+                            .map(|x| (x * 16_383.0).round() / 16_383.0)
+                            .chain([1.0])
+                            .collect();
+                        let z: f64 = row.iter().zip(&theta).map(|(x, theta)| x * theta).sum();
+                        let derivative = -y / (1.0 + (y * z).exp()) * shares[i];
+                        let step = longest.min(1.0 / (ridge * f64::from(t)));
+                        for (theta, x) in theta.iter_mut().zip(&row) {
+                            *theta -= step * (derivative * x + ridge * *theta);
+                        }
+                    }
+                    theta
+                })
+                .collect();
+            let options = PermutedOptions {
+                ridge,
+                passes: 1,
+                batch: 1,
+                step,
+            };
+            let permuted = root.permuted(&model(), options).unwrap();
+            let noise = PointNoise::Gaussian { multiplier: 3.0 };
+            let question = permuted.with_output_noise(noise).unwrap();
+            let mut counts = vec![0.0; ends.len()];
+            for (_, seen) in answers(&root, question.once(), 2000, &|session| {
+                session.ask(&question, ())
+            }) {
+                let Some(Seen::Point(theta)) = seen.first() else {
+                    panic!("a point first: {seen:?}");
+                };
+                let is = |end: &[f64; P + 1]| {
+                    (theta.iter().zip(end)).all(|(theta, end)| (theta - end).abs() < 1e-9)
+                };
+                let order: Vec<usize> = (0..ends.len()).filter(|&k| is(&ends[k])).collect();
+                assert_eq!(order.len(), 1, "{theta:?}");
+                counts[order[0]] += 1.0;
+            }
+            choices_follow("order", &counts, &vec![1.0 / ends.len() as f64; ends.len()]);
+        }
+    });
+}
+
+/// Coordinates and groups with a retired column are no candidates, then and later; the others are chosen by their scores.
+#[test]
+fn retired_candidates_take_no_part_in_later_choices() {
+    alone(|| {
+        let root = root(true);
+        let at = |retired| VertexAt {
+            moved: (&[(0, 1)], 2),
+            retired,
+            unit: 0.5 / 16_383.0,
+        };
+        // Two choices, the second of them without candidates that the first one may have had.
+        let twice = |polytope: &Selectable, noise, origin| {
+            let question = root.vertex(&model(), polytope, noise, origin).unwrap();
+            answers(&root, question.times(2), CHOICES, &|session| {
+                let first = session.ask(&question, at(&[2]))?;
+                assert!(first.iter().all(|&(j, _)| j != 2));
+                session.ask(&question, at(&[0]))
+            })
+        };
+        let ball = SignedCoordinates::l1_ball(P + 1, 1.0).into();
+        // What is left: columns 1 and 3, either sign, and the origin.
+        let place = |vertex: &Chosen| match vertex[..] {
+            [(1, sign)] => usize::from(sign < 0),
+            [(3, sign)] => 2 + usize::from(sign < 0),
+            [] => 4,
+            _ => panic!("{vertex:?}"),
+        };
+        for origin in [None, Some(2e8)] {
+            let drawn = twice(&ball, SelectionNoise::Exponential { epsilon0: 6.0 }, origin);
+            let [Seen::Scores(_, _), Seen::Scores(scores, eta)] = drawn[0].1.as_slice() else {
+                panic!("{:?}", drawn[0].1);
+            };
+            assert_eq!(scores.len(), 4 + usize::from(origin.is_some()));
+            let mut counts = vec![0.0; scores.len()];
+            (drawn.iter()).for_each(|(vertex, _)| counts[place(vertex)] += 1.0);
+            choices_follow("what is left", &counts, &softmax(scores, *eta));
+        }
+        // Noise that is large against the scores leaves each of them as likely.
+        let mut counts = vec![0.0; 4];
+        for (vertex, _) in twice(&ball, SelectionNoise::Laplace { scale: 1e12 }, None) {
+            counts[place(&vertex)] += 1.0;
+        }
+        choices_follow("noisy minimum of what is left", &counts, &[0.25; 4]);
+
+        let groups = GroupBall::new(&[vec![0, 2], vec![1]], P, true, 1.0).unwrap();
+        let groups = groups.into();
+        let question = root
+            .vertex(
+                &model(),
+                &groups,
+                SelectionNoise::Exponential { epsilon0: 8.0 },
+                None,
+            )
+            .unwrap();
+        let drawn = answers(&root, question.times(2), 200, &|session| {
+            let first = session.ask(&question, at(&[2]))?;
+            Ok([first, session.ask(&question, at(&[]))?])
+        });
+        let mut columns: Vec<u32> = (drawn
+            .iter()
+            .flat_map(|(vertices, _)| vertices.iter().flatten()))
+        .map(|&(j, _)| j)
+        .collect();
+        columns.sort_unstable();
+        columns.dedup();
+        assert_eq!(columns, [1, 3]);
     });
 }
 

@@ -258,11 +258,11 @@ fn vertices_are_chosen_within_their_range() {
     });
 }
 
-/// Choices among thresholds, norms and models.
+/// Choices among thresholds, norms, models and features.
 #[test]
 fn other_choices_keep_their_range() {
     alone(|| {
-        let mut reached: Vec<Reached> = (0..5).map(|_| Reached::default()).collect();
+        let mut reached: Vec<Reached> = (0..6).map(|_| Reached::default()).collect();
         for setting in settings().into_iter().step_by(3) {
             let p = n_features(&setting);
             let each = RangesOf::Each((0..p as u32).collect());
@@ -297,6 +297,18 @@ fn other_choices_keep_their_range() {
                     &choice,
                 );
                 reached[2].add(&setting, moved, exponential(&question));
+            }
+            let question = setting.about.gains(0.7).unwrap();
+            for chosen in [&[][..], &[p as u32 - 1]] {
+                if chosen.len() == p {
+                    continue;
+                }
+                let moved = setting.worst(
+                    &[question.once()],
+                    &|session| session.ask(&question, chosen).map(drop),
+                    &choice,
+                );
+                reached[5].add(&setting, moved, exponential(&question));
             }
             if !setting.about.schema().has_intercept() {
                 assert!(setting.about.held_out(0.7).is_err());

@@ -206,6 +206,61 @@ fn dual_points_beyond_their_bound_are_refused() {
     assert_eq!(released(&plan).unwrap().value, (columns, P));
 }
 
+/// Not all candidates may be retired, and margins hold moves of so much.
+#[test]
+fn vertices_of_nothing_or_too_far_away_are_refused() {
+    let root = statement(Adjacency::ReplaceOne);
+    let model = whole(&root).model;
+    let noise = SelectionNoise::Exponential { epsilon0: 1.0 };
+    let columns = [0, 1, 2, 3];
+    let at = |retired, weight| VertexAt {
+        moved: (&[(0, 2), (1, -2)], weight),
+        retired,
+        unit: 1e-9,
+    };
+    let groups = GroupBall::new(&[vec![0, 2], vec![1]], P, true, 1.0).unwrap();
+    let ball = SignedCoordinates::l1_ball(P + 1, 1.0);
+    for polytope in [groups.into(), ball.into()] {
+        let question = root.vertex(&model, &polytope, noise, None).unwrap();
+        let planned = [question.times(2)];
+        let error = refused(&root, &planned, &|session| {
+            session.ask(&question, at(&columns, 1))
+        });
+        assert!(is_argument(&error, "n_selected"), "{error}");
+        let error = refused(&root, &planned, &|session| {
+            session.ask(&question, at(&[], 1 << 44))
+        });
+        assert!(is_argument(&error, "n_iter"), "{error}");
+        // What the steps before moved by counts too, in either direction.
+        let (answer, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
+            session.ask(&question, at(&[], 1 << 43))?;
+            Ok(session.ask(&question, at(&[], -(1 << 43))))
+        });
+        let error = answer.unwrap().unwrap_err();
+        assert!(is_argument(&error, "n_iter"), "{error}");
+    }
+}
+
+/// Features that were chosen are different ones of those that there are, and one is left.
+#[test]
+fn gains_over_other_sets_are_refused() {
+    let root = statement(Adjacency::ReplaceOne);
+    let question = root.gains(1.0).unwrap();
+    for chosen in [&[0, 0][..], &[3], &[1, 4], &[0, 1, 2], &[2, 1, 2]] {
+        let error = refused(&root, &[question.once()], &|session| {
+            session.ask(&question, chosen)
+        });
+        assert!(is_argument(&error, "chosen"), "{chosen:?}: {error}");
+    }
+    for chosen in [&[][..], &[2], &[2, 0]] {
+        let (answer, _) = asked(&whole(&root), &data(), &[question.once()], 1, &|session| {
+            session.ask(&question, chosen)
+        });
+        let feature = answer.unwrap();
+        assert!((feature as usize) < P && !chosen.contains(&feature));
+    }
+}
+
 #[test]
 fn more_than_was_planned_is_refused() {
     let root = statement(Adjacency::ReplaceOne);
