@@ -17,12 +17,22 @@ pub(super) struct Evidence {
     pub variance: f64,
 }
 
+/// The matrix of the same eigenvectors whose eigenvalues are those of `map`.
+pub(super) fn with_eigenvalues(
+    moments: &SymmetricEigen<f64, Dyn>,
+    map: impl Fn(f64) -> f64,
+) -> DMatrix<f64> {
+    let mut scaled = moments.eigenvectors.clone();
+    for (mut column, &value) in scaled.column_iter_mut().zip(&moments.eigenvalues) {
+        column *= map(value);
+    }
+    scaled * moments.eigenvectors.transpose()
+}
+
 impl Evidence {
     /// H, without negative eigenvalues: as many multiplications as the cube of its columns, which lines have two of.
     fn hessian(&self) -> DMatrix<f64> {
-        let values = (self.moments.eigenvalues).map(|value| (self.scale * value).max(0.0));
-        let scaled = &self.moments.eigenvectors * DMatrix::from_diagonal(&values);
-        scaled * self.moments.eigenvectors.transpose()
+        with_eigenvalues(&self.moments, |value| (self.scale * value).max(0.0))
     }
 
     /// The sum of the squared scores of `theta`.

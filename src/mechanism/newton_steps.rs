@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
 use super::class_scores::ClassScores;
 use super::class_shrinkage::{Propagation, shrink};
-use super::evidence::Evidence;
+use super::evidence::{Evidence, with_eigenvalues};
 use super::noisy_gradient::Gradients;
 use super::pace::Pace;
 use crate::accounting::calibrate::calibrate_events;
@@ -372,8 +372,7 @@ impl NewtonSteps {
         let total: f64 = positive().sum();
         let share = (trace / total.max(f64::MIN_POSITIVE)).min(1.0);
         let noise = share * self.noise_in_scores(positive());
-        let scaled = &eigen.eigenvectors * DMatrix::from_diagonal(&eigen.eigenvalues.map(inverse));
-        (Some(scaled * eigen.eigenvectors.transpose()), noise)
+        (Some(with_eigenvalues(eigen, inverse)), noise)
     }
 
     /// The same for these eigenvalues of the sums of squares.
