@@ -154,7 +154,7 @@ def test_values_are_stable():
     assert discrete_gaussian(7.5, 8, seed=42).tolist() == [-5, -6, 7, 9, 0, 1, -2, 8]
     assert discrete_laplace(7.5, 8, seed=42).tolist() == [-6, -7, 8, 11, 0, 1, -2, 10]
     assert bernoulli_exp(0.7, 8, seed=42).tolist() == [0, 0, 0, 1, 0, 0, 0, 1]
-    assert rounded_gaussian(1e12, 20_000, seed=42)[-2:].tolist() == [146712555848, -372397857072]
+    assert rounded_gaussian(1e12, 20_000, seed=42)[-2:].tolist() == [-516615759459, -1294895746464]
 
 
 def test_seeds_reproduce_and_the_system_does_not():
