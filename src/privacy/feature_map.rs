@@ -69,7 +69,11 @@ impl FeatureMap {
         let n = data.n_records();
         let norm = RowNorm::of(schema);
         let features = match &data.features {
-            Features::Sparse { rows, base, .. } => {
+            Features::Sparse {
+                rows,
+                columns,
+                base,
+            } => {
                 let moved: Vec<i16> = (0..)
                     .zip(base)
                     .map(|(j, &base)| self.of(j).lattice_value(i64::from(base)))
@@ -78,7 +82,8 @@ impl FeatureMap {
                     Some(norm) if moved.iter().any(|&base| base != 0) => {
                         self.dense_image(&data.dense_columns(0), n, Some(norm))
                     }
-                    norm => self.sparse_image(rows, base, moved, norm),
+                    Some(norm) => self.shortened_image(rows, base, moved, norm),
+                    None => self.sparse_image((rows, columns), base, moved),
                 }
             }
             Features::Dense(columns) => self.dense_image(columns, n, norm),
@@ -105,31 +110,56 @@ impl FeatureMap {
         Features::Dense(image.into())
     }
 
-    /// `moved` is the image of `base`; with a norm it is 0.
+    /// `moved` is the image of `base`. What is stored where stays as it is, by rows and by columns.
     fn sparse_image(
+        &self,
+        (rows, columns): (&Lines, &Lines),
+        base: &[i16],
+        moved: Vec<i16>,
+    ) -> Features {
+        let image = self.image_of(base, &moved);
+        let mut columns = columns.with_values(columns.values.clone());
+        let lines: Vec<&mut [i16]> = columns.values_mut().collect();
+        (lines.into_par_iter().enumerate())
+            .for_each(|(j, column)| column.iter_mut().for_each(|x| *x = image(j, *x)));
+        Features::Sparse {
+            rows: Self::image_of_rows(rows, image),
+            columns,
+            base: moved,
+        }
+    }
+
+    /// The same with rows that are shortened, where `moved` is 0.
+    fn shortened_image(
         &self,
         rows: &Lines,
         base: &[i16],
         moved: Vec<i16>,
-        norm: Option<RowNorm>,
+        norm: RowNorm,
     ) -> Features {
-        let mut values = vec![0; rows.values.len()];
-        (values.par_iter_mut())
-            .zip(rows.indices.par_iter().zip(&rows.values))
-            .for_each(|(out, (&j, &x))| {
-                let j = j as usize;
-                // Both lie in [-16383, 16383]: the difference fits.
-                let value = i64::from(base[j]) + i64::from(x);
-                *out = self.of(j).lattice_value(value) - moved[j];
-            });
-        let mut rows = rows.with_values(values);
-        if let Some(norm) = norm {
-            norm.shorten_rows(&mut rows);
-        }
+        let mut rows = Self::image_of_rows(rows, self.image_of(base, &moved));
+        norm.shorten_rows(&mut rows);
         Features::Sparse {
             columns: rows.transposed(base.len()),
             rows,
             base: moved,
+        }
+    }
+
+    fn image_of_rows(rows: &Lines, image: impl Fn(usize, i16) -> i16 + Sync) -> Lines {
+        let mut values = vec![0; rows.values.len()];
+        (values.par_iter_mut())
+            .zip(rows.indices.par_iter().zip(&rows.values))
+            .for_each(|(out, (&j, &x))| *out = image(j as usize, x));
+        rows.with_values(values)
+    }
+
+    /// The image of a stored value of a column, relative to that of what is not stored there.
+    fn image_of(&self, base: &[i16], moved: &[i16]) -> impl Fn(usize, i16) -> i16 + Sync {
+        move |j, x| {
+            // Both lie in [-16383, 16383]: the difference fits.
+            let value = i64::from(base[j]) + i64::from(x);
+            self.of(j).lattice_value(value) - moved[j]
         }
     }
 }

@@ -40,6 +40,8 @@ impl RowNorm {
                     value * (value + 2 * i64::from(base[j])) // (base + value)^2 - base^2
                 };
                 (0..n)
+                    .into_par_iter()
+                    .with_min_len(64)
                     .map(|i| base_square + rows.line(i).map(change).sum::<i64>())
                     .collect()
             }
