@@ -150,13 +150,23 @@ impl Block<'_> {
                 Sum(counts)
             }
             Pass::Targets { value, thresholds } => {
-                let mut counts = vec![0i64; thresholds.len()];
-                for &target in &self.0.targets {
-                    // Values beyond the last threshold by rounding belong to it.
-                    let place = thresholds.partition_point(|&t| t < value.of(target));
-                    counts[place.min(thresholds.len() - 1)] += 1;
-                }
-                Sum(counts)
+                let none = || vec![0i64; thresholds.len()];
+                let counts = self
+                    .0
+                    .targets
+                    .par_chunks(CHUNK)
+                    .fold(none, |mut counts, targets| {
+                        for &target in targets {
+                            // Values beyond the last threshold by rounding belong to it.
+                            let place = thresholds.partition_point(|&t| t < value.of(target));
+                            counts[place.min(thresholds.len() - 1)] += 1;
+                        }
+                        counts
+                    });
+                Sum(counts.reduce(none, |mut counts, more| {
+                    (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
+                    counts
+                }))
             }
             Pass::HeldOut { models } => Sum(held_out_losses(self.0, models)?),
         })
