@@ -226,9 +226,6 @@ def test_auto_fits_signs_after_private_scales():
     assert model.score(X, 10.0 * Y) > 0.3
 
 
-REFUSED = "positive=True"
-
-
 @pytest.mark.parametrize(
     ("mechanism", "options", "error", "text"),
     [
@@ -273,8 +270,8 @@ REFUSED = "positive=True"
         (STEPS, {"alpha": 0.1, "feature_weights": "heavy"}, InvalidArgumentError, "feature_weights"),
         (STEPS, {"alpha": 0.1, "feature_weights": WEIGHTS, "norm": "linf"}, InvalidArgumentError, 'norm="l1"'),
         (STEPS, {"alpha": 0.1, "feature_weights": WEIGHTS, "norm": GROUPS}, InvalidArgumentError, "of its own"),
-        (STEPS, {"positive": True, "norm": "linf"}, InvalidArgumentError, REFUSED),
-        (STEPS, {"positive": True, "norm": Modular(POSITIVE_WEIGHTS)}, InvalidArgumentError, REFUSED),
+        (STEPS, {"positive": True, "norm": "linf"}, InvalidArgumentError, "positive=True"),
+        (STEPS, {"positive": True, "norm": Modular(POSITIVE_WEIGHTS)}, InvalidArgumentError, "positive=True"),
         ("frank-wolfe", {"positive": True, "norm": "simplex"}, InvalidArgumentError, "not negative anyway"),
         (STEPS, {"positive": "yes"}, InvalidArgumentError, "positive must be True or False"),
     ],

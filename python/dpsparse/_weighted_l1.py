@@ -10,13 +10,24 @@ from numpy.typing import NDArray
 from dpsparse._core import CoreGroupLasso, CoreSetFunction, InvalidArgumentError
 from dpsparse._inputs import float_array
 
-__all__ = ["check_positive", "checked_weights", "weighted_l1"]
+__all__ = ["check_options", "checked_weights", "weighted_l1"]
 
 
-def check_positive(positive: Any) -> None:
-    """Refuse what is neither True nor False."""
+def check_options(weights: Any, positive: Any, *, l1: bool, group_lasso: bool, instead: str = "") -> None:
+    """Refuse ``positive`` that is neither True nor False, and options that do not go with the norm.
+
+    ``l1`` and ``group_lasso`` say which norm it is, ``instead`` what has no need of ``positive``.
+    """
     if not isinstance(positive, bool | np.bool_):
         raise InvalidArgumentError(f"positive must be True or False; got {positive!r}")
+    if positive and not (l1 or group_lasso):
+        raise InvalidArgumentError(
+            f'positive=True is for norm="l1" and GroupLasso(...), whose prox keeps signs apart{instead}'
+        )
+    if weights is not None and not l1:
+        raise InvalidArgumentError(
+            'feature_weights is for norm="l1"; a GroupLasso has weights of its own, and so have set functions'
+        )
 
 
 def checked_weights(weights: Any) -> NDArray[np.float64]:

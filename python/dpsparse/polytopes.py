@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
-from dpsparse._weighted_l1 import check_positive, weighted_l1
+from dpsparse._weighted_l1 import check_options, weighted_l1
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
 
@@ -114,17 +114,14 @@ def specification(norm: Any, n_features: int, *, weights: Any = None, positive: 
     InvalidArgumentError
         For what is no norm, and for ``feature_weights`` or ``positive`` with a norm that takes none.
     """
-    check_positive(positive)
+    check_options(
+        weights,
+        positive,
+        l1=isinstance(norm, str) and norm == "l1",
+        group_lasso=isinstance(norm, GroupLasso),
+        instead='; coefficients under norm="simplex" are not negative anyway',
+    )
     given: dict[str, Any] = {"name": norm, "groups": None, "vertices": None, "function": None}
-    if weights is not None and not (isinstance(norm, str) and norm == "l1"):
-        raise InvalidArgumentError(
-            'feature_weights is for norm="l1"; a GroupLasso has weights of its own, and so have set functions'
-        )
-    if positive and not isinstance(norm, GroupLasso) and not (isinstance(norm, str) and norm == "l1"):
-        raise InvalidArgumentError(
-            'positive=True is for norm="l1" and GroupLasso(...), whose prox keeps signs apart; coefficients under '
-            'norm="simplex" are not negative anyway'
-        )
     if isinstance(norm, DisjointGroups):
         return given | {"name": "groups", "groups": norm.index_lists()}
     if isinstance(norm, Vertices):

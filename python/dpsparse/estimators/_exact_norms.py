@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsparse._core import CoreGroupLasso, CoreSetFunction, InvalidArgumentError
-from dpsparse._weighted_l1 import check_positive, checked_weights, weighted_l1
+from dpsparse._weighted_l1 import check_options, checked_weights, weighted_l1
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
 
@@ -53,15 +53,8 @@ def check_norm(norm: Any, weights: Any, positive: Any, ridge: float) -> None:
         raise InvalidArgumentError(
             f"norm must be one of {', '.join(_NORMS)}, a set function or GroupLasso(...); got {norm!r}"
         )
-    check_positive(positive)
-    l1 = named and norm != "linf"
-    if positive and not (l1 or isinstance(norm, GroupLasso)):
-        raise InvalidArgumentError('positive=True is for norm="l1" and GroupLasso(...), whose prox keeps signs apart')
+    check_options(weights, positive, l1=named and norm != "linf", group_lasso=isinstance(norm, GroupLasso))
     if weights is not None:
-        if not l1:
-            raise InvalidArgumentError(
-                'feature_weights is for norm="l1"; a GroupLasso has weights of its own, and so have set functions'
-            )
         checked_weights(weights)
     if isinstance(norm, GroupLasso) and norm.overlaps and ridge > 0.0:
         raise InvalidArgumentError(
