@@ -27,10 +27,11 @@ fn draws<'py>(
         let mut out = Vec::new();
         out.try_reserve_exact(size)
             .map_err(|_| Error::invalid("size", "is more than memory holds"))?;
-        out.resize(size, 0);
-        for (number, batch) in out.chunks_mut(BATCH).enumerate() {
-            let before = number * BATCH;
-            fill_watched(&law, &mut source, batch, &mut |done| {
+        while out.len() < size {
+            // Memory is touched batch by batch: the first touch of all of it may take seconds, which hear no Ctrl-C.
+            let before = out.len();
+            out.resize(size.min(before + BATCH), 0);
+            fill_watched(&law, &mut source, &mut out[before..], &mut |done| {
                 report(before + done, size)
             })?;
         }
