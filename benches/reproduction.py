@@ -7,11 +7,15 @@
    Claim: a log-log slope of at most -0.55.
 3. Kumar & Deisenroth 2019, section 5: error against n, p, epsilon and the Gaussian width of balls.
 
-Run: ``python benches/reproduction.py [--quick] [epsilon] [dimension] [sampling] [rate] [width]``; without a part, all.
+What goes beyond the papers is asked for by name, as it takes long: each part is a script of its own beside this one.
+
+Run: ``python benches/reproduction.py [--quick] [epsilon] [dimension] [sampling] [rate] [width]``; without a part, all
+of these. Or ``[mirror-descent] [combinatorial] [structure] [signs] [norms]``.
 Figures (reproduction_*.png) go to the folder for temporary files where matplotlib is installed.
 """
 
 import math
+import runpy
 import sys
 import tempfile
 from pathlib import Path
@@ -253,9 +257,27 @@ PARTS = {
 }
 
 
+#: Beyond the papers, a script each: mirror descent on open sets, combinatorial problems, declared structure, what signs
+#: and free features are worth, and the exact fits of their norms beside peers' solvers.
+BEYOND = {
+    "mirror-descent": "mirror_descent",
+    "combinatorial": "combinatorial",
+    "structure": "structure",
+    "signs": "signs",
+    "norms": "solver_groups",
+}
+
+
+def beyond(part: str) -> None:
+    """Run the script of a part with all its own parts."""
+    sys.argv[1:] = ["--quick"] * QUICK
+    runpy.run_path(str(Path(__file__).with_name(f"{BEYOND[part]}.py")), run_name="__main__")
+
+
 def main() -> None:
-    for part in [name for name in sys.argv[1:] if name in PARTS] or PARTS:
-        PARTS[part]()
+    wanted = [name for name in sys.argv[1:] if name in PARTS or name in BEYOND]
+    for part in wanted or PARTS:
+        beyond(part) if part in BEYOND else PARTS[part]()
 
 
 if __name__ == "__main__":
