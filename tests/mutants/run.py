@@ -144,7 +144,8 @@ def try_alone(mutants: Sequence[Mutant], results: Results, known: Mapping[Test, 
     for mutant in mutants:
         write_tree(folder, {mutant.file: mutant.planted((ROOT / mutant.file).read_text())})
         try:
-            bench = Bench(folder, test_programs(folder, ["lib"], cargo_environment(work)))
+            # Its own target folder: cargo takes programs of another copy of the tree for its own.
+            bench = Bench(folder, test_programs(folder, ["lib"], cargo_environment(folder)))
         except BuildError:
             results.add(mutant, Verdict("unviable"))
             continue

@@ -72,7 +72,7 @@ def write_tree(folder: Path, changed: Mapping[str, str]) -> None:
 
 def cargo_environment(work: Path) -> dict[str, str]:
     """What cargo runs with. Switches bring parentheses and dead ends that lints dislike."""
-    return {"CARGO_TARGET_DIR": str(work / "target"), **os.environ, "RUSTFLAGS": "--cap-lints allow"}
+    return os.environ | {"CARGO_TARGET_DIR": str(work / "target"), "RUSTFLAGS": "--cap-lints allow"}
 
 
 def test_programs(folder: Path, targets: Sequence[str], environment: Mapping[str, str]) -> dict[str, Path]:
