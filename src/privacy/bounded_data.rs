@@ -3,6 +3,7 @@
 //! The fields are readable inside `privacy` only; that is what makes the room a room. Outside it a
 //! [`BoundedData`] can be made, passed on and dropped.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,8 +12,12 @@ use rayon::prelude::*;
 
 use super::columns::Columns;
 use super::dense_records::read_dense;
+use super::groups::CHUNK;
 use super::lines::Lines;
+use super::packed::Packed;
+use super::packed_records::layout;
 use super::record_weights::RecordWeights;
+use super::records::Move;
 use super::row_norm::RowNorm;
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
@@ -46,6 +51,8 @@ pub struct BoundedData {
 pub(in crate::privacy) enum Features {
     /// Columns one after the other, each with one entry per record.
     Dense(Columns),
+    /// The same entries, where columns have few public values.
+    Packed(Packed),
     /// The same entries by rows and by columns. An unstored entry is `base` of its column (the lattice value
     /// of zero), a stored one is base + value, |value| <= 32766.
     Sparse {
@@ -66,8 +73,41 @@ impl BoundedData {
     where
         T: Copy + Into<f64> + Sync,
     {
+        Self::from_array(x, &[], y, schema)
+    }
+
+    /// The same of an array of which some consecutive columns are one-hot blocks: in every row of a block at most one entry
+    /// is 1, and the others are 0. Columns of whole numbers in few bytes, and blocks, are packed.
+    ///
+    /// # Errors
+    /// As [`BoundedData::from_dense`], and [`Error::InvalidData`] for a block that is not one-hot; [`Error::InvalidArgument`] naming
+    /// `one_hot` for blocks that do not ascend.
+    pub(in crate::privacy) fn from_array<T>(
+        x: ArrayView2<T>,
+        one_hot: &[Range<usize>],
+        y: &[f64],
+        schema: Schema,
+    ) -> Result<Self>
+    where
+        T: Copy + Into<f64> + Sync,
+    {
         let (n, p) = x.dim();
         let targets = check_targets(n, p, y, &schema)?;
+        let ends = one_hot.iter().flat_map(|block| [block.start, block.end]);
+        if !ends.chain([p]).is_sorted() {
+            return Err(Error::invalid(
+                "one_hot",
+                "must be blocks of columns of X, ascending",
+            ));
+        }
+        if let Some(layout) = layout::<T>(&schema, one_hot) {
+            return Ok(Self {
+                features: Features::Packed(layout.read(x, &schema)?),
+                schema,
+                targets,
+                weights: None,
+            });
+        }
         let mut columns = read_dense(x, &schema)?;
         if let Some(norm) = RowNorm::of(&schema) {
             norm.shorten_dense(&mut columns, n);
@@ -150,14 +190,14 @@ impl BoundedData {
         Ok(Self { weights, ..self })
     }
 
-    /// The same with its features in a nameless file of a directory; sparse ones stay in memory.
+    /// The same with its features in a nameless file of a directory; sparse and packed ones stay in memory.
     ///
     /// # Errors
     /// [`Error::Storage`].
     pub(in crate::privacy) fn in_file(self, directory: &Path) -> Result<Self> {
         let features = match self.features {
             Features::Dense(columns) => Features::Dense(columns.in_file(directory)?),
-            sparse => sparse,
+            small => small,
         };
         Ok(Self { features, ..self })
     }
@@ -171,10 +211,8 @@ impl BoundedData {
         let mut start = 0;
         for block in blocks {
             let rows = block.n_records();
-            if let (Features::Dense(part), 1..) = (&block.features, rows) {
-                let pairs = columns.par_chunks_mut(n).zip(part.par_chunks(rows));
-                pairs.for_each(|(out, part)| out[start..start + rows].copy_from_slice(part));
-            }
+            (columns.par_chunks_mut(n.max(1)).enumerate())
+                .for_each(|(j, out)| block.fill_column(j, 0, &mut out[start..start + rows]));
             start += rows;
         }
         let targets = blocks.iter().flat_map(|block| &block.targets);
@@ -204,6 +242,25 @@ impl BoundedData {
         self.schema.n_columns()
     }
 
+    /// The integers of feature `j` from record `start` on.
+    pub(in crate::privacy) fn fill_column(&self, j: usize, start: usize, out: &mut [i16]) {
+        match &self.features {
+            Features::Dense(columns) => {
+                out.copy_from_slice(&columns[j * self.n_records() + start..][..out.len()]);
+            }
+            Features::Packed(packed) => packed.fill(j, start, out),
+            Features::Sparse { columns, base, .. } => {
+                let base = i64::from(base[j]);
+                out.fill(base as i16);
+                let end = start + out.len();
+                for (i, value) in columns.line(j).filter(|(i, _)| (start..end).contains(i)) {
+                    // base + value is the lattice value, in [-16383, 16383].
+                    out[i - start] = (base + value) as i16;
+                }
+            }
+        }
+    }
+
     /// gradient_j = sum_i d_i x_ij for every column, exactly.
     ///
     /// No overflow: n < 2^31, |d_i| <= 2^14, |x_ij| < 2^14, so |gradient_j| < 2^59. Sparse: |stored value| <
@@ -217,6 +274,10 @@ impl BoundedData {
         }
         match &self.features {
             Features::Dense(columns) => gradient_pass(columns, d, features),
+            Features::Packed(packed) => {
+                let groups = packed.groups();
+                groups.inner_products(0, &groups.sums_of(&[d]), features);
+            }
             Features::Sparse { columns, base, .. } => {
                 features
                     .par_iter_mut()
@@ -247,6 +308,19 @@ impl BoundedData {
         let intercept = all.filter(|&(j, _)| j == p).map(|(_, weight)| weight);
         let mut constant = i64::from(self.schema.lattice_intercept()) * intercept.sum::<i64>();
         match &self.features {
+            Features::Packed(packed) => {
+                let (groups, output) = (packed.groups(), 0);
+                for step in self.steps(&[Move {
+                    output,
+                    direction,
+                    weight,
+                }]) {
+                    let addends = groups.addends(&step);
+                    (margins.par_chunks_mut(CHUNK).enumerate())
+                        .for_each(|(k, margins)| addends.add(margins, k * CHUNK));
+                }
+                return;
+            }
             Features::Dense(columns) => {
                 let terms: Vec<(usize, i64)> = features.collect();
                 let chunk = chunk_of(terms.len());

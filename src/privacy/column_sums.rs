@@ -13,6 +13,14 @@ pub(super) fn absolute(data: &BoundedData) -> Vec<i64> {
     let n = data.n_records();
     match &data.features {
         Features::Dense(columns) => columns.par_chunks(n).map(sum_of_sizes).collect(),
+        Features::Packed(packed) => (0..data.schema.n_features())
+            .into_par_iter()
+            .map(|j| {
+                let mut sum = 0;
+                packed.for_each_value(j, |x, times| sum += i64::from(x).abs() * times);
+                sum
+            })
+            .collect(),
         Features::Sparse { columns, base, .. } => (base.par_iter().enumerate())
             .map(|(j, &base)| {
                 let base = i64::from(base);
@@ -27,37 +35,36 @@ pub(super) fn absolute(data: &BoundedData) -> Vec<i64> {
 /// a: below 2^31 2^14.
 pub(super) fn gains(data: &BoundedData, chosen: &[u32]) -> Vec<i64> {
     let n = data.n_records();
-    let mut best = vec![0i16; n];
+    let (mut best, mut values) = (vec![0i16; n], vec![0i16; n]);
+    for &a in chosen {
+        data.fill_column(a as usize, 0, &mut values);
+        let pairs = best.iter_mut().zip(&values);
+        pairs.for_each(|(best, &x)| *best = x.max(*best));
+    }
+    let gain = |column: &[i16]| -> i64 {
+        let pairs = column.chunks(CHUNK).zip(best.chunks(CHUNK));
+        // Less than 2^14 2^14 a chunk.
+        let of_chunk = |(column, best): (&[i16], &[i16])| -> i32 {
+            let pairs = column.iter().zip(best);
+            pairs
+                .map(|(&x, &best)| (i32::from(x) - i32::from(best)).max(0))
+                .sum()
+        };
+        pairs.map(|pair| i64::from(of_chunk(pair))).sum()
+    };
     match &data.features {
-        Features::Dense(columns) => {
-            for &a in chosen {
-                let column = &columns[a as usize * n..][..n];
-                let pairs = best.iter_mut().zip(column);
-                pairs.for_each(|(best, &x)| *best = x.max(*best));
-            }
-            let gain = |column: &[i16]| -> i64 {
-                let pairs = column.chunks(CHUNK).zip(best.chunks(CHUNK));
-                // Less than 2^14 2^14 a chunk.
-                let of_chunk = |(column, best): (&[i16], &[i16])| -> i32 {
-                    let pairs = column.iter().zip(best);
-                    pairs
-                        .map(|(&x, &best)| (i32::from(x) - i32::from(best)).max(0))
-                        .sum()
-                };
-                pairs.map(|pair| i64::from(of_chunk(pair))).sum()
-            };
-            columns.par_chunks(n).map(gain).collect()
-        }
+        Features::Dense(columns) => columns.par_chunks(n).map(gain).collect(),
+        Features::Packed(packed) => (0..data.schema.n_features())
+            .into_par_iter()
+            .map_init(
+                || vec![0i16; n],
+                |column, j| {
+                    packed.fill(j, 0, column);
+                    gain(column)
+                },
+            )
+            .collect(),
         Features::Sparse { columns, base, .. } => {
-            let mut values = vec![0i16; n];
-            for &a in chosen {
-                values.fill(base[a as usize]);
-                for (i, x) in columns.line(a as usize) {
-                    values[i] = (i64::from(base[a as usize]) + x) as i16;
-                }
-                let pairs = best.iter_mut().zip(&values);
-                pairs.for_each(|(best, &x)| *best = x.max(*best));
-            }
             let above = |x: i64, i: usize| (x - i64::from(best[i])).max(0);
             (base.par_iter().enumerate())
                 .map(|(j, &base)| {

@@ -85,6 +85,9 @@ impl BoundedData {
                     }
                 }
             }
+            Features::Packed(packed) => {
+                packed.for_each_value(j, |x, times| at.count(counts, i64::from(x), times));
+            }
             Features::Sparse { columns, base, .. } => {
                 let base = i64::from(base[j]);
                 at.count(counts, base, (n - columns.stored(j)) as i64);

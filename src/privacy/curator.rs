@@ -1,5 +1,6 @@
 //! The keeper of the records: ingestion, and the only home of what is **not private**.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,8 +55,24 @@ impl<'x> Curator<'x> {
     where
         T: Copy + Into<f64> + Sync + 'x,
     {
+        Self::from_one_hot(x, Vec::new(), y)
+    }
+
+    /// The same of an array some of whose consecutive columns are one-hot blocks, as encoded categories are: of each record at
+    /// most one entry of a block is 1, and the others are 0. Blocks ascend. Such columns take a byte of every record together, and so do
+    /// other columns of few public values where entries come in bytes; the integers, and so all models, are the same.
+    ///
+    /// ```
+    /// use dpsparse::privacy::Curator;
+    /// let x = ndarray::array![[0.0, 1.0, 0.0, 40.0], [0.0, 0.0, 0.0, 29.5]];
+    /// let curator = Curator::from_one_hot(x.view(), vec![0..3], &[1.0, -1.0]);
+    /// ```
+    pub fn from_one_hot<T>(x: ArrayView2<'x, T>, blocks: Vec<Range<usize>>, y: &'x [f64]) -> Self
+    where
+        T: Copy + Into<f64> + Sync + 'x,
+    {
         Self {
-            raw: Box::new(Dense(x)),
+            raw: Box::new(Dense { x, one_hot: blocks }),
             targets: y,
             weights: None,
         }

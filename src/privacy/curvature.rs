@@ -34,7 +34,7 @@ impl<'a> Curvature<'a> {
     /// The value of unstored entries of each feature, in lattice units: none but in sparse records.
     fn base(&self) -> &'a [i16] {
         match &self.data.features {
-            Features::Dense(_) => &[],
+            Features::Dense(_) | Features::Packed(_) => &[],
             Features::Sparse { base, .. } => base,
         }
     }
@@ -76,6 +76,12 @@ impl<'a> Curvature<'a> {
         let square = |j: usize| match &self.data.features {
             Features::Dense(columns) => {
                 let column = &columns[j * self.weights.len()..];
+                let terms = column.iter().zip(&self.weights);
+                terms.map(|(&x, w)| w * f64::from(x).powi(2)).sum::<f64>()
+            }
+            Features::Packed(packed) => {
+                let mut column = vec![0; self.weights.len()];
+                packed.fill(j, 0, &mut column);
                 let terms = column.iter().zip(&self.weights);
                 terms.map(|(&x, w)| w * f64::from(x).powi(2)).sum::<f64>()
             }

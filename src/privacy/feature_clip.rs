@@ -28,6 +28,7 @@ impl BoundedData {
                     .for_each(|(j, column)| column.iter_mut().for_each(|x| *x = clip(*x, j)));
                 Features::Dense(columns.into())
             }
+            Features::Packed(packed) => Features::Packed(packed.map(|j, x| clip(x, j))),
             Features::Sparse {
                 rows,
                 columns,

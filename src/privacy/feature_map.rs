@@ -41,6 +41,7 @@ impl FeatureMap {
                         }
                     });
             }
+            Features::Packed(packed) => squares = packed.sums(|j, x| square(i64::from(x), j)),
             Features::Sparse { rows, base, .. } => {
                 let unstored: Vec<f64> = (0..)
                     .zip(base)
@@ -87,6 +88,11 @@ impl FeatureMap {
                 }
             }
             Features::Dense(columns) => self.dense_image(columns, n, norm),
+            Features::Packed(packed) if norm.is_none() => {
+                Features::Packed(packed.map(|j, x| self.of(j).lattice_value(i64::from(x))))
+            }
+            // Shortening gives columns other values.
+            Features::Packed(_) => self.dense_image(&data.dense_columns(0), n, norm),
         };
         BoundedData {
             schema: schema.clone(),

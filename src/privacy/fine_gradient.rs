@@ -8,12 +8,13 @@
 use rayon::prelude::*;
 
 use super::block::Block;
-use super::bounded_data::{BoundedData, Features, chunk_of, total};
+use super::bounded_data::{BoundedData, total};
 use super::curvature::Curvature;
-use super::planes::{Step, by_records, in_pieces};
+use super::groups::{Addends, Groups};
+use super::planes::{by_records, in_pieces};
 use super::records::{Move, Pass, Records, States, Sum, Watch};
 use crate::error::Result;
-use crate::numeric::kernel::{MAX_FEATURE, WHOLE, add_inner_products, for_wide_vectors};
+use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
 use crate::question::RoomModel;
 
 /// Bits of a limb; limbs are balanced, in [-2^13, 2^13].
@@ -93,8 +94,8 @@ pub(in crate::privacy) fn pass(
 ) -> Sum {
     let (n, columns, outputs) = (data.n_records(), data.n_columns(), model.outputs());
     states.scores.resize(outputs * n, 0.0);
-    if let Features::Dense(entries) = &data.features {
-        return one_read(data, entries, model, theta, &mut states.scores);
+    if let Some(groups) = data.groups() {
+        return one_read(data, &groups, model, theta, &mut states.scores);
     }
     states.margins.resize_with(1, || vec![0; n]);
     (states.limbs).resize_with(LIMBS * outputs, || vec![0; n]);
@@ -118,11 +119,11 @@ pub(in crate::privacy) fn pass(
     Sum(sums)
 }
 
-/// The same of dense records, in one read: each chunk of them is fetched from memory once, for its scores, its limbs and its
+/// The same of dense or packed records, in one read: each chunk of them is fetched from memory once, for its scores, its limbs and its
 /// sums. The sums are those of whole columns, whatever the chunks are, and scores add up in one order.
 fn one_read(
     data: &BoundedData,
-    entries: &[i16],
+    groups: &Groups<'_>,
     model: &RoomModel,
     theta: &[f64],
     scores: &mut [f64],
@@ -130,8 +131,8 @@ fn one_read(
     let (n, p) = (data.n_records(), data.schema.n_features());
     let (columns, outputs) = (data.n_columns(), model.outputs());
     let own = i64::from(data.schema.lattice_intercept());
-    let chunk = (chunk_of(p) / WHOLE * WHOLE).min(CHUNK);
-    let parts: Vec<Vec<(Vec<Step>, f64)>> = (theta.chunks(columns))
+    let chunk = groups.chunk().min(CHUNK);
+    let parts: Vec<Vec<(Vec<Addends<'_>>, f64)>> = (theta.chunks(columns))
         .map(|theta| {
             let steps = |(direction, unit): (Vec<(u32, i64)>, f64)| {
                 let step = Move {
@@ -139,20 +140,20 @@ fn one_read(
                     direction: &direction,
                     weight: 1,
                 };
-                (data.steps(&[step]), unit)
+                let steps = data.steps(&[step]);
+                let addends = steps.iter().map(|step| groups.addends(step));
+                (addends.collect(), unit)
             };
             parts_of(theta).into_iter().map(steps).collect()
         })
         .collect();
+    let planes = LIMBS * outputs;
+    let none = || (groups.no_sums(planes), vec![0; planes]);
     let start = || {
         let limbs = vec![vec![0i16; chunk]; LIMBS * outputs];
-        (
-            vec![0i64; LIMBS * outputs * columns],
-            limbs,
-            Scratch::default(),
-        )
+        (none(), limbs, Scratch::default())
     };
-    let sums = (in_pieces(scores.chunks_mut(n), n, chunk).into_par_iter())
+    let by_group = (in_pieces(scores.chunks_mut(n), n, chunk).into_par_iter())
         .enumerate()
         .fold(
             start,
@@ -161,35 +162,34 @@ fn one_read(
                 let mut margins = [0i64; CHUNK];
                 for (scores, parts) in scores.iter_mut().zip(&parts) {
                     scores.fill(0.0);
-                    for (steps, unit) in parts {
+                    for (addends, unit) in parts {
                         margins[..m].fill(0);
-                        for step in steps {
-                            step.take(&mut margins[..m], (entries, n), start);
-                        }
+                        (addends.iter()).for_each(|addends| addends.add(&mut margins[..m], start));
                         add_scores(&margins[..m], *unit, scores);
                     }
                 }
                 let mut limbs_here: Vec<&mut [i16]> =
                     limbs.iter_mut().map(|limbs| &mut limbs[..m]).collect();
                 set_limbs(data, model, start, &scores, &mut limbs_here, &mut scratch);
-                for (limbs, sums) in limbs_here.iter().zip(sums.chunks_mut(columns)) {
-                    let (features, intercept) = sums.split_at_mut(p);
-                    add_inner_products((entries, n), start, limbs, features);
-                    if let [intercept] = intercept {
-                        *intercept += own * total(limbs);
-                    }
+                let planes: Vec<&[i16]> = limbs_here.iter().map(|limbs| &**limbs).collect();
+                groups.add_slopes(start, &planes, &mut sums.0);
+                for (intercept, limbs) in sums.1.iter_mut().zip(planes) {
+                    *intercept += own * total(limbs);
                 }
                 (sums, limbs, scratch)
             },
         )
         .map(|(sums, ..)| sums)
-        .reduce(
-            || vec![0; LIMBS * outputs * columns],
-            |mut sums, more| {
-                (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
-                sums
-            },
-        );
+        .reduce(none, |(sums, mut own), (more, others)| {
+            (own.iter_mut().zip(others)).for_each(|(own, other)| *own += other);
+            (sums.plus(more), own)
+        });
+    let mut sums = vec![0; LIMBS * outputs * columns];
+    for (k, (sums, own)) in sums.chunks_mut(columns).zip(by_group.1).enumerate() {
+        let (features, intercept) = sums.split_at_mut(p);
+        groups.inner_products(k, &by_group.0, features);
+        intercept.fill(own);
+    }
     Sum(sums)
 }
 

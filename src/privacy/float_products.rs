@@ -56,6 +56,26 @@ impl BoundedData {
                         }
                     });
             }
+            Features::Packed(packed) => {
+                (out.par_chunks_mut(CHUNK).enumerate()).for_each(|(chunk, out)| {
+                    let (mut sums, mut column) = ([0.0; CHUNK], [0i16; CHUNK]);
+                    let column = &mut column[..out.len()];
+                    out.fill(0.0);
+                    for (block, weights) in weights.chunks(COLUMNS).enumerate() {
+                        let sums = &mut sums[..out.len()];
+                        sums.fill(0.0);
+                        for (k, &weight) in weights.iter().enumerate() {
+                            packed.fill(block * COLUMNS + k, chunk * CHUNK, column);
+                            for (sum, &x) in sums.iter_mut().zip(&*column) {
+                                *sum += weight * f64::from(x);
+                            }
+                        }
+                        for (out, &mut sum) in out.iter_mut().zip(sums) {
+                            *out += sum;
+                        }
+                    }
+                });
+            }
             Features::Sparse { rows, .. } => {
                 out.par_iter_mut()
                     .enumerate()
@@ -75,6 +95,13 @@ impl BoundedData {
                 .par_iter_mut()
                 .zip(columns.par_chunks_exact(n))
                 .for_each(|(out, column)| *out = dot(column, d)),
+            Features::Packed(packed) => (out.par_iter_mut().enumerate()).for_each_init(
+                || vec![0i16; n],
+                |column, (j, out)| {
+                    packed.fill(j, 0, column);
+                    *out = dot(column, d);
+                },
+            ),
             Features::Sparse { columns, .. } => out
                 .par_iter_mut()
                 .enumerate()

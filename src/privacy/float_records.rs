@@ -101,6 +101,10 @@ impl BoundedData {
                 }
                 Features::Dense(columns.into())
             }
+            Features::Packed(packed) => match packed.restricted(features) {
+                Some(packed) => Features::Packed(packed),
+                None => Features::Dense(self.columns_of(features.iter().copied(), 0).into()),
+            },
             Features::Sparse { columns, base, .. } => {
                 let columns = columns.picked(features);
                 Features::Sparse {
@@ -120,20 +124,24 @@ impl BoundedData {
 
     /// The columns one after the other, with room for `more` further ones.
     pub(in crate::privacy) fn dense_columns(&self, more: usize) -> Vec<i16> {
-        let (n, p) = (self.n_records(), self.schema.n_features());
-        let mut dense = Vec::with_capacity(n * (p + more));
         match &self.features {
-            Features::Dense(columns) => dense.extend_from_slice(columns),
-            Features::Sparse { columns, base, .. } => {
-                for (j, &base) in base.iter().enumerate() {
-                    let start = dense.len();
-                    dense.resize(start + n, base);
-                    for (i, value) in columns.line(j) {
-                        // base + value is the lattice value, in [-16383, 16383].
-                        dense[start + i] = (i64::from(base) + value) as i16;
-                    }
-                }
+            Features::Dense(columns) => {
+                let mut dense = Vec::with_capacity(columns.len() + more * self.n_records());
+                dense.extend_from_slice(columns);
+                dense
             }
+            _ => self.columns_of(0..self.schema.n_features() as u32, more),
+        }
+    }
+
+    /// These features one after the other, with room for more columns.
+    fn columns_of(&self, features: impl ExactSizeIterator<Item = u32>, more: usize) -> Vec<i16> {
+        let n = self.n_records();
+        let mut dense = Vec::with_capacity(n * (features.len() + more));
+        for j in features {
+            let start = dense.len();
+            dense.resize(start + n, 0);
+            self.fill_column(j as usize, 0, &mut dense[start..]);
         }
         dense
     }
@@ -150,6 +158,7 @@ impl BoundedData {
                 }
                 Features::Dense(picked.into())
             }
+            Features::Packed(packed) => Features::Packed(packed.rows(positions)),
             Features::Sparse { rows, base, .. } => {
                 let rows = rows.picked(positions);
                 Features::Sparse {
@@ -205,6 +214,11 @@ impl BoundedData {
                     *out = f64::from(columns[j * n + i]) * unit;
                 }
             }
+            Features::Packed(packed) => {
+                for (j, out) in row[..p].iter_mut().enumerate() {
+                    *out = f64::from(packed.entry(j, i)) * unit;
+                }
+            }
             Features::Sparse { rows, base, .. } => {
                 for (out, &base) in row.iter_mut().zip(base) {
                     *out = f64::from(base) * unit;
@@ -228,6 +242,15 @@ impl BoundedData {
                 for (j, out) in block.chunks_mut(BLOCK).take(p).enumerate() {
                     let column = &columns[j * n + start..][..size];
                     for (out, &x) in out.iter_mut().zip(column) {
+                        *out = f64::from(x) * unit;
+                    }
+                }
+            }
+            Features::Packed(packed) => {
+                let mut column = [0i16; BLOCK];
+                for (j, out) in block.chunks_mut(BLOCK).take(p).enumerate() {
+                    packed.fill(j, start, &mut column[..size]);
+                    for (out, &x) in out.iter_mut().zip(&column[..size]) {
                         *out = f64::from(x) * unit;
                     }
                 }

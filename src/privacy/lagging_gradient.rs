@@ -20,7 +20,7 @@ impl Lagging {
     fn new(data: &BoundedData) -> Self {
         let zeros_stay = match &data.features {
             Features::Sparse { base, .. } => base.iter().all(|&base| base == 0),
-            Features::Dense(_) => false,
+            Features::Dense(_) | Features::Packed(_) => false,
         };
         Self {
             scores: LaggingScores::new(data.n_records()),

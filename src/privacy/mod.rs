@@ -6,7 +6,7 @@
 //! 2. [`question`](crate::question): statements of neighbours, sensitivities with their proofs, and what each question
 //!    costs. It reads no record.
 //! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost together.
-//! 4. `curator` with `raw`, `blocks` with `columns`, `bounded_data` with `dense_records`, `sparse_records`, `lines`, `row_norm`, `record_weights`: records are
+//! 4. `curator` with `raw`, `blocks` with `columns`, `bounded_data` with `dense_records`, `packed_records`, `packed`, `sparse_records`, `lines`, `row_norm`, `record_weights`: records are
 //!    clipped, rounded, shortened and weighed on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
 //!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features,
 //!    targets and scores.
@@ -65,12 +65,15 @@ mod feature_map;
 mod fine_gradient;
 mod float_products;
 mod float_records;
+mod groups;
 mod journal;
 mod lagging_gradient;
 mod lagging_scores;
 mod lines;
 mod minimiser;
 mod one_read;
+mod packed;
+mod packed_records;
 mod planes;
 mod private_sizes;
 mod projection;

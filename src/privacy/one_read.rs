@@ -1,20 +1,20 @@
-//! Gradients of one output over dense records in one read: each chunk of records is fetched from memory once, for its margins,
+//! Gradients of one output over dense or packed records in one read: each chunk of records is fetched from memory once, for its margins,
 //! its slopes and its sums.
 
 use rayon::prelude::*;
 
-use super::bounded_data::{BoundedData, Features, chunk_of, total};
+use super::bounded_data::{BoundedData, total};
+use super::groups::Addends;
 use super::planes::Step;
 use super::records::Move;
-use crate::numeric::kernel::{WHOLE, add_inner_products};
 
-/// Moves of fewer columns than one in so many read little of the records: two passes are then as fast.
+/// Moves of fewer columns than one in so many read little of dense records: two passes are then as fast.
 const FEW: usize = 4;
 
 impl BoundedData {
     /// [`BoundedData::gradient`] of slopes at margins that these moves make; `fresh` ones start at 0. `slopes_of(start,
     /// margins, slopes)` sets the slopes of the records from `start` on, each by its own margin alone. None where one read
-    /// would not help: for sparse records, or moves of few columns.
+    /// would not help: for sparse records, or moves of few columns of dense ones.
     ///
     /// That no margin overflows is proved at [`Move`], that no sum does at [`BoundedData::gradient`]; sums of chunks add up
     /// to the same integers whatever the chunks are.
@@ -25,41 +25,36 @@ impl BoundedData {
         (margins, slopes): (&mut [i64], &mut [i16]),
         slopes_of: impl Fn(usize, &[i64], &mut [i16]) + Sync,
     ) -> Option<Vec<i64>> {
-        let (n, p) = (self.n_records(), self.schema.n_features());
-        let Features::Dense(columns) = &self.features else {
-            return None;
-        };
+        let groups = self.groups()?;
         let steps = self.steps(moves);
         let moved: usize = steps.iter().map(Step::columns).sum();
-        if FEW * moved < p {
+        if FEW * moved < groups.wide_columns() {
             return None;
         }
+        let addends: Vec<Addends<'_>> = steps.iter().map(|step| groups.addends(step)).collect();
         let own = i64::from(self.schema.lattice_intercept());
-        let chunk = chunk_of(p) / WHOLE * WHOLE;
-        let zeros = || vec![0i64; self.n_columns()];
-        let sums = (margins.par_chunks_mut(chunk))
+        let chunk = groups.chunk();
+        let none = || (groups.no_sums(1), 0);
+        let (by_group, intercept) = (margins.par_chunks_mut(chunk))
             .zip(slopes.par_chunks_mut(chunk))
             .enumerate()
-            .fold(zeros, |mut sums, (k, (margins, slopes))| {
+            .fold(none, |(mut sums, intercept), (k, (margins, slopes))| {
                 let start = k * chunk;
                 if fresh {
                     margins.fill(0);
                 }
-                for step in &steps {
-                    step.take(margins, (columns, n), start);
-                }
+                (addends.iter()).for_each(|addends| addends.add(margins, start));
                 slopes_of(start, margins, slopes);
-                let (features, intercept) = sums.split_at_mut(p);
-                add_inner_products((columns, n), start, slopes, features);
-                if let [intercept] = intercept {
-                    *intercept += own * total(slopes);
-                }
-                sums
+                groups.add_slopes(start, &[&*slopes], &mut sums);
+                (sums, intercept + own * total(slopes))
             })
-            .reduce(zeros, |mut sums, more| {
-                (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
-                sums
+            .reduce(none, |(sums, intercept), (more, other)| {
+                (sums.plus(more), intercept + other)
             });
+        let mut sums = vec![0i64; self.n_columns()];
+        let (features, last) = sums.split_at_mut(self.schema.n_features());
+        groups.inner_products(0, &by_group, features);
+        last.fill(intercept);
         Some(sums)
     }
 }

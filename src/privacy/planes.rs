@@ -25,6 +25,16 @@ impl Step {
         self.terms.len()
     }
 
+    /// Columns of features with what their entries are multiplied by.
+    pub(super) fn terms(&self) -> &[(usize, i64)] {
+        &self.terms
+    }
+
+    /// What every margin moves by besides.
+    pub(super) fn constant(&self) -> i64 {
+        self.constant
+    }
+
     /// Moves the margins of the records from `start` on, of columns with `n` entries stored one after the other.
     pub(super) fn take(&self, margins: &mut [i64], (columns, n): (&[i16], usize), start: usize) {
         add_products(margins, (columns, n), start, &self.terms);
@@ -93,6 +103,18 @@ impl BoundedData {
         let columns = self.n_columns();
         let entries = match (&self.features, planes) {
             (Features::Dense(entries), [_, _, ..]) => entries,
+            (Features::Packed(packed), [_, _, ..]) => {
+                let groups = packed.groups();
+                let slopes: Vec<&[i16]> = planes.iter().map(Vec::as_slice).collect();
+                let sums = groups.sums_of(&slopes);
+                let gradients = gradients.chunks_mut(columns).zip(planes);
+                for (k, (gradient, plane)) in gradients.enumerate() {
+                    let (features, intercept) = gradient.split_at_mut(self.schema.n_features());
+                    groups.inner_products(k, &sums, features);
+                    intercept.fill(i64::from(self.schema.lattice_intercept()) * total(plane));
+                }
+                return;
+            }
             (Features::Sparse { columns, base, .. }, [a, b, c]) => {
                 self.three_gradients((columns, base), [a, b, c], gradients);
                 return;

@@ -1,5 +1,6 @@
 //! X as it came: an array, a compressed matrix, or blocks one after the other.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,7 +60,11 @@ impl Raw for Elsewhere {
     }
 }
 
-pub(super) struct Dense<'x, T>(pub ArrayView2<'x, T>);
+pub(super) struct Dense<'x, T> {
+    pub x: ArrayView2<'x, T>,
+    /// Consecutive columns that are one-hot: public.
+    pub one_hot: Vec<Range<usize>>,
+}
 
 impl<T: Copy + Into<f64> + Sync> Raw for Dense<'_, T> {
     fn read(
@@ -68,13 +73,13 @@ impl<T: Copy + Into<f64> + Sync> Raw for Dense<'_, T> {
         weights: Option<&[f64]>,
         schema: &Schema,
     ) -> Result<Vec<BoundedData>> {
-        let read = BoundedData::from_dense(self.0, y, schema.clone())?;
+        let read = BoundedData::from_array(self.x, &self.one_hot, y, schema.clone())?;
         Ok(vec![read.weighed(weights)?])
     }
 
     fn stored(&self) -> Stored {
         Stored {
-            records: self.0.nrows(),
+            records: self.x.nrows(),
             entries: None,
             in_files: false,
         }

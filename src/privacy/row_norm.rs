@@ -34,6 +34,7 @@ impl RowNorm {
         let n = data.n_records();
         let squares = match &data.features {
             Features::Dense(columns) => squares(columns, n),
+            Features::Packed(packed) => packed.sums(|_, x| square(x)),
             Features::Sparse { rows, base, .. } => {
                 let base_square: i64 = base.iter().map(|&base| square(base)).sum();
                 let change = |(j, value): (usize, i64)| {
@@ -54,6 +55,11 @@ impl RowNorm {
                 .map(|square| weight(square).min(1.0))
                 .collect(),
         )
+    }
+
+    /// Whether rows whose squares add up to this are left as they are.
+    pub(super) fn covers(self, square: i64) -> bool {
+        !self.exceeded_by(square)
     }
 
     fn exceeded_by(self, square: i64) -> bool {

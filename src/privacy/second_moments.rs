@@ -164,6 +164,11 @@ impl Columns<'_> {
                     tile.extend_from_slice(&column[start..end]);
                 }
             }
+            Features::Packed(packed) => {
+                tile.resize(schema.n_features() * m, 0);
+                let columns = tile.chunks_exact_mut(m).enumerate();
+                columns.for_each(|(j, column)| packed.fill(j, start, column));
+            }
             Features::Sparse { rows, base, .. } => {
                 for &base in base {
                     tile.resize(tile.len() + m, base);

@@ -1,5 +1,6 @@
 //! Records from Python: numpy buffers are read once, in the pass that clips them.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -87,6 +88,8 @@ pub(super) enum View<'a> {
 #[derive(FromPyObject)]
 pub(super) enum Records<'py> {
     Dense(Array<'py>),
+    /// ("one-hot", a dense array, first and last + 1 of the columns of each block).
+    OneHot(String, Array<'py>, Vec<(usize, usize)>),
     Compressed(
         String,
         (usize, usize),
@@ -114,7 +117,7 @@ pub(super) enum Values<'py> {
 
 /// The same as plain views that other threads can read.
 pub(super) enum Views<'a> {
-    Dense(View<'a>),
+    Dense(View<'a>, Vec<Range<usize>>),
     ShortDouble(Sparse<'a, f64, i32>),
     ShortSingle(Sparse<'a, f32, i32>),
     LongDouble(Sparse<'a, f64, i64>),
@@ -181,7 +184,9 @@ impl<'py> Records<'py> {
     /// Number of rows in the memory of this process, or read into it.
     pub(super) fn n_records(&self) -> usize {
         match self {
-            Records::Dense(array) => of_any_kind!(Array, array, x => x.shape()[0]),
+            Records::Dense(array) | Records::OneHot(_, array, _) => {
+                of_any_kind!(Array, array, x => x.shape()[0])
+            }
             Records::Compressed(_, (rows, _), ..) | Records::Blocks(_, (rows, _), ..) => *rows,
             Records::Shards(..) => 0,
         }
@@ -191,6 +196,9 @@ impl<'py> Records<'py> {
     pub(super) fn plain(&self) -> PyResult<Records<'py>> {
         Ok(match self {
             Records::Dense(array) => Records::Dense(array.plain()?),
+            Records::OneHot(kind, array, blocks) => {
+                Records::OneHot(kind.clone(), array.plain()?, blocks.clone())
+            }
             Records::Compressed(format, shape, starts, indices, values) => Records::Compressed(
                 format.clone(),
                 *shape,
@@ -240,7 +248,11 @@ impl Records<'_> {
             )
         };
         let (format, shape, starts, indices, values) = match self {
-            Records::Dense(array) => return Ok(Views::Dense(array.view())),
+            Records::Dense(array) => return Ok(Views::Dense(array.view(), Vec::new())),
+            Records::OneHot(_, array, blocks) => {
+                let blocks = blocks.iter().map(|&(start, end)| start..end);
+                return Ok(Views::Dense(array.view(), blocks.collect()));
+            }
             Records::Blocks(_, shape, factory, directory) => {
                 return Ok(Views::Blocks(PyBlocks {
                     n_records: shape.0,
@@ -304,7 +316,9 @@ impl<'a> Views<'a> {
     /// statement.
     pub(super) fn curator(self, y: &'a [f64], weights: Option<&'a [f64]>) -> Curator<'a> {
         let curator = match self {
-            Views::Dense(view) => of_any_kind!(View, view, x => Curator::from_dense(x, y)),
+            Views::Dense(view, blocks) => {
+                of_any_kind!(View, view, x => Curator::from_one_hot(x, blocks, y))
+            }
             Views::ShortDouble((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
             Views::ShortSingle((way, shape, x)) => Curator::from_sparse(x, way, shape, y),
             Views::LongDouble((way, shape, x)) => Curator::from_sparse(x, way, shape, y),

@@ -47,6 +47,15 @@
 //!   [`softmax`](super::softmax) use. Derivatives there are precise, with a proved error bound that is paid for.
 //!   Rounding the *features* once on entry is harmless everywhere: it defines the problem.
 //!
+//! # Storage
+//!
+//! Dense integers stand column by column, sparse ones by rows and by columns. Columns of few values share a byte of every
+//! record, which is the number of a row in a table of their integers: whole numbers that come in bytes, by their bounds,
+//! and one-hot blocks, which a schema declares. Bounds, the type of an array and a schema are public, so that which
+//! columns are packed, and with that the memory and time of a pass, depends on no record. Where rows are shortened to a
+//! norm, columns have other values than these, and stay dense, unless no row that they can have is longer. Sums are the
+//! same integers in every storage.
+//!
 //! # Scaled units
 //!
 //! Mechanisms that use the largest entry of a row map x -> (2x - lo - hi)/(hi - lo), those that use its Euclidean norm

@@ -104,24 +104,29 @@ def checked_ledger(ledger: Any) -> Any:
     raise InvalidArgumentError("ledger must be a dpsparse.privacy.Ledger or an Accountant with a budget")
 
 
-def records(X: Any) -> Any:
-    """Return what the Rust core takes: an array, or the parts of a compressed matrix."""
+def records(X: Any, schema: Any = None) -> Any:
+    """Return what the Rust core takes: an array, or the parts of a compressed matrix.
+
+    A schema tells which columns of an array it encoded are one-hot blocks.
+    """
     if isinstance(X, Blocks):
         return "blocks", X.shape, X.arrays, X.directory
     if not sp.issparse(X):
         # As bytes: those of a boolean array may be other than 0 and 1.
-        return X.view(np.uint8) if X.dtype == np.bool_ else X
+        X = X.view(np.uint8) if X.dtype == np.bool_ else X
+        blocks = [] if schema is None else schema.one_hot
+        return ("one-hot", X, blocks) if blocks else X
     indptr, indices = X.indptr, X.indices
     if indptr.dtype != indices.dtype:
         indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
     return X.format, X.shape, indptr, indices, X.data
 
 
-def core_arguments(X: Any, targets: Any = None, weights: Any = None) -> tuple[Any, Any, Any]:
+def core_arguments(X: Any, targets: Any = None, weights: Any = None, schema: Any = None) -> tuple[Any, Any, Any]:
     """Return records, targets and weights as the Rust core takes them: on other machines they come together."""
     if isinstance(X, Shards):
         return X.records(targets, weights), np.zeros(0), None
-    return records(X), targets, weights
+    return records(X, schema), targets, weights
 
 
 def real_targets(y: Any) -> Any:

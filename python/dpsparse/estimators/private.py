@@ -23,6 +23,7 @@ from dpsparse.estimators._tables import (
     column_count,
     feature_bounds,
     person_assumptions,
+    schema_of,
     table_norm,
     table_row_norm,
 )
@@ -237,7 +238,7 @@ class _PrivateSparse(WrittenModel, ReleasedNoiseMixin, BaseEstimator):
         plan = planned(facts)
         ledger = checked_ledger(self.ledger)
         key = seed(self.random_state)
-        x, y, sample_weight = core_arguments(X, targets, weights)
+        x, y, sample_weight = core_arguments(X, targets, weights, schema_of(self))
         with progress(short_name(plan.mechanism), self.verbose) as report:
             coefficients, intercepts, n_iter, certificate, released, trace = _core.fit_private(
                 plan,

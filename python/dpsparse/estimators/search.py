@@ -23,7 +23,7 @@ from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
 from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
 from dpsparse.estimators._linear import encode_many_labels
 from dpsparse.estimators._search_plan import SearchPlan, Shares, plan_search
-from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions
+from dpsparse.estimators._tables import column_count, feature_bounds, person_assumptions, schema_of
 from dpsparse.estimators._validation import (
     checked_ledger,
     core_arguments,
@@ -338,7 +338,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         plan = self._planned(settings, n_public, n_features, names, about_targets, max_weight)
         _check_storage(plan, reader, X, weights is not None)
         ledger = checked_ledger(self.ledger)
-        x, y, sample_weight = core_arguments(X, targets, weights)
+        x, y, sample_weight = core_arguments(X, targets, weights, schema_of(self.estimator))
         with progress(plan.mechanism.split(",")[0], self.verbose) as report:
             best, coefficients, intercepts, n_iter, released, certificate = plan.search.release(
                 x,

@@ -104,6 +104,13 @@ class Column(ABC):
         """Say whether encoded cells are whole numbers that a byte holds, whatever the values are."""
         return False
 
+    def one_hot(self) -> list[tuple[int, int]]:
+        """List the blocks of encoded columns of which at most one is 1 and the others are 0, whatever the values are.
+
+        First column and last + 1 of each, within the column's own, in order.
+        """
+        return []
+
     def unfilled(self) -> str | None:
         """Say what is still to be stated before anything can be encoded; None for nothing."""
         return None

@@ -86,6 +86,10 @@ class Contrasts:
             listed.append(Term(name, prefix + MISSING, 0.0, 1.0))
         return listed
 
+    def one_hot(self, start: int = 0) -> list[tuple[int, int]]:
+        """List the block of all columns, from `start` on, where at most one of them is 1 and the others are 0."""
+        return [] if self.coding == "sum" else [(start, start + self.matrix.shape[1])]
+
     def squared_norm(self) -> float:
         """Largest squared Euclidean norm of a row: all bounds are [0, 1] or [-1, 1]."""
         return float((self.matrix * self.matrix).sum(axis=1).max())

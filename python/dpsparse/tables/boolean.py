@@ -109,6 +109,12 @@ class Boolean(Column):
         """Yes, but where missing values are 1/2 beside their indicator."""
         return self.missing != "flag"
 
+    def one_hot(self) -> list[tuple[int, int]]:
+        """The value, but where missing ones are 1/2; and the indicator of these."""
+        if self.missing == "error":
+            return [(0, 1)]
+        return [(1, 2)] if self.missing == "flag" else [(0, 1), (1, 2)]
+
     def to_field(self) -> Field:
         """Describe it as a Frictionless boolean."""
         required, field = rule_field(self.missing)

@@ -166,6 +166,10 @@ class Category(Column):
         """Yes: contrasts are 0, 1 and -1, nodes 0 and 1."""
         return True
 
+    def one_hot(self) -> list[tuple[int, int]]:
+        """All columns, but of a tree, and of ``coding="sum"``, where cells are -1 in several."""
+        return self.contrasts.one_hot() if isinstance(self.contrasts, Contrasts) else []
+
     def unfilled(self) -> str | None:
         """Say that levels are to be stated."""
         return "its levels" if self.levels is None else None

@@ -204,6 +204,14 @@ class Date(Column):
         most = int(self.trend) + sum(levels.most_nonzero() for _, levels in self._levels)
         return max(most, 1 + self.trend) if self.missing == "flag" else most + (self.missing == "level")
 
+    def one_hot(self) -> list[tuple[int, int]]:
+        """The levels of each part, and the indicator of missing dates."""
+        blocks, start = [], int(self.trend)
+        for _, levels in self._levels:
+            blocks += levels.one_hot(start)
+            start += len(levels.kept)
+        return blocks if self.missing == "error" else [*blocks, (start, start + 1)]
+
     def unfilled(self) -> str | None:
         """Say that the range is to be stated."""
         return "its range" if self.low is None else None

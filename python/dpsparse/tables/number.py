@@ -197,6 +197,17 @@ class Number(Column):
             return self._contrasts.most_nonzero()
         return (1 if self.knots is None else self.degree + 1) + (self.missing != "error")
 
+    def is_whole(self) -> bool:
+        """Yes for bins."""
+        return self.bins is not None
+
+    def one_hot(self) -> list[tuple[int, int]]:
+        """The bins; else the indicator of missing values."""
+        if self.bins is not None:
+            return self._contrasts.one_hot()
+        width = 1 if self.knots is None else self._splines.n_columns
+        return [] if self.missing == "error" else [(width, width + 1)]
+
     def unfilled(self) -> str | None:
         """Say that bounds are to be stated."""
         return "its bounds" if self.low is None else None

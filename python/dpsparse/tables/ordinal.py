@@ -184,6 +184,10 @@ class Ordinal(Column):
         """Yes for levels and intervals."""
         return self._nodes is not None
 
+    def one_hot(self) -> list[tuple[int, int]]:
+        """The indicator of missing values beside a score."""
+        return [(1, 2)] if self._nodes is None and self.missing != "error" else []
+
     def unfilled(self) -> str | None:
         """Say that levels are to be stated."""
         return "its levels" if self.levels is None else None

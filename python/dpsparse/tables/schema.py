@@ -181,6 +181,16 @@ class Schema:
         return float(np.sqrt(sum(column.squared_norm() for column in self._columns.values())))
 
     @cached_property
+    def one_hot(self) -> list[tuple[int, int]]:
+        """Blocks of encoded columns of which at most one is 1 and the others are 0, whatever the values are.
+
+        First column and last + 1 of each, in order: fits keep such a block as one code a row.
+        """
+        starts = [indices[0] for indices in self.groups]
+        columns = zip(starts, self._columns.values(), strict=True)
+        return [(start + first, start + last) for start, column in columns for first, last in column.one_hot()]
+
+    @cached_property
     def is_sparse(self) -> bool:
         """Whether rows become a CSR matrix: more than 1000 columns, of which at most one in eight can be non-zero."""
         most = sum(column.most_nonzero() for column in self._columns.values()) if self.terms else 0

@@ -4,7 +4,8 @@ use super::{Answer, Room};
 use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::MAX_FEATURE;
-use crate::privacy::bounded_data::{BoundedData, Features, chunk_of};
+use crate::privacy::bounded_data::BoundedData;
+use crate::privacy::groups::Addends;
 use crate::privacy::planes::Step;
 use crate::privacy::record_weights::part;
 use crate::privacy::records::{Move, Pass, States};
@@ -76,7 +77,7 @@ impl Integers {
     }
 }
 
-/// The score of each model. Dense records are read once for all models that clip no features.
+/// The score of each model. Dense and packed records are read once for all models that clip no features.
 ///
 /// # Errors
 /// As [`LinearModel::scaled`]: public facts alone.
@@ -98,7 +99,7 @@ pub(in crate::privacy) fn held_out_losses(
 /// The score of each of these models, on the same records.
 fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
     let n = data.n_records();
-    let Features::Dense(columns) = &data.features else {
+    let Some(groups) = data.groups() else {
         let loss = |model: &&Integers| {
             let mut planes = vec![vec![0i64; n]; model.directions.len()];
             data.move_planes(&mut planes, &model.moves(), true);
@@ -107,20 +108,19 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
         };
         return models.iter().map(loss).collect();
     };
-    let steps: Vec<Vec<Step>> = models
-        .iter()
-        .map(|model| data.steps(&model.moves()))
-        .collect();
+    let steps = models.iter().map(|model| data.steps(&model.moves()));
+    let addends = |steps: Vec<Step>| steps.iter().map(|step| groups.addends(step)).collect();
+    let addends: Vec<Vec<Addends<'_>>> = steps.map(addends).collect();
     // Columns of a chunk stay in a near cache while all models pass by.
-    let chunk = chunk_of(data.schema.n_features());
+    let chunk = groups.chunk();
     let zeros = || vec![0; models.len()];
     (data.targets.par_chunks(chunk).enumerate())
         .fold(zeros, |mut losses, (k, targets)| {
             let start = k * chunk;
-            for ((loss, model), steps) in losses.iter_mut().zip(models).zip(&steps) {
-                let mut planes = vec![0i64; steps.len() * targets.len()];
-                for (margins, step) in planes.chunks_mut(targets.len()).zip(steps) {
-                    step.take(margins, (columns, n), start);
+            for ((loss, model), addends) in losses.iter_mut().zip(models).zip(&addends) {
+                let mut planes = vec![0i64; addends.len() * targets.len()];
+                for (margins, addends) in planes.chunks_mut(targets.len()).zip(addends) {
+                    addends.add(margins, start);
                 }
                 let planes: Vec<&[i64]> = planes.chunks(targets.len()).collect();
                 *loss += loss_of(data, start, &planes, model);

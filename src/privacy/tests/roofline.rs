@@ -6,6 +6,7 @@
 //! is shown is the least processor time a thread of all rounds: on a shared machine the wall clock counts others' work.
 
 use std::hint::black_box;
+use std::ops::Range;
 
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -32,12 +33,40 @@ enum Bound {
     Products(f64),
 }
 
-fn data(n: usize, p: usize, target: Target) -> BoundedData {
-    let bounds = Bounds {
-        lower: vec![-1.0],
-        upper: vec![1.0],
+fn schema(p: usize, lower: f64, target: Target) -> Schema {
+    let (lower, upper) = (vec![lower], vec![1.0]);
+    let bounds = Bounds { lower, upper };
+    Schema::new(p, bounds, Geometry::Uncentred, target, true, None).unwrap()
+}
+
+/// Indicators, eight to a byte; or, in blocks of ten columns, levels with codes.
+fn packed(n: usize, p: usize, one_hot: bool) -> BoundedData {
+    let mut state = 1u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) as usize
     };
-    let schema = Schema::new(p, bounds, Geometry::Uncentred, target, true, None).unwrap();
+    let mut x = Array2::<u8>::zeros((n, p));
+    for mut row in x.rows_mut() {
+        if one_hot {
+            (0..p)
+                .step_by(10)
+                .for_each(|first| row[(first + next() % 10).min(p - 1)] = 1);
+        } else {
+            row.iter_mut().for_each(|x| *x = (next() % 2) as u8);
+        }
+    }
+    let blocks: Vec<Range<usize>> = (0..p)
+        .step_by(10)
+        .map(|first| first..(first + 10).min(p))
+        .collect();
+    let blocks = if one_hot { &blocks[..] } else { &[] };
+    let y: Vec<f64> = (0..n).map(|i| [1.0, -1.0][i % 2]).collect();
+    BoundedData::from_array(x.view(), blocks, &y, schema(p, 0.0, Target::Classes)).unwrap()
+}
+
+fn data(n: usize, p: usize, target: Target) -> BoundedData {
+    let schema = schema(p, -1.0, target);
     let mut state = 1u32;
     let x = Array2::from_shape_simple_fn((n, p), || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -62,6 +91,7 @@ fn roofline() {
     let threads = rayon::current_num_threads();
     let classes = data(n, p, Target::Classes);
     let several = data(n, p, Target::Multiclass { classes: 3 });
+    let (indicators, levels) = (packed(n, p, false), packed(n, p, true));
     let Features::Dense(columns) = &classes.features else {
         unreachable!("dense records")
     };
@@ -134,6 +164,33 @@ fn roofline() {
                 theta: &theta[..d],
             },
         ),
+        (
+            "step, indicators in bits",
+            &indicators,
+            step(&logistic, &moves[..1], true),
+        ),
+        (
+            "step, ten levels as codes",
+            &levels,
+            step(&logistic, &moves[..1], true),
+        ),
+        (
+            "fine, indicators in bits",
+            &indicators,
+            Pass::Fine {
+                model: &logistic,
+                theta: &theta[..d],
+            },
+        ),
+        (
+            "fine, ten levels as codes",
+            &levels,
+            Pass::Fine {
+                model: &logistic,
+                theta: &theta[..d],
+            },
+        ),
+        ("moments, indicators in bits", &indicators, Pass::Moments),
         (
             "held-out loss of 1 model",
             &classes,

@@ -1,0 +1,291 @@
+//! Margins and sums of slopes chunk by chunk, of dense and of packed records: a chunk is fetched from memory once for all
+//! that is made of it.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::bounded_data::{BoundedData, Features, chunk_of};
+use super::packed::{Coded, ROWS};
+use super::planes::Step;
+use crate::numeric::kernel::{WHOLE, add_inner_products, add_products, for_wide_vectors};
+
+/// Records per piece of work, at most: sums of so many slopes of at most 2^14 fit 32 bits.
+pub(super) const CHUNK: usize = 4096;
+
+/// Consecutive columns that are stored together.
+#[derive(Clone, Copy)]
+pub(super) enum Part<'a> {
+    /// Columns one after the other.
+    Wide(&'a [i16]),
+    Coded(&'a Coded),
+}
+
+/// The columns of records, group by group.
+pub(super) struct Groups<'a> {
+    n_records: usize,
+    groups: Vec<(Range<usize>, Part<'a>)>,
+}
+
+/// What a step adds to margins.
+pub(super) struct Addends<'g> {
+    groups: &'g Groups<'g>,
+    /// Of each group, its columns with what their entries are multiplied by.
+    terms: Vec<Vec<(usize, i64)>>,
+    /// Codes of the records, and what each of them adds.
+    coded: Vec<(&'g [u8], Box<[i64; ROWS]>)>,
+    constant: i64,
+}
+
+/// Sums of slopes, group by group, of some planes of slopes.
+pub(super) struct SlopeSums(Vec<PartSums>);
+
+enum PartSums {
+    /// Times each column, plane after plane.
+    Wide(Vec<i64>),
+    /// By code, [`LANES`] planes side by side, then the next.
+    Coded(Vec<[i64; LANES]>),
+}
+
+/// Planes whose slopes are added at once.
+const LANES: usize = 4;
+
+impl BoundedData {
+    /// The features, where they are not sparse.
+    pub(super) fn groups(&self) -> Option<Groups<'_>> {
+        match &self.features {
+            Features::Dense(columns) => {
+                let all = (0..self.schema.n_features(), Part::Wide(columns));
+                Some(Groups::new(self.n_records(), vec![all]))
+            }
+            Features::Packed(packed) => Some(packed.groups()),
+            Features::Sparse { .. } => None,
+        }
+    }
+}
+
+impl<'a> Groups<'a> {
+    pub(super) fn new(n_records: usize, groups: Vec<(Range<usize>, Part<'a>)>) -> Self {
+        Self { n_records, groups }
+    }
+
+    /// Number of columns that stand as they are.
+    pub(super) fn wide_columns(&self) -> usize {
+        let wide = |(columns, part): &(Range<usize>, Part<'_>)| match part {
+            Part::Wide(_) => columns.len(),
+            Part::Coded(_) => 0,
+        };
+        self.groups.iter().map(wide).sum()
+    }
+
+    /// Records of a chunk: what is read of them stays in a near cache.
+    pub(super) fn chunk(&self) -> usize {
+        chunk_of(self.wide_columns() + self.groups.len()) / WHOLE * WHOLE
+    }
+
+    /// What a step adds to margins.
+    pub(super) fn addends(&self, step: &Step) -> Addends<'_> {
+        let mut terms: Vec<Vec<(usize, i64)>> = vec![Vec::new(); self.groups.len()];
+        for &(j, weight) in step.terms() {
+            let k = (self.groups).partition_point(|(columns, _)| columns.end <= j);
+            terms[k].push((j - self.groups[k].0.start, weight));
+        }
+        let coded = self
+            .groups
+            .iter()
+            .zip(&terms)
+            .filter_map(|((_, part), terms)| {
+                let (Part::Coded(coded), false) = (part, terms.is_empty()) else {
+                    return None;
+                };
+                let mut addends = Box::new([0; ROWS]);
+                for &(place, weight) in terms {
+                    let values = addends.iter_mut().zip(coded.values(place));
+                    values.for_each(|(sum, &x)| *sum += weight * i64::from(x));
+                }
+                Some((&coded.codes[..], addends))
+            });
+        Addends {
+            groups: self,
+            coded: coded.collect(),
+            terms,
+            constant: step.constant(),
+        }
+    }
+
+    /// No sums yet, of so many planes.
+    pub(super) fn no_sums(&self, planes: usize) -> SlopeSums {
+        let none = |(columns, part): &(Range<usize>, Part<'_>)| match part {
+            Part::Wide(_) => PartSums::Wide(vec![0; planes * columns.len()]),
+            Part::Coded(_) => PartSums::Coded(vec![[0; LANES]; planes.div_ceil(LANES) * ROWS]),
+        };
+        SlopeSums(self.groups.iter().map(none).collect())
+    }
+
+    /// Adds the slopes of at most [`CHUNK`] records from `start` on, plane by plane.
+    pub(super) fn add_slopes(&self, start: usize, planes: &[&[i16]], sums: &mut SlopeSums) {
+        let several: Vec<Vec<[i16; LANES]>> = planes.chunks(LANES).map(side_by_side).collect();
+        for ((columns, part), sums) in self.groups.iter().zip(&mut sums.0) {
+            match (part, sums) {
+                (Part::Coded(coded), PartSums::Coded(sums)) => {
+                    let codes = &coded.codes[start..][..planes[0].len()];
+                    if let [slopes] = planes {
+                        add_by_code(codes, slopes, sums);
+                        continue;
+                    }
+                    for (slopes, sums) in several.iter().zip(sums.chunks_mut(ROWS)) {
+                        add_several_by_code(codes, slopes, sums);
+                    }
+                }
+                (Part::Wide(entries), PartSums::Wide(sums)) => {
+                    for (slopes, sums) in planes.iter().zip(sums.chunks_mut(columns.len())) {
+                        add_inner_products((entries, self.n_records), start, slopes, sums);
+                    }
+                }
+                _ => unreachable!("sums are of these groups"),
+            }
+        }
+    }
+
+    /// The slopes of all records, plane by plane, by all threads.
+    pub(super) fn sums_of(&self, planes: &[&[i16]]) -> SlopeSums {
+        let none = || self.no_sums(planes.len());
+        (0..self.n_records.div_ceil(CHUNK))
+            .into_par_iter()
+            .fold(none, |mut sums, k| {
+                let here = k * CHUNK..self.n_records.min((k + 1) * CHUNK);
+                let slopes: Vec<&[i16]> = planes.iter().map(|d| &d[here.clone()]).collect();
+                self.add_slopes(here.start, &slopes, &mut sums);
+                sums
+            })
+            .reduce(none, SlopeSums::plus)
+    }
+
+    /// sum_i d_i x_ij for every column, of the slopes of a plane that were added.
+    ///
+    /// No overflow: with n < 2^31 slopes of at most 2^14, the sizes of the sums by code add up to less than 2^45, and the
+    /// values of the table are below 2^14.
+    pub(super) fn inner_products(&self, plane: usize, sums: &SlopeSums, out: &mut [i64]) {
+        for ((columns, part), sums) in self.groups.iter().zip(&sums.0) {
+            let (out, p) = (&mut out[columns.clone()], columns.len());
+            match (part, sums) {
+                (Part::Coded(coded), PartSums::Coded(sums)) => {
+                    let sums = &sums[plane / LANES * ROWS..];
+                    for (place, out) in out.iter_mut().enumerate() {
+                        let values = coded.values(place).iter().zip(sums);
+                        let products = values.map(|(&x, sum)| i64::from(x) * sum[plane % LANES]);
+                        *out = products.sum();
+                    }
+                }
+                (Part::Wide(_), PartSums::Wide(sums)) => {
+                    out.copy_from_slice(&sums[plane * p..][..p]);
+                }
+                _ => unreachable!("sums are of these groups"),
+            }
+        }
+    }
+}
+
+impl Addends<'_> {
+    /// Adds to the margins of the records from `start` on.
+    pub(super) fn add(&self, margins: &mut [i64], start: usize) {
+        let (n, m) = (self.groups.n_records, margins.len());
+        for ((_, part), terms) in self.groups.groups.iter().zip(&self.terms) {
+            if let (Part::Wide(columns), false) = (part, terms.is_empty()) {
+                add_products(margins, (columns, n), start, terms);
+            }
+        }
+        let (fours, rest) = self.coded.as_chunks::<4>();
+        for four in fours {
+            let codes = four.each_ref().map(|(codes, _)| &codes[start..][..m]);
+            for (i, margin) in margins.iter_mut().enumerate() {
+                let addends = |k: usize| four[k].1[usize::from(codes[k][i])];
+                let sum = (addends(0).wrapping_add(addends(1)))
+                    .wrapping_add(addends(2).wrapping_add(addends(3)));
+                *margin = margin.wrapping_add(sum);
+            }
+        }
+        for (codes, addends) in rest {
+            for (margin, &code) in margins.iter_mut().zip(&codes[start..]) {
+                *margin = margin.wrapping_add(addends[usize::from(code)]);
+            }
+        }
+        if self.constant != 0 {
+            (margins.iter_mut()).for_each(|margin| *margin += self.constant);
+        }
+    }
+}
+
+impl SlopeSums {
+    /// The sums of both.
+    pub(super) fn plus(mut self, more: Self) -> Self {
+        for (sums, more) in self.0.iter_mut().zip(more.0) {
+            match (sums, more) {
+                (PartSums::Coded(sums), PartSums::Coded(more)) => {
+                    let pairs = (sums.as_flattened_mut().iter_mut()).zip(more.as_flattened());
+                    pairs.for_each(|(sum, more)| *sum += more);
+                }
+                (PartSums::Wide(sums), PartSums::Wide(more)) => {
+                    (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
+                }
+                _ => unreachable!("sums are of the same groups"),
+            }
+        }
+        self
+    }
+}
+
+/// The slopes of each record in several planes; nothing for one plane.
+fn side_by_side(planes: &[&[i16]]) -> Vec<[i16; LANES]> {
+    if planes.len() < 2 {
+        return Vec::new();
+    }
+    let mut several = vec![[0; LANES]; planes[0].len()];
+    for (lane, slopes) in planes.iter().enumerate() {
+        let pairs = several.iter_mut().zip(*slopes);
+        pairs.for_each(|(several, &slope)| several[lane] = slope);
+    }
+    several
+}
+
+/// sums[c] += the slopes of the records with code c, plane by plane.
+fn add_several_by_code(codes: &[u8], slopes: &[[i16; LANES]], sums: &mut [[i64; LANES]]) {
+    let Some(sums) = sums.first_chunk_mut::<ROWS>() else {
+        unreachable!("sums of every code")
+    };
+    for_wide_vectors(
+        #[inline(always)]
+        || {
+            for (&code, slopes) in codes.iter().zip(slopes) {
+                let sums = &mut sums[usize::from(code)];
+                for (sum, &slope) in sums.iter_mut().zip(slopes) {
+                    *sum = sum.wrapping_add(i64::from(slope));
+                }
+            }
+        },
+    );
+}
+
+/// The same of one plane of at most [`CHUNK`] slopes. Four records go to four tables: the next one need not wait for the sum
+/// that the last one was added to.
+fn add_by_code(codes: &[u8], slopes: &[i16], sums: &mut [[i64; LANES]]) {
+    debug_assert!(codes.len() <= CHUNK);
+    let mut tables = [[0i32; ROWS]; 4];
+    let (fours, rest) = codes.as_chunks::<4>();
+    let (slopes_of_fours, slopes_of_rest) = slopes.as_chunks::<4>();
+    for (codes, slopes) in fours.iter().zip(slopes_of_fours) {
+        for k in 0..4 {
+            let sum = &mut tables[k][usize::from(codes[k])];
+            *sum = sum.wrapping_add(i32::from(slopes[k]));
+        }
+    }
+    for (&code, &slope) in rest.iter().zip(slopes_of_rest) {
+        tables[0][usize::from(code)] += i32::from(slope);
+    }
+    for (code, [sum, ..]) in sums.iter_mut().enumerate() {
+        *sum += tables
+            .iter()
+            .map(|table| i64::from(table[code]))
+            .sum::<i64>();
+    }
+}

@@ -1,0 +1,270 @@
+//! Columns of few public values, several to a byte of every record: indicators, levels, and one-hot blocks as codes.
+//!
+//! Which values a column can have follows from its bounds and from the kind of numbers it comes in, both public, so that
+//! how records are stored tells nothing of them. A group of columns has a table with a row for each combination of their
+//! values, at most 256, and a record has the number of its row. The table holds the integers that dense columns would,
+//! so every sum is the same.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::groups::{CHUNK, Groups, Part};
+
+/// Rows of a table: as many as a byte tells apart.
+pub(super) const ROWS: usize = 256;
+
+/// Records as groups of columns.
+pub(in crate::privacy) struct Packed {
+    n_records: usize,
+    groups: Vec<Group>,
+}
+
+/// Consecutive columns that are stored together.
+pub(super) struct Group {
+    /// Their columns among those of the records.
+    pub columns: Range<usize>,
+    pub entries: Entries,
+}
+
+pub(super) enum Entries {
+    /// Columns one after the other, of any values.
+    Wide(Vec<i16>),
+    Coded(Coded),
+}
+
+/// A byte for each record, and what it stands for.
+pub(super) struct Coded {
+    pub codes: Vec<u8>,
+    /// The values of each column, one column after the other: an entry for every code.
+    pub table: Vec<i16>,
+    /// Number of codes, at most [`ROWS`].
+    pub rows: usize,
+}
+
+impl Coded {
+    /// Of each code, the value in a column of the group.
+    pub(super) fn values(&self, column: usize) -> &[i16] {
+        &self.table[column * self.rows..][..self.rows]
+    }
+
+    /// How many records have each code.
+    fn numbers(&self) -> [i64; ROWS] {
+        let mut numbers = [0; ROWS];
+        self.codes
+            .iter()
+            .for_each(|&code| numbers[usize::from(code)] += 1);
+        numbers
+    }
+}
+
+impl Packed {
+    /// # Panics
+    /// Unless the groups' columns follow one another, in an entry for each record.
+    pub(super) fn new(n_records: usize, groups: Vec<Group>) -> Self {
+        let mut end = 0;
+        for group in &groups {
+            assert_eq!(group.columns.start, end);
+            end = group.columns.end;
+            match &group.entries {
+                Entries::Wide(columns) => {
+                    assert_eq!(columns.len(), n_records * group.columns.len())
+                }
+                Entries::Coded(coded) => {
+                    assert_eq!(coded.codes.len(), n_records);
+                    assert_eq!(coded.table.len(), coded.rows * group.columns.len());
+                }
+            }
+        }
+        Self { n_records, groups }
+    }
+
+    /// The group of a column, and its place there.
+    fn at(&self, column: usize) -> (&Group, usize) {
+        let k = self
+            .groups
+            .partition_point(|group| group.columns.end <= column);
+        let group = &self.groups[k];
+        (group, column - group.columns.start)
+    }
+
+    /// What a column holds from record `start` on.
+    pub(super) fn fill(&self, column: usize, start: usize, out: &mut [i16]) {
+        let (group, place) = self.at(column);
+        match &group.entries {
+            Entries::Wide(columns) => {
+                out.copy_from_slice(&columns[place * self.n_records + start..][..out.len()]);
+            }
+            Entries::Coded(coded) => {
+                // Every code has an entry: nothing is checked in the loop.
+                let mut values = [0; ROWS];
+                values[..coded.rows].copy_from_slice(coded.values(place));
+                for (out, &code) in out.iter_mut().zip(&coded.codes[start..]) {
+                    *out = values[usize::from(code)];
+                }
+            }
+        }
+    }
+
+    /// What a column holds of one record.
+    pub(super) fn entry(&self, column: usize, record: usize) -> i16 {
+        let (group, place) = self.at(column);
+        match &group.entries {
+            Entries::Wide(columns) => columns[place * self.n_records + record],
+            Entries::Coded(coded) => coded.values(place)[usize::from(coded.codes[record])],
+        }
+    }
+
+    /// Tells every value of a column, with a number of records that have it.
+    pub(super) fn for_each_value(&self, column: usize, mut tell: impl FnMut(i16, i64)) {
+        let (group, place) = self.at(column);
+        match &group.entries {
+            Entries::Wide(columns) => {
+                let column = &columns[place * self.n_records..][..self.n_records];
+                column.iter().for_each(|&x| tell(x, 1));
+            }
+            Entries::Coded(coded) => {
+                let numbers = coded.numbers();
+                let values = coded.values(place).iter().zip(numbers);
+                values.for_each(|(&x, number)| tell(x, number));
+            }
+        }
+    }
+
+    /// The same columns with every value mapped.
+    pub(super) fn map(&self, map: impl Fn(usize, i16) -> i16 + Sync) -> Self {
+        let groups = self.groups.iter().map(|group| {
+            let mapped = |entries: &[i16], length: usize| {
+                let mut out = vec![0; entries.len()];
+                (out.par_chunks_mut(length.max(1)))
+                    .zip(entries.par_chunks(length.max(1)))
+                    .zip(group.columns.clone())
+                    .for_each(|((out, entries), column)| {
+                        let pairs = out.iter_mut().zip(entries);
+                        pairs.for_each(|(out, &x)| *out = map(column, x));
+                    });
+                out
+            };
+            let entries = match &group.entries {
+                Entries::Wide(columns) => Entries::Wide(mapped(columns, self.n_records)),
+                Entries::Coded(coded) => Entries::Coded(Coded {
+                    codes: coded.codes.clone(),
+                    table: mapped(&coded.table, coded.rows),
+                    rows: coded.rows,
+                }),
+            };
+            let columns = group.columns.clone();
+            Group { columns, entries }
+        });
+        Self::new(self.n_records, groups.collect())
+    }
+
+    /// Some of the records, in this order.
+    pub(super) fn rows(&self, positions: &[u32]) -> Self {
+        let groups = self.groups.iter().map(|group| {
+            let entries = match &group.entries {
+                Entries::Wide(columns) => {
+                    let columns = columns.chunks_exact(self.n_records.max(1));
+                    let picked = columns
+                        .flat_map(|column| positions.iter().map(|&i| column[i as usize]))
+                        .collect();
+                    Entries::Wide(picked)
+                }
+                Entries::Coded(coded) => Entries::Coded(Coded {
+                    codes: positions.iter().map(|&i| coded.codes[i as usize]).collect(),
+                    table: coded.table.clone(),
+                    rows: coded.rows,
+                }),
+            };
+            let columns = group.columns.clone();
+            Group { columns, entries }
+        });
+        Self::new(positions.len(), groups.collect())
+    }
+
+    /// Some of the columns, where they ascend.
+    pub(super) fn restricted(&self, columns: &[u32]) -> Option<Self> {
+        if columns.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return None;
+        }
+        let (mut groups, mut rest, mut start) = (Vec::new(), columns, 0);
+        for group in &self.groups {
+            let (here, later) =
+                rest.split_at(rest.partition_point(|&j| (j as usize) < group.columns.end));
+            rest = later;
+            if here.is_empty() {
+                continue;
+            }
+            let kept = |entries: &[i16], length: usize| -> Vec<i16> {
+                let places = here.iter().map(|&j| j as usize - group.columns.start);
+                places
+                    .flat_map(|place| entries[place * length..][..length].iter().copied())
+                    .collect()
+            };
+            let entries = match &group.entries {
+                Entries::Wide(columns) => Entries::Wide(kept(columns, self.n_records)),
+                Entries::Coded(coded) => Entries::Coded(Coded {
+                    codes: coded.codes.clone(),
+                    table: kept(&coded.table, coded.rows),
+                    rows: coded.rows,
+                }),
+            };
+            let columns = start..start + here.len();
+            start = columns.end;
+            groups.push(Group { columns, entries });
+        }
+        Some(Self::new(self.n_records, groups))
+    }
+
+    /// For each record the sum of a function of its entries. Sums must be exact, whatever the order.
+    pub(super) fn sums<S>(&self, of: impl Fn(usize, i16) -> S + Sync) -> Vec<S>
+    where
+        S: Copy + Default + std::ops::AddAssign + Send + Sync,
+    {
+        let of_codes: Vec<Vec<S>> = (self.groups.iter())
+            .map(|group| match &group.entries {
+                Entries::Wide(_) => Vec::new(),
+                Entries::Coded(coded) => {
+                    let mut sums = vec![S::default(); coded.rows];
+                    for (place, column) in group.columns.clone().enumerate() {
+                        let values = sums.iter_mut().zip(coded.values(place));
+                        values.for_each(|(sum, &x)| *sum += of(column, x));
+                    }
+                    sums
+                }
+            })
+            .collect();
+        let mut sums = vec![S::default(); self.n_records];
+        (sums.par_chunks_mut(CHUNK).enumerate()).for_each(|(k, sums)| {
+            let start = k * CHUNK;
+            for (group, of_codes) in self.groups.iter().zip(&of_codes) {
+                match &group.entries {
+                    Entries::Wide(columns) => {
+                        let columns = columns.chunks_exact(self.n_records);
+                        for (values, column) in columns.zip(group.columns.clone()) {
+                            let pairs = sums.iter_mut().zip(&values[start..]);
+                            pairs.for_each(|(sum, &x)| *sum += of(column, x));
+                        }
+                    }
+                    Entries::Coded(coded) => {
+                        let pairs = sums.iter_mut().zip(&coded.codes[start..]);
+                        pairs.for_each(|(sum, &code)| *sum += of_codes[usize::from(code)]);
+                    }
+                }
+            }
+        });
+        sums
+    }
+
+    /// The groups, to be read chunk by chunk.
+    pub(super) fn groups(&self) -> Groups<'_> {
+        let groups = self.groups.iter().map(|group| {
+            let part = match &group.entries {
+                Entries::Wide(columns) => Part::Wide(columns),
+                Entries::Coded(coded) => Part::Coded(coded),
+            };
+            (group.columns.clone(), part)
+        });
+        Groups::new(self.n_records, groups.collect())
+    }
+}
