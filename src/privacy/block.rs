@@ -24,6 +24,29 @@ pub(super) fn shortened(slope: i16, weight: f64) -> i16 {
     (f64::from(slope) * weight) as i16
 }
 
+/// The first of some thresholds that is not below a value, by bisection from where it would stand among evenly spaced ones;
+/// the last one for values beyond it by rounding.
+fn first_from(thresholds: &[f64], value: f64) -> usize {
+    let last = thresholds.len() - 1;
+    let width = thresholds[last] - thresholds[0];
+    let guess = (value - thresholds[0]) / width * last as f64;
+    // Not a number where there is one threshold: 0.
+    let guess = (guess.ceil() as usize).min(last);
+    let (mut low, mut high) = (0, last);
+    // Evenly spaced ones are found here but for rounding.
+    for near in [guess.saturating_sub(1), guess, guess + 1] {
+        match thresholds.get(near) {
+            Some(&threshold) if threshold < value => low = low.max(near + 1),
+            Some(_) => high = high.min(near),
+            None => {}
+        }
+    }
+    match low < high {
+        true => low + thresholds[low..high].partition_point(|&threshold| threshold < value),
+        false => high,
+    }
+}
+
 impl Block<'_> {
     pub(super) fn move_margins(
         &self,
@@ -137,7 +160,7 @@ impl Block<'_> {
             Pass::Absolute => Sum(column_sums::absolute(self.0)),
             Pass::Gains { chosen } => Sum(column_sums::gains(self.0, chosen)),
             Pass::Ranges { features, at } => Sum(match features {
-                Some(features) => self.0.counts_of_features(features, at).concat(),
+                Some(features) => self.0.counts_of_features(features, at),
                 None => self.0.counts_of_all(at),
             }),
             Pass::Norms { map, candidates } => {
@@ -150,23 +173,22 @@ impl Block<'_> {
                 Sum(counts)
             }
             Pass::Targets { value, thresholds } => {
-                let none = || vec![0i64; thresholds.len()];
-                let counts = self
-                    .0
-                    .targets
-                    .par_chunks(CHUNK)
-                    .fold(none, |mut counts, targets| {
-                        for &target in targets {
-                            // Values beyond the last threshold by rounding belong to it.
-                            let place = thresholds.partition_point(|&t| t < value.of(target));
-                            counts[place.min(thresholds.len() - 1)] += 1;
-                        }
-                        counts
-                    });
-                Sum(counts.reduce(none, |mut counts, more| {
-                    (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
+                // A run of records a thread: there may be more thresholds than records of a smaller piece.
+                let run = (self.0.targets.len()).div_ceil(rayon::current_num_threads());
+                let counts = self.0.targets.par_chunks(run.max(1)).map(|targets| {
+                    let mut counts = vec![0i64; thresholds.len()];
+                    for &target in targets {
+                        counts[first_from(thresholds, value.of(target))] += 1;
+                    }
                     counts
-                }))
+                });
+                Sum(counts.reduce(
+                    || vec![0; thresholds.len()],
+                    |mut counts, more| {
+                        (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
+                        counts
+                    },
+                ))
             }
             Pass::HeldOut { models } => Sum(held_out_losses(self.0, models)?),
         })
@@ -220,6 +242,30 @@ mod tests {
     use crate::question::{FeatureMap, TargetValue};
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Among thresholds as a search through all of them says: even ones, others, a single one, and values on them.
+        #[test]
+        fn values_belong_to_the_first_threshold_that_is_no_smaller(
+            mut uneven in prop::collection::vec(-1.0..1.0f64, 1..40),
+            bits in 0u32..9,
+            values in prop::collection::vec(-1.2..1.2f64, 1..20),
+        ) {
+            uneven.sort_by(f64::total_cmp);
+            let half = 1i32 << bits;
+            let even: Vec<f64> = (-half..=half).map(|k| f64::from(k) / f64::from(half)).collect();
+            let powers: Vec<f64> = (0..41).rev().map(|k| 2.0 * 2f64.powf(f64::from(-k) / 2.0)).collect();
+            for thresholds in [uneven, even, powers] {
+                let above = thresholds.iter().map(|t| t + 1e-13);
+                let all = values.iter().copied().chain(thresholds.iter().copied()).chain(above);
+                for value in all.collect::<Vec<_>>() {
+                    let place = thresholds.partition_point(|&threshold| threshold < value);
+                    prop_assert_eq!(first_from(&thresholds, value), place.min(thresholds.len() - 1));
+                }
+            }
+        }
+    }
 
     /// Dense records, in one read, have the gradient of sparse ones, in two passes: beyond a first chunk too each record
     /// counts by the length of its own row and by its own weight.

@@ -7,7 +7,7 @@ impl Quantile {
     /// The index of a threshold, from the numbers of values between neighbouring ones.
     pub(super) fn choose(&self, mut counts: Vec<i64>, source: &mut Source) -> Result<usize> {
         accumulate(&mut counts);
-        let mut scores = Vec::with_capacity(counts.len());
+        let mut scores = vec![0; counts.len()];
         quantile_scores(&counts, self.rank, &mut scores);
         Ok(ExponentialMechanism::new(&scores, &self.temperature, Vec::new())?.draw(source))
     }
@@ -28,11 +28,12 @@ pub(super) fn accumulate(counts: &mut [i64]) {
 /// 0 at a quantile, also where many values are equal: |#{x <= t} - k| would leave a choice among all the thresholds on
 /// one side of such a value. **Sensitivity**: a value more or less moves each count, and so their maximum, by at most
 /// 1; k is public.
-pub(super) fn quantile_scores(up_to: &[i64], rank: i64, scores: &mut Vec<i64>) {
-    let below = std::iter::once(&0).chain(up_to);
-    let score = |(below, up_to): (&i64, &i64)| (below - rank).max(rank - up_to).max(0);
-    scores.clear();
-    scores.extend(below.zip(up_to).map(score));
+pub(super) fn quantile_scores(up_to: &[i64], rank: i64, scores: &mut [i64]) {
+    let mut below = 0;
+    for (score, &up_to) in scores.iter_mut().zip(up_to) {
+        *score = (below - rank).max(rank - up_to).max(0);
+        below = up_to;
+    }
 }
 
 #[cfg(test)]
@@ -44,7 +45,7 @@ mod tests {
         let mut counts = vec![0; 6];
         values.iter().for_each(|&x| counts[x] += 1);
         accumulate(&mut counts);
-        let mut scores = Vec::new();
+        let mut scores = vec![0; counts.len()];
         quantile_scores(&counts, rank, &mut scores);
         scores
     }

@@ -1,3 +1,5 @@
+use rayon::prelude::*;
+
 use super::quantile::{accumulate, quantile_scores};
 use super::{Answer, Room};
 use crate::error::Result;
@@ -14,7 +16,7 @@ const MOST_CANDIDATES: usize = 1 << 26;
 const LATTICE_BITS: u32 = 15;
 
 /// Features that are counted at once.
-const FEATURES: usize = 64;
+const FEATURES: usize = 8;
 
 impl RangesOf {
     /// Some features at a time: counts of all of them at once would fill memory.
@@ -34,26 +36,37 @@ impl Answer for Ranges {
 
     fn draw(&self, (): (), room: Room<'_, '_, States>) -> Result<Vec<(f64, f64)>> {
         let at = grid(self.bits, self.of.len());
-        let (mut scores, mut storage) = (Vec::new(), Vec::new());
+        let most = i64::from(MAX_FEATURE);
+        let released = |choice: usize| at.at(choice).clamp(-most, most) as f64 / most as f64;
+        let (mut scores, mut storages) = (Vec::new(), Vec::new());
         let mut ranges = Vec::with_capacity(self.of.len());
         for features in self.of.counted_together() {
             let pass = Pass::Ranges { features, at };
             let mut counts = room.records.fold(&pass, room.state, room.watch)?.0;
-            for counts in counts.chunks_mut(at.len()) {
-                accumulate(counts);
-                let mut choose = |rank: i64| -> Result<f64> {
-                    quantile_scores(counts, rank, &mut scores);
-                    let storage_before = std::mem::take(&mut storage);
-                    let mechanism =
-                        ExponentialMechanism::new(&scores, &self.temperature, storage_before)?;
-                    let choice = mechanism.draw(room.source);
-                    storage = mechanism.into_storage();
-                    let most = i64::from(MAX_FEATURE);
-                    Ok(at.at(choice).clamp(-most, most) as f64 / f64::from(MAX_FEATURE))
-                };
-                let (a, b) = (choose(self.ranks.0)?, choose(self.ranks.1)?);
+            scores.resize(2 * counts.len(), 0);
+            storages.resize_with(counts.len() / at.len(), <[Vec<u8>; 2]>::default);
+            // All threads prepare what is drawn, in order, by this one.
+            let prepared = (scores.par_chunks_mut(2 * at.len()))
+                .zip(counts.par_chunks_mut(at.len()))
+                .zip(storages)
+                .map(|((scores, counts), [one, other])| {
+                    accumulate(counts);
+                    let (lower, upper) = scores.split_at_mut(at.len());
+                    quantile_scores(counts, self.ranks.0, lower);
+                    quantile_scores(counts, self.ranks.1, upper);
+                    let eta = &self.temperature;
+                    let lower = ExponentialMechanism::new(lower, eta, one)?;
+                    Ok([lower, ExponentialMechanism::new(upper, eta, other)?])
+                })
+                .collect::<Result<Vec<_>>>()?;
+            for ends in &prepared {
+                let [a, b] = ends.each_ref().map(|end| released(end.draw(room.source)));
                 ranges.push((a.min(b), a.max(b)));
             }
+            let used = prepared.into_iter();
+            storages = used
+                .map(|ends| ends.map(ExponentialMechanism::into_storage))
+                .collect();
         }
         Ok(ranges)
     }
