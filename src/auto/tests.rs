@@ -137,8 +137,6 @@ fn check(name: &str, plan: &Plan, x: &Array2<f64>, y: &[f64]) {
         matches!(event, Event::ZeroConcentrated { .. })
     });
     match name {
-        // Independent draws from one vector of scores.
-        "simplex-sampling" => assert!(draws.choices == 1 && chosen >= 1),
         // Choices from all summands of a step are one event, and so are the signs of a vertex of the cube.
         "dual-frank-wolfe" if concentrated > 0 => {
             assert!(draws.choices + draws.signs >= concentrated && chosen == 0);

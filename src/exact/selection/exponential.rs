@@ -44,10 +44,6 @@ impl<'a> ExponentialMechanism<'a> {
         temperature: &'a InverseTemperature,
         storage: Vec<u8>,
     ) -> Result<Self> {
-        #[cfg(test)]
-        crate::exact::tap::see(|| {
-            crate::exact::tap::Seen::Scores(scores.to_vec(), temperature.value())
-        });
         let minimum = *scores
             .iter()
             .min()
@@ -77,6 +73,10 @@ impl<'a> ExponentialMechanism<'a> {
 
     /// Index of the chosen candidate.
     pub fn draw(&self, source: &mut Source) -> usize {
+        #[cfg(test)]
+        crate::exact::tap::see(|| {
+            crate::exact::tap::Seen::Scores(self.scores.to_vec(), self.temperature.value())
+        });
         loop {
             let (candidate, class) = self.classes.propose(source);
             let distance = self.scores[candidate].abs_diff(self.minimum);

@@ -663,9 +663,12 @@ fn other_choices_follow_their_scores() {
             session.ask(&question, ())
         });
         let (counts, seen) = &drawn[0];
-        let [Seen::Scores(scores, eta)] = seen.as_slice() else {
-            panic!("one vector of scores");
+        let [Seen::Scores(scores, eta), ..] = seen.as_slice() else {
+            panic!("scores");
         };
+        // Independent draws from one vector of scores.
+        assert_eq!(seen.len() as u64, CHOICES);
+        assert!(seen.iter().all(|other| *other == seen[0]));
         let counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
         choices_follow("softmax", &counts, &softmax(scores, *eta));
     });
