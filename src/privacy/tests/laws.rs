@@ -4,14 +4,11 @@
 
 use std::sync::Arc;
 
-use super::harness::{
-    Data, MAX_WEIGHT, P, SHARED, Setting, View, alone, asked, both_tilts, bounds, shared,
-};
+use super::harness::{Data, MAX_WEIGHT, P, Setting, View, alone, asked, bounds, shared};
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::Result;
 use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Logistic};
-use crate::norm::{ReviewedNorm, SetFunctionNorm};
 use crate::numeric::normal;
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use crate::privacy::answer::{Part, VertexAt};
@@ -19,11 +16,7 @@ use crate::privacy::{
     FeatureMap, Geometry, MemoryLedger, Question, RoomModel, RunningPlan, RunningSoftmax, Schema,
     Session, Statement, Target,
 };
-use crate::question::{
-    DescentOptions, LinearModel, PermutedOptions, PointNoise, RangesOf, SelectionNoise,
-    TargetValue, TiltNoise,
-};
-use crate::set_function::Cardinality;
+use crate::question::{LinearModel, PointNoise, RangesOf, SelectionNoise, TargetValue, TiltNoise};
 
 /// Cells of a chi-square.
 const CELLS: usize = 20;
@@ -74,7 +67,7 @@ fn erlang(p: usize, x: f64) -> f64 {
     1.0 - (-x).exp() * sum
 }
 
-fn root(intercept: bool) -> Arc<Statement> {
+pub(super) fn root(intercept: bool) -> Arc<Statement> {
     root_of(intercept, Target::Classes)
 }
 
@@ -91,19 +84,19 @@ fn root_of(intercept: bool, target: Target) -> Arc<Statement> {
 }
 
 /// The same records with weights, and without.
-fn roots() -> [Arc<Statement>; 2] {
+pub(super) fn roots() -> [Arc<Statement>; 2] {
     let root = root(true);
     let weighted = root.schema().clone().with_max_weight(MAX_WEIGHT).unwrap();
     let weighted = Statement::new(weighted, shared().len(), Adjacency::ReplaceOne, 1);
     [weighted.unwrap(), root]
 }
 
-fn model() -> RoomModel {
+pub(super) fn model() -> RoomModel {
     RoomModel::new(&Logistic.into(), None).unwrap()
 }
 
 /// Answers to one question, so many times, each with what the samplers were given.
-fn answers<R>(
+pub(super) fn answers<R>(
     root: &Arc<Statement>,
     question: crate::privacy::Planned,
     draws: u64,
@@ -354,7 +347,7 @@ fn objectives_are_perturbed_by_the_noise_of_their_events() {
 }
 
 /// Chi-square of choices with these probabilities, by Wilson & Hilferty's (1931) quantile, which errs by a percent.
-fn choices_follow(what: &str, counts: &[f64], probabilities: &[f64]) {
+pub(super) fn choices_follow(what: &str, counts: &[f64], probabilities: &[f64]) {
     let draws: f64 = counts.iter().sum();
     // Cells of fewer than 5 expected choices are put together.
     let (mut statistic, mut cells, mut rest) = (0.0, 0.0f64, (0.0, 0.0));
@@ -717,165 +710,6 @@ fn noisy_minima_follow_their_law() {
         let law: Vec<f64> = (0..scores.len()).map(wins).collect();
         assert!((law.iter().sum::<f64>() - 1.0).abs() < 1e-4, "{law:?}");
         choices_follow("noisy minimum", &counts, &law);
-    });
-}
-
-/// The point of a perturbed objective is the minimiser with the linear term that was drawn.
-#[test]
-fn points_of_perturbed_objectives_follow_the_linear_term() {
-    alone(|| {
-        let root = root(true);
-        let ridge = 0.5;
-        let minimiser = root.strongly_convex(&model(), None, ridge).unwrap();
-        for noise in both_tilts() {
-            let question = minimiser.with_random_tilt(noise).unwrap();
-            for (_, seen) in answers(&root, question.once(), 5, &|session| {
-                session.ask(&question, ())
-            }) {
-                let [Seen::Tilt(tilt), Seen::Point(theta), ..] = seen.as_slice() else {
-                    panic!("a tilt, then a point: {seen:?}");
-                };
-                let mut slope: Vec<f64> = (tilt.iter().zip(theta))
-                    .map(|(tilt, theta)| tilt + ridge * theta)
-                    .collect();
-                assert!(tilt.iter().any(|tilt| tilt.abs() > 0.1), "{tilt:?}");
-                for (x, y) in shared() {
-                    let row: Vec<f64> = x.into_iter().chain([1.0]).collect();
-                    let z: f64 = row.iter().zip(theta).map(|(x, theta)| x * theta).sum();
-                    let derivative = -y / (1.0 + (y * z).exp()) / shared().len() as f64;
-                    (slope.iter_mut().zip(&row)).for_each(|(slope, x)| *slope += derivative * x);
-                }
-                // Features are rounded to multiples of 1/16383.
-                assert!(slope.iter().all(|slope| slope.abs() < 1e-3), "{slope:?}");
-            }
-        }
-    });
-}
-
-/// A descent ends where its steps lead: by slopes, a ridge and the prox of a penalty on the features.
-#[test]
-fn points_of_descents_are_those_of_their_steps() {
-    alone(|| {
-        let root = root(true);
-        let (ridge, alpha, step, n_iter) = (0.3, 0.1, 0.7, 6);
-        let l1 = SetFunctionNorm::new(Arc::new(Cardinality::new(P).unwrap())).unwrap();
-        let l1 = ReviewedNorm::new(Arc::new(l1)).unwrap();
-        for penalty in [None, Some((l1, alpha))] {
-            let mut expected = [0.0f64; P + 1];
-            for _ in 0..n_iter {
-                let mut slope = expected.map(|theta| ridge * theta);
-                for (x, y) in shared() {
-                    let row: Vec<f64> = x.into_iter().chain([1.0]).collect();
-                    let z: f64 = row.iter().zip(&expected).map(|(x, theta)| x * theta).sum();
-                    let derivative = -y / (1.0 + (y * z).exp()) / shared().len() as f64;
-                    (slope.iter_mut().zip(&row)).for_each(|(slope, x)| *slope += derivative * x);
-                }
-                (expected.iter_mut().zip(&slope)).for_each(|(theta, slope)| *theta -= step * slope);
-                if penalty.is_some() {
-                    for theta in &mut expected[..P] {
-                        *theta = theta.signum() * (theta.abs() - step * alpha).max(0.0);
-                    }
-                }
-            }
-            let options = DescentOptions {
-                ridge,
-                penalty,
-                n_iter,
-                step,
-            };
-            let descent = root.descent(&model(), options).unwrap();
-            let noise = PointNoise::Gaussian { multiplier: 3.0 };
-            let question = descent.with_output_noise(noise).unwrap();
-            let drawn = answers(&root, question.once(), 1, &|session| {
-                session.ask(&question, ())
-            });
-            let Some(Seen::Point(theta)) = drawn[0].1.first() else {
-                panic!("a point first: {drawn:?}");
-            };
-            // Features are rounded to multiples of 1/16383.
-            let near = |(theta, expected): (&f64, &f64)| (theta - expected).abs() < 1e-3;
-            assert_eq!(theta.len(), P + 1);
-            assert!(
-                theta.iter().zip(&expected).all(near),
-                "{theta:?} {expected:?}"
-            );
-            assert!(expected.iter().any(|theta| theta.abs() > 0.1));
-        }
-    });
-}
-
-/// All orders of the records.
-fn orders(n: usize) -> Vec<Vec<usize>> {
-    let Some(last) = n.checked_sub(1) else {
-        return vec![Vec::new()];
-    };
-    let with_last = |order: &Vec<usize>, place: usize| {
-        let mut order = order.clone();
-        order.insert(place, last);
-        order
-    };
-    (orders(last).iter())
-        .flat_map(|order| (0..n).map(move |place| with_last(order, place)))
-        .collect()
-}
-
-/// A permuted descent ends where its steps lead in one of all orders, each as likely as another one; a step is as long as
-/// the weight of its record says.
-#[test]
-fn points_of_permuted_descents_are_those_of_their_steps_in_any_order() {
-    alone(|| {
-        let (ridge, step) = (0.5, 0.7);
-        for root in roots() {
-            let shares = match root.schema().max_weight() {
-                Some(_) => [0.3, MAX_WEIGHT, 9.0, 1.7].map(|w: f64| w.min(MAX_WEIGHT) / MAX_WEIGHT),
-                None => [1.0; SHARED],
-            };
-            // Steps of at most 1/(beta R2^2 + ridge), and of 1/(ridge t) where that is less.
-            let longest = 1.0 / (0.25 * root.row_bound().powi(2) + ridge);
-            let ends: Vec<[f64; P + 1]> = (orders(SHARED).iter())
-                .map(|order| {
-                    let mut theta = [0.0; P + 1];
-                    for (t, &i) in (1..).zip(order) {
-                        let (x, y) = shared()[i];
-                        let row: Vec<f64> = (x.iter())
-                            .map(|x| (x * 16_383.0).round() / 16_383.0)
-                            .chain([1.0])
-                            .collect();
-                        let z: f64 = row.iter().zip(&theta).map(|(x, theta)| x * theta).sum();
-                        let derivative = -y / (1.0 + (y * z).exp()) * shares[i];
-                        let step = longest.min(1.0 / (ridge * f64::from(t)));
-                        for (theta, x) in theta.iter_mut().zip(&row) {
-                            *theta -= step * (derivative * x + ridge * *theta);
-                        }
-                    }
-                    theta
-                })
-                .collect();
-            let options = PermutedOptions {
-                ridge,
-                passes: 1,
-                batch: 1,
-                step,
-            };
-            let permuted = root.permuted(&model(), options).unwrap();
-            let noise = PointNoise::Gaussian { multiplier: 3.0 };
-            let question = permuted.with_output_noise(noise).unwrap();
-            let mut counts = vec![0.0; ends.len()];
-            for (_, seen) in answers(&root, question.once(), 2000, &|session| {
-                session.ask(&question, ())
-            }) {
-                let Some(Seen::Point(theta)) = seen.first() else {
-                    panic!("a point first: {seen:?}");
-                };
-                let is = |end: &[f64; P + 1]| {
-                    (theta.iter().zip(end)).all(|(theta, end)| (theta - end).abs() < 1e-9)
-                };
-                let order: Vec<usize> = (0..ends.len()).filter(|&k| is(&ends[k])).collect();
-                assert_eq!(order.len(), 1, "{theta:?}");
-                counts[order[0]] += 1.0;
-            }
-            choices_follow("order", &counts, &vec![1.0 / ends.len() as f64; ends.len()]);
-        }
     });
 }
 

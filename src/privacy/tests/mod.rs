@@ -10,6 +10,7 @@
 //! - `covers`: the noise on a perturbed minimiser covers all that sets it apart from the exact one.
 //! - `parts`: when a part of the records is read anew.
 //! - `laws`: what is drawn around it follows the stated law.
+//! - `points`: what points are, before they leave.
 //! - `roofline`: no test, a table of how fast passes over dense records are beside a plain read.
 //! - `weights`: what a weight does to a record, for every kind of question.
 
@@ -23,6 +24,7 @@ mod lagging;
 mod laws;
 mod neighbours;
 mod parts;
+mod points;
 mod progress;
 mod refusals;
 mod roofline;
