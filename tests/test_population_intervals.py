@@ -360,12 +360,19 @@ def test_fits_that_release_no_such_steps_say_so():
 
 @pytest.mark.parametrize("share", [None, 0, 0.2])
 def test_probes_are_planned_and_asked_for(share):
-    """What is planned is spent: with moments four gradients more, and else none."""
-    model = PrivateSparseRegressor(
-        bounds=(-1, 1), y_bounds=(-5, 5), mechanism=NoisyNewton(share=share, line=0.1), random_state=0
-    )
-    X, y = uniform_data(2000)
+    """What is planned is spent: with moments four gradients more, and else none, for the same part of the budget."""
+
+    def regressor(share):
+        mechanism = NoisyNewton(share=share, line=0.1)
+        return PrivateSparseRegressor(bounds=(-1, 1), y_bounds=(-5, 5), mechanism=mechanism, random_state=0)
+
+    def of_the_line(plan):
+        costs = [count * (event.sensitivity / event.sigma) ** 2 for event, count in plan.events]
+        return sum(costs[-2:]) / sum(costs)
+
+    model, (X, y) = regressor(share), uniform_data(2000)
     plan = model.plan(*X.shape)
+    assert of_the_line(plan) == pytest.approx(of_the_line(regressor(0).plan(*X.shape)), rel=1e-6)
     assert model.fit(X, y).certificate_.events == plan.events
     assert {14, 10} & {count for _, count in plan.events} == {10 if share == 0 else 14}
 

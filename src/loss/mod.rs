@@ -209,27 +209,31 @@ mod tests {
         /// What sensitivities rest on: slopes stay within their growth, rise with z, and no faster than the smoothness.
         #[test]
         fn slopes_keep_their_bounds(
-            which in 0..CATALOGUE.len(),
             parameter in 0.05f64..0.95,
-            z in prop_oneof![-3.0..3.0f64, -1e3..1e3f64, -1e9..1e9f64],
+            z in prop_oneof![-0.5..0.5f64, -3.0..3.0f64, -1e3..1e3f64, -1e9..1e9f64],
             step in prop_oneof![1e-3..1.0f64, 1.0..1e3f64],
             y in prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0f64],
         ) {
-            let entry = &CATALOGUE[which];
-            let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
-            let y = match loss.task() {
-                Task::Classification => 1f64.copysign(y),
-                Task::Regression => y,
-                Task::Counts => y.abs(),
-            };
-            let (here, there) = (loss.derivative(z, y), loss.derivative(z + step, y));
-            if let Growth::Bounded { linf, l1, l2 } = loss.growth() {
-                prop_assert!(here.abs() <= linf * (1.0 + 1e-13), "{} {} {}", entry.name, here, linf);
-                prop_assert!(linf == l1 && linf == l2);
+            for entry in CATALOGUE {
+                let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
+                let y = match loss.task() {
+                    Task::Classification => 1f64.copysign(y),
+                    Task::Regression => y,
+                    Task::Counts => y.abs(),
+                };
+                // Slopes change fastest near the target, or near its logarithm.
+                for z in [z, z + y, z + y.abs().max(0.1).ln()] {
+                    let (here, there) = (loss.derivative(z, y), loss.derivative(z + step, y));
+                    if let Growth::Bounded { linf, l1, l2 } = loss.growth() {
+                        prop_assert!(here.abs() <= linf * (1.0 + 1e-13), "{} {} {}", entry.name, here, linf);
+                        prop_assert!(linf == l1 && linf == l2);
+                    }
+                    let slack = 1e-13 * (1.0 + z.abs());
+                    prop_assert!(there >= here - slack);
+                    let most = loss.smoothness() * step * (1.0 + 1e-9) + slack;
+                    prop_assert!(there - here <= most, "{}", entry.name);
+                }
             }
-            let slack = 1e-13 * (1.0 + z.abs());
-            prop_assert!(there >= here - slack);
-            prop_assert!(there - here <= loss.smoothness() * step * (1.0 + 1e-9) + slack, "{}", entry.name);
         }
 
         /// The bounds of the catalogue are attained: no smaller ones hold.

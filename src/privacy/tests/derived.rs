@@ -115,6 +115,7 @@ fn projected_targets_are_zoomed_and_clipped() {
     let question = to.target_quantile(1.0, 0.5).unwrap();
     for (half, tail, zoom, usual) in [
         (0.75, None, 1.0, 1.0),
+        (0.75, None, 3.0, 1.0),
         (2.2, None, 1.0, 0.5),
         (2.2, None, 1.5, 0.75),
         (2.2, None, 3.0, 1.0),
@@ -124,28 +125,35 @@ fn projected_targets_are_zoomed_and_clipped() {
         let map = FeatureMap::linear(vec![1.0; P]).with_target(0.1, half);
         let map = map.with_tail(tail);
         let expected = [0.25, -0.25].map(|y: f64| (zoom * (y - 0.1) / half).clamp(-1.0, 1.0));
-        let (found, seen) = asked(&whole(&root), &data(), &[question.once()], 1, &|session| {
-            let mut session = session.mapped(&map, &mapped)?;
-            let mut session = session.projected(&zoomed(zoom), &to)?;
-            session.ask(&question, TargetValue::Itself)?;
-            Ok(session.usual_target())
-        });
-        assert!((found.unwrap() - usual).abs() < 1e-12, "{half} {zoom}");
-        let Some(Seen::Scores(scores, _)) = seen.first() else {
-            panic!("{seen:?}");
-        };
-        let last = scores.len() - 1;
-        let up_to = |k: usize| {
-            let threshold = 2.0 * k as f64 / last as f64 - 1.0;
-            2 * expected.iter().filter(|&&y| y <= threshold).count() as i64
-        };
-        for (k, &score) in scores.iter().enumerate() {
-            let below = if k == 0 { 0 } else { up_to(k - 1) };
-            assert_eq!(
-                score,
-                (below - 2).max(2 - up_to(k)).max(0),
-                "{half} {zoom} {k}"
-            );
+        // What is beyond the ends shows in distances alone.
+        for value in [TargetValue::Itself, TargetValue::DistanceFrom(0.2)] {
+            let (found, seen) = asked(&whole(&root), &data(), &[question.once()], 1, &|session| {
+                let mut session = session.mapped(&map, &mapped)?;
+                let mut session = session.projected(&zoomed(zoom), &to)?;
+                session.ask(&question, value)?;
+                Ok(session.usual_target())
+            });
+            assert!((found.unwrap() - usual).abs() < 1e-12, "{half} {zoom}");
+            let Some(Seen::Scores(scores, _)) = seen.first() else {
+                panic!("{seen:?}");
+            };
+            let last = scores.len() - 1;
+            let up_to = |k: usize| {
+                let threshold = match value {
+                    TargetValue::Itself => 2.0 * k as f64 / last as f64 - 1.0,
+                    TargetValue::DistanceFrom(_) => 2.0 * 2f64.powf((k as f64 - last as f64) / 2.0),
+                };
+                let values = expected.iter().map(|&y| value.of(y));
+                2 * values.filter(|&value| value <= threshold).count() as i64
+            };
+            for (k, &score) in scores.iter().enumerate() {
+                let below = if k == 0 { 0 } else { up_to(k - 1) };
+                assert_eq!(
+                    score,
+                    (below - 2).max(2 - up_to(k)).max(0),
+                    "{half} {zoom} {k}"
+                );
+            }
         }
     }
     let classes = of(Target::Classes);
