@@ -15,6 +15,10 @@ use crate::schema::Schema;
 /// Columns that share a byte, at least: fewer are read faster as they stand.
 const LEAST: usize = 3;
 
+/// Groups that share a byte, at most: tables and sums by code take kilobytes each, which would be more than the columns of
+/// few records.
+const MOST: usize = 512;
+
 /// Records per piece of work: rows of a piece stay in the nearest cache while columns pass by.
 const PIECE: usize = 256;
 
@@ -43,7 +47,8 @@ impl Planned {
 }
 
 /// Which columns are stored together, by public facts: their bounds, whether entries come in bytes, and which blocks are
-/// one-hot. None where nothing is gained, or where rows may have to be shortened, which gives columns other values.
+/// one-hot. None where nothing is gained, of too many columns, or where rows may have to be shortened, which gives columns
+/// other values.
 pub(super) fn layout<T>(schema: &Schema, one_hot: &[Range<usize>]) -> Option<Layout> {
     let whole = size_of::<T>() == 1;
     let mut groups: Vec<Planned> = Vec::new();
@@ -105,10 +110,11 @@ pub(super) fn layout<T>(schema: &Schema, one_hot: &[Range<usize>]) -> Option<Lay
         }
     }
     close(&mut groups, open);
-    let coded = groups.iter().any(|group| !group.fields.is_empty());
+    let coded = groups.iter().filter(|group| !group.fields.is_empty());
+    let gains = (1..=MOST).contains(&coded.count());
     let layout = Layout { groups };
     let stays = RowNorm::of(schema).is_none_or(|norm| norm.covers(layout.largest_square(schema)));
-    (coded && stays).then_some(layout)
+    (gains && stays).then_some(layout)
 }
 
 /// Appends a group; one of few columns is stored as it stands, with its neighbours.
@@ -528,6 +534,9 @@ mod tests {
         assert_eq!(widths::<u8>(&indicators(20), &[]), Some(vec![8, 8, 4]));
         assert_eq!(widths::<i8>(&indicators(18), &[]), Some(vec![8, 8, -2]));
         assert_eq!(widths::<u8>(&indicators(2), &[]), None);
+        // Tables of very many columns would be larger than the columns.
+        assert_eq!(widths::<u8>(&indicators(4096), &[]), Some(vec![8; 512]));
+        assert_eq!(widths::<u8>(&indicators(4099), &[]), None);
         // One-hot blocks: 9 * 5 * 5 values, then 5, then 201; other floats stay wide.
         assert_eq!(widths::<f64>(&indicators(20), &[]), None);
         let blocks = [0..8, 8..12, 12..16, 16..20, 22..222];
