@@ -153,6 +153,15 @@ def test_regressions_weights_and_three_classes_are_the_same_too(mechanism):
     assert list(models(X)) == list(models(X.astype(float)))
 
 
+@pytest.mark.parametrize("classes", [3, 5])
+def test_fine_slopes_of_several_classes_are_the_same_too(classes):
+    rng = np.random.default_rng(7)
+    X, y = rng.integers(0, 2, (600, 20)).astype(np.uint8), rng.integers(0, classes, 600)
+    options = {"mechanism": "output-perturbation", "bounds": (0, 1), "classes": range(classes), "random_state": 1}
+    models = [PrivateSparseClassifier(**options).fit(array, y) for array in (X, X.astype(float))]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+
+
 def test_a_search_over_a_table_in_codes_is_that_of_floats():
     names = ["town", "insured", "every town", "pay"]
     schema = Schema({name: KINDS[name] for name in names})

@@ -124,7 +124,10 @@ impl<'a> Groups<'a> {
 
     /// Adds the slopes of at most [`CHUNK`] records from `start` on, plane by plane.
     pub(super) fn add_slopes(&self, start: usize, planes: &[&[i16]], sums: &mut SlopeSums) {
-        let several: Vec<Vec<[i16; LANES]>> = planes.chunks(LANES).map(side_by_side).collect();
+        let several: Vec<Vec<[i16; LANES]>> = match planes {
+            [_] => Vec::new(),
+            _ => planes.chunks(LANES).map(side_by_side).collect(),
+        };
         for ((columns, part), sums) in self.groups.iter().zip(&mut sums.0) {
             match (part, sums) {
                 (Part::Coded(coded), PartSums::Coded(sums)) => {
@@ -235,11 +238,8 @@ impl SlopeSums {
     }
 }
 
-/// The slopes of each record in several planes; nothing for one plane.
+/// The slopes of each record in some planes.
 fn side_by_side(planes: &[&[i16]]) -> Vec<[i16; LANES]> {
-    if planes.len() < 2 {
-        return Vec::new();
-    }
     let mut several = vec![[0; LANES]; planes[0].len()];
     for (lane, slopes) in planes.iter().enumerate() {
         let pairs = several.iter_mut().zip(*slopes);

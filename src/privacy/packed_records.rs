@@ -482,7 +482,14 @@ mod tests {
                 Derived::Restricted(vec![5, 0, 7, 8]),
                 Derived::Varying,
             ] {
-                agree(&derived.of(&packed), &derived.of(&dense));
+                let made = derived.of(&packed);
+                let stays = match &derived {
+                    Derived::Mapped { schema, .. } => schema.row_norm().is_none(),
+                    Derived::Restricted(features) => features.is_sorted(),
+                    _ => true,
+                };
+                prop_assert_eq!(matches!(made.features, Features::Packed(_)), stays);
+                agree(&made, &derived.of(&dense));
             }
             let to = schema(&[-1.0], &[1.0], Geometry::Uncentred, None);
             let projected = Derived::Projected { projection, schema: to };
@@ -490,6 +497,63 @@ mod tests {
             let short = plain.with_gradient_norm(0.8).unwrap();
             let [packed, dense] = both(&x, &[3..6], &short);
             agree(&packed, &dense);
+        }
+    }
+
+    /// Several planes of slopes: two, three, and more than are added at once.
+    #[test]
+    fn sums_of_several_classes_are_those_of_dense_columns() {
+        let n = 700;
+        let x = Array2::from_shape_fn((n, 11), |(i, j)| u8::from((i * 7 + j * 5) % 11 < 4));
+        for classes in [2u32, 3, 5] {
+            let bounds = Bounds {
+                lower: vec![0.0],
+                upper: vec![1.0],
+            };
+            let target = Target::Multiclass { classes };
+            let schema = Schema::new(11, bounds, Geometry::Centred, target, true, None).unwrap();
+            let y: Vec<f64> = (0..n).map(|i| (i % classes as usize) as f64).collect();
+            let packed = BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap();
+            let wide = x.mapv(f64::from);
+            let dense = BoundedData::from_dense(wide.view(), &y, schema).unwrap();
+            assert!(matches!(packed.features, Features::Packed(_)));
+            let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+            let directions: Vec<Vec<(u32, i64)>> = (0..classes)
+                .map(|k| (0..12).map(|j| (j, i64::from(j * k) - 9)).collect())
+                .collect();
+            let moves: Vec<Move<'_>> = (directions.iter().enumerate())
+                .map(|(output, direction)| Move {
+                    output,
+                    direction,
+                    weight: 1 << 20,
+                })
+                .collect();
+            let theta: Vec<f64> = (0..12 * classes).map(|j| f64::from(j % 7) - 3.0).collect();
+            let unit = 2f64.powi(-36);
+            let (model, moves) = (&model, &moves[..]);
+            for pass in [
+                Pass::Gradient {
+                    model,
+                    moves,
+                    fresh: true,
+                    unit,
+                },
+                Pass::Fine {
+                    model,
+                    theta: &theta,
+                },
+            ] {
+                let sums = |data: &BoundedData| {
+                    let mut states = States::default();
+                    Block(data)
+                        .fold(&pass, &mut states, &mut || Ok(()))
+                        .unwrap()
+                        .0
+                };
+                let found = sums(&packed);
+                assert!(found == sums(&dense), "{classes} classes");
+                assert!(found.iter().any(|&sum| sum != 0));
+            }
         }
     }
 
@@ -516,6 +580,7 @@ mod tests {
         for threads in [1, 3] {
             assert_eq!(sums(&packed, threads), sums(&dense, threads));
         }
+        agree(&packed, &dense);
         let x = Array2::from_shape_fn((300, 4), |(i, _)| [-128i8, 127, 0][i % 3]);
         let schema = self::schema(
             &[-1e9, -127.5, -1.0, -200.0],
@@ -543,6 +608,15 @@ mod tests {
         let expected = vec![16, 4, -2, 200, -1];
         assert_eq!(widths::<f64>(&indicators(223), &blocks), Some(expected));
         assert_eq!(widths::<f64>(&indicators(256), &[0..256]), None);
+        assert_eq!(
+            widths::<u8>(&indicators(256), &[1..256]),
+            Some(vec![-1, 255])
+        );
+        // A constant column has room beside 256 values.
+        let mut upper = vec![1.0; 256];
+        upper[0] = 0.0;
+        let constant = schema(&[0.0; 256], &upper, Geometry::Uncentred, None);
+        assert_eq!(widths::<u8>(&constant, &[1..256]), Some(vec![256]));
         assert_eq!(
             widths::<u8>(&indicators(256), &[1..255]),
             Some(vec![-1, 254, -1])
