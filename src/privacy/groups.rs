@@ -141,7 +141,8 @@ impl<'a> Groups<'a> {
                     }
                 }
                 (Part::Wide(entries), PartSums::Wide(sums)) => {
-                    for (slopes, sums) in planes.iter().zip(sums.chunks_mut(columns.len())) {
+                    let width = columns.len().max(1); // of no columns there are no sums
+                    for (slopes, sums) in planes.iter().zip(sums.chunks_mut(width)) {
                         add_inner_products((entries, self.n_records), start, slopes, sums);
                     }
                 }
