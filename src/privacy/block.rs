@@ -24,27 +24,16 @@ pub(super) fn shortened(slope: i16, weight: f64) -> i16 {
     (f64::from(slope) * weight) as i16
 }
 
-/// The first of some thresholds that is not below a value, by bisection from where it would stand among evenly spaced ones;
-/// the last one for values beyond it by rounding.
+/// The first of some thresholds that is not below a value; the last one for values beyond it by rounding. Where thresholds
+/// are evenly spaced it is found without a search, but for rounding.
 fn first_from(thresholds: &[f64], value: f64) -> usize {
     let last = thresholds.len() - 1;
-    let width = thresholds[last] - thresholds[0];
-    let guess = (value - thresholds[0]) / width * last as f64;
-    // Not a number where there is one threshold: 0.
-    let guess = (guess.ceil() as usize).min(last);
-    let (mut low, mut high) = (0, last);
-    // Evenly spaced ones are found here but for rounding.
-    for near in [guess.saturating_sub(1), guess, guess + 1] {
-        match thresholds.get(near) {
-            Some(&threshold) if threshold < value => low = low.max(near + 1),
-            Some(_) => high = high.min(near),
-            None => {}
-        }
+    let share = (value - thresholds[0]) / (thresholds[last] - thresholds[0]);
+    let place = ((share * last as f64).ceil() as usize).min(last);
+    if thresholds[place] >= value && (place == 0 || thresholds[place - 1] < value) {
+        return place;
     }
-    match low < high {
-        true => low + thresholds[low..high].partition_point(|&threshold| threshold < value),
-        false => high,
-    }
+    (thresholds.partition_point(|&threshold| threshold < value)).min(last)
 }
 
 impl Block<'_> {

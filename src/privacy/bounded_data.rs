@@ -12,7 +12,6 @@ use rayon::prelude::*;
 
 use super::columns::Columns;
 use super::dense_records::read_dense;
-use super::groups::CHUNK;
 use super::lines::Lines;
 use super::packed::Packed;
 use super::packed_records::layout;
@@ -21,7 +20,7 @@ use super::records::Move;
 use super::row_norm::RowNorm;
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
-use crate::numeric::kernel::{add_products, gradient_pass};
+use crate::numeric::kernel::gradient_pass;
 use crate::question::check_sparse;
 use crate::schema::{Schema, Target};
 
@@ -261,6 +260,21 @@ impl BoundedData {
         }
     }
 
+    /// The integers of feature `j` of some records: as they stand where they are dense, else written to `scratch`.
+    pub(in crate::privacy) fn column<'a>(
+        &'a self,
+        j: usize,
+        records: Range<usize>,
+        scratch: &'a mut Vec<i16>,
+    ) -> &'a [i16] {
+        if let Features::Dense(columns) = &self.features {
+            return &columns[j * self.n_records()..][records];
+        }
+        scratch.resize(records.len(), 0);
+        self.fill_column(j, records.start, scratch);
+        scratch
+    }
+
     /// gradient_j = sum_i d_i x_ij for every column, exactly.
     ///
     /// No overflow: n < 2^31, |d_i| <= 2^14, |x_ij| < 2^14, so |gradient_j| < 2^59. Sparse: |stored value| <
@@ -300,52 +314,37 @@ impl BoundedData {
         direction: &[(u32, i64)],
         weight: i64,
     ) {
-        let (n, p) = (margins.len(), self.schema.n_features());
-        let all = direction
-            .iter()
-            .map(|&(j, entry)| (j as usize, weight * entry));
-        let features = all.clone().filter(|&(j, _)| j < p);
-        let intercept = all.filter(|&(j, _)| j == p).map(|(_, weight)| weight);
-        let mut constant = i64::from(self.schema.lattice_intercept()) * intercept.sum::<i64>();
-        match &self.features {
-            Features::Packed(packed) => {
-                let (groups, output) = (packed.groups(), 0);
-                for step in self.steps(&[Move {
-                    output,
-                    direction,
-                    weight,
-                }]) {
-                    let addends = groups.addends(&step);
-                    (margins.par_chunks_mut(CHUNK).enumerate())
-                        .for_each(|(k, margins)| addends.add(margins, k * CHUNK));
-                }
-                return;
+        let (output, p) = (0, self.schema.n_features());
+        let steps = self.steps(&[Move {
+            output,
+            direction,
+            weight,
+        }]);
+        let Features::Sparse {
+            rows,
+            columns,
+            base,
+        } = &self.features
+        else {
+            if let Some(groups) = self.groups() {
+                let (addends, chunk) = (groups.addends(&steps[0]), chunk_of(steps[0].columns()));
+                (margins.par_chunks_mut(chunk).enumerate())
+                    .for_each(|(k, margins)| addends.add(margins, k * chunk));
             }
-            Features::Dense(columns) => {
-                let terms: Vec<(usize, i64)> = features.collect();
-                let chunk = chunk_of(terms.len());
-                (margins.par_chunks_mut(chunk).enumerate()).for_each(|(k, margins)| {
-                    add_products(margins, (columns, n), k * chunk, &terms);
-                });
-            }
-            Features::Sparse {
-                rows,
-                columns,
-                base,
-            } => {
-                for (j, weight) in features.clone() {
-                    constant += weight * i64::from(base[j]);
-                }
-                let stored: usize = features.clone().map(|(j, _)| columns.stored(j)).sum();
-                // One walk of all threads through all rows, or one thread's walk through these columns.
-                if stored * rayon::current_num_threads() > rows.values.len() {
-                    let mut weights = vec![0; p];
-                    features.for_each(|(j, weight)| weights[j] += weight);
-                    add_rows(margins, rows, &weights);
-                } else {
-                    add_columns(margins, columns, features);
-                }
-            }
+            return;
+        };
+        let (terms, mut constant) = (steps[0].terms(), steps[0].constant());
+        for &(j, weight) in terms {
+            constant += weight * i64::from(base[j]);
+        }
+        let stored: usize = terms.iter().map(|&(j, _)| columns.stored(j)).sum();
+        // One walk of all threads through all rows, or one thread's walk through these columns.
+        if stored * rayon::current_num_threads() > rows.values.len() {
+            let mut weights = vec![0; p];
+            (terms.iter()).for_each(|&(j, weight)| weights[j] += weight);
+            add_rows(margins, rows, &weights);
+        } else {
+            add_columns(margins, columns, terms.iter().copied());
         }
         if constant != 0 {
             margins.iter_mut().for_each(|margin| *margin += constant);

@@ -53,16 +53,9 @@ pub(super) fn gains(data: &BoundedData, chosen: &[u32]) -> Vec<i64> {
         pairs.map(|pair| i64::from(of_chunk(pair))).sum()
     };
     match &data.features {
-        Features::Dense(columns) => columns.par_chunks(n).map(gain).collect(),
-        Features::Packed(packed) => (0..data.schema.n_features())
+        Features::Dense(_) | Features::Packed(_) => (0..data.schema.n_features())
             .into_par_iter()
-            .map_init(
-                || vec![0i16; n],
-                |column, j| {
-                    packed.fill(j, 0, column);
-                    gain(column)
-                },
-            )
+            .map_init(Vec::new, |scratch, j| gain(data.column(j, 0..n, scratch)))
             .collect(),
         Features::Sparse { columns, base, .. } => {
             let above = |x: i64, i: usize| (x - i64::from(best[i])).max(0);

@@ -73,15 +73,9 @@ impl<'a> Curvature<'a> {
             f64::from(self.data.schema.lattice_intercept()),
         );
         let total: f64 = self.weights.iter().sum();
-        let square = |j: usize| match &self.data.features {
-            Features::Dense(columns) => {
-                let column = &columns[j * self.weights.len()..];
-                let terms = column.iter().zip(&self.weights);
-                terms.map(|(&x, w)| w * f64::from(x).powi(2)).sum::<f64>()
-            }
-            Features::Packed(packed) => {
-                let mut column = vec![0; self.weights.len()];
-                packed.fill(j, 0, &mut column);
+        let square = |scratch: &mut Vec<i16>, j: usize| match &self.data.features {
+            Features::Dense(_) | Features::Packed(_) => {
+                let column = self.data.column(j, 0..self.weights.len(), scratch);
                 let terms = column.iter().zip(&self.weights);
                 terms.map(|(&x, w)| w * f64::from(x).powi(2)).sum::<f64>()
             }
@@ -95,7 +89,7 @@ impl<'a> Curvature<'a> {
         let mut squares: Vec<f64> = (0..p)
             .into_par_iter()
             .with_min_len(16)
-            .map(square)
+            .map_init(Vec::new, square)
             .collect();
         if self.data.schema.has_intercept() {
             squares.push(own * own * total);

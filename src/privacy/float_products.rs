@@ -33,20 +33,20 @@ impl BoundedData {
     /// out_i = sum_j weights_j x_ij in lattice units, for records without an intercept column and with 0 for unstored
     /// entries (bounds that contain zero symmetrically).
     pub(in crate::privacy) fn float_margins(&self, weights: &[f64], out: &mut [f64]) {
-        let n = self.n_records();
         match &self.features {
-            Features::Dense(columns) => {
-                out.par_chunks_mut(CHUNK)
-                    .enumerate()
-                    .for_each(|(chunk, out)| {
+            Features::Dense(_) | Features::Packed(_) => {
+                (out.par_chunks_mut(CHUNK).enumerate()).for_each_init(
+                    Vec::new,
+                    |scratch, (chunk, out)| {
+                        let start = chunk * CHUNK;
                         let mut sums = [0.0; CHUNK];
                         out.fill(0.0);
                         for (block, weights) in weights.chunks(COLUMNS).enumerate() {
                             let sums = &mut sums[..out.len()];
                             sums.fill(0.0);
-                            for (k, &weight) in weights.iter().enumerate() {
-                                let start = (block * COLUMNS + k) * n + chunk * CHUNK;
-                                for (sum, &x) in sums.iter_mut().zip(&columns[start..]) {
+                            for (j, &weight) in (block * COLUMNS..).zip(weights) {
+                                let column = self.column(j, start..start + out.len(), scratch);
+                                for (sum, &x) in sums.iter_mut().zip(column) {
                                     *sum += weight * f64::from(x);
                                 }
                             }
@@ -54,27 +54,8 @@ impl BoundedData {
                                 *out += sum;
                             }
                         }
-                    });
-            }
-            Features::Packed(packed) => {
-                (out.par_chunks_mut(CHUNK).enumerate()).for_each(|(chunk, out)| {
-                    let (mut sums, mut column) = ([0.0; CHUNK], [0i16; CHUNK]);
-                    let column = &mut column[..out.len()];
-                    out.fill(0.0);
-                    for (block, weights) in weights.chunks(COLUMNS).enumerate() {
-                        let sums = &mut sums[..out.len()];
-                        sums.fill(0.0);
-                        for (k, &weight) in weights.iter().enumerate() {
-                            packed.fill(block * COLUMNS + k, chunk * CHUNK, column);
-                            for (sum, &x) in sums.iter_mut().zip(&*column) {
-                                *sum += weight * f64::from(x);
-                            }
-                        }
-                        for (out, &mut sum) in out.iter_mut().zip(sums) {
-                            *out += sum;
-                        }
-                    }
-                });
+                    },
+                );
             }
             Features::Sparse { rows, .. } => {
                 out.par_iter_mut()
@@ -91,17 +72,10 @@ impl BoundedData {
     pub(in crate::privacy) fn float_gradient(&self, d: &[f64], out: &mut [f64]) {
         let n = self.n_records();
         match &self.features {
-            Features::Dense(columns) => out
-                .par_iter_mut()
-                .zip(columns.par_chunks_exact(n))
-                .for_each(|(out, column)| *out = dot(column, d)),
-            Features::Packed(packed) => (out.par_iter_mut().enumerate()).for_each_init(
-                || vec![0i16; n],
-                |column, (j, out)| {
-                    packed.fill(j, 0, column);
-                    *out = dot(column, d);
-                },
-            ),
+            Features::Dense(_) | Features::Packed(_) => (out.par_iter_mut().enumerate())
+                .for_each_init(Vec::new, |scratch, (j, out)| {
+                    *out = dot(self.column(j, 0..n, scratch), d);
+                }),
             Features::Sparse { columns, .. } => out
                 .par_iter_mut()
                 .enumerate()

@@ -215,9 +215,7 @@ impl BoundedData {
                 }
             }
             Features::Packed(packed) => {
-                for (j, out) in row[..p].iter_mut().enumerate() {
-                    *out = f64::from(packed.entry(j, i)) * unit;
-                }
+                packed.for_each_entry(i, |j, x| row[j] = f64::from(x) * unit);
             }
             Features::Sparse { rows, base, .. } => {
                 for (out, &base) in row.iter_mut().zip(base) {
@@ -235,22 +233,14 @@ impl BoundedData {
 
     /// Scaled features of `size` records from `start`, column by column in strides of BLOCK.
     fn fill_block(&self, start: usize, size: usize, block: &mut [f64]) {
-        let (n, p) = (self.n_records(), self.schema.n_features());
+        let p = self.schema.n_features();
         let unit = 1.0 / f64::from(MAX_FEATURE);
         match &self.features {
-            Features::Dense(columns) => {
+            Features::Dense(_) | Features::Packed(_) => {
+                let mut scratch = Vec::new();
                 for (j, out) in block.chunks_mut(BLOCK).take(p).enumerate() {
-                    let column = &columns[j * n + start..][..size];
+                    let column = self.column(j, start..start + size, &mut scratch);
                     for (out, &x) in out.iter_mut().zip(column) {
-                        *out = f64::from(x) * unit;
-                    }
-                }
-            }
-            Features::Packed(packed) => {
-                let mut column = [0i16; BLOCK];
-                for (j, out) in block.chunks_mut(BLOCK).take(p).enumerate() {
-                    packed.fill(j, start, &mut column[..size]);
-                    for (out, &x) in out.iter_mut().zip(&column[..size]) {
                         *out = f64::from(x) * unit;
                     }
                 }

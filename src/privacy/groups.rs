@@ -25,6 +25,8 @@ pub(super) enum Part<'a> {
 pub(super) struct Groups<'a> {
     n_records: usize,
     groups: Vec<(Range<usize>, Part<'a>)>,
+    /// Whether there are codes at all.
+    coded: bool,
 }
 
 /// What a step adds to margins.
@@ -38,13 +40,11 @@ pub(super) struct Addends<'g> {
 }
 
 /// Sums of slopes, group by group, of some planes of slopes.
-pub(super) struct SlopeSums(Vec<PartSums>);
-
-enum PartSums {
-    /// Times each column, plane after plane.
-    Wide(Vec<i64>),
-    /// By code, [`LANES`] planes side by side, then the next.
-    Coded(Vec<[i64; LANES]>),
+pub(super) struct SlopeSums {
+    /// Times each of the wide columns, plane after plane; or by code, [`LANES`] planes side by side, then the next.
+    sums: Vec<Vec<i64>>,
+    /// Slopes of a chunk of records in some planes, side by side.
+    beside: Vec<[i16; LANES]>,
 }
 
 /// Planes whose slopes are added at once.
@@ -66,7 +66,12 @@ impl BoundedData {
 
 impl<'a> Groups<'a> {
     pub(super) fn new(n_records: usize, groups: Vec<(Range<usize>, Part<'a>)>) -> Self {
-        Self { n_records, groups }
+        let coded = (groups.iter()).any(|(_, part)| matches!(part, Part::Coded(_)));
+        Self {
+            n_records,
+            groups,
+            coded,
+        }
     }
 
     /// Number of columns that stand as they are.
@@ -90,21 +95,18 @@ impl<'a> Groups<'a> {
             let k = (self.groups).partition_point(|(columns, _)| columns.end <= j);
             terms[k].push((j - self.groups[k].0.start, weight));
         }
-        let coded = self
-            .groups
-            .iter()
-            .zip(&terms)
-            .filter_map(|((_, part), terms)| {
-                let (Part::Coded(coded), false) = (part, terms.is_empty()) else {
-                    return None;
-                };
-                let mut addends = Box::new([0; ROWS]);
-                for &(place, weight) in terms {
-                    let values = addends.iter_mut().zip(coded.values(place));
-                    values.for_each(|(sum, &x)| *sum += weight * i64::from(x));
-                }
-                Some((&coded.codes[..], addends))
-            });
+        let of_codes = |((_, part), terms): (&(_, Part<'a>), &Vec<(usize, i64)>)| {
+            let (Part::Coded(coded), false) = (part, terms.is_empty()) else {
+                return None;
+            };
+            let mut addends = Box::new([0; ROWS]);
+            for &(place, weight) in terms {
+                let values = addends.iter_mut().zip(coded.values(place));
+                values.for_each(|(sum, &x)| *sum += weight * i64::from(x));
+            }
+            Some((&coded.codes[..], addends))
+        };
+        let coded = self.groups.iter().zip(&terms).filter_map(of_codes);
         Addends {
             groups: self,
             coded: coded.collect(),
@@ -115,38 +117,43 @@ impl<'a> Groups<'a> {
 
     /// No sums yet, of so many planes.
     pub(super) fn no_sums(&self, planes: usize) -> SlopeSums {
-        let none = |(columns, part): &(Range<usize>, Part<'_>)| match part {
-            Part::Wide(_) => PartSums::Wide(vec![0; planes * columns.len()]),
-            Part::Coded(_) => PartSums::Coded(vec![[0; LANES]; planes.div_ceil(LANES) * ROWS]),
+        let length = |(columns, part): &(Range<usize>, Part<'_>)| match part {
+            Part::Wide(_) => planes * columns.len(),
+            Part::Coded(_) => planes.next_multiple_of(LANES) * ROWS,
         };
-        SlopeSums(self.groups.iter().map(none).collect())
+        let sums = self.groups.iter().map(|group| vec![0; length(group)]);
+        SlopeSums {
+            sums: sums.collect(),
+            beside: Vec::new(),
+        }
     }
 
     /// Adds the slopes of at most [`CHUNK`] records from `start` on, plane by plane.
     pub(super) fn add_slopes(&self, start: usize, planes: &[&[i16]], sums: &mut SlopeSums) {
-        let several: Vec<Vec<[i16; LANES]>> = match planes {
-            [_] => Vec::new(),
-            _ => planes.chunks(LANES).map(side_by_side).collect(),
-        };
-        for ((columns, part), sums) in self.groups.iter().zip(&mut sums.0) {
-            match (part, sums) {
-                (Part::Coded(coded), PartSums::Coded(sums)) => {
-                    let codes = &coded.codes[start..][..planes[0].len()];
-                    if let [slopes] = planes {
-                        add_by_code(codes, slopes, sums);
-                        continue;
-                    }
-                    for (slopes, sums) in several.iter().zip(sums.chunks_mut(ROWS)) {
-                        add_several_by_code(codes, slopes, sums);
-                    }
+        let SlopeSums { sums, beside } = sums;
+        for ((columns, part), sums) in self.groups.iter().zip(&mut *sums) {
+            if let Part::Wide(entries) = part {
+                let width = columns.len().max(1); // of no columns there are no sums
+                for (slopes, sums) in planes.iter().zip(sums.chunks_mut(width)) {
+                    add_inner_products((entries, self.n_records), start, slopes, sums);
                 }
-                (Part::Wide(entries), PartSums::Wide(sums)) => {
-                    let width = columns.len().max(1); // of no columns there are no sums
-                    for (slopes, sums) in planes.iter().zip(sums.chunks_mut(width)) {
-                        add_inner_products((entries, self.n_records), start, slopes, sums);
-                    }
+            }
+        }
+        if !self.coded {
+            return;
+        }
+        for (block, several) in planes.chunks(LANES).enumerate() {
+            if planes.len() > 1 {
+                put_side_by_side(several, beside);
+            }
+            for ((_, part), sums) in self.groups.iter().zip(&mut *sums) {
+                let Part::Coded(coded) = part else { continue };
+                let codes = &coded.codes[start..][..planes[0].len()];
+                let sums = &mut sums.as_chunks_mut().0[block * ROWS..];
+                match planes {
+                    [slopes] => add_by_code(codes, slopes, sums),
+                    _ => add_several_by_code(codes, beside, sums),
                 }
-                _ => unreachable!("sums are of these groups"),
             }
         }
     }
@@ -170,21 +177,18 @@ impl<'a> Groups<'a> {
     /// No overflow: with n < 2^31 slopes of at most 2^14, the sizes of the sums by code add up to less than 2^45, and the
     /// values of the table are below 2^14.
     pub(super) fn inner_products(&self, plane: usize, sums: &SlopeSums, out: &mut [i64]) {
-        for ((columns, part), sums) in self.groups.iter().zip(&sums.0) {
+        for ((columns, part), sums) in self.groups.iter().zip(&sums.sums) {
             let (out, p) = (&mut out[columns.clone()], columns.len());
-            match (part, sums) {
-                (Part::Coded(coded), PartSums::Coded(sums)) => {
-                    let sums = &sums[plane / LANES * ROWS..];
+            match part {
+                Part::Wide(_) => out.copy_from_slice(&sums[plane * p..][..p]),
+                Part::Coded(coded) => {
+                    let sums = &sums.as_chunks::<LANES>().0[plane / LANES * ROWS..];
                     for (place, out) in out.iter_mut().enumerate() {
                         let values = coded.values(place).iter().zip(sums);
                         let products = values.map(|(&x, sum)| i64::from(x) * sum[plane % LANES]);
                         *out = products.sum();
                     }
                 }
-                (Part::Wide(_), PartSums::Wide(sums)) => {
-                    out.copy_from_slice(&sums[plane * p..][..p]);
-                }
-                _ => unreachable!("sums are of these groups"),
             }
         }
     }
@@ -223,30 +227,21 @@ impl Addends<'_> {
 impl SlopeSums {
     /// The sums of both.
     pub(super) fn plus(mut self, more: Self) -> Self {
-        for (sums, more) in self.0.iter_mut().zip(more.0) {
-            match (sums, more) {
-                (PartSums::Coded(sums), PartSums::Coded(more)) => {
-                    let pairs = (sums.as_flattened_mut().iter_mut()).zip(more.as_flattened());
-                    pairs.for_each(|(sum, more)| *sum += more);
-                }
-                (PartSums::Wide(sums), PartSums::Wide(more)) => {
-                    (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
-                }
-                _ => unreachable!("sums are of the same groups"),
-            }
+        for (sums, more) in self.sums.iter_mut().zip(more.sums) {
+            (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
         }
         self
     }
 }
 
 /// The slopes of each record in some planes.
-fn side_by_side(planes: &[&[i16]]) -> Vec<[i16; LANES]> {
-    let mut several = vec![[0; LANES]; planes[0].len()];
+fn put_side_by_side(planes: &[&[i16]], beside: &mut Vec<[i16; LANES]>) {
+    beside.clear();
+    beside.resize(planes[0].len(), [0; LANES]);
     for (lane, slopes) in planes.iter().enumerate() {
-        let pairs = several.iter_mut().zip(*slopes);
-        pairs.for_each(|(several, &slope)| several[lane] = slope);
+        let pairs = beside.iter_mut().zip(*slopes);
+        pairs.for_each(|(beside, &slope)| beside[lane] = slope);
     }
-    several
 }
 
 /// sums[c] += the slopes of the records with code c, plane by plane.

@@ -6,6 +6,7 @@
 //! so every sum is the same.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -35,7 +36,7 @@ pub(super) enum Entries {
 
 /// A byte for each record, and what it stands for.
 pub(super) struct Coded {
-    pub codes: Vec<u8>,
+    pub codes: Arc<Vec<u8>>,
     /// The values of each column, one column after the other: an entry for every code.
     pub table: Vec<i16>,
     /// Number of codes, at most [`ROWS`].
@@ -55,6 +56,28 @@ impl Coded {
             .iter()
             .for_each(|&code| numbers[usize::from(code)] += 1);
         numbers
+    }
+}
+
+impl Entries {
+    /// The values of columns, one column after the other, and how many each has: one for a record, or for a code.
+    fn values(&self, n_records: usize) -> (&[i16], usize) {
+        match self {
+            Entries::Wide(columns) => (columns, n_records),
+            Entries::Coded(coded) => (&coded.table, coded.rows),
+        }
+    }
+
+    /// Of the same records, with these values.
+    fn with_values(&self, values: Vec<i16>) -> Self {
+        match self {
+            Entries::Wide(_) => Entries::Wide(values),
+            Entries::Coded(coded) => Entries::Coded(Coded {
+                codes: Arc::clone(&coded.codes),
+                table: values,
+                rows: coded.rows,
+            }),
+        }
     }
 }
 
@@ -106,12 +129,17 @@ impl Packed {
         }
     }
 
-    /// What a column holds of one record.
-    pub(super) fn entry(&self, column: usize, record: usize) -> i16 {
-        let (group, place) = self.at(column);
-        match &group.entries {
-            Entries::Wide(columns) => columns[place * self.n_records + record],
-            Entries::Coded(coded) => coded.values(place)[usize::from(coded.codes[record])],
+    /// Tells what every column holds of a record.
+    pub(super) fn for_each_entry(&self, record: usize, mut tell: impl FnMut(usize, i16)) {
+        for group in &self.groups {
+            let (values, length) = group.entries.values(self.n_records);
+            let at = match &group.entries {
+                Entries::Wide(_) => record,
+                Entries::Coded(coded) => usize::from(coded.codes[record]),
+            };
+            for (place, column) in group.columns.clone().enumerate() {
+                tell(column, values[place * length + at]);
+            }
         }
     }
 
@@ -134,27 +162,19 @@ impl Packed {
     /// The same columns with every value mapped.
     pub(super) fn map(&self, map: impl Fn(usize, i16) -> i16 + Sync) -> Self {
         let groups = self.groups.iter().map(|group| {
-            let mapped = |entries: &[i16], length: usize| {
-                let mut out = vec![0; entries.len()];
-                (out.par_chunks_mut(length.max(1)))
-                    .zip(entries.par_chunks(length.max(1)))
-                    .zip(group.columns.clone())
-                    .for_each(|((out, entries), column)| {
-                        let pairs = out.iter_mut().zip(entries);
-                        pairs.for_each(|(out, &x)| *out = map(column, x));
-                    });
-                out
-            };
-            let entries = match &group.entries {
-                Entries::Wide(columns) => Entries::Wide(mapped(columns, self.n_records)),
-                Entries::Coded(coded) => Entries::Coded(Coded {
-                    codes: coded.codes.clone(),
-                    table: mapped(&coded.table, coded.rows),
-                    rows: coded.rows,
-                }),
-            };
-            let columns = group.columns.clone();
-            Group { columns, entries }
+            let (values, length) = group.entries.values(self.n_records);
+            let mut mapped = vec![0; values.len()];
+            (mapped.par_chunks_mut(length.max(1)))
+                .zip(values.par_chunks(length.max(1)))
+                .zip(group.columns.clone())
+                .for_each(|((mapped, values), column)| {
+                    let pairs = mapped.iter_mut().zip(values);
+                    pairs.for_each(|(mapped, &x)| *mapped = map(column, x));
+                });
+            Group {
+                columns: group.columns.clone(),
+                entries: group.entries.with_values(mapped),
+            }
         });
         Self::new(self.n_records, groups.collect())
     }
@@ -171,7 +191,7 @@ impl Packed {
                     Entries::Wide(picked)
                 }
                 Entries::Coded(coded) => Entries::Coded(Coded {
-                    codes: positions.iter().map(|&i| coded.codes[i as usize]).collect(),
+                    codes: Arc::new(positions.iter().map(|&i| coded.codes[i as usize]).collect()),
                     table: coded.table.clone(),
                     rows: coded.rows,
                 }),
@@ -195,20 +215,10 @@ impl Packed {
             if here.is_empty() {
                 continue;
             }
-            let kept = |entries: &[i16], length: usize| -> Vec<i16> {
-                let places = here.iter().map(|&j| j as usize - group.columns.start);
-                places
-                    .flat_map(|place| entries[place * length..][..length].iter().copied())
-                    .collect()
-            };
-            let entries = match &group.entries {
-                Entries::Wide(columns) => Entries::Wide(kept(columns, self.n_records)),
-                Entries::Coded(coded) => Entries::Coded(Coded {
-                    codes: coded.codes.clone(),
-                    table: kept(&coded.table, coded.rows),
-                    rows: coded.rows,
-                }),
-            };
+            let (values, length) = group.entries.values(self.n_records);
+            let places = here.iter().map(|&j| j as usize - group.columns.start);
+            let kept = places.flat_map(|place| &values[place * length..][..length]);
+            let entries = group.entries.with_values(kept.copied().collect());
             let columns = start..start + here.len();
             start = columns.end;
             groups.push(Group { columns, entries });

@@ -1,6 +1,7 @@
 //! The one pass over an array whose columns have few public values: which columns share a byte, and the bytes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use ndarray::{ArrayView1, ArrayView2, Axis, Slice};
 use rayon::prelude::*;
@@ -41,6 +42,14 @@ struct Planned {
 }
 
 impl Planned {
+    /// A group of no columns yet, from this one on.
+    fn from(start: usize) -> Self {
+        Self {
+            columns: start..start,
+            fields: Vec::new(),
+        }
+    }
+
     fn rows(&self) -> usize {
         (self.fields.last()).map_or(1, |last| last.stride * last.values)
     }
@@ -52,10 +61,7 @@ impl Planned {
 pub(super) fn layout<T>(schema: &Schema, one_hot: &[Range<usize>]) -> Option<Layout> {
     let whole = size_of::<T>() == 1;
     let mut groups: Vec<Planned> = Vec::new();
-    let mut open = Planned {
-        columns: 0..0,
-        fields: Vec::new(),
-    };
+    let mut open = Planned::from(0);
     let mut blocks = one_hot.iter().peekable();
     while open.columns.end < schema.n_features() {
         let j = open.columns.end;
@@ -74,31 +80,11 @@ pub(super) fn layout<T>(schema: &Schema, one_hot: &[Range<usize>]) -> Option<Lay
             None => (j..j + 1, None, usize::MAX),
         };
         if values > ROWS || open.rows() * values > ROWS {
-            let start = open.columns.end;
-            close(
-                &mut groups,
-                std::mem::replace(
-                    &mut open,
-                    Planned {
-                        columns: start..start,
-                        fields: Vec::new(),
-                    },
-                ),
-            );
+            close(&mut groups, &mut open);
         }
         open.columns.end = columns.end;
         if values > ROWS {
-            let start = open.columns.end;
-            close(
-                &mut groups,
-                std::mem::replace(
-                    &mut open,
-                    Planned {
-                        columns: start..start,
-                        fields: Vec::new(),
-                    },
-                ),
-            );
+            close(&mut groups, &mut open);
         } else {
             let stride = open.rows();
             open.fields.push(Field {
@@ -109,7 +95,7 @@ pub(super) fn layout<T>(schema: &Schema, one_hot: &[Range<usize>]) -> Option<Lay
             });
         }
     }
-    close(&mut groups, open);
+    close(&mut groups, &mut open);
     let coded = groups.iter().filter(|group| !group.fields.is_empty());
     let gains = (1..=MOST).contains(&coded.count());
     let layout = Layout { groups };
@@ -117,8 +103,10 @@ pub(super) fn layout<T>(schema: &Schema, one_hot: &[Range<usize>]) -> Option<Lay
     (gains && stays).then_some(layout)
 }
 
-/// Appends a group; one of few columns is stored as it stands, with its neighbours.
-fn close(groups: &mut Vec<Planned>, mut group: Planned) {
+/// Ends the open group, and begins the next. One of few columns is stored as it stands, with its neighbours.
+fn close(groups: &mut Vec<Planned>, open: &mut Planned) {
+    let next = Planned::from(open.columns.end);
+    let mut group = std::mem::replace(open, next);
     if group.columns.is_empty() {
         return;
     }
@@ -155,7 +143,7 @@ impl Layout {
                 Entries::Wide(read_dense(part, &schema.with_features(&features))?)
             } else {
                 Entries::Coded(Coded {
-                    codes: codes(group, part)?,
+                    codes: Arc::new(codes(group, part)?),
                     table: table(group, schema),
                     rows: group.rows(),
                 })

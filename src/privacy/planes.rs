@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features, chunk_of, total};
+use super::groups::Addends;
 use super::lines::Lines;
 use super::records::Move;
-use crate::numeric::kernel::{add_products, inner_products_of_planes};
+use crate::numeric::kernel::inner_products_of_planes;
 
 /// Columns per piece of work: multiples of the four that the kernel takes.
 const COLUMNS: usize = 16;
@@ -34,14 +35,6 @@ impl Step {
     pub(super) fn constant(&self) -> i64 {
         self.constant
     }
-
-    /// Moves the margins of the records from `start` on, of columns with `n` entries stored one after the other.
-    pub(super) fn take(&self, margins: &mut [i64], (columns, n): (&[i16], usize), start: usize) {
-        add_products(margins, (columns, n), start, &self.terms);
-        if self.constant != 0 {
-            (margins.iter_mut()).for_each(|margin| *margin += self.constant);
-        }
-    }
 }
 
 impl BoundedData {
@@ -61,7 +54,7 @@ impl BoundedData {
         moves.iter().map(step).collect()
     }
 
-    /// Moves margins, plane by plane; `fresh` ones start at 0. Of dense records with several moves each thread takes its
+    /// Moves margins, plane by plane; `fresh` ones start at 0. Of dense or packed records with several moves each thread takes its
     /// own chunk of records through all of them.
     ///
     /// That nothing overflows is proved at [`Move`].
@@ -71,7 +64,7 @@ impl BoundedData {
         moves: &[Move<'_>],
         fresh: bool,
     ) {
-        let (Features::Dense(columns), 2..) = (&self.features, moves.len()) else {
+        let (Some(groups), 2..) = (self.groups(), moves.len()) else {
             if fresh {
                 planes.par_iter_mut().for_each(|margins| margins.fill(0));
             }
@@ -81,8 +74,9 @@ impl BoundedData {
             }
             return;
         };
-        let n = self.n_records();
         let steps = self.steps(moves);
+        let addends = (steps.iter()).map(|step| (step.output, groups.addends(step)));
+        let addends: Vec<(usize, Addends<'_>)> = addends.collect();
         let most = steps.iter().map(Step::columns).max().unwrap_or(0);
         let chunk = chunk_of(most);
         by_records(planes, chunk)
@@ -92,8 +86,8 @@ impl BoundedData {
                 if fresh {
                     pieces.iter_mut().for_each(|margins| margins.fill(0));
                 }
-                for step in &steps {
-                    step.take(pieces[step.output], (columns, n), k * chunk);
+                for (output, addends) in &addends {
+                    addends.add(pieces[*output], k * chunk);
                 }
             });
     }

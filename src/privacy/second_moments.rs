@@ -159,15 +159,11 @@ impl Columns<'_> {
         let (schema, m) = (&self.data.schema, end - start);
         tile.clear();
         match &self.data.features {
-            Features::Dense(columns) => {
-                for column in columns.chunks_exact(self.data.n_records()) {
-                    tile.extend_from_slice(&column[start..end]);
+            Features::Dense(_) | Features::Packed(_) => {
+                let mut scratch = Vec::new();
+                for j in 0..schema.n_features() {
+                    tile.extend_from_slice(self.data.column(j, start..end, &mut scratch));
                 }
-            }
-            Features::Packed(packed) => {
-                tile.resize(schema.n_features() * m, 0);
-                let columns = tile.chunks_exact_mut(m).enumerate();
-                columns.for_each(|(j, column)| packed.fill(j, start, column));
             }
             Features::Sparse { rows, base, .. } => {
                 for &base in base {
