@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score
 
+from catalogue import WITHOUT_PENALTY
 from dpsparse import (
     DefaultBoundsWarning,
     DpsparseError,
@@ -21,18 +22,6 @@ from dpsparse import (
     _core,
 )
 from reference.certificates import keeps_its_claim
-
-MECHANISMS = [
-    "frank-wolfe",
-    "noisy-gradient-frank-wolfe",
-    "noisy-proximal-gradient",
-    "noisy-newton",
-    "mirror-descent",
-    "output-perturbation",
-    "objective-perturbation",
-    "sgd-output",
-    "select-refit",
-]
 
 
 def problem(n=4000, p=4, seed=0, rate=2.0):
@@ -76,7 +65,7 @@ def test_what_noise_leaves_tends_to_the_exact_fit():
     assert abs(ours.intercept_ - exact.intercept_) < 0.02
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", WITHOUT_PENALTY)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_every_mechanism_that_takes_bounded_slopes_takes_counts(mechanism, fit_intercept):
     X, y, _ = problem(2_000)

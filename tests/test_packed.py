@@ -7,21 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from catalogue import PENALISED
 from dpsparse import InvalidDataError, PrivateSearchCV, PrivateSparseClassifier, PrivateSparseRegressor, _core
+from dpsparse.mechanisms import MECHANISMS
 from dpsparse.tables import Boolean, Category, Date, Number, Ordinal, Schema
 
-MECHANISMS = [
-    "auto",
-    "frank-wolfe",
-    "noisy-gradient-frank-wolfe",
-    "noisy-proximal-gradient",
-    "noisy-newton",
-    "mirror-descent",
-    "output-perturbation",
-    "objective-perturbation",
-    "sgd-output",
-    "select-refit",
-]
+ALL = ["auto", *MECHANISMS]
 TOWNS = [f"town {k}" for k in range(12)]
 
 #: Every kind of column, with each way to encode it, and to take missing values.
@@ -100,17 +91,21 @@ def test_which_columns_are_blocks():
     assert blocks(KINDS["moved"]) == [(0, 4), (4, 5)]
 
 
+def penalty(mechanism):
+    return {"alpha": 0.05} if mechanism in PENALISED else {}
+
+
 def released(model):
     return model.coef_.tolist(), model.intercept_, model.certificate_.to_json()
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", ALL)
 def test_a_table_in_codes_gives_the_model_of_floats(mechanism):
     names = ["town", "insured", "age", "pay", "every town", "smoker", "tree"]
     schema = Schema({name: KINDS[name] for name in names})
     table = table_of(names, 700)
     y = np.random.default_rng(1).choice(["no", "yes"], 700)
-    options = {"mechanism": mechanism, "classes": ("no", "yes"), "n_iter": None, "random_state": 3}
+    options = {"mechanism": mechanism, "classes": ("no", "yes"), "random_state": 3, **penalty(mechanism)}
     model = PrivateSparseClassifier(schema=schema, **options)
     with mock.patch("dpsparse._core.fit_private", wraps=_core.fit_private) as fit:
         coded = released(model.fit(table, y))
@@ -121,13 +116,14 @@ def test_a_table_in_codes_gives_the_model_of_floats(mechanism):
         assert released(model.fit(table, y)) == coded
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", ALL)
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int8])
 def test_bytes_give_the_model_of_floats(mechanism, dtype):
     rng = np.random.default_rng(5)
     X = rng.integers(0, 2, (600, 21)).astype(dtype)
     X[:, 3] = rng.integers(0, 2 if dtype == np.bool_ else 90, 600)
-    options = {"mechanism": mechanism, "random_state": 3, "bounds": (np.zeros(21), np.r_[1, 1, 1, 60, np.ones(17)])}
+    bounds = np.zeros(21), np.r_[1, 1, 1, 60, np.ones(17)]
+    options = {"mechanism": mechanism, "random_state": 3, "bounds": bounds, **penalty(mechanism)}
     models = [
         released(PrivateSparseClassifier(classes=(0, 1), **options).fit(array, X[:, 0]))
         for array in (X, X.astype(float), np.asfortranarray(X))

@@ -14,6 +14,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
+from catalogue import WITHOUT_PENALTY
 from dpsparse import (
     DefaultBoundsWarning,
     DisjointGroups,
@@ -165,18 +166,7 @@ def own_derivative(z, y):
 
 
 NORMS = ["l1", "linf", "simplex", "groups"]
-MECHANISMS = [
-    "auto",
-    "frank-wolfe",
-    "noisy-gradient-frank-wolfe",
-    "noisy-proximal-gradient",
-    "noisy-newton",
-    "mirror-descent",
-    "output-perturbation",
-    "objective-perturbation",
-    "sgd-output",
-    "select-refit",
-]
+MECHANISMS = ["auto", *WITHOUT_PENALTY]
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", own_derivative, losses.CustomLoss(own_derivative)])

@@ -1,0 +1,7 @@
+"""What is catalogued, as tests go through it: a new mechanism is in all of them."""
+
+from dpsparse.mechanisms import MECHANISMS
+
+# These have a penalty, and make no plan without `alpha`.
+PENALISED = ("penalised-frank-wolfe", "dual-frank-wolfe")
+WITHOUT_PENALTY = [name for name in MECHANISMS if name not in PENALISED]
