@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,11 +76,8 @@ def fit(kind: str, X: Any, y: np.ndarray, **options: Any) -> PrivateSparseClassi
     if kind != "one-hot":
         return model.fit(X, y)
     schema = Schema({str(k): Category([f"level {j}" for j in range(levels)]) for k, levels in enumerate(LEVELS)})
-    plain, _validation.records = _validation.records, lambda X, _: plain(X, schema)
-    try:
+    with mock.patch.object(_validation, "records", lambda X, _: ("one-hot", X, schema.one_hot)):
         return model.fit(X, y)
-    finally:
-        _validation.records = plain
 
 
 def memory() -> None:
