@@ -8,7 +8,6 @@ from scipy.optimize import minimize
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score
 
-from catalogue import WITHOUT_PENALTY
 from dpsparse import (
     DefaultBoundsWarning,
     DpsparseError,
@@ -21,6 +20,7 @@ from dpsparse import (
     UnsoundMechanismError,
     _core,
 )
+from penalties import WITHOUT_PENALTY
 from reference.certificates import keeps_its_claim
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogue import PENALISED
 from dpsparse import InvalidDataError, PrivateSearchCV, PrivateSparseClassifier, PrivateSparseRegressor, _core
 from dpsparse.mechanisms import MECHANISMS
 from dpsparse.tables import Boolean, Category, Date, Number, Ordinal, Schema
+from penalties import PENALISED
 
 ALL = ["auto", *MECHANISMS]
 TOWNS = [f"town {k}" for k in range(12)]

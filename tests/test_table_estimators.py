@@ -14,7 +14,6 @@ from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from catalogue import WITHOUT_PENALTY
 from dpsparse import (
     DefaultBoundsWarning,
     DisjointGroups,
@@ -32,6 +31,7 @@ from dpsparse import (
 from dpsparse.tables import Boolean, Category, Number, Schema, SchemaEncoder
 from dpsparse.tables.person import first_of_each, kept_rows
 from dpsparse.tables.schema import encode_narrow
+from penalties import WITHOUT_PENALTY
 from reference.people import LIBRARIES, SCHEMA, SECRET, N, classifier, every_library, pd, people, pl
 
 # --- as schema= of estimators ---

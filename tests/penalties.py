@@ -1,4 +1,4 @@
-"""What is catalogued, as tests go through it: a new mechanism is in all of them."""
+"""Which catalogued mechanisms need a penalty, for tests that go through all of them."""
 
 from dpsparse.mechanisms import MECHANISMS
 
