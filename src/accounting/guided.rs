@@ -4,8 +4,9 @@ use crate::numeric::search::bisect;
 
 /// Steps of the guide; each at least halves the bracket every second time.
 const STEPS: usize = 100;
-/// First step from the guess, relatively.
+/// First step from the guess, relatively, where the guide says nothing of how far it is; and the longest one where it does.
 const STEP: f64 = 0.02;
+const LONGEST: f64 = 1.0;
 /// The relative width to which a guide is followed as a rule: where the rounding of privacy curves begins to count.
 pub(super) const NEAR: f64 = 1e-11;
 
@@ -79,8 +80,10 @@ fn enclosed<E>(
     let at = |t: f64| Ok((t, guide(t.exp().clamp(least, most))?));
     let (bad, good) = (bad.ln(), good.ln());
     let (low, high) = (bad.min(good), bad.max(good));
-    let mut step = STEP.max(near);
     let mut known = at(guess.ln().max(low).min(high))?;
+    // Guides grow once to twice as fast as ln x: a step of what the guide says reaches beyond the edge, but not far.
+    let far = Some(known.1.abs()).filter(|far| far.is_finite());
+    let mut step = far.map_or(STEP, |far| far.min(LONGEST)).max(near);
     let satisfied = known.1 <= 0.0;
     let end = if satisfied { bad } else { good };
     loop {

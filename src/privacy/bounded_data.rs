@@ -510,6 +510,11 @@ pub(in crate::privacy) mod tests {
                     let expected: i128 = (0..n).map(|i| i128::from(d[i]) * wide[[i, j]]).sum();
                     prop_assert_eq!(i128::from(entry), expected);
                 }
+                for j in 0..p {
+                    let (mut scratch, some) = (Vec::new(), n / 3..n);
+                    let found = data.column(j, some.clone(), &mut scratch).iter().map(|&x| i128::from(x));
+                    prop_assert!(found.eq(some.map(|i| wide[[i, j]])));
+                }
                 // Few columns and many: sparse records go by columns or by rows.
                 for direction in [&direction[..1], &direction[p / 2..], &direction] {
                     let mut margins = vec![11i64; n];

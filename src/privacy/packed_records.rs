@@ -415,6 +415,12 @@ mod tests {
 
     fn agree(packed: &BoundedData, dense: &BoundedData) {
         assert_eq!(packed.dense_columns(0), dense.dense_columns(0));
+        let some = dense.n_records() / 3..dense.n_records();
+        for j in 0..dense.schema.n_features() {
+            let [mut one, mut other] = [vec![], vec![]];
+            let found = packed.column(j, some.clone(), &mut one);
+            assert_eq!(found, dense.column(j, some.clone(), &mut other));
+        }
         let ((sums, floats), (expected, truth)) = (everything(packed), everything(dense));
         for (k, (found, expected)) in sums.iter().zip(&expected).enumerate() {
             assert!(found == expected, "sums of pass {k}");
@@ -549,7 +555,7 @@ mod tests {
     #[test]
     fn bytes_beyond_bounds_have_the_values_of_the_ends() {
         let n = 2 * super::super::groups::CHUNK + 77;
-        let x = Array2::from_shape_fn((n, 6), |(i, j)| (i * 37 + j * 11) as u8);
+        let x = Array2::from_shape_fn((n, 6), |(i, j)| (i * 37 + i / 4096 + j * 11) as u8);
         let schema = schema(
             &[250.5, 0.0, 300.0, -9.0, 7.0, 255.0],
             &[260.0, 1.0, 400.0, 0.5, 7.0, 255.5],

@@ -206,13 +206,6 @@ impl Mechanism for PrivateScale {
             Ok(events)
         };
         let least = LEAST_SHARE * problem.epsilon;
-        keeps(&events(least)?, (problem.epsilon, delta)).map_err(|error| match error {
-            Error::UnsoundMechanism(_) => Error::invalid(
-                "epsilon",
-                "is too small for a private scale and this mechanism together; use scale=None",
-            ),
-            other => other,
-        })?;
         // What zCDP leaves: of the events that scales spend, all have one.
         let spent: f64 = (releases.events().iter())
             .map(|(event, count)| *count as f64 * event.rho().unwrap_or(0.0))
@@ -224,6 +217,10 @@ impl Mechanism for PrivateScale {
             let budget = (problem.epsilon, delta);
             calibrate_between(events, budget, (problem.epsilon, least), guess, NEAR)?
         };
+        // All others were asked.
+        if epsilon == least {
+            keeps(&events(least)?, (problem.epsilon, delta)).map_err(too_small)?;
+        }
         let plan = plan(epsilon)?;
         let certified = plan.certified();
         let (inner, inner_summary) = plan.into_program();
@@ -278,5 +275,15 @@ impl Program<Fitted> for Scaled {
             feature_ranges: clipped.or(found).map(|of| FeatureRanges { of, clips }),
             ..fitted
         })
+    }
+}
+
+fn too_small(error: Error) -> Error {
+    match error {
+        Error::UnsoundMechanism(_) => Error::invalid(
+            "epsilon",
+            "is too small for a private scale and this mechanism together; use scale=None",
+        ),
+        other => other,
     }
 }

@@ -615,6 +615,15 @@ fn other_choices_follow_their_scores() {
                 seen => panic!("{seen:?}"),
             })
             .collect();
+        // Ranks of .3 and .7 among four values; a threshold between the values of its rank and the next scores 0.
+        for (&(scores, _), rank) in both.iter().zip([1, 3]) {
+            let up_to = |k: i64| -> i64 {
+                let values = shared().into_iter().map(|(x, _)| (x[0] * 16_383.0).round());
+                values.filter(|&x| x as i64 <= (k - 16) * 1024).count() as i64
+            };
+            let expected = (0..33).map(|k| (up_to(k - 1) - rank).max(rank - up_to(k)).max(0));
+            assert!(expected.eq(scores.iter().copied()), "{rank} {scores:?}");
+        }
         let cell = |k: usize| k * 16 / 33;
         let laws: Vec<[f64; 16]> = (both.iter())
             .map(|(scores, eta)| {
