@@ -98,6 +98,18 @@ mod tests {
         (order * t + (p + (1.0 - p) * (-order * epsilon0).exp()).ln()) / (order - 1.0)
     }
 
+    /// Every term of the series counts: values by mpmath, and the closed form beyond.
+    #[test]
+    fn the_series_meets_the_closed_form() {
+        for (u, exact) in [
+            (1.0, 0.081_976_706_869_326_42),
+            (0.9375, 0.077_004_024_332_252_18),
+        ] {
+            assert!((slope(u) / exact - 1.0).abs() < 4e-15, "{u}");
+        }
+        assert!((slope(1.0_f64.next_up()) / slope(1.0) - 1.0).abs() < 1e-14);
+    }
+
     proptest! {
         #[test]
         fn no_t_exceeds_it_and_one_meets_it(epsilon0 in 0.05f64..20.0, excess in 0.05f64..200.0) {
