@@ -513,7 +513,10 @@ pub(in crate::privacy) mod tests {
                 for j in 0..p {
                     let (mut scratch, some) = (Vec::new(), n / 3..n - n / 3);
                     let found = data.column(j, some.clone(), &mut scratch).iter().map(|&x| i128::from(x));
-                    prop_assert!(found.eq(some.map(|i| wide[[i, j]])));
+                    prop_assert!(found.eq(some.clone().map(|i| wide[[i, j]])));
+                    let mut filled = vec![0i16; some.len()];
+                    data.fill_column(j, some.start, &mut filled);
+                    prop_assert!(filled.iter().map(|&x| i128::from(x)).eq(some.map(|i| wide[[i, j]])));
                 }
                 // Few columns and many: sparse records go by columns or by rows.
                 for direction in [&direction[..1], &direction[p / 2..], &direction] {
