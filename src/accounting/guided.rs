@@ -4,8 +4,9 @@ use crate::numeric::search::bisect;
 
 /// Steps of the guide; each at least halves the bracket every second time.
 const STEPS: usize = 100;
-/// First step from the guess, relatively, where the guide says nothing of how far it is; and the longest one where it does.
+/// First step from the guess, on the logarithmic scale, where the guide does not tell how far it is.
 const STEP: f64 = 0.02;
+/// The longest first step where it does.
 const LONGEST: f64 = 1.0;
 /// The relative width to which a guide is followed as a rule: where the rounding of privacy curves begins to count.
 pub(super) const NEAR: f64 = 1e-11;
