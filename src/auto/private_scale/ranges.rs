@@ -197,7 +197,8 @@ fn boxed((low, high): (f64, f64)) -> (f64, f64) {
 }
 
 /// Mapped to a standard deviation of [`RANGE_DEVIATION`], if values are normal: an indicator of half of the records
-/// has as much.
+/// has as much. Public bounds are mapped to [-1, 1], up to a shift, or further apart: what is public already bounds the
+/// spread, and noise on a range must not make a feature weigh less.
 fn clipped(range: (f64, f64), deviations: f64) -> (f64, f64) {
     if range.0 == range.1 {
         return (-1.0, 1.0); // most values are equal; the others may be anywhere
@@ -208,7 +209,7 @@ fn clipped(range: (f64, f64), deviations: f64) -> (f64, f64) {
 
 fn of_unit_deviation((low, high): (f64, f64), deviations: f64) -> (f64, f64) {
     let half = 0.5 * (high - low) / deviations / RANGE_DEVIATION;
-    (0.5 * (low + high), half)
+    (0.5 * (low + high), half.min(1.0))
 }
 
 /// Where such features are clipped, beyond what few values are.
@@ -247,7 +248,22 @@ mod tests {
             assert!(largest[0].max(largest[1]) <= RANGE_LIMIT + 1e-9);
         }
         // Ranges that say how values are spread are taken as they are.
-        let (low, high) = spread((-0.5, 0.5), 1.0);
-        assert!(((high - low) - 1.0 / RANGE_DEVIATION).abs() < 1e-12);
+        let (low, high) = spread((-0.1, 0.3), 1.0);
+        assert!(((high - low) - 0.4 / RANGE_DEVIATION).abs() < 1e-12);
+        assert!((0.5 * (low + high) - 0.1).abs() < 1e-12);
+    }
+
+    /// However wide noise makes a range, the images of public bounds are 2 apart at least, around what is its middle; any
+    /// scale but that of boxes.
+    #[test]
+    fn no_range_is_wider_than_the_public_bounds() {
+        for range in [(-1.0, 1.0), (-0.9, 0.2), (-0.2, 0.9), (-0.6, 0.6)] {
+            let middle = 0.5 * (range.0 + range.1);
+            for (low, high) in [spread(range, 0.7), clipped(range, 0.7)] {
+                assert!((high - low - 2.0).abs() < 1e-12);
+                assert!((0.5 * (low + high) - middle).abs() < 1e-12);
+            }
+        }
+        assert!((spread((-0.2, 0.2), 0.7).1 - 0.2 / 0.7 / RANGE_DEVIATION).abs() < 1e-12);
     }
 }
