@@ -197,8 +197,7 @@ fn boxed((low, high): (f64, f64)) -> (f64, f64) {
 }
 
 /// Mapped to a standard deviation of [`RANGE_DEVIATION`], if values are normal: an indicator of half of the records
-/// has as much. Public bounds are mapped to [-1, 1], up to a shift, or further apart: what is public already bounds the
-/// spread, and noise on a range must not make a feature weigh less.
+/// has as much.
 fn clipped(range: (f64, f64), deviations: f64) -> (f64, f64) {
     if range.0 == range.1 {
         return (-1.0, 1.0); // most values are equal; the others may be anywhere
@@ -207,6 +206,8 @@ fn clipped(range: (f64, f64), deviations: f64) -> (f64, f64) {
     (middle - half, middle + half)
 }
 
+/// Middle and half of what is mapped to [-1, 1]: no more than the public bounds, which are [-1, 1] here, are wide. They
+/// bound the spread already, and noise on a range must not make a feature weigh less.
 fn of_unit_deviation((low, high): (f64, f64), deviations: f64) -> (f64, f64) {
     let half = 0.5 * (high - low) / deviations / RANGE_DEVIATION;
     (0.5 * (low + high), half.min(1.0))
@@ -253,8 +254,8 @@ mod tests {
         assert!((0.5 * (low + high) - 0.1).abs() < 1e-12);
     }
 
-    /// However wide noise makes a range, the images of public bounds are 2 apart at least, around what is its middle; any
-    /// scale but that of boxes.
+    /// However wide noise makes a range, what is mapped to [-1, 1] is as wide as the public bounds at most, around the middle
+    /// of the range.
     #[test]
     fn no_range_is_wider_than_the_public_bounds() {
         for range in [(-1.0, 1.0), (-0.9, 0.2), (-0.2, 0.9), (-0.6, 0.6)] {
