@@ -14,8 +14,8 @@ use crate::plan::defaults::{
     CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL,
     LEAST_REACH, LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_REACH, LINE_FREE_SLOPE,
     LINE_FREE_SLOPE_PRIOR, LINE_PROBES, LINE_REACH, LINE_REGRESSOR_PRIOR, LINE_SHARE,
-    LINE_SLOPE_PRIOR, LINE_STEPS, PROBED_TAIL, REGRESSOR_REACH, REGRESSOR_SIGNAL, count_line_clamp,
-    line_clamp,
+    LINE_SLOPE_PRIOR, LINE_STEPS, LINE_TYPICAL, PROBED_TAIL, REGRESSOR_REACH, REGRESSOR_SIGNAL,
+    count_line_clamp, line_clamp,
 };
 use crate::plan::{LineTrace, Problem, Trace};
 use crate::privacy::{Planned, Session, Statement, Target};
@@ -25,7 +25,8 @@ use crate::question::Projection;
 /// loss without its clamp (Platt 1999 for classes), from one record's score each.
 ///
 /// Noise on two coefficients is small, so the clamp may be wide: what a tight clamp and shrinkage did to all
-/// coefficients at once, and to the intercept, is undone. What is expected of the line lies
+/// coefficients at once, and to the intercept, is undone. Records whose scores are far out count less, and all noise is less
+/// for it. What is expected of the line lies
 /// between what gradients tell and the slope that fits without noise have: by the two precisions for the squared loss, by a
 /// ridge for others.
 #[derive(Debug)]
@@ -59,15 +60,10 @@ impl Line {
             return Err(Error::invalid("line", "must lie strictly between 0 and 1"));
         }
         let rho = share * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
-        let quadratic = problem.loss.growth() == Growth::SquaredResidual;
-        // The slope has noise in units of the deviation of the scores, 1/LINE_REACH of their reach, the constant in
-        // units of the value of its column: both, times the norm of a row, are least at the root.
-        let value = if quadratic {
-            LINE_REACH.powf(-0.5)
-        } else {
-            1.0
-        };
-        let statement = problem.statement.projected(value)?;
+        // The slope has noise in units of the deviation of the scores, 1/LINE_REACH of their reach, the constant in units
+        // of the value of its column, both times the norm of a row: few rows are longer than the typical one.
+        let typical = LINE_TYPICAL / LINE_REACH;
+        let statement = problem.statement.projected(typical, typical)?;
         let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
             Target::Classes | Target::Multiclass { .. } => {
                 let clamped = problem.loss.name() == "clipped-logistic";
@@ -226,6 +222,7 @@ impl Line {
         let question = &self.steps.gradients.question;
         let value = self.statement.schema().intercept_value();
         let n = released.n_samples as f64;
+        let weight = self.mean_weight(&released);
         let mut points = released.points;
         let mut gradients = released.gradients;
         let clamp = released.clamp;
@@ -237,7 +234,7 @@ impl Line {
                 let gradient = session.ask(question, &point)?;
                 points.extend(point);
                 gradients.extend(gradient.iter().map(|g| g / n));
-                size += clamp - side * gradients[gradients.len() - 1] / value;
+                size += clamp - side * gradients[gradients.len() - 1] / (value * weight);
             }
             // The next ones tell of what lies beyond a typical residual.
             off = clamp + PROBED_TAIL * size.clamp(0.0, 2.0 * clamp);
@@ -245,16 +242,29 @@ impl Line {
         for (point, gradient) in (points.chunks_exact_mut(2)).zip(gradients.chunks_exact_mut(2)) {
             point[0] /= zoom;
             point[1] *= value / zoom;
-            gradient[0] /= zoom;
-            gradient[1] /= value * zoom;
+            gradient[0] /= zoom * weight;
+            gradient[1] /= value * zoom * weight;
         }
         Ok(LineTrace {
             reach,
             points,
             gradients,
-            constant_noise: released.gradient_noise / (value * zoom),
+            constant_noise: released.gradient_noise / (value * zoom * weight),
             clamp: clamp / zoom,
             probes: self.steps.probes,
         })
+    }
+
+    /// About the mean weight of records: the root of the mean square, which second moments tell, is more by a hundredth if
+    /// scores are normal.
+    fn mean_weight(&self, released: &Trace) -> f64 {
+        let schema = self.statement.schema();
+        let intercept = schema.intercept_value().powi(2);
+        let norm = schema.gradient_norm().map_or(1.0, |norm| norm.powi(2));
+        // That of a record whose score is at the reach.
+        let least = (norm + intercept) / (1.0 + intercept);
+        let last = released.moments[released.moments.len() - 1];
+        let square = last / (released.n_samples as f64 * intercept);
+        square.clamp(least.min(1.0), 1.0).sqrt()
     }
 }

@@ -40,7 +40,7 @@ pub struct LineTrace {
     pub reach: f64,
     /// Slope and constant at which gradients were asked for, two a step.
     pub points: Vec<f64>,
-    /// (1/n) sum_i l'_i (s_i, 1) there, with its noise.
+    /// sum_i w_i l'_i (s_i, 1) over about sum_i w_i there, with its noise; w_i is below 1 for records far out.
     pub gradients: Vec<f64>,
     /// Standard deviation of the noise on the second entry of a gradient; there is no more on the first.
     pub constant_noise: f64,

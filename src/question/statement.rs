@@ -267,14 +267,15 @@ impl Statement {
     }
 
     /// The statement about these records with a public score as their only feature ([`Session::projected`]), and
-    /// `intercept` in the column of the intercept ([`Schema::with_intercept_value`]).
+    /// `intercept` in the column of the intercept ([`Schema::with_intercept_value`]); those whose score is larger than `norm`,
+    /// in units of the projection's reach, count less ([`Schema::with_gradient_norm`]).
     ///
     /// [`Session::projected`]: crate::privacy::Session::projected
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for records without an intercept, to which a score is not a constant nearer, or a value
-    /// outside (0, 1].
-    pub fn projected(self: &Arc<Self>, intercept: f64) -> Result<Arc<Self>> {
+    /// [`Error::InvalidArgument`] for records without an intercept, to which a score is not a constant nearer, a value
+    /// outside (0, 1], or a norm that is not positive and finite.
+    pub fn projected(self: &Arc<Self>, intercept: f64, norm: f64) -> Result<Arc<Self>> {
         if !self.schema.has_intercept() {
             return Err(Error::invalid(
                 "fit_intercept",
@@ -287,7 +288,9 @@ impl Statement {
         };
         let target = self.schema.target();
         let schema = Schema::new(1, bounds, Geometry::Uncentred, target, true, None)?;
-        let schema = schema.with_intercept_value(intercept)?;
+        let schema = schema
+            .with_intercept_value(intercept)?
+            .with_gradient_norm(norm)?;
         Ok(self.derived(Derivation::Projected, schema, self.n_samples))
     }
 

@@ -40,13 +40,17 @@
 //! theta, once released, is public. The map x -> clamp(<theta, x>/r, -1, 1) takes one record to one number: records that
 //! differ in one row have images that differ in one row, so a second mechanism may work on the images under the same
 //! neighbours, with sensitivities for one feature and an intercept. Its noise does not grow with p, and its clamp may be
-//! wide. The slope b and the constant a that it releases make b theta and theta_p + a of theta: post-processing.
+//! wide. The slope b and the constant a that it releases make b theta and theta_p + a of theta: post-processing. An image
+//! (s, c), c the intercept's, with |s| > R counts w = |(R, c)|/|(s, c)| times: a slope d adds at most |d| |(R, c)| to a
+//! gradient, which two thirds of the noise hide where R is two standard deviations of scores and the clamp four. Where targets
+//! are linear in s the line is the same, w being a function of s alone.
 //!
 //! # How large residuals are
 //!
 //! A residual r has the slope clamp(r, -c, c). With the constant of a line off by t >= c all slopes are c, but for records
 //! with r < c - t: c less the mean slope is the mean of (c - t - r)_+, up to 2c. Two gradients, at t = c and -c, tell the mean of
-//! |r| (up to 2c), and two further out that of what lies beyond: the same question as the steps', asked of the same
+//! |r| (up to 2c), and two further out that of what lies beyond, both over the mean weight of records, about the root of
+//! the mean square weight that second moments tell: the same question as the steps', asked of the same
 //! images, so that no other sensitivity is needed. Intervals rest on it; they are post-processing of these and of the
 //! steps' own answers.
 //!

@@ -25,7 +25,7 @@ fn projections_are_by_finite_coefficients_of_all_columns() {
         assert!(is_argument(&error, "zoom"), "{error}");
     }
     let root = statement(Adjacency::ReplaceOne);
-    let to = root.projected(1.0).unwrap();
+    let to = root.projected(1.0, 1.0).unwrap();
     let planned = [to.moments(1.0).unwrap().once()];
     for (columns, fits) in [(P, false), (P + 1, true), (P + 2, false)] {
         let projection = Projection::new(vec![1.0; columns], 1.0).unwrap();
@@ -44,9 +44,15 @@ fn projections_are_by_finite_coefficients_of_all_columns() {
     );
     let bare = Statement::new(schema.unwrap(), 9, Adjacency::ReplaceOne, 1).unwrap();
     assert!(is_argument(
-        &bare.projected(1.0).unwrap_err(),
+        &bare.projected(1.0, 1.0).unwrap_err(),
         "fit_intercept"
     ));
+    for norm in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(is_argument(
+            &root.projected(1.0, norm).unwrap_err(),
+            "row_norm"
+        ));
+    }
 }
 
 /// Targets move where map and statement both say so; classes never.
@@ -111,7 +117,7 @@ fn projected_targets_are_zoomed_and_clipped() {
     let mapped = root
         .mapped(of(interval(-1.0, 1.0)).schema().clone())
         .unwrap();
-    let to = mapped.projected(1.0).unwrap();
+    let to = mapped.projected(1.0, 1.0).unwrap();
     let question = to.target_quantile(1.0, 0.5).unwrap();
     for (half, tail, zoom, usual) in [
         (0.75, None, 1.0, 1.0),
@@ -157,7 +163,7 @@ fn projected_targets_are_zoomed_and_clipped() {
         }
     }
     let classes = of(Target::Classes);
-    let to = classes.projected(1.0).unwrap();
+    let to = classes.projected(1.0, 1.0).unwrap();
     for (zoom, fits) in [(1.0, true), (2.0, false)] {
         let planned = [to.moments(1.0).unwrap().once()];
         let (result, _) = asked(&whole(&classes), &data(), &planned, 1, &|session| {

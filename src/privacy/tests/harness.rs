@@ -259,7 +259,7 @@ fn settings_of(losses: &[Kind]) -> Vec<Setting> {
                         push(targets, moved, "mapped, targets too");
                     }
                     let projection = Projection::new(vec![2.0, -0.7, 0.0, 0.4], 1.3).unwrap();
-                    let projected = root.projected(0.5).unwrap();
+                    let projected = root.projected(0.5, 0.6).unwrap();
                     if matches!(target, Target::Interval { .. }) {
                         let zoomed = projection.clone().with_zoom(3.0).unwrap();
                         let how = "projected, targets larger";

@@ -355,7 +355,7 @@ fn sessions_are_derived_as_their_statements_say() {
             ("mapped", of.mapped(schema(Some(0.3))).unwrap()),
             ("restricted", of.restricted(2).unwrap()),
             ("varying", of.varying().unwrap()),
-            ("projected", of.projected(0.5).unwrap()),
+            ("projected", of.projected(0.5, 0.5).unwrap()),
             ("part", of.part(schema(None), n).unwrap()),
             ("itself", Arc::clone(of)),
         ]

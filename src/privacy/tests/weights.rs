@@ -52,7 +52,7 @@ fn pairs(target: Target, model: &RoomModel, adjacency: Adjacency) -> Vec<[Settin
                     View::Mapped(_) => root.mapped(self::schema(target, true)).unwrap(),
                     View::Restricted(_) => root.restricted(2).unwrap(),
                     View::Varying => root.varying().unwrap(),
-                    View::Projected(_) => root.projected(1.0).unwrap(),
+                    View::Projected(_) => root.projected(1.0, 0.6).unwrap(),
                 };
                 assert_eq!(about.schema().max_weight(), root.schema().max_weight());
                 Setting {
