@@ -26,9 +26,8 @@ use crate::question::Projection;
 ///
 /// Noise on two coefficients is small, so the clamp may be wide: what a tight clamp and shrinkage did to all
 /// coefficients at once, and to the intercept, is undone. Records whose scores are far out count less, and all noise is less
-/// for it. What is expected of the line lies
-/// between what gradients tell and the slope that fits without noise have: by the two precisions for the squared loss, by a
-/// ridge for others.
+/// for it. What is expected of the line lies between what gradients tell and the slope that fits without noise have: by the
+/// two precisions for the squared loss, by a ridge for others.
 #[derive(Debug)]
 pub(super) struct Line {
     statement: Arc<Statement>,
@@ -255,16 +254,16 @@ impl Line {
         })
     }
 
-    /// About the mean weight of records: the root of the mean square, which second moments tell, is more by a hundredth if
-    /// scores are normal.
+    /// About the mean weight of records: the root of the mean square, which second moments tell, is hardly more where few
+    /// scores are far out.
     fn mean_weight(&self, released: &Trace) -> f64 {
         let schema = self.statement.schema();
         let intercept = schema.intercept_value().powi(2);
         let norm = schema.gradient_norm().map_or(1.0, |norm| norm.powi(2));
-        // That of a record whose score is at the reach.
+        // That of a record whose score is at the reach, which the norm is below.
         let least = (norm + intercept) / (1.0 + intercept);
         let last = released.moments[released.moments.len() - 1];
         let square = last / (released.n_samples as f64 * intercept);
-        square.clamp(least.min(1.0), 1.0).sqrt()
+        square.clamp(least, 1.0).sqrt()
     }
 }

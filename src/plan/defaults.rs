@@ -157,7 +157,7 @@ pub const LINE_SHARE: f64 = 0.1;
 /// Scores that a line clips at, in standard deviations of the scores: more where they have tails that few records reach.
 pub const LINE_REACH: f64 = 4.0;
 
-/// Scores from which on records count less in a line, in the same; and the value of its constant. 1.5, 2 and 2.5 are alike on
+/// Scores from which on records count less in a line, in the same units, and the value in the column of its constant. 1.5, 2 and 2.5 are alike on
 /// the tables about people, 1 loses .002 on gss_income at epsilon 4.
 pub const LINE_TYPICAL: f64 = 2.0;
 
@@ -365,8 +365,7 @@ pub const RANGE_MARGIN: f64 = 0.25;
 pub const NORM_SHARE: f64 = 0.06;
 
 /// Fewest and most nats for a typical row norm, which has some 30 candidates: below the first it is not released. With 7 at
-/// most, two fits in a thousand on star_math, loan_rate and gss_income at epsilon 1 had a norm far too small, whatever
-/// epsilon; with 11 none.
+/// most, one to three fits in a thousand on star_math, loan_rate and gss_income were far off at epsilon 1; with 11 none.
 pub const NORM_NATS: [f64; 2] = [3.5, 11.0];
 
 /// Quantile of the row norms to which longer rows are shortened. On cod_rna at epsilon 0.1, 0.1, 0.25, 0.5 and 0.75

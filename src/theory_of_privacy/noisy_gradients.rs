@@ -42,8 +42,8 @@
 //! neighbours, with sensitivities for one feature and an intercept. Its noise does not grow with p, and its clamp may be
 //! wide. The slope b and the constant a that it releases make b theta and theta_p + a of theta: post-processing. An image
 //! (s, c), c the intercept's, with |s| > R counts w = |(R, c)|/|(s, c)| times: a slope d adds at most |d| |(R, c)| to a
-//! gradient, which two thirds of the noise hide where R is two standard deviations of scores and the clamp four. Where targets
-//! are linear in s the line is the same, w being a function of s alone.
+//! gradient, and noise is less by a third where R and c are two standard deviations of scores and r four. Where targets are
+//! linear in s the line is the same, w being a function of s alone.
 //!
 //! # How large residuals are
 //!
