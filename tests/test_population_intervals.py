@@ -60,6 +60,7 @@ def trace_of(X, y, derivative, *, points, clamp=np.inf, noise=0.0, moment_noise=
     trace = {
         "moments": moments,
         "moment_noise": moment_noise,
+        "least_eigenvalue": np.linalg.eigvalsh(moments)[0],
         "points": np.array(points),
         "gradients": gradients,
         "gradient_noise": noise,

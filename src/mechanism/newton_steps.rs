@@ -223,11 +223,11 @@ impl NewtonSteps {
         let mean_weight = (moments.as_deref()).map_or(1.0, |moments| {
             self.mean_weight(moments, session.statement().schema())
         });
-        let mut trace = (moments.as_ref())
+        let eigen = (moments.as_deref())
+            .map(|moments| SymmetricEigen::new(DMatrix::from_row_slice(columns, columns, moments)));
+        let mut trace = (moments.zip(eigen.as_ref()))
             .filter(|_| self.scores.0 == 1)
-            .map(|moments| self.trace(moments));
-        let eigen = moments
-            .map(|moments| SymmetricEigen::new(DMatrix::from_vec(columns, columns, moments)));
+            .map(|(moments, eigen)| self.trace(moments, &eigen.eigenvalues));
         let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
@@ -329,12 +329,13 @@ impl NewtonSteps {
     }
 
     /// Of steps that are not made yet.
-    fn trace(&self, moments: &[f64]) -> Trace {
+    fn trace(&self, moments: Vec<f64>, eigenvalues: &DVector<f64>) -> Trace {
         let noise = (self.moments.as_ref()).map_or(0.0, Question::<Moments>::noise_scale);
-        let d = moments.len().isqrt();
+        let d = eigenvalues.len();
         Trace {
-            moments: moments.to_vec(),
+            moments,
             moment_noise: noise,
+            least_eigenvalue: eigenvalues.min(),
             points: Vec::new(),
             gradients: Vec::new(),
             gradient_noise: self.gradients.noise_scale,

@@ -8,6 +8,8 @@ pub struct Trace {
     pub moments: Vec<f64>,
     /// Standard deviation of the noise on it, off the diagonal; sqrt(2) times that on the diagonal.
     pub moment_noise: f64,
+    /// The least eigenvalue of that matrix.
+    pub least_eigenvalue: f64,
     /// Coefficients at which gradients were asked for, d a step.
     pub points: Vec<f64>,
     /// (1/n) sum_i w_i l'_i x_i there, with its noise.

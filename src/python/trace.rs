@@ -19,6 +19,7 @@ pub(super) fn trace_to_python<'py>(py: Python<'py>, trace: &Trace) -> PyResult<B
     let released = PyDict::new(py);
     released.set_item("moments", table(&trace.moments, d))?;
     released.set_item("moment_noise", trace.moment_noise)?;
+    released.set_item("least_eigenvalue", trace.least_eigenvalue)?;
     released.set_item("points", table(&trace.points, d))?;
     released.set_item("gradients", table(&trace.gradients, d))?;
     released.set_item("gradient_noise", trace.gradient_noise)?;

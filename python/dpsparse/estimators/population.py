@@ -178,7 +178,7 @@ def _steps_of(trace: Mapping[str, Any]) -> _Steps:
     n, first = int(trace["n_samples"]), len(trace["points"]) // _FIRST
     moments, noise = trace["moments"] / n, trace["moment_noise"] / n
     # Noise of a quadratic form: sqrt(2) times that of an entry off the diagonal.
-    if not _exceed(moments, _LEAST_EIGENVALUE * math.sqrt(2.0) * noise):
+    if not trace["least_eigenvalue"] / n > _LEAST_EIGENVALUE * math.sqrt(2.0) * noise:
         raise _Refusal(
             "the noise on the second moments hides a direction of the features: more records, a larger epsilon, fewer "
             "or less correlated features, or more budget for moments (NoisyNewton(share=0.3, line=0.06)) would help"
@@ -195,17 +195,6 @@ def _steps_of(trace: Mapping[str, Any]) -> _Steps:
         weight,
         trace["intercept"],
     )
-
-
-def _exceed(moments: Array, least: float) -> bool:
-    """Whether all eigenvalues exceed ``least``: a factorisation tells, at a twentieth of the time that they take."""
-    rest = moments.copy()
-    rest[np.diag_indices_from(rest)] -= least
-    try:
-        np.linalg.cholesky(rest)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def _least_squares(steps: _Steps, trace: Mapping[str, Any]) -> _Step:
