@@ -387,6 +387,8 @@ def test_released_traces_hold_what_a_fit_spent():
     assert trace["points"].shape == trace["gradients"].shape == (plan.n_iter, 4)
     assert trace["line_points"].shape == trace["line_gradients"].shape == (14, 2)
     np.testing.assert_array_equal(trace["moments"], trace["moments"].T)
+    eigenvalues = np.linalg.eigvalsh(trace["moments"])
+    assert trace["least_eigenvalue"] == pytest.approx(eigenvalues[0], abs=1e-9 * eigenvalues[-1])
     assert all(np.all(np.isfinite(value)) for value in trace.values() if value is not None)
 
 

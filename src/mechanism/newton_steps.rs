@@ -223,8 +223,9 @@ impl NewtonSteps {
         let mean_weight = (moments.as_deref()).map_or(1.0, |moments| {
             self.mean_weight(moments, session.statement().schema())
         });
-        let eigen = (moments.as_deref())
-            .map(|moments| SymmetricEigen::new(DMatrix::from_row_slice(columns, columns, moments)));
+        let eigen = (moments.as_deref()).map(|moments| {
+            SymmetricEigen::new(DMatrix::from_column_slice(columns, columns, moments))
+        });
         let mut trace = (moments.zip(eigen.as_ref()))
             .filter(|_| self.scores.0 == 1)
             .map(|(moments, eigen)| self.trace(moments, &eigen.eigenvalues));
