@@ -40,7 +40,7 @@ mod permuted;
 mod point;
 mod projection;
 mod quantile;
-mod ranges;
+pub(crate) mod ranges;
 mod running_sums;
 mod sensitivity;
 mod softmax;

@@ -7,6 +7,7 @@ use super::statement::Statement;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::exact::selection::InverseTemperature;
+use crate::numeric::kernel::MAX_FEATURE;
 
 /// Whose ranges are released.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,12 +57,16 @@ pub struct Ranges {
     /// Rank of q and of 1 - q.
     pub(crate) ranks: (i64, i64),
     pub(crate) of: RangesOf,
-    /// There are at most 2^bits + 1 thresholds.
-    pub(crate) bits: u32,
+    /// Distance of neighbouring thresholds on the lattice, a power of two.
+    pub(crate) stride: i64,
 }
 
 /// Fewest and most.
 const BITS: (u32, u32) = (5, 15);
+/// Candidates of all features together: beyond, the grid of thresholds gets coarser.
+pub(crate) const MOST_CANDIDATES: usize = 1 << 26;
+/// Bits of a lattice value.
+const LATTICE_BITS: u32 = 15;
 /// A range may be asked for where so many nats are missing for the coarsest grid: a quantile that is missed makes it wider.
 const SPARE: f64 = 2.0;
 
@@ -112,18 +117,32 @@ impl Statement {
             0 => Vec::new(),
             ranges => vec![(event, 2 * ranges)],
         };
+        let bits = self.grid_bits(epsilon0, level, Ranges::sure(of.len()), BITS);
         let ranges = Ranges {
             temperature: InverseTemperature::new(epsilon0, sensitivity)?,
             level,
             ranks: (rank(level), rank(1.0 - level)),
-            bits: self.grid_bits(epsilon0, level, Ranges::sure(of.len()), BITS),
+            stride: stride(bits, of.len()),
             of,
         };
         Ok(Question::new(self, ranges, events))
     }
 }
 
+/// Of at most 2^bits + 1 thresholds for each of so many ranges.
+pub(crate) fn stride(bits: u32, ranges: usize) -> i64 {
+    let most = usize::from(MAX_FEATURE.unsigned_abs());
+    let spare = (2 * most * ranges).div_ceil(MOST_CANDIDATES);
+    (1 << (LATTICE_BITS - bits)).max(spare.next_power_of_two() as i64)
+}
+
 impl Question<Ranges> {
+    /// The end of a range is closer than this to that of the values that it stands for, in scaled units: half of the distance of
+    /// two thresholds.
+    pub fn resolution(&self) -> f64 {
+        0.5 * self.answer.stride as f64 / f64::from(MAX_FEATURE)
+    }
+
     /// Whose ranges they are.
     pub fn of(&self) -> &RangesOf {
         &self.answer.of

@@ -161,11 +161,14 @@ pub(super) fn map_of_ranges(
     let p = schema.n_features();
     let (mut factor, mut shift) = public_scales(schema);
     let deviations = upper_quantile(question.level());
+    // Values at a bound have ends no farther from it than this.
+    let end = 1.0 - question.resolution();
     let mut set = |j: usize, range: (f64, f64)| {
+        let range = of_equal_values(range, end);
         let (low, high) = match scales {
             Scales::Boxes => boxed(range),
             Scales::Clipped => clipped(range, deviations),
-            _ if schema.bounds().is_unit(j) && (range.0 <= -1.0 || range.1 >= 1.0) => {
+            _ if schema.bounds().is_unit(j) && (range.0 <= -end || range.1 >= end) => {
                 return; // an indicator: it fills its bounds, however rare
             }
             _ => spread(range, deviations),
@@ -187,6 +190,14 @@ pub(super) fn map_of_ranges(
         _ => f64::INFINITY,
     };
     FeatureMap::new(factor, shift, limit)
+}
+
+/// Both ends at a bound that they may be at: most values are equal, and then they are most often the bound itself.
+fn of_equal_values((low, high): (f64, f64), end: f64) -> (f64, f64) {
+    match low == high && low.abs() >= end {
+        true => (low.signum(), low.signum()),
+        false => (low, high),
+    }
 }
 
 /// Widened by a margin, and never narrow: the box of mechanisms that use the maximum norm of a row.
@@ -235,6 +246,9 @@ fn spread(range: (f64, f64), deviations: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounting::event::Adjacency;
+    use crate::numeric::kernel::MAX_FEATURE;
+    use crate::privacy::{Geometry, Target};
 
     /// Most values of some features are equal: their image does not depend on whether noise parts the quantiles, and
     /// the public bounds fit.
@@ -252,6 +266,32 @@ mod tests {
         let (low, high) = spread((-0.1, 0.3), 1.0);
         assert!(((high - low) - 0.4 / RANGE_DEVIATION).abs() < 1e-12);
         assert!((0.5 * (low + high) - 0.1).abs() < 1e-12);
+    }
+
+    /// Indicators are taken as they are, however coarse the grid of thresholds is, and features most of whose values are a
+    /// bound have that value in the middle; others have the middle of their range there.
+    #[test]
+    fn coarse_ranges_leave_indicators_alone() {
+        let bounds = Bounds {
+            lower: vec![0.0; 3],
+            upper: vec![1.0, 1.0, 8.0],
+        };
+        let (geometry, target) = (Geometry::Centred, Target::Classes);
+        let schema = Schema::new(3, bounds, geometry, target, true, None).unwrap();
+        let statement = Statement::new(schema.clone(), 1000, Adjacency::ReplaceOne, 1).unwrap();
+        for epsilon0 in [0.02, 0.1, 10.0] {
+            let question = statement
+                .ranges(epsilon0, 0.1, every(schema.bounds(), 3))
+                .unwrap();
+            // As far from the bound as may be released for values at it.
+            let at = -1.0 + 0.99 * question.resolution();
+            let ranges = [(at, at), (-0.3, 0.1), (at, at)];
+            let map = map_of_ranges(Scales::Ranges, &question, &ranges, &schema);
+            let image = |j: usize, x: f64| map.of(j).value((x * f64::from(MAX_FEATURE)) as i64);
+            assert_eq!([image(0, -1.0), image(0, 1.0)], [0.0, 1.0]);
+            assert!(image(1, -0.1).abs() < 1e-3 && image(1, 0.1) > 0.3);
+            assert!(image(2, -1.0) == 0.0 && (image(2, 1.0) - RANGE_LIMIT).abs() < 1e-9);
+        }
     }
 
     /// However wide noise makes a range, what is mapped to [-1, 1] is as wide as the public bounds at most, around the middle

@@ -9,12 +9,6 @@ use crate::privacy::counts::Thresholds;
 use crate::privacy::records::{Pass, States};
 use crate::question::{Ranges, RangesOf};
 
-/// Candidates of all features together: beyond, the grid of thresholds gets coarser.
-const MOST_CANDIDATES: usize = 1 << 26;
-
-/// Bits of a lattice value.
-const LATTICE_BITS: u32 = 15;
-
 /// Features that are counted at once.
 const FEATURES: usize = 8;
 
@@ -35,9 +29,7 @@ impl Answer for Ranges {
     type State = States;
 
     fn draw(&self, (): (), room: Room<'_, '_, States>) -> Result<Vec<(f64, f64)>> {
-        let at = grid(self.bits, self.of.len());
-        let most = i64::from(MAX_FEATURE);
-        let released = |choice: usize| at.at(choice).clamp(-most, most) as f64 / most as f64;
+        let at = grid(self.stride);
         let (mut scores, mut storages) = (Vec::new(), Vec::new());
         let mut ranges = Vec::with_capacity(self.of.len());
         for features in self.of.counted_together() {
@@ -60,7 +52,7 @@ impl Answer for Ranges {
                 })
                 .collect::<Result<Vec<_>>>()?;
             for ends in &prepared {
-                let [a, b] = ends.each_ref().map(|end| released(end.draw(room.source)));
+                let [a, b] = (ends.each_ref()).map(|end| value_at(at, end.draw(room.source)));
                 ranges.push((a.min(b), a.max(b)));
             }
             let used = prepared.into_iter();
@@ -72,12 +64,18 @@ impl Answer for Ranges {
     }
 }
 
-/// At most 2^bits + 1 thresholds a range, a power of two apart, the first and last at the ends of the lattice or the one
-/// step beyond that makes them even: no value is above all of them.
-fn grid(bits: u32, ranges: usize) -> Thresholds {
+/// The middle of the lattice values that are counted at a threshold, in scaled units.
+fn value_at(at: Thresholds, choice: usize) -> f64 {
     let most = i64::from(MAX_FEATURE);
-    let spare = (2 * most as usize * ranges).div_ceil(MOST_CANDIDATES);
-    let stride = (1 << (LATTICE_BITS - bits)).max(spare.next_power_of_two() as i64);
+    let last = at.at(choice);
+    let ends = [last - at.stride + 1, last].map(|x| x.clamp(-most, most));
+    (ends[0] + ends[1]) as f64 / (2 * most) as f64
+}
+
+/// Thresholds so far apart, the first and last at the ends of the lattice or the one step beyond that makes them even: no
+/// value is above all of them.
+fn grid(stride: i64) -> Thresholds {
+    let most = i64::from(MAX_FEATURE);
     Thresholds {
         limit: (most + stride - 1) / stride * stride,
         stride,
@@ -87,11 +85,33 @@ fn grid(bits: u32, ranges: usize) -> Thresholds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::ranges::{MOST_CANDIDATES, stride};
+
+    /// What is released for a value is within the resolution of it, on coarse grids too, and on either side alike.
+    #[test]
+    fn thresholds_stand_for_the_values_counted_there() {
+        let most = i64::from(MAX_FEATURE);
+        for bits in [5, 9, 15] {
+            let at = grid(stride(bits, 1));
+            let resolution = 0.5 * at.stride as f64 / most as f64;
+            let released =
+                |x: i64| value_at(at, ((x + at.limit + at.stride - 1) / at.stride) as usize);
+            for x in [-most, -9000, -5, 1, 17, 5000, 9001, most] {
+                assert!((released(x) - x as f64 / most as f64).abs() < resolution);
+                if x % at.stride != 0 {
+                    assert!((released(x) + released(-x)).abs() < 2.0 / most as f64);
+                }
+            }
+            for choice in [0, at.len() - 1] {
+                assert!(value_at(at, choice).abs() <= 1.0);
+            }
+        }
+    }
 
     #[test]
     fn grids_reach_both_ends() {
         for (bits, ranges) in [(5, 1), (9, 3), (15, 1), (15, 3000), (15, 1 << 16)] {
-            let at = grid(bits, ranges);
+            let at = grid(stride(bits, ranges));
             let most = i64::from(MAX_FEATURE);
             assert_eq!(at.limit, most + i64::from(at.stride > 1), "{at:?}");
             assert_eq!(at.at(at.len() - 1), at.limit);
