@@ -24,6 +24,16 @@ impl TargetValue {
         }
     }
 
+    /// The middle of the values that are counted at a threshold, so that coarse grids move nothing up: of distances their
+    /// geometric mean.
+    fn counted_at(self, thresholds: &[f64], choice: usize) -> f64 {
+        let (least, most) = (thresholds[choice.saturating_sub(1)], thresholds[choice]);
+        match self {
+            TargetValue::Itself => 0.5 * (least + most),
+            TargetValue::DistanceFrom(_) => (least * most).sqrt(),
+        }
+    }
+
     /// Of a target.
     pub(in crate::privacy) fn of(self, target: f64) -> f64 {
         match self {
@@ -55,6 +65,39 @@ impl Answer for TargetQuantile {
             thresholds: &thresholds,
         };
         let counts = room.records.fold(&pass, room.state, room.watch)?.0;
-        Ok(thresholds[self.quantile.choose(counts, room.source)?])
+        let choice = self.quantile.choose(counts, room.source)?;
+        Ok(value.counted_at(&thresholds, choice))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is released for a value is no farther from it than half of what its threshold counts, on either side alike.
+    #[test]
+    fn thresholds_stand_for_the_values_counted_there() {
+        for bits in [3, 9] {
+            let thresholds = TargetValue::Itself.thresholds(bits);
+            let released = |y: f64| {
+                let choice = thresholds.partition_point(|&t| t < y);
+                TargetValue::Itself.counted_at(&thresholds, choice)
+            };
+            let half = 0.5f64.powi(bits as i32 + 1);
+            for y in [-1.0, -0.71, -0.003, 0.003, 0.42, 1.0] {
+                assert!((released(y) - y).abs() <= half);
+            }
+            for y in [0.003, 0.42, 0.99] {
+                assert_eq!(released(y), -released(-y));
+            }
+        }
+        let distances = TargetValue::DistanceFrom(0.0);
+        let thresholds = distances.thresholds(3);
+        for y in [1e-9, 1e-3, 0.7, 2.0] {
+            let choice = thresholds.partition_point(|&t| t < y);
+            let ratio = distances.counted_at(&thresholds, choice) / y;
+            let quarter = 2f64.powf(0.5 / PER_OCTAVE as f64) * (1.0 + 1e-12);
+            assert!(y < thresholds[0] || (1.0 / quarter..=quarter).contains(&ratio));
+        }
     }
 }
