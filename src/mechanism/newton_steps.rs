@@ -12,6 +12,7 @@ use crate::accounting::calibrate::calibrate_events;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::loss::Growth;
+use crate::numeric::eigen::symmetric_eigen;
 use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
 use crate::plan::{Problem, Trace, frame};
 use crate::privacy::{Planned, Question, Schema, Session};
@@ -223,9 +224,8 @@ impl NewtonSteps {
         let mean_weight = (moments.as_deref()).map_or(1.0, |moments| {
             self.mean_weight(moments, session.statement().schema())
         });
-        let eigen = (moments.as_deref()).map(|moments| {
-            SymmetricEigen::new(DMatrix::from_column_slice(columns, columns, moments))
-        });
+        let eigen = (moments.as_deref())
+            .map(|moments| symmetric_eigen(DMatrix::from_column_slice(columns, columns, moments)));
         let mut trace = (moments.zip(eigen.as_ref()))
             .filter(|_| self.scores.0 == 1)
             .map(|(moments, eigen)| self.trace(moments, &eigen.eigenvalues));

@@ -3,6 +3,7 @@
 pub mod allocate;
 pub(crate) mod blocked;
 pub mod directed;
+pub(crate) mod eigen;
 pub mod enclosure;
 pub(crate) mod grid;
 pub mod kernel;

@@ -122,12 +122,15 @@ impl Columns<'_> {
                 let intercept = i64::from(schema.lattice_intercept());
                 row.push((d - 1, self.shortened(i, intercept)));
             }
-            for (k, &(j, left)) in row.iter().enumerate() {
-                // Row j of the triangle begins with column j.
-                let first = j * d - j * j.saturating_sub(1) / 2;
-                for &(l, right) in &row[k..] {
-                    sums[first + l - j] += left * right;
+            let mut rest = row.as_slice();
+            while let [(j, left), ..] = *rest {
+                // Row j of the triangle, so that entry (j, l) is at l
+                let sums = &mut sums[j * d - j * (j + 1) / 2..];
+                for &(l, right) in rest {
+                    // What wraps was proved not to: checks would take as long as the product.
+                    sums[l] = sums[l].wrapping_add(left.wrapping_mul(right));
                 }
+                rest = &rest[1..];
             }
         }
     }
