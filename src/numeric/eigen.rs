@@ -80,19 +80,13 @@ impl Tridiagonal {
             };
             let (reflection, left) = reflection(column);
             beside[k] = left;
-            // One walk through the columns behind takes off what is left, and has the image of the new v.
             image[k + 1..].fill(0.0);
-            for (j, column) in (k + 1..).zip(after.chunks_exact_mut(n)) {
-                let column = &mut column[k + 1..];
-                let (left, right) = ((&v[k + 1..], w[j]), (&w[k + 1..], v[j]));
-                for_wide_vectors(
-                    #[inline(always)]
-                    || {
-                        subtract(column, left, right);
-                        add_scaled(&mut image[k + 1..], column, reflection[j - k - 1]);
-                    },
-                );
-            }
+            let (left, image_here) = ((&v[k + 1..], &w[k + 1..]), &mut image[k + 1..]);
+            let behind = after.chunks_exact_mut(n).map(|column| &mut column[k + 1..]);
+            for_wide_vectors(
+                #[inline(always)]
+                || walk(behind, left, &reflection, image_here),
+            );
             v[k + 1..].copy_from_slice(&reflection);
             let half = 0.5 * dot(&reflection, &image[k + 1..]);
             for ((w, image), v) in w[k + 1..].iter_mut().zip(&image[k + 1..]).zip(&reflection) {
@@ -107,21 +101,22 @@ impl Tridiagonal {
         }
     }
 
-    /// Rows times Q.
+    /// Rows times Q. Each walk takes one v off the columns and has their products with the next one.
     #[inline(always)]
     fn reflect(&self, rows: &mut [Column]) {
-        for (k, v) in self.reflections.iter().enumerate() {
-            let mut products = [0.0; ROWS];
-            for (column, v) in rows[k + 1..].iter().zip(v) {
-                for (product, x) in products.iter_mut().zip(column) {
-                    *product += v * x;
-                }
+        let (zeros, mut products) = (vec![0.0; rows.len()], [0.0; ROWS]);
+        let mut v = &zeros;
+        for (k, next) in self.reflections.iter().enumerate() {
+            rows[k] = combined(&rows[k], &products, -v[0]);
+            let mut sums = [0.0; ROWS];
+            for ((column, v), next) in rows[k + 1..].iter_mut().zip(&v[1..]).zip(next) {
+                *column = combined(column, &products, -v);
+                sums = combined(&sums, column, *next);
             }
-            for (column, v) in rows[k + 1..].iter_mut().zip(v) {
-                for (x, product) in column.iter_mut().zip(&products) {
-                    *x -= v * product;
-                }
-            }
+            (v, products) = (next, sums);
+        }
+        if let ([.., last], [v]) = (rows, &v[..]) {
+            *last = combined(last, &products, -v);
         }
     }
 
@@ -233,6 +228,12 @@ fn reflection(x: &[f64]) -> (Vec<f64>, f64) {
     (v, left)
 }
 
+/// a + factor b
+#[inline(always)]
+fn combined(a: &Column, b: &Column, factor: f64) -> Column {
+    std::array::from_fn(|k| a[k] + factor * b[k])
+}
+
 /// column -= v a + w b
 #[inline(always)]
 fn subtract(column: &mut [f64], (v, a): (&[f64], f64), (w, b): (&[f64], f64)) {
@@ -241,10 +242,21 @@ fn subtract(column: &mut [f64], (v, a): (&[f64], f64), (w, b): (&[f64], f64)) {
     }
 }
 
+/// Takes v w' + w v' off these columns, and adds their products with `next` to `image`.
 #[inline(always)]
-fn add_scaled(sums: &mut [f64], column: &[f64], factor: f64) {
-    for (sum, x) in sums.iter_mut().zip(column) {
-        *sum += factor * x;
+fn walk<'a>(
+    columns: impl Iterator<Item = &'a mut [f64]>,
+    (v, w): (&[f64], &[f64]),
+    next: &[f64],
+    image: &mut [f64],
+) {
+    for (j, column) in columns.enumerate() {
+        let (a, b, factor) = (w[j], v[j], next[j]);
+        let pairs = column.iter_mut().zip(image.iter_mut());
+        for ((x, image), (v, w)) in pairs.zip(v.iter().zip(w)) {
+            *x -= v * a + w * b;
+            *image += factor * *x;
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Arithmetic that the rest stands on: memory, enclosures, directed rounding, integer kernels, sums of float columns.
+//! Arithmetic that the rest stands on: memory, enclosures, directed rounding, integer kernels, sums of float columns, eigenvectors.
 
 pub mod allocate;
 pub(crate) mod blocked;

@@ -354,16 +354,14 @@ impl BoundedData {
 
 /// margins_i += <weights, row i>, by all threads; what wraps was proved not to.
 fn add_rows(margins: &mut [i64], rows: &Lines, weights: &[i64]) {
-    margins
-        .par_iter_mut()
-        .enumerate()
-        .with_min_len(64)
-        .for_each(|(i, margin)| {
-            let products = rows
-                .line(i)
-                .map(|(j, value)| weights[j].wrapping_mul(value));
+    /// Records per piece of work.
+    const CHUNK: usize = 512;
+    (margins.par_chunks_mut(CHUNK).enumerate()).for_each(|(k, margins)| {
+        for (i, margin) in (k * CHUNK..).zip(margins) {
+            let products = (rows.line(i)).map(|(j, value)| weights[j].wrapping_mul(value));
             *margin += products.fold(0i64, i64::wrapping_add);
-        });
+        }
+    });
 }
 
 /// margins += weight * column, one column after the other.

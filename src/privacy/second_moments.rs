@@ -124,7 +124,7 @@ impl Columns<'_> {
             }
             let mut rest = row.as_slice();
             while let [(j, left), ..] = *rest {
-                // Row j of the triangle, so that entry (j, l) is at l
+                // Row j of the triangle, from where entry (j, l) is number l.
                 let sums = &mut sums[j * d - j * (j + 1) / 2..];
                 for &(l, right) in rest {
                     // What wraps was proved not to: checks would take as long as the product.
