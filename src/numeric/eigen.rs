@@ -13,8 +13,8 @@ use super::linear::{dot, norm2};
 /// Rows per piece of work: two of the widest vectors.
 const ROWS: usize = 16;
 
-/// Rotations that are recorded before they are made: four megabytes.
-const MOST: usize = 1 << 18;
+/// Rotations that are recorded before they are made: a megabyte.
+const MOST: usize = 1 << 16;
 
 /// Steps for one eigenvalue, of which two are usual: beyond them it is taken as it is.
 const STEPS: usize = 60;
@@ -308,5 +308,20 @@ mod tests {
                 prop_assert!((ours - others).abs() <= 1e-13 * n as f64 * matrix.norm());
             }
         }
+    }
+
+    /// So large that rotations are made before all are known.
+    #[test]
+    fn rotations_may_be_made_in_several_turns() {
+        let n = 280;
+        let entry = |i: usize, j: usize| ((i * i + j * j) * 7919 % 1009) as f64 - 504.0;
+        let matrix = DMatrix::from_fn(n, n, entry);
+        let mut turns = 0;
+        Tridiagonal::of(matrix.clone()).diagonalise(|_| turns += 1);
+        assert!(turns > 1);
+        let found = symmetric_eigen(matrix.clone());
+        let values = DMatrix::from_diagonal(&found.eigenvalues);
+        let back = &found.eigenvectors * values * found.eigenvectors.transpose();
+        assert!((back - &matrix).amax() < 1e-9 * matrix.norm());
     }
 }
