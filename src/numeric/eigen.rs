@@ -313,9 +313,14 @@ mod tests {
     /// So large that rotations are made before all are known.
     #[test]
     fn rotations_may_be_made_in_several_turns() {
-        let n = 280;
-        let entry = |i: usize, j: usize| ((i * i + j * j) * 7919 % 1009) as f64 - 504.0;
-        let matrix = DMatrix::from_fn(n, n, entry);
+        let (n, mut state) = (300, 1u64);
+        let square = DMatrix::from_fn(n, n, |_, _| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as f64 - 2f64.powi(30)
+        });
+        let matrix = &square + square.transpose();
         let mut turns = 0;
         Tridiagonal::of(matrix.clone()).diagonalise(|_| turns += 1);
         assert!(turns > 1);
