@@ -90,12 +90,16 @@ def test_ranges_follow_the_law(arguments):
     laws = log_laws(values, thresholds, plan.n_samples, plan.level, event.epsilon0, person)
     ranges = estimator.fit(np.repeat(values[:, None], p, axis=1)).ranges_
 
+    # What is released is the middle of the values that a threshold counts.
+    stride = thresholds[1] - thresholds[0]
+    middles = (np.clip(thresholds - stride + 1, -UNIT, UNIT) + np.clip(thresholds, -UNIT, UNIT)) / 2
+
     def tests(laws):
         first, second = (np.cumsum(np.exp(law)) for law in laws)
         for drawn, up_to in (ranges[:, 0], 1 - (1 - first) * (1 - second)), (ranges[:, 1], first * second):
             # About equally likely stretches of thresholds, whatever the law.
             ends = np.unique(np.searchsorted(up_to, np.linspace(0, 1, 16)[1:-1]))
-            indices = np.abs(thresholds - np.rint(drawn * UNIT)[:, None]).argmin(axis=1)
+            indices = np.abs(middles - drawn[:, None] * UNIT).argmin(axis=1)
             places = np.searchsorted(ends, indices)
             counts = np.bincount(places, minlength=len(ends) + 1)
             yield p_value(counts, np.diff(np.concatenate([[0.0], up_to[ends], [1.0]])))
