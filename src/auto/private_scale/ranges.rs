@@ -6,8 +6,8 @@ use super::releases::Scales;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
-    CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_DEVIATION, RANGE_LEAST, RANGE_LEVELS,
-    RANGE_LIMIT, RANGE_MARGIN, RANGE_SHARE, level_times_epsilon0,
+    CLIPPED_LEVEL, CLIPPED_MARGIN, CLIPPED_SPARE, MOST_UNIT_RANGES, RANGE_DEVIATION, RANGE_LEAST,
+    RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_SHARE, level_times_epsilon0,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -50,8 +50,15 @@ impl RangeChoice {
             RangesOf::Each(features) => features.len().max(1),
             RangesOf::Together(_) => 1,
         };
+        let [needed, wanted] = Ranges::nats(count);
+        // Wider than a missed quantile makes it no range is taken; where rare and narrow features could be stretched instead, as
+        // in classifiers, fewer may be missed.
+        let needed = match scales {
+            Scales::Clipped => needed - CLIPPED_SPARE,
+            _ => needed,
+        };
         let [needed, wanted] =
-            Ranges::nats(count).map(|nats| level_times_epsilon0(nats, n, person));
+            [needed, wanted].map(|nats| level_times_epsilon0(nats.max(0.0), n, person));
         let [usual, most] =
             RANGE_SHARE.map(|share| (8.0 * share * rho / (2 * count) as f64).sqrt());
         // More than usual only where that suffices.
