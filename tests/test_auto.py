@@ -89,7 +89,7 @@ REGRESSORS = {
     ),
     "more records": (60, {}, f"{TARGET} and a typical row norm, then noisy-newton"),
     "very few records": (60, {"epsilon": 0.02}, "select-refit"),
-    "many features, wide bounds": (60, {"bounds": wide(60)}, f"{TARGET} and a typical row norm, then noisy-newton"),
+    "many features, wide bounds": (120, {"bounds": wide(120)}, f"{TARGET} and a typical row norm, then noisy-newton"),
     "many features, wide bounds, large epsilon": (
         60,
         {"bounds": wide(60), "epsilon": 16.0},

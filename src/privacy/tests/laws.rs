@@ -544,7 +544,7 @@ fn other_choices_follow_their_scores() {
             28 - (4.0 * (largest / norm).log2()).round() as usize
         });
 
-        // Distances: 40 halves of an octave below 2, ascending.
+        // Distances: 40 halves of an octave below 2, ascending; what leaves is half of that below each but the first.
         let interval = Target::Interval {
             low: -1.0,
             high: 1.5,
@@ -556,14 +556,14 @@ fn other_choices_follow_their_scores() {
             session.ask(&question, value)
         });
         listed("distance of targets", &drawn, &|distance| {
-            40 - (2.0 * (2.0 / distance).log2()).round() as usize
+            (40.25 - 2.0 * (2.0 / distance).log2()).round() as usize
         });
-        // 17 thresholds for so few records.
+        // 17 thresholds for so few records, and the middle to the one before.
         let drawn = answers(&reals, question.once(), CHOICES, &|session| {
             session.ask(&question, TargetValue::Itself)
         });
         listed("quantile of targets", &drawn, &|target| {
-            ((target + 1.0) * 8.0).round() as usize
+            ((target + 1.0) * 8.0 + 0.25).round() as usize
         });
 
         let question = root.held_out(2.0).unwrap();
@@ -638,7 +638,7 @@ fn other_choices_follow_their_scores() {
         let (mut counts, mut law) = (vec![0.0; 256], vec![0.0; 256]);
         for (range, _) in &drawn {
             let place =
-                |x: f64| cell(((x * 16_383.0).round() as i64 + 16_384 + 512) as usize / 1024);
+                |x: f64| cell(((x * 16_383.0).round() as i64 + 16_384 + 1000) as usize / 1024);
             counts[place(range[0].0) * 16 + place(range[0].1)] += 1.0;
         }
         for (a, low) in laws[0].iter().enumerate() {
