@@ -327,6 +327,9 @@ pub const CLIPPED_LEVEL: f64 = 0.01;
 /// .03 at .1 from 5.5 on; 0 loses .2 to .3 on four tables of 1300 to 4700 records.
 pub const CLIPPED_SPARE: f64 = 3.0;
 
+/// Fewest nats of them, however few ranges there are: with less, chance alone would clip a single feature.
+pub const CLIPPED_NATS: f64 = 1.0;
+
 /// Standard deviation to which such ranges are mapped: that of an indicator of half of the records.
 pub const RANGE_DEVIATION: f64 = 0.5;
 

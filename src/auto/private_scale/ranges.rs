@@ -6,8 +6,8 @@ use super::releases::Scales;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
-    CLIPPED_LEVEL, CLIPPED_MARGIN, CLIPPED_SPARE, MOST_UNIT_RANGES, RANGE_DEVIATION, RANGE_LEAST,
-    RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_SHARE, level_times_epsilon0,
+    CLIPPED_LEVEL, CLIPPED_MARGIN, CLIPPED_NATS, CLIPPED_SPARE, MOST_UNIT_RANGES, RANGE_DEVIATION,
+    RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_SHARE, level_times_epsilon0,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -51,14 +51,13 @@ impl RangeChoice {
             RangesOf::Together(_) => 1,
         };
         let [needed, wanted] = Ranges::nats(count);
-        // Wider than a missed quantile makes it no range is taken; where rare and narrow features could be stretched instead, as
-        // in classifiers, fewer may be missed.
+        // A quantile that is missed leaves a range no wider than the public bounds; in classifiers, where nothing is clipped,
+        // it could stretch a narrow feature instead.
         let needed = match scales {
-            Scales::Clipped => needed - CLIPPED_SPARE,
+            Scales::Clipped => (needed - CLIPPED_SPARE).max(CLIPPED_NATS),
             _ => needed,
         };
-        let [needed, wanted] =
-            [needed, wanted].map(|nats| level_times_epsilon0(nats.max(0.0), n, person));
+        let [needed, wanted] = [needed, wanted].map(|nats| level_times_epsilon0(nats, n, person));
         let [usual, most] =
             RANGE_SHARE.map(|share| (8.0 * share * rho / (2 * count) as f64).sqrt());
         // More than usual only where that suffices.
