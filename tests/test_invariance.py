@@ -130,6 +130,17 @@ def test_heavy_tails_in_wide_bounds_are_never_much_worse_than_a_constant(epsilon
     assert worst > -0.1
 
 
+@pytest.mark.parametrize(("epsilon", "loss"), [(4.0, 0.1), (1000.0, 0.02)])
+def test_clips_open_for_tails_that_say_all(epsilon, loss):
+    """A linear model most of whose variance is in the tails of one feature: clipped for good, it loses .3."""
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(20_000, 6))
+    X[:, 0] = rng.standard_t(2, len(X))
+    y = X @ [1.0, 0.5, -0.3, 0.0, 0.0, 0.0] + rng.normal(size=len(X))
+    exact = SparseRegressor(alpha=0.0, ridge=1e-6).fit(X, y).score(X, y)
+    assert mean_score(X, y, X, y, epsilon=epsilon, bounds=(-200, 200), y_bounds=(-300, 300)) > exact - loss
+
+
 def test_predictions_stay_within_the_bounds_of_targets():
     X, y = regression(300, 11)
     for scale in ("auto", None):

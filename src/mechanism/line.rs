@@ -15,7 +15,7 @@ use crate::plan::defaults::{
     LEAST_REACH, LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_REACH, LINE_FREE_SLOPE,
     LINE_FREE_SLOPE_PRIOR, LINE_PROBES, LINE_REACH, LINE_REGRESSOR_PRIOR, LINE_SHARE,
     LINE_SLOPE_PRIOR, LINE_STEPS, LINE_TYPICAL, PROBED_TAIL, REGRESSOR_REACH, REGRESSOR_SIGNAL,
-    count_line_clamp, line_clamp,
+    SCORE_TYPICAL, count_line_clamp, line_clamp,
 };
 use crate::plan::{LineTrace, Problem, Trace};
 use crate::privacy::{Planned, Session, Statement, Target};
@@ -59,9 +59,12 @@ impl Line {
             return Err(Error::invalid("line", "must lie strictly between 0 and 1"));
         }
         let rho = share * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
-        // The slope has noise in units of the deviation of the scores, 1/LINE_REACH of their reach, the constant in units
+        // The slope has noise in units of the deviation of the scores, a part of their reach, the constant in units
         // of the value of its column, both times the norm of a row: few rows are longer than the typical one.
-        let typical = LINE_TYPICAL / LINE_REACH;
+        let typical = match problem.schema().target() {
+            Target::Interval { .. } => LINE_TYPICAL / LINE_REACH,
+            Target::Classes | Target::Multiclass { .. } | Target::Counts { .. } => SCORE_TYPICAL,
+        };
         let statement = problem.statement.projected(typical, typical)?;
         let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
             Target::Classes | Target::Multiclass { .. } => {

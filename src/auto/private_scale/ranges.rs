@@ -157,12 +157,13 @@ pub(super) fn ranges_of_all(
 }
 
 /// Maps ranges (in scaled units of a centred schema), released at quantile `level`, as `scales` say; features without
-/// one by their public bounds.
+/// one by their public bounds. Those that are clipped are so `open` times as far out as where noise is large.
 pub(super) fn map_of_ranges(
     scales: Scales,
     question: &Question<Ranges>,
     ranges: &[(f64, f64)],
     schema: &Schema,
+    open: f64,
 ) -> FeatureMap {
     let p = schema.n_features();
     let (mut factor, mut shift) = public_scales(schema);
@@ -192,7 +193,7 @@ pub(super) fn map_of_ranges(
     }
     let limit = match scales {
         Scales::Boxes => 1.0,
-        Scales::Clipped => clipped_at(question.level()),
+        Scales::Clipped => open * clipped_at(question.level()),
         _ => f64::INFINITY,
     };
     FeatureMap::new(factor, shift, limit)
@@ -292,7 +293,7 @@ mod tests {
             // As far from the bound as may be released for values at it.
             let at = -1.0 + 0.99 * question.resolution();
             let ranges = [(at, at), (-0.3, 0.1), (at, at)];
-            let map = map_of_ranges(Scales::Ranges, &question, &ranges, &schema);
+            let map = map_of_ranges(Scales::Ranges, &question, &ranges, &schema, 1.0);
             let image = |j: usize, x: f64| map.of(j).value((x * f64::from(MAX_FEATURE)) as i64);
             assert_eq!([image(0, -1.0), image(0, 1.0)], [0.0, 1.0]);
             assert!(image(1, -0.1).abs() < 1e-3 && image(1, 0.1) > 0.3);

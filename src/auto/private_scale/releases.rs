@@ -11,7 +11,7 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, SCALED_ROW, WEIGHT_SHARE,
+    NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, SCALED_ROW, WEIGHT_SHARE, clamps_open,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{AbsoluteSums, Ranges, RangesOf, TypicalNorm};
@@ -56,6 +56,8 @@ pub(super) type MapAndRanges = (FeatureMap, Option<Vec<(f64, f64)>>);
 #[derive(Debug)]
 pub(super) struct Releases {
     scales: Scales,
+    /// How many times as far out features are clipped as where noise is large.
+    open: f64,
     ranges: Option<Question<Ranges>>,
     weights: Option<Question<AbsoluteSums>>,
     norm: Option<Question<TypicalNorm>>,
@@ -88,6 +90,7 @@ impl Releases {
         let norm = || statement.typical_norm(epsilon0, NORM_LEVEL);
         Ok(Self {
             scales,
+            open: clamps_open(n, person, outer.n_columns(), rho),
             ranges: (choice.map(|choice| choice.question(statement))).transpose()?,
             weights: (scales == Scales::Weights).then(weights).transpose()?,
             norm: found.then(norm).transpose()?,
@@ -114,7 +117,7 @@ impl Releases {
     /// Where features are clipped to ranges that are released, in standard deviations if they are normal.
     pub(super) fn clipped_at(&self) -> Option<f64> {
         let ranges = (self.ranges.as_ref()).filter(|_| self.scales == Scales::Clipped);
-        ranges.map(|ranges| clipped_at_deviations(ranges.level()))
+        ranges.map(|ranges| self.open * clipped_at_deviations(ranges.level()))
     }
 
     pub(super) fn planned(&self) -> Vec<Planned> {
@@ -180,7 +183,7 @@ impl Releases {
             (Some(question), _) => {
                 let ranges = session.ask(question, ())?;
                 found = Some(ranges_of_all(question, &ranges, schema));
-                map_of_ranges(self.scales, question, &ranges, schema)
+                map_of_ranges(self.scales, question, &ranges, schema, self.open)
             }
             (None, Some(question)) => {
                 let sums = session.ask(question, ())?;

@@ -6,7 +6,7 @@ use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     DISTANCE_NATS, LINE_DEFAULT_SHARE, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH,
-    TARGET_SHARE, TARGET_TAIL, TARGET_TAIL_SHARE, level_times_epsilon0, line_clamp, noise_allows,
+    TARGET_SHARE, TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open, level_times_epsilon0, line_clamp,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
@@ -50,8 +50,8 @@ impl TargetScale {
         }
         let tail = (wanted / epsilon0).clamp(TARGET_LEVELS.0, TARGET_LEVELS.1);
         let statement = &problem.statement;
-        let strength = noise_allows(n, person, rho) / schema.n_columns() as f64;
-        let clamp = TARGET_CLAMP * (strength / 100.0).clamp(1.0, 30.0);
+        let open = clamps_open(n, person, schema.n_columns(), rho);
+        let clamp = TARGET_CLAMP * open.min(30.0);
         let line = line_clamp(n, person, LINE_DEFAULT_SHARE * rho);
         let small = (8.0 * TARGET_TAIL_SHARE * rho).sqrt();
         let few = level_times_epsilon0(TARGET_NATS[0], n, person) / small;
