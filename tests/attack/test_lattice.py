@@ -94,10 +94,11 @@ def test_simplex_models_are_counts_of_draws(name):
 
 
 def test_ranges_are_points_of_the_grid_of_their_bounds():
+    """Or in the middle of two of them: an end stands for the values between two thresholds."""
     floats = {}
     for model in fits("scaler"):
         for value in model.ranges_.ravel():
-            multiple = 16383 * value
+            multiple = 2 * 16383 * value
             assert abs(multiple - np.rint(multiple)) < 1e-6
             floats.setdefault(int(np.rint(multiple)), set()).add(float(value))
     assert len(floats) > 20
