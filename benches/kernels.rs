@@ -13,9 +13,8 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use dpsparse::numeric::kernel::{
-    MAX_DERIVATIVE, MAX_FEATURE, dot_portable, gradient_pass, on_large_pages,
-};
+use dpsparse::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE, add_inner_products, dot_portable};
+use dpsparse::numeric::strips::{LINE, LineVec, Strips};
 use rayon::prelude::*;
 
 /// A multiplicative congruential sequence in [-bound, bound].
@@ -97,6 +96,24 @@ fn read_streams(entries: &[i16], streams: usize, ahead: bool) -> i16 {
     body(entries, streams, ahead)
 }
 
+/// The sums of slopes as the crate takes them: pieces of records that stay in a near cache.
+fn pass(strips: Strips<'_>, d: &[i16], gradient: &mut [i64]) {
+    let p = gradient.len();
+    let chunk = ((1 << 17) / p).clamp(256, 4096) / LINE * LINE;
+    let zeros = || vec![0i64; p];
+    let sums = (d.par_chunks(chunk).enumerate())
+        .fold(zeros, |mut sums, (k, d)| {
+            let piece = strips.of_records(k * chunk..k * chunk + d.len());
+            add_inner_products(piece, &[d], &mut sums);
+            sums
+        })
+        .reduce(zeros, |mut sums, more| {
+            (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
+            sums
+        });
+    gradient.copy_from_slice(&sums);
+}
+
 fn timed(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
@@ -111,33 +128,35 @@ fn main() {
         println!("give n and p: run this through python benches/gradient.py");
         return;
     };
-    let mut columns = on_large_pages(vec![0i16; n * p]);
-    columns
-        .iter_mut()
+    let mut lines = LineVec::zeros(n.div_ceil(LINE) * p);
+    let entries = lines.as_flattened_mut().iter_mut();
+    entries
         .zip(integers(1, MAX_FEATURE))
         .for_each(|(entry, x)| *entry = x);
+    let strips = Strips::new(&lines, p);
     let d: Vec<i16> = integers(2, MAX_DERIVATIVE).take(n).collect();
     let mut gradient = vec![0i64; p];
-    gradient_pass(&columns, &d, &mut gradient);
-    let expected: Vec<i64> = columns
-        .chunks_exact(n)
-        .map(|column| dot_portable(column, &d))
-        .collect();
+    pass(strips, &d, &mut gradient);
+    let mut expected = vec![0; p];
+    for (strip, d) in strips.iter().zip(d.chunks(LINE)) {
+        for (sum, line) in expected.iter_mut().zip(strip) {
+            *sum += dot_portable(line, d);
+        }
+    }
     assert_eq!(gradient, expected);
     println!("ready {}", rayon::current_num_threads());
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
         let command: Vec<&str> = line.split_whitespace().collect();
         let seconds = match command[..] {
-            ["pass"] => timed(|| {
-                gradient_pass(black_box(&columns), black_box(&d), black_box(&mut gradient))
-            }),
+            ["pass"] => timed(|| pass(black_box(strips), black_box(&d), black_box(&mut gradient))),
             ["read", streams, pieces, ahead] => {
                 let [streams, pieces, ahead] =
                     [streams, pieces, ahead].map(|number| number.parse::<usize>().unwrap());
-                let size = columns.len().div_ceil(pieces);
+                let entries = strips.lines().as_flattened();
+                let size = entries.len().div_ceil(pieces);
                 timed(|| {
-                    let sums = columns
+                    let sums = entries
                         .par_chunks(size)
                         .map(|part| read_streams(part, streams, ahead > 0));
                     black_box(sums.reduce(|| 0, i16::wrapping_add));

@@ -1,15 +1,15 @@
-//! Integer kernels over plain slices, with run-time dispatch to wider instructions.
+//! Integer kernels over strips of columns and over plain slices, with run-time dispatch to wider instructions.
 //!
 //! **The crate's `unsafe`**, but for the map of a file in [`mapped`](super::mapped). Audit: every `unsafe` block is a
-//! call of a `target_feature` function where `width` has detected its features, an unaligned vector load or store whose
-//! bounds are those of the chunk it touches, a prefetch (which touches nothing), or the advice on pages in
+//! call of a `target_feature` function where `width` has detected its features, a vector load or store, for which no
+//! alignment is needed, within the line or the chunk it touches, a prefetch (which touches nothing), or the advice on pages in
 //! [`on_large_pages`]. Integer arithmetic is exact and floats are never contracted or reassociated, so every path
 //! returns the same bits.
 //!
 //! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] =
 //! 2^14.
 
-use rayon::prelude::*;
+use super::strips::{LINE, Line, Strips};
 
 /// Largest magnitude of a stored feature: two of them differ by at most 32766, so that a sparse entry stored
 /// relative to the value of an unstored zero fits an i16 and -32768 never occurs.
@@ -72,16 +72,7 @@ pub fn on_large_pages<T>(mut vector: Vec<T>) -> Vec<T> {
     vector
 }
 
-/// out_j = <column j, d> for columns stored one after the other, by all threads. `columns` must hold
-/// out.len() * d.len() entries.
-pub fn gradient_pass(columns: &[i16], d: &[i16], out: &mut [i64]) {
-    debug_assert_eq!(columns.len(), out.len() * d.len());
-    out.par_chunks_mut(4)
-        .zip(columns.par_chunks(4 * d.len()))
-        .for_each(|(out, block)| inner_products(block, d, out));
-}
-
-/// The same by one thread.
+/// out_j = <column j, d> for columns stored one after the other. `columns` must hold out.len() * d.len() entries.
 pub fn inner_products(columns: &[i16], d: &[i16], out: &mut [i64]) {
     debug_assert_eq!(columns.len(), out.len() * d.len());
     let n = d.len();
@@ -98,64 +89,76 @@ pub fn inner_products(columns: &[i16], d: &[i16], out: &mut [i64]) {
     }
 }
 
-/// Records that columns and planes of d are cut into: whole runs of the widest kernel, few enough that four pieces of
-/// columns stay in the nearest cache while all planes pass by.
-const PIECE: usize = 3072;
+/// Records that the widest kernel of inner products takes at a time: pieces of whole runs leave no rest.
+pub const WHOLE: usize = 128;
 
-/// The inner products of columns that are stored one after the other with each of several planes of d, by one thread:
-/// those of the first plane, then those of the next. The columns are read once.
-pub fn inner_products_of_planes(columns: &[i16], planes: &[Vec<i16>]) -> Vec<i64> {
-    let n = planes.first().map_or(0, Vec::len);
-    let count = columns.len().checked_div(n).unwrap_or(0);
-    let mut out = vec![0i64; planes.len() * count];
-    for start in (0..n).step_by(PIECE) {
-        let piece = start..n.min(start + PIECE);
-        for first in (0..count).step_by(4) {
-            let column = |j: usize| &columns[j * n..][piece.clone()];
-            for (plane, out) in planes.iter().zip(out.chunks_mut(count)) {
-                let (d, out) = (&plane[piece.clone()], &mut out[first..count.min(first + 4)]);
-                if let [a, b, c, e] = out {
-                    let dots = dot4(std::array::from_fn(|k| column(first + k)), d);
-                    // Below 2^59 in all, as a sum of fewer than 2^31 products.
-                    *a = a.wrapping_add(dots[0]);
-                    *b = b.wrapping_add(dots[1]);
-                    *c = c.wrapping_add(dots[2]);
-                    *e = e.wrapping_add(dots[3]);
-                } else {
-                    for (k, out) in out.iter_mut().enumerate() {
-                        *out = out.wrapping_add(dot_portable(column(first + k), d));
+/// sums += the inner products of all columns with each of several planes of d, which begin with the first record of the
+/// strips: those of the first plane, then those of the next.
+///
+/// Products are at most 16383 2^14; sums stay below 2^59, as those of fewer than 2^31 products do.
+///
+/// # Panics
+/// Where planes differ in length or are longer than the strips, and unless there is a sum for each plane and column.
+pub fn add_inner_products(strips: Strips<'_>, planes: &[&[i16]], sums: &mut [i64]) {
+    let (p, m) = (strips.columns(), planes.first().map_or(0, |d| d.len()));
+    assert_eq!(sums.len(), planes.len() * p);
+    if p == 0 {
+        return;
+    }
+    assert!(planes.iter().all(|d| d.len() == m) && m.div_ceil(LINE) <= strips.len());
+    let (whole, rest) = strips.lines().split_at(m / LINE * p);
+    for (planes, sums) in planes.chunks(PLANES).zip(sums.chunks_mut(PLANES * p)) {
+        let d: Vec<(&[Line], &[i16])> = planes.iter().map(|d| d.as_chunks()).collect();
+        let of_whole: Vec<&[Line]> = d.iter().map(|d| d.0).collect();
+        add_strips(whole, &of_whole, sums);
+        if !m.is_multiple_of(LINE) {
+            // Beyond the last record d is 0.
+            let last = d.iter().map(|(_, d)| {
+                let mut last = [0; LINE];
+                last[..d.len()].copy_from_slice(d);
+                [last]
+            });
+            let last: Vec<[Line; 1]> = last.collect();
+            let last: Vec<&[Line]> = last.iter().map(|last| &last[..]).collect();
+            add_strips(rest, &last, sums);
+        }
+    }
+}
+
+/// Planes of d that lines are multiplied by at once.
+const PLANES: usize = 3;
+
+/// The same of at most [`PLANES`] planes of whole strips.
+fn add_strips(lines: &[Line], planes: &[&[Line]], sums: &mut [i64]) {
+    let p = sums.len() / planes.len();
+    assert!(planes.iter().all(|d| d.len() * p <= lines.len()));
+    match width() {
+        Width::Portable => {
+            for (d, sums) in planes.iter().zip(sums.chunks_exact_mut(p)) {
+                for (d, strip) in d.iter().zip(lines.chunks_exact(p)) {
+                    for (sum, line) in sums.iter_mut().zip(strip) {
+                        *sum = sum.wrapping_add(dot_portable(line, d));
                     }
                 }
             }
         }
-    }
-    out
-}
-
-/// Records that the widest kernel of inner products takes at a time: pieces of whole runs leave no rest.
-pub const WHOLE: usize = 128;
-
-/// sums_j += what column j holds from entry `start` on times d, columns of `n` entries stored one after the other, by one
-/// thread. Sums stay below 2^59 as those of whole columns do.
-pub fn add_inner_products(
-    (columns, n): (&[i16], usize),
-    start: usize,
-    d: &[i16],
-    sums: &mut [i64],
-) {
-    let column = |j: usize| &columns[j * n + start..][..d.len()];
-    for (first, sums) in (0..).step_by(4).zip(sums.chunks_mut(4)) {
-        if let [a, b, c, e] = sums {
-            let dots = dot4(std::array::from_fn(|k| column(first + k)), d);
-            *a = a.wrapping_add(dots[0]);
-            *b = b.wrapping_add(dots[1]);
-            *c = c.wrapping_add(dots[2]);
-            *e = e.wrapping_add(dots[3]);
-        } else {
-            for (k, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.wrapping_add(dot_portable(column(first + k), d));
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx2 => {
+            for (d, sums) in planes.iter().zip(sums.chunks_exact_mut(p)) {
+                // SAFETY: the feature was detected.
+                unsafe { x86::add_strips_avx2(d, lines, sums) }
             }
         }
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the features were detected.
+        Width::Avx512 => unsafe {
+            match *planes {
+                [a] => x86::add_strips_avx512::<1, false>([a], lines, sums),
+                [a, b] => x86::add_strips_avx512::<2, false>([a, b], lines, sums),
+                [a, b, c] => x86::add_strips_avx512::<3, false>([a, b, c], lines, sums),
+                _ => unreachable!("at most {PLANES} planes"),
+            }
+        },
     }
 }
 
@@ -183,124 +186,189 @@ pub fn dot_portable(column: &[i16], d: &[i16]) -> i64 {
     products.fold(0i64, |sum, product| sum.wrapping_add(i64::from(product)))
 }
 
-/// The sum of the sizes of a column's entries, of which there are fewer than 2^31.
-pub fn sum_of_sizes(column: &[i16]) -> i64 {
-    /// So many sizes below 2^14 fit a u32.
-    const PIECE: usize = 1 << 16;
+/// Reads lines one after the other, so that who takes them in another order finds them in a near cache: memory is read
+/// fastest in its own order, and by nothing else meanwhile.
+pub fn fetch(lines: &[Line]) {
     #[inline(always)]
-    fn body(column: &[i16]) -> i64 {
-        column.chunks(PIECE).fold(0i64, |sum, piece| {
-            let sizes = piece.iter().map(|&x| u32::from(x.unsigned_abs()));
-            sum.wrapping_add(i64::from(sizes.fold(0u32, u32::wrapping_add)))
-        })
-    }
-    dispatch!([], body, (column: &[i16]) -> i64)
-}
-
-/// sums_i += x_i^2; nothing is checked, for the caller's proof that it fits.
-pub fn add_squares(sums: &mut [i64], column: &[i16]) {
-    #[inline(always)]
-    fn body(sums: &mut [i64], column: &[i16]) {
-        for (sum, &x) in sums.iter_mut().zip(column) {
-            let x = i32::from(x);
-            *sum = sum.wrapping_add(i64::from(x.wrapping_mul(x)));
-        }
-    }
-    dispatch!([], body, (sums: &mut [i64], column: &[i16]) -> ())
-}
-
-/// margins += weight * column. The caller proves that margins cannot overflow and that weight * x fits an i64: nothing
-/// is checked here, so that wide instructions are used.
-pub fn add_scaled(margins: &mut [i64], column: &[i16], weight: i64) {
-    debug_assert_eq!(margins.len(), column.len());
-    match i32::try_from(weight) {
-        // |weight| <= 2^17 keeps weight * x below 2^31.
-        Ok(small) if small.unsigned_abs() <= 1 << 17 => {
-            #[cfg(target_arch = "x86_64")]
-            if width() >= Width::Avx2 {
-                // SAFETY: the feature was detected.
-                return unsafe { x86::add_scaled_avx2(margins, column, small) };
-            }
-            add_scaled_small(margins, column, small);
-        }
-        _ => {
-            for (margin, &x) in margins.iter_mut().zip(column) {
-                *margin = margin.wrapping_add(weight.wrapping_mul(i64::from(x)));
+    fn body(lines: &[Line]) -> Line {
+        let mut sums = [0i16; LINE];
+        for line in lines {
+            for (sum, &x) in sums.iter_mut().zip(line) {
+                *sum = sum.wrapping_add(x);
             }
         }
+        sums
+    }
+    fn read(lines: &[Line]) -> Line {
+        dispatch!([], body, (lines: &[Line]) -> Line)
+    }
+    std::hint::black_box(read(lines));
+}
+
+/// sums_j += the sizes of all entries of column j, of at most 2^18 strips.
+///
+/// # Panics
+/// Unless there is a sum for each column.
+pub fn add_sizes(strips: Strips<'_>, sums: &mut [i64]) {
+    #[inline(always)]
+    fn body(strips: Strips<'_>, sums: &mut [i64]) {
+        let (p, lines) = (sums.len(), strips.lines());
+        for (j, sum) in sums.iter_mut().enumerate() {
+            // Less than 2^18 2^14 in each.
+            let mut lanes = [0u32; LINE];
+            for run in lines.chunks(4 * p) {
+                // Four sizes below 2^14 fit 16 bits.
+                let mut four = [0u16; LINE];
+                for line in run[j..].iter().step_by(p) {
+                    for (size, x) in four.iter_mut().zip(line) {
+                        *size = size.wrapping_add(x.unsigned_abs());
+                    }
+                }
+                for (lane, size) in lanes.iter_mut().zip(four) {
+                    *lane = lane.wrapping_add(u32::from(size));
+                }
+            }
+            let all = lanes.iter().map(|&lane| i64::from(lane));
+            *sum = all.fold(*sum, i64::wrapping_add);
+        }
+    }
+    assert!(sums.len() == strips.columns() && strips.len() <= 1 << 18);
+    if !sums.is_empty() {
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 {
+            let ones = vec![[1; LINE]; strips.len()];
+            // SAFETY: the features were detected.
+            unsafe { x86::add_strips_avx512::<1, true>([&ones], strips.lines(), sums) };
+            return;
+        }
+        dispatch!([], body, (strips: Strips<'_>, sums: &mut [i64]) -> ())
     }
 }
 
-/// margins += the sum over `terms` (j, weight) of weight times what column j holds from entry `start` on, columns of `n`
-/// entries stored one after the other. The caller proves that margins cannot overflow, as for [`add_scaled`].
-pub fn add_products(
-    margins: &mut [i64],
-    (columns, n): (&[i16], usize),
-    start: usize,
-    terms: &[(usize, i64)],
-) {
-    let len = margins.len();
-    let column = |j: usize| &columns[j * n + start..][..len];
+/// sums_i += the sum of x_ij^2 over all columns j, for the records from the first of the strips on; nothing is checked, for
+/// the caller's proof that it fits.
+///
+/// # Panics
+/// Where there are more sums than records.
+pub fn add_squares(strips: Strips<'_>, sums: &mut [i64]) {
+    #[inline(always)]
+    fn body(strips: Strips<'_>, sums: &mut [i64]) {
+        for (sums, strip) in sums.chunks_mut(LINE).zip(strips.iter()) {
+            let mut all = [0i64; LINE];
+            for four in strip.chunks(4) {
+                // Four squares below 2^28.
+                let mut squares = [0i32; LINE];
+                for line in four {
+                    for (square, &x) in squares.iter_mut().zip(line) {
+                        let x = i32::from(x);
+                        *square = square.wrapping_add(x.wrapping_mul(x));
+                    }
+                }
+                for (sum, square) in all.iter_mut().zip(squares) {
+                    *sum = sum.wrapping_add(i64::from(square));
+                }
+            }
+            for (sum, more) in sums.iter_mut().zip(all) {
+                *sum = sum.wrapping_add(more);
+            }
+        }
+    }
+    if strips.columns() > 0 {
+        assert!(sums.len().div_ceil(LINE) <= strips.len());
+        dispatch!([], body, (strips: Strips<'_>, sums: &mut [i64]) -> ())
+    }
+}
+
+/// What columns are multiplied by, as kernels take it.
+pub struct Weights {
+    /// Columns with their weights.
+    terms: Vec<(usize, i64)>,
     #[cfg(target_arch = "x86_64")]
-    if width() >= Width::Avx512 && terms.len() > 2 {
-        for terms in terms.chunks(MANY) {
-            add_many(margins, column, terms);
+    parts: Vec<Part>,
+}
+
+impl Weights {
+    /// Of these columns; what is said of one twice counts twice.
+    pub fn new(terms: Vec<(usize, i64)>) -> Self {
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            parts: Part::all(&terms),
+            terms,
         }
-        return;
     }
-    for terms in terms.chunks(4) {
-        let fit = terms
-            .iter()
-            .all(|&(_, weight)| i32::try_from(weight).is_ok());
-        if let ([first, _, ..], true) = (terms, fit) {
-            // Fewer than four: a column with the weight 0 changes nothing.
-            let term = |k: usize| *terms.get(k).unwrap_or(&(first.0, 0));
-            let weights = std::array::from_fn(|k| term(k).1 as i32);
-            add_four(margins, std::array::from_fn(|k| column(term(k).0)), weights);
-        } else {
-            for &(j, weight) in terms {
-                add_scaled(margins, column(j), weight);
-            }
-        }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
     }
 }
 
-/// Columns that the widest kernel of margins takes at a time, eight by eight.
-#[cfg(target_arch = "x86_64")]
-const MANY: usize = 32;
-
-/// Weights of pairs of columns as two 16-bit integers in one of 32 bits each, as the kernel multiplies them:
+/// Weights of columns that are multiplied by 2^shift, two columns in 32 bits, as the widest kernel multiplies them:
 /// weight = high 2^16 + low, |high| <= 2^14, -2^15 <= low < 2^15; or weight = high alone.
 #[cfg(target_arch = "x86_64")]
-#[derive(Default)]
-struct Pairs {
-    high: [i32; MANY / 2],
-    low: Option<[i32; MANY / 2]>,
+struct Part {
+    /// Eight by eight: a column with the weight 0 changes nothing.
+    columns: Vec<usize>,
+    high: Vec<i32>,
+    /// As many as high parts; none where they are all 0.
+    low: Vec<i32>,
+    shift: u32,
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Pairs {
-    /// At most [`MANY`] weights of at most 2^30 each.
-    fn new(weights: &[i64]) -> Self {
-        let largest = weights.iter().map(|weight| weight.unsigned_abs()).max();
-        let packed = |of: &dyn Fn(i64) -> i64| {
-            let mut packed = [0i32; MANY / 2];
-            for (packed, pair) in packed.iter_mut().zip(weights.chunks(2)) {
-                let [first, second] = [0, 1].map(|k| pair.get(k).map_or(0, |&weight| of(weight)));
-                *packed = ((second as u32) << 16 | u32::from(first as u16)) as i32;
-            }
-            packed
+impl Part {
+    /// Parts of weights, which add up to them.
+    fn all(terms: &[(usize, i64)]) -> Vec<Self> {
+        let Some(&(first, _)) = terms.first() else {
+            return Vec::new();
         };
-        if largest <= Some(1 << 14) {
-            return Self {
-                high: packed(&|weight| weight),
-                low: None,
-            };
+        let count = terms.len().next_multiple_of(8);
+        let mut columns = vec![first; count];
+        let mut weights = vec![0i64; count];
+        for ((column, weight), term) in columns.iter_mut().zip(&mut weights).zip(terms) {
+            (*column, *weight) = *term;
         }
+        let mut parts = Vec::new();
+        // Weights beyond 2^30 part by part, from the lowest 30 bits on.
+        let mut shift = 0;
+        loop {
+            let beyond = weights.iter().any(|weight| weight.unsigned_abs() > 1 << 30);
+            let mut part = weights.clone();
+            for (part, weight) in part.iter_mut().zip(&mut weights) {
+                if beyond {
+                    *part = balanced(*part, 30);
+                }
+                *weight = weight.wrapping_sub(*part) >> 30;
+            }
+            parts.push(Self::new(columns.clone(), &part, shift));
+            if !beyond {
+                return parts;
+            }
+            shift += 30;
+        }
+    }
+
+    /// Weights of at most 2^30 each.
+    fn new(columns: Vec<usize>, weights: &[i64], shift: u32) -> Self {
+        let largest = weights.iter().map(|weight| weight.unsigned_abs()).max();
+        let packed = |of: &dyn Fn(i64) -> i64| -> Vec<i32> {
+            let (pairs, _) = weights.as_chunks::<2>();
+            let pack = |&[first, second]: &[i64; 2]| {
+                ((of(second) as u32) << 16 | u32::from(of(first) as u16)) as i32
+            };
+            pairs.iter().map(pack).collect()
+        };
         let low = |weight| balanced(weight, 16);
+        let (high, low) = if largest <= Some(1 << 14) {
+            (packed(&|weight| weight), Vec::new())
+        } else {
+            (packed(&|weight| (weight - low(weight)) >> 16), packed(&low))
+        };
         Self {
-            high: packed(&|weight| (weight - low(weight)) >> 16),
-            low: Some(packed(&low)),
+            columns,
+            high,
+            low,
+            shift,
         }
     }
 }
@@ -311,75 +379,63 @@ fn balanced(weight: i64, bits: u32) -> i64 {
     weight << (64 - bits) >> (64 - bits)
 }
 
-/// margins += the sum of weight * column over at most [`MANY`] columns of the same length, for AVX-512.
-#[cfg(target_arch = "x86_64")]
-fn add_many<'a>(margins: &mut [i64], column: impl Fn(usize) -> &'a [i16], terms: &[(usize, i64)]) {
-    let mut columns = [column(terms[0].0); MANY];
-    let mut weights = [0i64; MANY];
-    for ((slot, weight), term) in columns.iter_mut().zip(&mut weights).zip(terms) {
-        (*slot, *weight) = (column(term.0), term.1);
+/// margins += the sum of weight * column, for the records from the first of the strips on. The caller proves that margins
+/// cannot overflow, nor any weight * x: nothing is checked here, so that wide instructions are used.
+///
+/// # Panics
+/// Where there are more margins than records, or weights of columns that there are not.
+pub fn add_products(margins: &mut [i64], strips: Strips<'_>, weights: &Weights) {
+    if weights.is_empty() {
+        return;
     }
-    // Eight by eight: a column with the weight 0 changes nothing.
-    let count = terms.len().next_multiple_of(8);
-    let (columns, weights) = (&columns[..count], &mut weights[..count]);
-    // Weights beyond 2^30 part by part, from the lowest 30 bits on.
-    let mut shift = 0;
-    loop {
-        let beyond = weights.iter().any(|weight| weight.unsigned_abs() > 1 << 30);
-        let mut part = [0i64; MANY];
-        for (part, weight) in part.iter_mut().zip(weights.iter_mut()) {
-            *part = if beyond {
-                balanced(*weight, 30)
-            } else {
-                *weight
-            };
-            *weight = weight.wrapping_sub(*part) >> 30;
-        }
-        let pairs = Pairs::new(&part[..count]);
-        // SAFETY: who calls this has detected AVX-512.
-        unsafe {
-            match &pairs.low {
-                None => x86::add_many_avx512::<false>(margins, columns, &pairs, shift),
-                Some(_) => x86::add_many_avx512::<true>(margins, columns, &pairs, shift),
-            }
-        }
-        let whole = margins.len() / 32 * 32;
-        for (column, weight) in columns.iter().zip(part) {
-            for (margin, &x) in margins[whole..].iter_mut().zip(&column[whole..]) {
-                *margin = margin.wrapping_add((weight * i64::from(x)) << shift);
-            }
-        }
-        if !beyond {
-            return;
-        }
-        shift += 30;
+    assert!(weights.terms.iter().all(|&(j, _)| j < strips.columns()));
+    assert!(margins.len().div_ceil(LINE) <= strips.len());
+    let (whole, rest) = margins.as_chunks_mut::<LINE>();
+    add_to_strips(whole, strips, weights);
+    if !rest.is_empty() {
+        let mut last = [0; LINE];
+        last[..rest.len()].copy_from_slice(rest);
+        let strips = strips.from_record(whole.len() * LINE);
+        add_to_strips(std::slice::from_mut(&mut last), strips, weights);
+        rest.copy_from_slice(&last[..rest.len()]);
     }
 }
 
-/// margins += the sum of weight * column over four columns of the same length.
-fn add_four(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
-    debug_assert!(columns.iter().all(|column| column.len() == margins.len()));
+/// The same of whole strips.
+fn add_to_strips(margins: &mut [[i64; LINE]], strips: Strips<'_>, weights: &Weights) {
     match width() {
-        Width::Portable => add_four_portable(margins, columns, weights),
-        // SAFETY: the feature was detected.
         #[cfg(target_arch = "x86_64")]
-        Width::Avx2 | Width::Avx512 => unsafe { x86::add_four_avx2(margins, columns, weights) },
-    }
-}
-
-/// Products are below 2^31 2^14; that sums fit is the caller's proof.
-fn add_four_portable(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
-    for (column, weight) in columns.into_iter().zip(weights) {
-        for (margin, &x) in margins.iter_mut().zip(column) {
-            *margin = margin.wrapping_add(i64::from(weight).wrapping_mul(i64::from(x)));
+        Width::Avx512 => {
+            for part in &weights.parts {
+                // SAFETY: the features were detected.
+                unsafe {
+                    if part.low.is_empty() {
+                        x86::add_products_avx512::<false>(margins, strips, part);
+                    } else {
+                        x86::add_products_avx512::<true>(margins, strips, part);
+                    }
+                }
+            }
         }
-    }
-}
-
-#[inline(always)]
-fn add_scaled_small(margins: &mut [i64], column: &[i16], weight: i32) {
-    for (margin, &x) in margins.iter_mut().zip(column) {
-        *margin = margin.wrapping_add(i64::from(weight.wrapping_mul(i32::from(x))));
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx2
+            if weights
+                .terms
+                .iter()
+                .all(|&(_, weight)| i32::try_from(weight).is_ok()) =>
+        {
+            // SAFETY: the feature was detected.
+            unsafe { x86::add_products_avx2(margins, strips, &weights.terms) }
+        }
+        _ => {
+            for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
+                for &(j, weight) in &weights.terms {
+                    for (margin, &x) in margins.iter_mut().zip(&strip[j]) {
+                        *margin = margin.wrapping_add(weight.wrapping_mul(i64::from(x)));
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -527,30 +583,30 @@ pub fn quantise_row<T: Copy + Into<f64>>(
         (row: &[T], maps: LatticeMaps, first: usize, out: &mut [i16]) -> bool)
 }
 
-/// Turns a tile of rows into pieces of columns: out[k][start + row] = tile[row * stride + k].
+/// Turns a tile of rows of a strip into lines: lines[k][row] = tile[row * stride + k].
 ///
 /// # Panics
-/// When the tile or a column is too short.
-pub fn transpose(tile: &[i16], stride: usize, out: &mut [&mut [i16]], start: usize) {
+/// Where the tile has more rows than a line, or more lines than the stride.
+pub fn transpose(tile: &[i16], stride: usize, lines: &mut [Line]) {
     let rows = tile.len() / stride;
-    assert!(out.len() <= stride);
-    for (eight, out) in out.chunks_mut(8).enumerate() {
+    assert!(lines.len() <= stride && rows <= LINE);
+    for (eight, lines) in lines.chunks_mut(8).enumerate() {
         let first = eight * 8;
         let mut row = 0;
         #[cfg(target_arch = "x86_64")]
-        if out.len() == 8 {
+        if lines.len() == 8 {
             while row + 8 <= rows {
-                let lines = std::array::from_fn(|k| &tile[(row + k) * stride + first..][..8]);
-                let columns = x86::transpose8(lines);
-                for (out, column) in out.iter_mut().zip(columns) {
-                    out[start + row..][..8].copy_from_slice(&column);
+                let pieces = std::array::from_fn(|k| &tile[(row + k) * stride + first..][..8]);
+                let columns = x86::transpose8(pieces);
+                for (line, column) in lines.iter_mut().zip(columns) {
+                    line[row..][..8].copy_from_slice(&column);
                 }
                 row += 8;
             }
         }
         for row in row..rows {
-            for (k, out) in out.iter_mut().enumerate() {
-                out[start + row] = tile[row * stride + first + k];
+            for (k, line) in lines.iter_mut().enumerate() {
+                line[row] = tile[row * stride + first + k];
             }
         }
     }
@@ -559,6 +615,8 @@ pub fn transpose(tile: &[i16], stride: usize, out: &mut [&mut [i16]], start: usi
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
+
+    use super::{LINE, Line, Strips};
 
     /// Eight rows of eight entries as columns. SSE2 is part of every x86-64 machine.
     #[inline(always)]
@@ -726,48 +784,38 @@ mod x86 {
         })
     }
 
-    /// margins += 2^shift times the sum of weight * column, 32 records at a time and without those that are left over.
-    /// There is a multiple of eight columns, at most as many as `weights` has; `TWO` says whether it has low parts.
+    /// margins += 2^shift times the sum of weight * column, strip by strip; `TWO` says whether weights have low parts.
     ///
     /// Two columns are multiplied at once, in lanes of 32 bits: eight high parts, or four low ones, add up to at most
-    /// 2^31 - 2^17. What comes next in memory, where the next piece of the same columns is as long, is fetched ahead.
+    /// 2^31 - 2^17.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn add_many_avx512<const TWO: bool>(
-        margins: &mut [i64],
-        columns: &[&[i16]],
-        weights: &super::Pairs,
-        shift: u32,
+    pub(super) fn add_products_avx512<const TWO: bool>(
+        margins: &mut [[i64; LINE]],
+        strips: Strips<'_>,
+        part: &super::Part,
     ) {
-        const LANES: usize = 32;
-        let (len, groups) = (margins.len(), columns.len() / 8);
-        let shift = _mm_cvtsi32_si128(shift as i32);
-        let low_weights = weights.low.unwrap_or_default();
-        for (block, margins) in margins.chunks_exact_mut(LANES).enumerate() {
-            let at = block * LANES;
-            let load = |k: usize| {
-                let column: &[i16] = columns[k];
-                #[allow(unused_unsafe)] // a safe function in newer compilers
-                // SAFETY: a prefetch reads nothing, wherever its address points.
-                unsafe {
-                    _mm_prefetch::<_MM_HINT_T1>(column.as_ptr().wrapping_add(at + len).cast());
-                }
-                // SAFETY: the slice index checks the bounds of the load.
-                unsafe { _mm512_loadu_si512(column[at..at + LANES].as_ptr().cast()) }
-            };
+        let shift = _mm_cvtsi32_si128(part.shift as i32);
+        let (columns, _) = part.columns.as_chunks::<8>();
+        let (high_weights, _) = part.high.as_chunks::<4>();
+        let (low_weights, _) = part.low.as_chunks::<4>();
+        let groups = columns.len();
+        assert!(high_weights.len() == groups && (!TWO || low_weights.len() == groups));
+        for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
             // Of the first and of the second four of every eight records.
             let (mut high, mut low) = ([Lanes::zero(); 2], [Lanes::zero(); 2]);
             for group in 0..groups {
+                let (columns, weights) = (&columns[group], &high_weights[group]);
                 let (mut high_sums, mut low_sums) = ([Lanes::start(); 2], [Lanes::start(); 2]);
                 for pair in 0..4 {
-                    let k = group * 4 + pair;
-                    let (a, b) = (load(2 * k), load(2 * k + 1));
+                    let [a, b] = [columns[2 * pair], columns[2 * pair + 1]];
+                    let (a, b) = (load::<false>(&strip[a]), load::<false>(&strip[b]));
                     let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
-                    let weight = _mm512_set1_epi32(weights.high[k]);
+                    let weight = _mm512_set1_epi32(weights[pair]);
                     for (sum, half) in high_sums.iter_mut().zip(halves) {
                         *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
                     }
                     if TWO {
-                        let weight = _mm512_set1_epi32(low_weights[k]);
+                        let weight = _mm512_set1_epi32(low_weights[group][pair]);
                         for ((sum, half), lanes) in low_sums.iter_mut().zip(halves).zip(&mut low) {
                             *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
                             if pair % 2 == 1 {
@@ -818,32 +866,165 @@ mod x86 {
         }
     }
 
-    /// Four records at a time: the low halves of lanes hold all of a weight and of a feature.
-    #[target_feature(enable = "avx2")]
-    pub(super) fn add_four_avx2(margins: &mut [i64], columns: [&[i16]; 4], weights: [i32; 4]) {
-        const LANES: usize = 4;
-        let factors = weights.map(|weight| _mm256_set1_epi64x(i64::from(weight)));
-        let whole = margins.len() / LANES * LANES;
-        let (whole_margins, rest) = margins.split_at_mut(whole);
-        for (four, margins) in whole_margins.chunks_exact_mut(LANES).enumerate() {
-            let at = four * LANES;
-            // SAFETY: the chunk has four i64, which are exactly 256 bits.
-            let mut sum = unsafe { _mm256_loadu_si256(margins.as_ptr().cast()) };
-            for (column, factor) in columns.iter().zip(factors) {
-                // SAFETY: the slice index checks that the load has its 64 bits.
-                let x = unsafe { _mm_loadl_epi64(column[at..at + LANES].as_ptr().cast()) };
-                let product = _mm256_mul_epi32(_mm256_cvtepi16_epi64(x), factor);
-                sum = _mm256_add_epi64(sum, product);
+    /// Columns whose sums are taken side by side: they stay in the nearest cache.
+    const PANEL: usize = 256;
+
+    /// sums += the inner products of all columns, or of the `SIZES` of their entries, with each of `P` planes of d, strip by
+    /// strip, so that lines are read in the order of memory.
+    ///
+    /// Products of a line, pair by pair, are 16 sums below 2^29. Those of four columns become one vector, in which each
+    /// column has four sums of four: at most 2^31 - 2^17.
+    #[target_feature(enable = "avx512bw")]
+    pub(super) fn add_strips_avx512<const P: usize, const SIZES: bool>(
+        planes: [&[Line]; P],
+        lines: &[Line],
+        sums: &mut [i64],
+    ) {
+        let (p, strips) = (sums.len() / P, planes[0].len());
+        let mut lanes = [[Lanes::zero(); P]; PANEL / 4];
+        for first in (0..p).step_by(PANEL) {
+            let width = PANEL.min(p - first);
+            let lanes = &mut lanes[..width.div_ceil(4)];
+            lanes.fill([Lanes::zero(); P]);
+            for strip in 0..strips {
+                let mut d = [_mm512_setzero_si512(); P];
+                for (d, plane) in d.iter_mut().zip(planes) {
+                    *d = load::<false>(&plane[strip]);
+                }
+                let (fours, rest) = lines[strip * p + first..][..width].as_chunks::<4>();
+                for (four, lanes) in fours.iter().zip(&mut *lanes) {
+                    let [a, b, c, e] = four;
+                    let four = [
+                        load::<SIZES>(a),
+                        load::<SIZES>(b),
+                        load::<SIZES>(c),
+                        load::<SIZES>(e),
+                    ];
+                    add_four(four, &d, lanes);
+                }
+                if let ([_, ..], Some(lanes)) = (rest, lanes.last_mut()) {
+                    let mut four = [_mm512_setzero_si512(); 4];
+                    for (x, line) in four.iter_mut().zip(rest) {
+                        *x = load::<SIZES>(line);
+                    }
+                    add_four(four, &d, lanes);
+                }
             }
-            // SAFETY: as for the load.
-            unsafe { _mm256_storeu_si256(margins.as_mut_ptr().cast(), sum) };
+            for (four, lanes) in lanes.iter().enumerate() {
+                for (plane, lanes) in lanes.iter().enumerate() {
+                    let (even, odd) = lanes.even_and_odd(strips);
+                    let mut of = [[0i64; 8]; 2];
+                    for (of, lanes) in of.iter_mut().zip([even, odd]) {
+                        // SAFETY: eight i64 are exactly 512 bits.
+                        unsafe { _mm512_storeu_si512(of.as_mut_ptr().cast(), lanes) };
+                    }
+                    for column in 0..4.min(width - 4 * four) {
+                        let parts = of[column % 2].iter().skip(column / 2).step_by(2);
+                        let sum = &mut sums[plane * p + first + 4 * four + column];
+                        *sum = parts.fold(*sum, |sum, &part| sum.wrapping_add(part));
+                    }
+                }
+            }
         }
-        super::add_four_portable(rest, columns.map(|column| &column[whole..]), weights);
     }
 
+    /// A line, or the `SIZES` of its entries.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn load<const SIZES: bool>(line: &Line) -> __m512i {
+        // SAFETY: a line is exactly 512 bits.
+        let entries = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+        if SIZES {
+            _mm512_abs_epi16(entries)
+        } else {
+            entries
+        }
+    }
+
+    /// Adds the products of a line of each of four columns to lanes: the sums of columns 0 and 2 to even ones, of 1 and 3 to
+    /// odd ones.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn add_four<const P: usize>(x: [__m512i; 4], d: &[__m512i; P], lanes: &mut [Lanes; P]) {
+        for (lanes, &d) in lanes.iter_mut().zip(d) {
+            let [a, b, c, e] = [
+                _mm512_madd_epi16(x[0], d),
+                _mm512_madd_epi16(x[1], d),
+                _mm512_madd_epi16(x[2], d),
+                _mm512_madd_epi16(x[3], d),
+            ];
+            let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+            let ce = _mm512_add_epi32(_mm512_unpacklo_epi32(c, e), _mm512_unpackhi_epi32(c, e));
+            let (low, high) = (_mm512_unpacklo_epi64(ab, ce), _mm512_unpackhi_epi64(ab, ce));
+            lanes.add(_mm512_add_epi32(
+                _mm512_add_epi32(low, Lanes::start()),
+                high,
+            ));
+        }
+    }
+
+    /// sums += the inner products of all columns with a plane of d, two strips at a time.
     #[target_feature(enable = "avx2")]
-    pub(super) fn add_scaled_avx2(margins: &mut [i64], column: &[i16], weight: i32) {
-        super::add_scaled_small(margins, column, weight);
+    pub(super) fn add_strips_avx2(d: &[Line], lines: &[Line], sums: &mut [i64]) {
+        let p = sums.len();
+        let load = |line: &Line| {
+            let halves = line.as_chunks::<16>().0;
+            // SAFETY: half a line is exactly 256 bits.
+            [0, 1].map(|half: usize| unsafe { _mm256_loadu_si256(halves[half].as_ptr().cast()) })
+        };
+        for (first, sums) in (0..).step_by(PANEL).zip(sums.chunks_mut(PANEL)) {
+            let mut totals = [_mm256_setzero_si256(); PANEL];
+            for (run, d) in d.chunks(RUN / 2).enumerate() {
+                for (j, total) in totals[..sums.len()].iter_mut().enumerate() {
+                    let mut sum = _mm256_setzero_si256();
+                    for (k, d) in d.iter().enumerate() {
+                        let line = &lines[(run * (RUN / 2) + k) * p + first + j];
+                        for (x, d) in load(line).into_iter().zip(load(d)) {
+                            sum = _mm256_add_epi32(sum, _mm256_madd_epi16(x, d));
+                        }
+                    }
+                    let low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(sum));
+                    let high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(sum));
+                    *total = _mm256_add_epi64(*total, _mm256_add_epi64(low, high));
+                }
+            }
+            for (sum, total) in sums.iter_mut().zip(totals) {
+                let mut lanes = [0i64; 4];
+                // SAFETY: four i64 are exactly 256 bits.
+                unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), total) };
+                *sum = lanes.iter().fold(*sum, |sum, &lane| sum.wrapping_add(lane));
+            }
+        }
+    }
+
+    /// margins += the sum of weight * column, strip by strip, of weights that fit 32 bits: the low halves of lanes hold all
+    /// of a weight and of a feature.
+    #[target_feature(enable = "avx2")]
+    pub(super) fn add_products_avx2(
+        margins: &mut [[i64; LINE]],
+        strips: Strips<'_>,
+        terms: &[(usize, i64)],
+    ) {
+        for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
+            let (fours, _) = margins.as_chunks_mut::<4>();
+            // SAFETY: four i64 are exactly 256 bits.
+            let load = |four: usize| unsafe { _mm256_loadu_si256(fours[four].as_ptr().cast()) };
+            let mut sums: [__m256i; LINE / 4] = std::array::from_fn(load);
+            for &(j, weight) in terms {
+                let factor = _mm256_set1_epi64x(weight);
+                let (parts, _) = strip[j].as_chunks::<4>();
+                for (sum, part) in sums.iter_mut().zip(parts) {
+                    // SAFETY: four i16 are exactly 64 bits.
+                    let x = unsafe { _mm_loadl_epi64(part.as_ptr().cast()) };
+                    let product = _mm256_mul_epi32(_mm256_cvtepi16_epi64(x), factor);
+                    *sum = _mm256_add_epi64(*sum, product);
+                }
+            }
+            for (four, sum) in fours.iter_mut().zip(sums) {
+                // SAFETY: as for the load.
+                unsafe { _mm256_storeu_si256(four.as_mut_ptr().cast(), sum) };
+            }
+        }
     }
 }
 
@@ -902,45 +1083,6 @@ pub(crate) mod tests {
         }
     }
 
-    /// The sum of all entries modulo 2^16, read as fast as the machine allows: what passes over records are measured by.
-    pub(crate) fn plain_read(entries: &[i16]) -> i16 {
-        #[cfg(target_arch = "x86_64")]
-        if width() == Width::Avx512 {
-            // SAFETY: the features were detected.
-            return unsafe { read_avx512(entries) };
-        }
-        entries.iter().fold(0, |a, b| a.wrapping_add(*b))
-    }
-
-    /// At four places in turn, a cache line at each, what comes next fetched ahead.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512bw")]
-    fn read_avx512(entries: &[i16]) -> i16 {
-        use std::arch::x86_64::*;
-        const LINE: usize = 32;
-        let part = entries.len() / 4 / LINE * LINE;
-        let mut sums = [_mm512_setzero_si512(); 4];
-        for start in (0..part).step_by(LINE) {
-            for (k, sum) in sums.iter_mut().enumerate() {
-                let line = entries[k * part + start..][..LINE].as_ptr();
-                #[allow(unused_unsafe)] // a safe function in newer compilers
-                // SAFETY: a prefetch reads nothing, wherever its address points.
-                unsafe {
-                    _mm_prefetch::<_MM_HINT_T0>(line.wrapping_add(1024).cast());
-                }
-                // SAFETY: the slice index checks the bounds of the load.
-                *sum = _mm512_add_epi16(*sum, unsafe { _mm512_loadu_si512(line.cast()) });
-            }
-        }
-        let mut lanes = [[0i16; LINE]; 4];
-        for (lanes, sum) in lanes.iter_mut().zip(sums) {
-            // SAFETY: 32 i16 are exactly 512 bits.
-            unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), sum) };
-        }
-        let rest = entries[4 * part..].iter();
-        (lanes.as_flattened().iter().chain(rest)).fold(0, |a, b| a.wrapping_add(*b))
-    }
-
     /// Weights of one size, so that every kernel for small ones is reached, or of several; at the ends of what it takes.
     fn weights() -> impl Strategy<Value = Vec<i64>> {
         let up_to = |most: i64| {
@@ -958,6 +1100,26 @@ pub(crate) mod tests {
                 0..75
             ),
         ]
+    }
+
+    /// Entries of records and columns in [-bound, bound], at its ends often.
+    fn entries(seed: u32, bound: i16) -> impl Fn(usize, usize) -> i16 {
+        move |i, j| {
+            let mixed = (u64::from(seed) ^ ((i as u64) << 32 | j as u64))
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                >> 33;
+            let x = mixed as i64 % (3 * i64::from(bound) + 1) - i64::from(bound) * 3 / 2;
+            x.clamp(-i64::from(bound), bound.into()) as i16
+        }
+    }
+
+    /// The strips of `n` records.
+    fn in_strips(n: usize, p: usize, entry: impl Fn(usize, usize) -> i16) -> Vec<Line> {
+        let mut lines = vec![[0; LINE]; n.div_ceil(LINE) * p];
+        for (i, j) in (0..n).flat_map(|i| (0..p).map(move |j| (i, j))) {
+            lines[i / LINE * p + j][i % LINE] = entry(i, j);
+        }
+        lines
     }
 
     fn reference(column: &[i16], d: &[i16]) -> i128 {
@@ -990,37 +1152,21 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn sizes_and_squares_match_a_wide_reference(
-            column in proptest::collection::vec(-MAX_FEATURE..=MAX_FEATURE, 0..100), times in 1usize..900) {
-            let long = column.repeat(times);
-            let sizes: i64 = long.iter().map(|&x| i64::from(x).abs()).sum();
-            for sum in at_every_width(|| sum_of_sizes(&long)) {
-                prop_assert_eq!(sum, sizes);
-            }
-            let squares = || {
-                let mut sums = vec![1 << 59; column.len()];
-                add_squares(&mut sums, &column);
-                sums
+        fn sizes_and_squares_match_a_wide_reference(n in 1usize..300, p in prop_oneof![0usize..11, 255usize..259], seed in any::<u32>()) {
+            let entry = entries(seed, MAX_FEATURE);
+            let lines = in_strips(n, p, &entry);
+            let strips = Strips::new(&lines, p);
+            let read = || {
+                let (mut sizes, mut squares) = (vec![3i64; p], vec![1i64 << 59; n]);
+                add_sizes(strips, &mut sizes);
+                add_squares(strips, &mut squares);
+                (sizes, squares)
             };
-            for sums in at_every_width(squares) {
-                prop_assert!(sums.iter().zip(&column).all(|(&sum, &x)| sum == (1 << 59) + i64::from(x).pow(2)));
-            }
-        }
-
-        #[test]
-        fn scaled_columns_match_a_wide_reference(
-            column in proptest::collection::vec(-MAX_FEATURE..=MAX_FEATURE, 0..100),
-            weight in prop_oneof![-(1i64 << 17)..=1 << 17, -(1i64 << 47)..=1 << 47],
-        ) {
-            let moved = || {
-                let mut margins = vec![5i64; column.len()];
-                add_scaled(&mut margins, &column, weight);
-                margins
-            };
-            for margins in at_every_width(moved) {
-                for (margin, &x) in margins.iter().zip(&column) {
-                    prop_assert_eq!(i128::from(*margin), 5 + i128::from(weight) * i128::from(x));
-                }
+            let size = |j: usize| 3 + (0..n).map(|i| i64::from(entry(i, j)).abs()).sum::<i64>();
+            let square = |i: usize| (1 << 59) + (0..p).map(|j| i64::from(entry(i, j)).pow(2)).sum::<i64>();
+            for (sizes, squares) in at_every_width(read) {
+                prop_assert_eq!(sizes, (0..p).map(size).collect::<Vec<_>>());
+                prop_assert_eq!(squares, (0..n).map(square).collect::<Vec<_>>());
             }
         }
 
@@ -1028,22 +1174,24 @@ pub(crate) mod tests {
         fn sums_of_scaled_columns_match_a_wide_reference(
             n in 1usize..200,
             weights in weights(),
-            start in 0usize..40,
+            strip in 0usize..3,
+            spare in 0usize..3,
             seed in any::<u32>(),
         ) {
-            let (start, p) = (start.min(n), weights.len().max(1));
-            let entry = |k: usize| (seed as usize).wrapping_add(k * 7919).wrapping_mul(104_729) % 32_767;
-            let columns: Vec<i16> = (0..n * p).map(|k| (entry(k) as i32 - 16_383) as i16).collect();
+            let (start, p) = ((strip * LINE).min(n / LINE * LINE), weights.len() + spare);
+            let entry = entries(seed, MAX_FEATURE);
+            let lines = in_strips(n, p, &entry);
             // The last column first, so that columns are told apart.
             let terms: Vec<(usize, i64)> = (0..weights.len()).rev().zip(weights.iter().copied()).collect();
+            let prepared = Weights::new(terms.clone());
             let moved = || {
                 let mut margins = vec![-3i64; n - start];
-                add_products(&mut margins, (&columns, n), start, &terms);
+                add_products(&mut margins, Strips::new(&lines, p).from_record(start), &prepared);
                 margins
             };
             for margins in at_every_width(moved) {
-                for (i, &margin) in margins.iter().enumerate() {
-                    let products = terms.iter().map(|&(j, w)| i128::from(w) * i128::from(columns[j * n + start + i]));
+                for (i, &margin) in (start..).zip(&margins) {
+                    let products = terms.iter().map(|&(j, w)| i128::from(w) * i128::from(entry(i, j)));
                     prop_assert_eq!(i128::from(margin), products.sum::<i128>() - 3);
                 }
             }
@@ -1067,64 +1215,43 @@ pub(crate) mod tests {
         }
     }
 
-    /// Planes longer than a piece, and numbers of columns that are no multiple of four.
-    #[test]
-    fn products_of_planes_are_those_of_each() {
-        for (n, p, outputs) in [
-            (1, 1, 1),
-            (PIECE, 4, 2),
-            (2 * PIECE + 35, 7, 3),
-            (50, 3, 5),
-            (9, 0, 2),
-        ] {
-            let entry = |k: usize, bound: i16| {
-                (k * 7919 % (2 * bound as usize + 1)) as i32 - i32::from(bound)
-            };
-            let columns: Vec<i16> = (0..n * p).map(|k| entry(k, MAX_FEATURE) as i16).collect();
-            let plane = |k: usize| {
-                (0..n)
-                    .map(|i| entry(i + 31 * k, MAX_DERIVATIVE) as i16)
-                    .collect()
-            };
-            let planes: Vec<Vec<i16>> = (0..outputs).map(plane).collect();
-            for products in at_every_width(|| inner_products_of_planes(&columns, &planes)) {
-                assert_eq!(products.len(), outputs * p);
-                for (k, plane) in planes.iter().enumerate() {
-                    for j in 0..p {
-                        let expected = reference(&columns[j * n..(j + 1) * n], plane);
-                        assert_eq!(i128::from(products[k * p + j]), expected);
-                    }
-                }
-            }
-        }
-    }
-
     proptest! {
+        /// Several planes, up to panels of columns and beyond whole runs of records, at the ends of what entries may be.
         #[test]
-        fn the_pass_is_all_inner_products(n in 1usize..300, p in 0usize..10, seed in any::<u64>()) {
-            let entries = |salt: u64, count: usize, bound: i16| -> Vec<i16> {
-                let step = |k: usize| (seed ^ salt).wrapping_add(k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-                (0..count).map(|k| (step(k) as i64 % (2 * i64::from(bound) + 1) - i64::from(bound)) as i16).collect()
+        fn inner_products_match_a_wide_reference(
+            n in 1usize..700,
+            p in prop_oneof![0usize..12, 250usize..262],
+            planes in 1usize..6,
+            bound in prop_oneof![Just(1), Just(MAX_DERIVATIVE)],
+            seed in any::<u32>(),
+        ) {
+            let (entry, slope) = (entries(seed, MAX_FEATURE), entries(!seed, MAX_DERIVATIVE));
+            let lines = in_strips(n, p, &entry);
+            let d = |i: usize, k: usize| if bound == 1 { slope(i, k).signum() * MAX_DERIVATIVE } else { slope(i, k) };
+            let slopes: Vec<Vec<i16>> = (0..planes).map(|k| (0..n).map(|i| d(i, k)).collect()).collect();
+            let slopes: Vec<&[i16]> = slopes.iter().map(Vec::as_slice).collect();
+            let product = |j: usize, k: usize| (0..n).map(|i| i64::from(entry(i, j)) * i64::from(d(i, k))).sum::<i64>();
+            let expected: Vec<i64> = (0..planes * p).map(|at| 7 + product(at % p, at / p)).collect();
+            let summed = || {
+                let mut sums = vec![7i64; planes * p];
+                add_inner_products(Strips::new(&lines, p), &slopes, &mut sums);
+                sums
             };
-            let (columns, d) = (entries(1, n * p, MAX_FEATURE), entries(2, n, MAX_DERIVATIVE));
-            let mut out = vec![0i64; p];
-            gradient_pass(&columns, &d, &mut out);
-            for (out, column) in out.iter().zip(columns.chunks_exact(n)) {
-                prop_assert_eq!(i128::from(*out), reference(column, &d));
+            for sums in at_every_width(summed) {
+                prop_assert_eq!(&sums, &expected);
             }
         }
 
         #[test]
-        fn transposition_moves_every_entry(rows in 0usize..40, width in 1usize..40, spare in 0usize..9, start in 0usize..5) {
+        fn transposition_moves_every_entry(rows in 0usize..=LINE, width in 1usize..40, spare in 0usize..9) {
             let stride = width + spare;
             let tile: Vec<i16> = (0..rows * stride).map(|k| k as i16).collect();
-            let mut columns = vec![vec![-1i16; start + rows + 2]; width];
-            let mut slices: Vec<&mut [i16]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
-            transpose(&tile, stride, &mut slices, start);
-            for (k, column) in columns.iter().enumerate() {
+            let mut lines = vec![[-1i16; LINE]; width];
+            transpose(&tile, stride, &mut lines);
+            for (k, line) in lines.iter().enumerate() {
                 let moved: Vec<i16> = (0..rows).map(|row| tile[row * stride + k]).collect();
-                prop_assert_eq!(&column[start..start + rows], &moved[..]);
-                prop_assert!(column[..start].iter().chain(&column[start + rows..]).all(|&entry| entry == -1));
+                prop_assert_eq!(&line[..rows], &moved[..]);
+                prop_assert!(line[rows..].iter().all(|&entry| entry == -1));
             }
         }
 
@@ -1164,6 +1291,16 @@ pub(crate) mod tests {
                 (MAX_FEATURE, -MAX_DERIVATIVE),
             ] {
                 check_dot(&vec![vec![x; n]; 4], &vec![d; n]);
+                let (lines, d) = (vec![[x; LINE]; n.div_ceil(LINE) * 3], vec![d; n]);
+                let summed = || {
+                    let mut sums = vec![0i64; 12];
+                    add_inner_products(Strips::new(&lines, 3), &[&d[..]; 4], &mut sums);
+                    sums
+                };
+                let expected = i64::from(x) * i64::from(d[0]) * n as i64;
+                for sums in at_every_width(summed) {
+                    assert_eq!(sums, [expected; 12]);
+                }
             }
         }
     }
@@ -1171,15 +1308,19 @@ pub(crate) mod tests {
     /// Features and weights as large as they get, all of one sign: sums of 32 bits reach their ends.
     #[test]
     fn extreme_margins_do_not_overflow() {
-        let n = 70;
+        let n = 70usize;
         for x in [MAX_FEATURE, -MAX_FEATURE] {
-            let columns = vec![x; n * 40];
+            let lines = vec![[x; LINE]; n.div_ceil(LINE) * 40];
             for weight in [1i64 << 14, 1 << 15, (1 << 30) - (1 << 15), 1 << 30, 1 << 40] {
                 for weight in [weight, -weight, -weight - 1, weight - 1] {
                     let terms: Vec<(usize, i64)> = (0..40).map(|j| (j, weight)).collect();
                     let moved = || {
                         let mut margins = vec![3i64; n];
-                        add_products(&mut margins, (&columns, n), 0, &terms);
+                        add_products(
+                            &mut margins,
+                            Strips::new(&lines, 40),
+                            &Weights::new(terms.clone()),
+                        );
                         margins
                     };
                     for margins in at_every_width(moved) {

@@ -1,4 +1,4 @@
-//! Arithmetic that the rest stands on: memory, enclosures, directed rounding, integer kernels, sums of float columns, eigenvectors.
+//! Arithmetic that the rest stands on: memory, enclosures, directed rounding, strips of columns, integer kernels, sums of float columns, eigenvectors.
 
 pub mod allocate;
 pub(crate) mod blocked;
@@ -12,4 +12,5 @@ pub mod mapped;
 pub mod normal;
 pub mod quadrature;
 pub mod search;
+pub mod strips;
 pub mod vectors;

@@ -93,33 +93,32 @@ impl Block<'_> {
         Sum(sums)
     }
 
-    /// [`Block::move_margins`] and [`Block::gradient`] in one read of the records, where that is faster.
+    /// [`Block::move_margins`] and [`Block::gradient`] in one read of records that are not sparse.
     fn one_read(
         &self,
         model: &RoomModel,
         (moves, fresh, unit): (&[Move<'_>], bool, f64),
         states: &mut States,
     ) -> Option<Sum> {
-        if model.outputs() != 1 {
-            return None;
-        }
-        let n = self.0.n_records();
+        let (n, outputs) = (self.0.n_records(), model.outputs());
         let States {
             margins,
             slopes,
             weights,
             ..
         } = states;
-        margins.resize_with(1, || vec![0; n]);
-        slopes.resize_with(1, || vec![0; n]);
+        margins.resize_with(outputs, || vec![0; n]);
+        slopes.resize_with(outputs, || vec![0; n]);
         let weights = self.shorten(weights);
-        let planes = (&mut margins[0][..], &mut slopes[0][..]);
+        let planes = (&mut margins[..], &mut slopes[..]);
         let sums = self
             .0
-            .gradient_in_one_read(moves, fresh, planes, |start, margins, slopes| {
-                let targets = &self.0.targets[start..][..margins.len()];
-                model.scalar_slopes(margins, unit, targets, slopes);
-                self.weigh(start, slopes, weights);
+            .gradients_in_one_read(moves, fresh, planes, |start, margins, slopes| {
+                let targets = &self.0.targets[start..][..margins[0].len()];
+                model.piece_of_slopes(margins, unit, targets, slopes);
+                for slopes in slopes {
+                    self.weigh(start, slopes, weights);
+                }
             });
         sums.map(Sum)
     }

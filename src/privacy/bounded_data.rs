@@ -20,14 +20,15 @@ use super::records::Move;
 use super::row_norm::RowNorm;
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
-use crate::numeric::kernel::gradient_pass;
+use crate::numeric::kernel::fetch;
+use crate::numeric::strips::LINE;
 use crate::question::check_sparse;
 use crate::schema::{Schema, Target};
 
-/// Records per piece of work where so many columns are read together: what is read stays in a near cache.
+/// Records per piece of work where so many columns are read together, whole strips: what is read stays in a near cache.
 pub(in crate::privacy) fn chunk_of(columns: usize) -> usize {
     const ENTRIES: usize = 1 << 17;
-    (ENTRIES / columns.max(1)).clamp(512, 4096)
+    (ENTRIES / columns.max(1)).clamp(256, 4096) / LINE * LINE
 }
 
 /// The sum of the slopes: below 2^45 for fewer than 2^31 of them, so that nothing wraps. Checks would keep the loop from
@@ -48,7 +49,7 @@ pub struct BoundedData {
 
 /// The features; the intercept is not stored.
 pub(in crate::privacy) enum Features {
-    /// Columns one after the other, each with one entry per record.
+    /// Columns, each with one entry per record.
     Dense(Columns),
     /// The same entries, where columns have few public values.
     Packed(Packed),
@@ -109,12 +110,12 @@ impl BoundedData {
         }
         let mut columns = read_dense(x, &schema)?;
         if let Some(norm) = RowNorm::of(&schema) {
-            norm.shorten_dense(&mut columns, n);
+            norm.shorten_dense(&mut columns);
         }
         Ok(Self {
             schema,
             targets,
-            features: Features::Dense(columns.into()),
+            features: Features::Dense(columns),
             weights: None,
         })
     }
@@ -205,21 +206,28 @@ impl BoundedData {
     pub(in crate::privacy) fn joined(blocks: &[Arc<Self>]) -> Self {
         let first = &blocks[0];
         let n: usize = blocks.iter().map(|block| block.n_records()).sum();
-        let p = first.schema.n_features();
-        let mut columns = vec![0; n * p];
-        let mut start = 0;
-        for block in blocks {
-            let rows = block.n_records();
-            (columns.par_chunks_mut(n.max(1)).enumerate())
-                .for_each(|(j, out)| block.fill_column(j, 0, &mut out[start..start + rows]));
-            start += rows;
-        }
+        let ends: Vec<usize> = (blocks.iter())
+            .scan(0, |end, block| {
+                *end += block.n_records();
+                Some(*end)
+            })
+            .collect();
+        let columns = Columns::of_columns(n, first.schema.n_features(), |j, start, out| {
+            let (mut start, mut rest) = (start, out);
+            for (block, &end) in blocks.iter().zip(&ends) {
+                if start < end && !rest.is_empty() {
+                    let (here, later) = rest.split_at_mut(rest.len().min(end - start));
+                    block.fill_column(j, start + block.n_records() - end, here);
+                    (start, rest) = (start + here.len(), later);
+                }
+            }
+        });
         let targets = blocks.iter().flat_map(|block| &block.targets);
         let weights = blocks.iter().map(|block| block.weights.as_ref());
         Self {
             schema: first.schema.clone(),
             targets: targets.copied().collect(),
-            features: Features::Dense(columns.into()),
+            features: Features::Dense(columns),
             weights: weights
                 .collect::<Option<Vec<_>>>()
                 .map(RecordWeights::joined),
@@ -244,9 +252,7 @@ impl BoundedData {
     /// The integers of feature `j` from record `start` on.
     pub(in crate::privacy) fn fill_column(&self, j: usize, start: usize, out: &mut [i16]) {
         match &self.features {
-            Features::Dense(columns) => {
-                out.copy_from_slice(&columns[j * self.n_records() + start..][..out.len()]);
-            }
+            Features::Dense(columns) => columns.fill(j, start, out),
             Features::Packed(packed) => packed.fill(j, start, out),
             Features::Sparse { columns, base, .. } => {
                 let base = i64::from(base[j]);
@@ -260,16 +266,21 @@ impl BoundedData {
         }
     }
 
-    /// The integers of feature `j` of some records: as they stand where they are dense, else written to `scratch`.
+    /// Reads dense features of some records, from the first one of a strip on, so that they are in a near cache whatever
+    /// the order is in which they are taken next.
+    pub(in crate::privacy) fn fetch(&self, records: Range<usize>) {
+        if let Features::Dense(columns) = &self.features {
+            fetch(columns.strips_of(records).lines());
+        }
+    }
+
+    /// The integers of feature `j` of some records, written to `scratch`.
     pub(in crate::privacy) fn column<'a>(
-        &'a self,
+        &self,
         j: usize,
         records: Range<usize>,
         scratch: &'a mut Vec<i16>,
     ) -> &'a [i16] {
-        if let Features::Dense(columns) = &self.features {
-            return &columns[j * self.n_records()..][records];
-        }
         scratch.resize(records.len(), 0);
         self.fill_column(j, records.start, scratch);
         scratch
@@ -287,10 +298,10 @@ impl BoundedData {
             *intercept = i64::from(self.schema.lattice_intercept()) * total;
         }
         match &self.features {
-            Features::Dense(columns) => gradient_pass(columns, d, features),
-            Features::Packed(packed) => {
-                let groups = packed.groups();
-                groups.inner_products(0, &groups.sums_of(&[d]), features);
+            Features::Dense(_) | Features::Packed(_) => {
+                if let Some(groups) = self.groups() {
+                    groups.inner_products(0, &groups.sums_of(&[d]), features);
+                }
             }
             Features::Sparse { columns, base, .. } => {
                 features
@@ -553,7 +564,7 @@ pub(in crate::privacy) mod tests {
             let Some(Features::Dense(expected)) = kinds.next().map(|data| data.features) else { unreachable!() };
             for i in 0..n {
                 let before: Vec<f64> = (0..p).map(|j| f64::from(schema.lattice_value(x[[i, j]], j))).collect();
-                let after: Vec<f64> = (0..p).map(|j| f64::from(expected[j * n + i])).collect();
+                let after: Vec<f64> = (0..p).map(|j| f64::from(expected.at(i, j))).collect();
                 let length = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>().sqrt();
                 prop_assert!(length(&after) <= limit);
                 let factor = (limit / length(&before)).min(1.0);
@@ -565,12 +576,12 @@ pub(in crate::privacy) mod tests {
                 let Features::Sparse { rows, columns, .. } = &data.features else { unreachable!() };
                 for i in 0..n {
                     let row: Vec<_> = rows.line(i).filter(|entry| entry.1 != 0).collect();
-                    let expected = (0..p).map(|j| (j, i64::from(expected[j * n + i])));
+                    let expected = (0..p).map(|j| (j, i64::from(expected.at(i, j))));
                     prop_assert_eq!(row, expected.filter(|entry| entry.1 != 0).collect::<Vec<_>>());
                 }
                 for j in 0..p {
                     let column: Vec<_> = columns.line(j).filter(|entry| entry.1 != 0).collect();
-                    let expected = (0..n).map(|i| (i, i64::from(expected[j * n + i])));
+                    let expected = (0..n).map(|i| (i, i64::from(expected.at(i, j))));
                     prop_assert_eq!(column, expected.filter(|entry| entry.1 != 0).collect::<Vec<_>>());
                 }
             }

@@ -1,18 +1,36 @@
 //! Sums of the sizes of features, and of what features add to others, exactly.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::bounded_data::{BoundedData, Features};
-use crate::numeric::kernel::sum_of_sizes;
+use super::bounded_data::{BoundedData, Features, chunk_of};
+use crate::numeric::kernel::add_sizes;
 
-/// Records whose gains are summed in 32 bits.
-const CHUNK: usize = 1 << 14;
+/// Sums of all features over chunks of records.
+fn sums_of_chunks(data: &BoundedData, add: impl Fn(Range<usize>, &mut [i64]) + Sync) -> Vec<i64> {
+    let (n, p) = (data.n_records(), data.schema.n_features());
+    let (chunk, zeros) = (chunk_of(p), || vec![0; p]);
+    (0..n.div_ceil(chunk))
+        .into_par_iter()
+        .fold(zeros, |mut sums, k| {
+            let records = k * chunk..n.min((k + 1) * chunk);
+            add(records, &mut sums);
+            sums
+        })
+        .reduce(zeros, |mut sums, more| {
+            (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
+            sums
+        })
+}
 
 /// sum_i |x_ij| in lattice units for every feature: below 2^31 2^14.
 pub(super) fn absolute(data: &BoundedData) -> Vec<i64> {
     let n = data.n_records();
     match &data.features {
-        Features::Dense(columns) => columns.par_chunks(n).map(sum_of_sizes).collect(),
+        Features::Dense(columns) => sums_of_chunks(data, |records, sums| {
+            add_sizes(columns.strips_of(records), sums)
+        }),
         Features::Packed(packed) => (0..data.schema.n_features())
             .into_par_iter()
             .map(|j| {
@@ -41,22 +59,18 @@ pub(super) fn gains(data: &BoundedData, chosen: &[u32]) -> Vec<i64> {
         let pairs = best.iter_mut().zip(&values);
         pairs.for_each(|(best, &x)| *best = x.max(*best));
     }
-    let gain = |column: &[i16]| -> i64 {
-        let pairs = column.chunks(CHUNK).zip(best.chunks(CHUNK));
-        // Less than 2^14 2^14 a chunk.
-        let of_chunk = |(column, best): (&[i16], &[i16])| -> i32 {
-            let pairs = column.iter().zip(best);
-            pairs
-                .map(|(&x, &best)| (i32::from(x) - i32::from(best)).max(0))
-                .sum()
-        };
-        pairs.map(|pair| i64::from(of_chunk(pair))).sum()
-    };
     match &data.features {
-        Features::Dense(_) | Features::Packed(_) => (0..data.schema.n_features())
-            .into_par_iter()
-            .map_init(Vec::new, |scratch, j| gain(data.column(j, 0..n, scratch)))
-            .collect(),
+        Features::Dense(_) | Features::Packed(_) => sums_of_chunks(data, |records, sums| {
+            let (best, mut scratch) = (&best[records.clone()], Vec::new());
+            data.fetch(records.clone());
+            for (j, sum) in sums.iter_mut().enumerate() {
+                let column = data.column(j, records.clone(), &mut scratch);
+                let pairs = column.iter().zip(best);
+                // At most 2^12 gains of less than 2^15.
+                let gain = pairs.map(|(&x, &best)| (i32::from(x) - i32::from(best)).max(0));
+                *sum += i64::from(gain.sum::<i32>());
+            }
+        }),
         Features::Sparse { columns, base, .. } => {
             let above = |x: i64, i: usize| (x - i64::from(best[i])).max(0);
             (base.par_iter().enumerate())

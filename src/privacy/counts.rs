@@ -3,10 +3,14 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
+use super::columns::Columns;
 use crate::numeric::kernel::MAX_FEATURE;
 
 /// Values that an entry may have.
 const VALUES: usize = 2 * MAX_FEATURE as usize + 1;
+
+/// Places of a table of them, a power of two.
+const PLACES: usize = VALUES + 1;
 
 /// Records of which equal values are counted first: then thresholds are looked up once a value, not once a record.
 const MANY: usize = if cfg!(test) { 8 } else { 2 * VALUES };
@@ -46,20 +50,28 @@ impl BoundedData {
     /// Sparse records take one step per stored entry and one for all that are not stored. A record adds 1 to one count
     /// of each feature.
     pub(super) fn counts_of_features(&self, features: &[u32], at: Thresholds) -> Vec<i64> {
+        let several = together(features.len());
         let mut counts = vec![0; features.len() * at.len()];
-        (counts.par_chunks_mut(at.len()).zip(features))
-            .for_each(|(counts, &j)| self.count_feature(j as usize, at, counts));
+        (counts.par_chunks_mut(several * at.len()))
+            .zip(features.par_chunks(several))
+            .for_each(|(counts, features)| {
+                let counts: Vec<&mut [i64]> = counts.chunks_mut(at.len()).collect();
+                self.count_features(features, at, counts);
+            });
         counts
     }
 
     /// The same of the values of all features together: a record adds 1 per feature.
     pub(super) fn counts_of_all(&self, at: Thresholds) -> Vec<i64> {
         let zeros = || vec![0; at.len()];
-        (0..self.schema.n_features())
-            .into_par_iter()
-            .with_min_len(64)
-            .fold(zeros, |mut counts, j| {
-                self.count_feature(j, at, &mut counts);
+        let features: Vec<u32> = (0..self.schema.n_features() as u32).collect();
+        (features.par_chunks(together(features.len())))
+            .fold(zeros, |mut counts, features| {
+                let mut each = vec![0; features.len() * at.len()];
+                self.count_features(features, at, each.chunks_mut(at.len()).collect());
+                for each in each.chunks(at.len()) {
+                    (counts.iter_mut().zip(each)).for_each(|(count, more)| *count += more);
+                }
                 counts
             })
             .reduce(zeros, |mut counts, more| {
@@ -68,15 +80,16 @@ impl BoundedData {
             })
     }
 
-    fn count_feature(&self, j: usize, at: Thresholds, counts: &mut [i64]) {
+    /// Adds to the counts of each of these features.
+    fn count_features(&self, features: &[u32], at: Thresholds, mut counts: Vec<&mut [i64]>) {
         let n = self.n_records();
         match &self.features {
-            Features::Dense(columns) => {
-                let column = &columns[j * n..(j + 1) * n];
-                if n > MANY {
+            Features::Dense(columns) if n > MANY => {
+                for (counts, numbers) in counts.iter_mut().zip(numbers_of_values(columns, features))
+                {
                     // Ascending values, and so ascending thresholds: nothing is divided.
                     let (mut place, mut threshold) = (0, at.at(0));
-                    for (x, times) in (-i64::from(MAX_FEATURE)..).zip(numbers_of_values(column)) {
+                    for (x, times) in (-i64::from(MAX_FEATURE)..).zip(numbers).take(VALUES) {
                         while x > threshold {
                             (place, threshold) = (place + 1, threshold + at.stride);
                         }
@@ -84,32 +97,50 @@ impl BoundedData {
                             *count += i64::from(times);
                         }
                     }
-                } else {
-                    for &x in column {
-                        at.count(counts, i64::from(x), 1);
-                    }
                 }
             }
+            Features::Dense(columns) => columns.for_each_run(features, |k, run| {
+                for &x in run {
+                    at.count(counts[k], i64::from(x), 1);
+                }
+            }),
             Features::Packed(packed) => {
-                packed.for_each_value(j, |x, times| at.count(counts, i64::from(x), times));
+                for (counts, &j) in counts.iter_mut().zip(features) {
+                    packed.for_each_value(j as usize, |x, times| {
+                        at.count(counts, i64::from(x), times);
+                    });
+                }
             }
             Features::Sparse { columns, base, .. } => {
-                let base = i64::from(base[j]);
-                at.count(counts, base, (n - columns.stored(j)) as i64);
-                for (_, value) in columns.line(j) {
-                    at.count(counts, base + value, 1);
+                for (counts, &j) in counts.iter_mut().zip(features) {
+                    let base = i64::from(base[j as usize]);
+                    at.count(counts, base, (n - columns.stored(j as usize)) as i64);
+                    for (_, value) in columns.line(j as usize) {
+                        at.count(counts, base + value, 1);
+                    }
                 }
             }
         }
     }
 }
 
-/// How often each lattice value stands in a column, from -16383 on; fewer than 2^31 records.
-fn numbers_of_values(column: &[i16]) -> Vec<u32> {
-    let mut numbers = vec![0u32; VALUES];
-    for &x in column {
-        numbers[(x + MAX_FEATURE) as usize] += 1;
-    }
+/// Features that one thread counts together: lines side by side are read at once, and tables of so many stay in a
+/// second-level cache.
+fn together(features: usize) -> usize {
+    features.div_ceil(rayon::current_num_threads()).clamp(1, 4)
+}
+
+/// How often each lattice value stands in each of some columns, from -16383 on; fewer than 2^31 records.
+fn numbers_of_values(columns: &Columns, features: &[u32]) -> Vec<[u32; PLACES]> {
+    let mut numbers = vec![[0u32; PLACES]; features.len()];
+    columns.for_each_run(features, |k, run| {
+        let numbers = &mut numbers[k];
+        for &x in run {
+            // Never beyond the table, so that nothing is checked.
+            let number = &mut numbers[x.wrapping_add(MAX_FEATURE) as usize % PLACES];
+            *number = number.wrapping_add(1);
+        }
+    });
     numbers
 }
 

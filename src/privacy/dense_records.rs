@@ -1,23 +1,18 @@
 //! The one pass over a dense array: finiteness, clipping, rounding, and rows turned into columns.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
+use super::columns::Columns;
 use crate::error::{Error, Result};
-use crate::numeric::kernel::{
-    LatticeMaps, on_large_pages, quantise_column, quantise_row, transpose,
-};
+use crate::numeric::kernel::{LatticeMaps, quantise_column, quantise_row, transpose};
+use crate::numeric::strips::{LINE, Line};
 use crate::schema::Schema;
 
-/// Records per piece of work.
-const CHUNK: usize = 2048;
-
-/// Features per piece of work that reads rows.
+/// Features of a tile of rows, which stays in a second-level cache.
 const PANEL: usize = 1024;
-
-/// Records per tile of the pass that turns rows into columns: a tile stays in a second-level cache and gives two
-/// cache lines of each column.
-const TILE: usize = 64;
 
 /// Entries from one row of a tile to the next. One cache line more than a panel: rows a power of two apart
 /// would push one another out of the first-level cache.
@@ -27,90 +22,87 @@ pub(super) fn not_finite() -> Error {
     Error::InvalidData("X contains NaN or infinity; impute or drop such entries first".into())
 }
 
-/// Lattice integers, column after column.
-pub(super) fn read_dense<T>(x: ArrayView2<T>, schema: &Schema) -> Result<Vec<i16>>
+/// The lattice integers of an array.
+pub(super) fn read_dense<T>(x: ArrayView2<T>, schema: &Schema) -> Result<Columns>
 where
     T: Copy + Into<f64> + Sync,
 {
-    let maps = schema.maps();
-    let mut columns = on_large_pages(vec![0i16; x.len()]);
-    let finite = if x.strides()[0] == 1 || x.nrows() == 1 {
-        read_columns(x, maps, &mut columns)
-    } else {
-        read_rows(x, maps, &mut columns)
-    };
-    if finite {
+    let (maps, (n, p)) = (schema.maps(), x.dim());
+    let finite = AtomicBool::new(true);
+    let by_columns = x.strides()[0] == 1 || n == 1;
+    let columns = Columns::new(n, p, |start, lines| {
+        let of_piece = if by_columns {
+            read_columns(x, maps, start, lines)
+        } else {
+            let strips = (start..).step_by(LINE).zip(lines.chunks_mut(p));
+            strips.fold(true, |finite, (start, strip)| {
+                read_rows(x, maps, start, strip) && finite
+            })
+        };
+        if !of_piece {
+            finite.store(false, Ordering::Relaxed);
+        }
+    });
+    if finite.into_inner() {
         Ok(columns)
     } else {
         Err(not_finite())
     }
 }
 
-/// Reads an array whose columns are contiguous; false when an entry is not finite.
-fn read_columns<T>(x: ArrayView2<T>, maps: LatticeMaps, columns: &mut [i16]) -> bool
+/// Reads records from `start` on of an array whose columns are contiguous; false when an entry is not finite.
+fn read_columns<T>(x: ArrayView2<T>, maps: LatticeMaps, start: usize, lines: &mut [Line]) -> bool
 where
     T: Copy + Into<f64> + Sync,
 {
-    let read_column = |(j, out): (usize, &mut [i16])| {
+    let (n, p) = x.dim();
+    let end = n.min(start + lines.len() / p * LINE);
+    let mut finite = true;
+    for j in 0..p {
         let column = x.column(j);
         let Some(column) = column.as_slice() else {
             unreachable!("a column of stride 1 is contiguous")
         };
-        let chunks = column.par_chunks(CHUNK).zip(out.par_chunks_mut(CHUNK));
-        chunks
-            .map(|(column, out)| quantise_column(column, maps, j, out))
-            .reduce(|| true, |a, b| a && b)
-    };
-    let columns = columns.par_chunks_mut(x.nrows()).enumerate();
-    columns.map(read_column).reduce(|| true, |a, b| a && b)
+        let lines = lines[j..].iter_mut().step_by(p);
+        for (piece, line) in column[start..end].chunks(LINE).zip(lines) {
+            finite &= quantise_column(piece, maps, j, &mut line[..piece.len()]);
+        }
+    }
+    finite
 }
 
-/// Reads an array row by row, piece by piece, and turns every piece; false when an entry is not finite.
-fn read_rows<T>(x: ArrayView2<T>, maps: LatticeMaps, columns: &mut [i16]) -> bool
+/// Reads the records of a strip row by row, panel by panel, and turns every panel; false when an entry is not finite.
+fn read_rows<T>(x: ArrayView2<T>, maps: LatticeMaps, start: usize, strip: &mut [Line]) -> bool
 where
     T: Copy + Into<f64> + Sync,
 {
-    let n = x.nrows();
-    // One task for PANEL columns and CHUNK rows, which owns its part of each of those columns.
-    let mut tasks: Vec<(usize, usize, Vec<&mut [i16]>)> = Vec::new();
-    for (panel, columns) in columns.chunks_mut(n * PANEL).enumerate() {
-        let first = tasks.len();
-        for column in columns.chunks_mut(n) {
-            for (chunk, part) in column.chunks_mut(CHUNK).enumerate() {
-                if first + chunk == tasks.len() {
-                    tasks.push((panel * PANEL, chunk * CHUNK, Vec::with_capacity(PANEL)));
-                }
-                tasks[first + chunk].2.push(part);
-            }
-        }
-    }
-    let read = |(first, start, mut out): (usize, usize, Vec<&mut [i16]>)| {
-        let (height, width) = (out[0].len(), out.len());
+    let rows = LINE.min(x.nrows() - start);
+    let read = |(panel, lines): (usize, &mut [Line])| {
+        let (first, width) = (panel * PANEL, lines.len());
+        let stride = STRIDE.min(width.next_multiple_of(32) + 32);
         let mut finite = true;
-        let mut tile = vec![0i16; TILE * STRIDE];
+        let mut tile = vec![0i16; rows * stride];
         let mut strided: Vec<T> = Vec::new();
-        for top in (0..height).step_by(TILE) {
-            let rows = TILE.min(height - top);
-            for (row, line) in tile.chunks_exact_mut(STRIDE).take(rows).enumerate() {
-                let mut entries = x.row(start + top + row);
-                entries.slice_axis_inplace(Axis(0), Slice::from(first..first + width));
-                finite &= match entries.as_slice() {
-                    Some(entries) => quantise_row(entries, maps, first, &mut line[..width]),
-                    None => {
-                        strided.clear();
-                        strided.extend(entries.iter());
-                        quantise_row(&strided, maps, first, &mut line[..width])
-                    }
-                };
-            }
-            transpose(&tile[..rows * STRIDE], STRIDE, &mut out, top);
+        for (row, line) in tile.chunks_exact_mut(stride).enumerate() {
+            let mut entries = x.row(start + row);
+            entries.slice_axis_inplace(Axis(0), Slice::from(first..first + width));
+            finite &= match entries.as_slice() {
+                Some(entries) => quantise_row(entries, maps, first, &mut line[..width]),
+                None => {
+                    strided.clear();
+                    strided.extend(entries.iter());
+                    quantise_row(&strided, maps, first, &mut line[..width])
+                }
+            };
         }
+        transpose(&tile, stride, lines);
         finite
     };
-    tasks
-        .into_par_iter()
-        .map(read)
-        .reduce(|| true, |a, b| a && b)
+    if strip.len() <= PANEL {
+        return read((0, strip));
+    }
+    let panels = strip.par_chunks_mut(PANEL).enumerate();
+    panels.map(read).reduce(|| true, |a, b| a && b)
 }
 
 #[cfg(test)]
@@ -119,15 +111,15 @@ mod tests {
     use crate::schema::{Bounds, Geometry, Target};
     use ndarray::{Array2, ShapeBuilder};
 
-    /// Every storage order gives the integers of the map, across the borders of tiles, panels and chunks.
+    /// Every storage order gives the integers of the map, across the borders of strips, panels and pieces.
     #[test]
     fn all_layouts_give_the_same_integers() {
         for (n, p) in [
             (1, 1),
             (1, 9),
-            (TILE + 1, 9),
+            (LINE + 1, 9),
             (7, PANEL + 3),
-            (CHUNK + TILE + 5, PANEL + 11),
+            (2048 + LINE + 5, PANEL + 11),
         ] {
             let bounds = Bounds {
                 lower: vec![-1.0],
@@ -156,7 +148,11 @@ mod tests {
                 read_dense(strided, &schema),
                 read_dense(double.view(), &schema),
             ] {
-                assert!(integers.unwrap() == expected, "{n} x {p}");
+                let (integers, mut column) = (integers.unwrap(), vec![0; n]);
+                for (j, expected) in expected.chunks(n).enumerate() {
+                    integers.fill(j, 0, &mut column);
+                    assert!(column == expected, "{n} x {p}");
+                }
             }
         }
     }
@@ -164,7 +160,7 @@ mod tests {
     /// Wherever it stands, and in either order of storage.
     #[test]
     fn one_entry_that_is_not_finite_is_refused() {
-        let (n, p) = (CHUNK + TILE + 5, PANEL / 64 + 3);
+        let (n, p) = (2048 + LINE + 5, PANEL / 64 + 3);
         let bounds = Bounds {
             lower: vec![-1.0],
             upper: vec![1.0],
@@ -172,7 +168,7 @@ mod tests {
         let schema =
             Schema::new(p, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            for i in [0, CHUNK - 1, CHUNK, n - 1] {
+            for i in [0, 2047, 2048, n - 1] {
                 for j in [0, p / 2, p - 1] {
                     let mut rows = Array2::zeros((n, p));
                     let mut columns = Array2::zeros((n, p).f());

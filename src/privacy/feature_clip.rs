@@ -20,14 +20,10 @@ impl BoundedData {
         let ranges = lattice_ranges(ranges, &self.schema)?;
         let clip = |x: i16, j: usize| x.clamp(ranges[j].0, ranges[j].1);
         let features = match &self.features {
-            Features::Dense(_) => {
-                let mut columns = self.dense_columns(0);
-                columns
-                    .par_chunks_mut(self.n_records().max(1))
-                    .enumerate()
-                    .for_each(|(j, column)| column.iter_mut().for_each(|x| *x = clip(*x, j)));
-                Features::Dense(columns.into())
-            }
+            Features::Dense(columns) => Features::Dense(columns.mapped(|j, line, clipped| {
+                let pairs = clipped.iter_mut().zip(line);
+                pairs.for_each(|(clipped, &x)| *clipped = clip(x, j));
+            })),
             Features::Packed(packed) => Features::Packed(packed.map(|j, x| clip(x, j))),
             Features::Sparse {
                 rows,

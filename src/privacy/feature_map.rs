@@ -3,10 +3,12 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
+use super::columns::Columns;
 use super::lines::Lines;
 use super::row_norm::RowNorm;
 use crate::numeric::grid::Grid;
-use crate::numeric::kernel::{for_wide_vectors, on_large_pages};
+use crate::numeric::kernel::for_wide_vectors;
+use crate::numeric::strips::LINE;
 use crate::question::FeatureMap;
 use crate::schema::Schema;
 
@@ -27,17 +29,19 @@ impl FeatureMap {
                     .par_chunks_mut(CHUNK)
                     .enumerate()
                     .for_each(|(chunk, squares)| {
-                        for (j, column) in columns.chunks_exact(n).enumerate() {
-                            let part = &column[chunk * CHUNK..][..squares.len()];
-                            let of = self.of(j);
-                            for_wide_vectors(
-                                #[inline(always)]
-                                || {
-                                    for (sum, &x) in squares.iter_mut().zip(part) {
-                                        *sum += grid.round(of.value(i64::from(x)).powi(2));
-                                    }
-                                },
-                            );
+                        let strips = columns.strips().from_record(chunk * CHUNK);
+                        for (squares, strip) in squares.chunks_mut(LINE).zip(strips.iter()) {
+                            for (j, line) in strip.iter().enumerate() {
+                                let of = self.of(j);
+                                for_wide_vectors(
+                                    #[inline(always)]
+                                    || {
+                                        for (sum, &x) in squares.iter_mut().zip(line) {
+                                            *sum += grid.round(of.value(i64::from(x)).powi(2));
+                                        }
+                                    },
+                                );
+                            }
                         }
                     });
             }
@@ -67,7 +71,6 @@ impl FeatureMap {
     /// with the image of zero unstored, but where rows are shortened and zeros do not stay zero: shortening moves each
     /// entry of a row.
     pub(in crate::privacy) fn apply(&self, data: &BoundedData, schema: &Schema) -> BoundedData {
-        let n = data.n_records();
         let norm = RowNorm::of(schema);
         let features = match &data.features {
             Features::Sparse {
@@ -81,18 +84,18 @@ impl FeatureMap {
                     .collect();
                 match norm {
                     Some(norm) if moved.iter().any(|&base| base != 0) => {
-                        self.dense_image(&data.dense_columns(0), n, Some(norm))
+                        self.dense_image(&data.dense_columns(), Some(norm))
                     }
                     Some(norm) => self.shortened_image(rows, base, moved, norm),
                     None => self.sparse_image((rows, columns), base, moved),
                 }
             }
-            Features::Dense(columns) => self.dense_image(columns, n, norm),
+            Features::Dense(columns) => self.dense_image(columns, norm),
             Features::Packed(packed) if norm.is_none() => {
                 Features::Packed(packed.map(|j, x| self.of(j).lattice_value(i64::from(x))))
             }
             // Shortening gives columns other values.
-            Features::Packed(_) => self.dense_image(&data.dense_columns(0), n, norm),
+            Features::Packed(_) => self.dense_image(&data.dense_columns(), norm),
         };
         BoundedData {
             schema: schema.clone(),
@@ -104,16 +107,12 @@ impl FeatureMap {
         }
     }
 
-    fn dense_image(&self, columns: &[i16], n: usize, norm: Option<RowNorm>) -> Features {
-        let mut image = on_large_pages(vec![0i16; columns.len()]);
-        (image.par_chunks_mut(n.max(1)))
-            .zip(columns.par_chunks(n.max(1)))
-            .enumerate()
-            .for_each(|(j, (image, column))| self.of(j).map_column(column, image));
+    fn dense_image(&self, columns: &Columns, norm: Option<RowNorm>) -> Features {
+        let mut image = columns.mapped(|j, line, image| self.of(j).map_column(line, image));
         if let Some(norm) = norm {
-            norm.shorten_dense(&mut image, n);
+            norm.shorten_dense(&mut image);
         }
-        Features::Dense(image.into())
+        Features::Dense(image)
     }
 
     /// `moved` is the image of `base`. What is stored where stays as it is, by rows and by columns.
@@ -261,12 +260,12 @@ mod tests {
                     }
                 }
                 // Some features alone, and dense columns.
-                let (some, dense) = (image.restricted(&[2, 0]), image.dense_columns(1));
+                let (some, dense) = (image.restricted(&[2, 0]), image.dense_columns());
                 for i in 0..10 {
                     image.fill_row(i, &mut row);
                     some.fill_row(i, &mut other[..3]);
                     prop_assert_eq!([row[2], row[0], row[3]], &other[..3]);
-                    let stored = (0..3).map(|j| f64::from(dense[10 * j + i]) * (1.0 / f64::from(MAX_FEATURE)));
+                    let stored = (0..3).map(|j| f64::from(dense.at(i, j)) * (1.0 / f64::from(MAX_FEATURE)));
                     prop_assert!(stored.eq(row[..3].iter().copied()));
                 }
             }

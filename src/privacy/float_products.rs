@@ -10,23 +10,20 @@ use super::bounded_data::{BoundedData, Features};
 use crate::numeric::blocked::{BLOCK, COLUMNS, blocked_sum};
 
 /// Records per piece of work.
-const CHUNK: usize = 4096;
+const CHUNK: usize = 1024;
 
-/// <column, d>: eight lanes inside a block, blocks inside blocks.
+/// <column, d> of a block: eight lanes.
 fn dot(column: &[i16], d: &[f64]) -> f64 {
-    let block = |(x, d): (&[i16], &[f64])| {
-        let mut lanes = [0.0; 8];
-        let (xs, ds) = (x.chunks_exact(8), d.chunks_exact(8));
-        let rest = xs.remainder().iter().zip(ds.remainder());
-        let tail: f64 = rest.map(|(&x, &d)| f64::from(x) * d).sum();
-        for (x, d) in xs.zip(ds) {
-            for k in 0..8 {
-                lanes[k] += f64::from(x[k]) * d[k];
-            }
+    let mut lanes = [0.0; 8];
+    let (xs, ds) = (column.chunks_exact(8), d.chunks_exact(8));
+    let rest = xs.remainder().iter().zip(ds.remainder());
+    let tail: f64 = rest.map(|(&x, &d)| f64::from(x) * d).sum();
+    for (x, d) in xs.zip(ds) {
+        for k in 0..8 {
+            lanes[k] += f64::from(x[k]) * d[k];
         }
-        lanes.iter().sum::<f64>() + tail
-    };
-    blocked_sum(column.chunks(BLOCK).zip(d.chunks(BLOCK)).map(block))
+    }
+    lanes.iter().sum::<f64>() + tail
 }
 
 impl BoundedData {
@@ -40,6 +37,7 @@ impl BoundedData {
                     |scratch, (chunk, out)| {
                         let start = chunk * CHUNK;
                         let mut sums = [0.0; CHUNK];
+                        self.fetch(start..start + out.len());
                         out.fill(0.0);
                         for (block, weights) in weights.chunks(COLUMNS).enumerate() {
                             let sums = &mut sums[..out.len()];
@@ -70,12 +68,26 @@ impl BoundedData {
 
     /// out_j = sum_i d_i x_ij in lattice units, under the conditions of [`Self::float_margins`].
     pub(in crate::privacy) fn float_gradient(&self, d: &[f64], out: &mut [f64]) {
-        let n = self.n_records();
         match &self.features {
-            Features::Dense(_) | Features::Packed(_) => (out.par_iter_mut().enumerate())
-                .for_each_init(Vec::new, |scratch, (j, out)| {
-                    *out = dot(self.column(j, 0..n, scratch), d);
-                }),
+            Features::Dense(_) | Features::Packed(_) => {
+                // Block by block of records, the sums of all columns; then, column by column, blocks inside blocks.
+                let p = out.len().max(1);
+                let mut blocks = vec![0.0; d.len().div_ceil(BLOCK) * p];
+                (blocks
+                    .par_chunks_mut(p)
+                    .zip(d.par_chunks(BLOCK))
+                    .enumerate())
+                .for_each_init(Vec::new, |scratch, (k, (sums, d))| {
+                    let records = k * BLOCK..k * BLOCK + d.len();
+                    self.fetch(records.clone());
+                    for (j, sum) in sums.iter_mut().enumerate() {
+                        *sum = dot(self.column(j, records.clone(), scratch), d);
+                    }
+                });
+                (out.par_iter_mut().enumerate()).for_each(|(j, out)| {
+                    *out = blocked_sum(blocks.iter().skip(j).step_by(p).copied())
+                });
+            }
             Features::Sparse { columns, .. } => out
                 .par_iter_mut()
                 .enumerate()
@@ -106,7 +118,8 @@ mod tests {
             let integer = |k: usize| (value(k) as i128 - (1 << 51)) * i128::from(column[k]);
             let (exact, size) = (0..n).map(integer).fold((0i128, 0i128), |(a, b), t| (a + t, b + t.abs()));
             let bound = (additions_over_records(n) + 2.0) * 2f64.powi(-53) * (size as f64) * 2f64.powi(-52);
-            prop_assert!((dot(&column, &d) - exact as f64 * 2f64.powi(-52)).abs() <= bound);
+            let blocks = column.chunks(BLOCK).zip(d.chunks(BLOCK)).map(|(x, d)| dot(x, d));
+            prop_assert!((blocked_sum(blocks) - exact as f64 * 2f64.powi(-52)).abs() <= bound);
             let plain = blocked_sum((0..n).map(|k| d[k] * f64::from(column[k])));
             prop_assert!((plain - exact as f64 * 2f64.powi(-52)).abs() <= bound);
         }

@@ -6,6 +6,7 @@ use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::numeric::linear::dot;
+use crate::numeric::strips::LINE;
 use crate::question::RoomModel;
 use crate::schema::Schema;
 
@@ -93,17 +94,10 @@ impl BoundedData {
     fn with_features(&self, features: &[u32], schema: Schema) -> Self {
         let n = self.n_records();
         let stored = match &self.features {
-            Features::Dense(all) => {
-                let mut columns = Vec::with_capacity(n * features.len());
-                for &j in features {
-                    let j = j as usize;
-                    columns.extend_from_slice(&all[j * n..(j + 1) * n]);
-                }
-                Features::Dense(columns.into())
-            }
+            Features::Dense(columns) => Features::Dense(columns.picked(features)),
             Features::Packed(packed) => match packed.restricted(features) {
                 Some(packed) => Features::Packed(packed),
-                None => Features::Dense(self.columns_of(features.iter().copied(), 0).into()),
+                None => Features::Dense(self.dense_columns().picked(features)),
             },
             Features::Sparse { columns, base, .. } => {
                 let columns = columns.picked(features);
@@ -122,42 +116,35 @@ impl BoundedData {
         }
     }
 
-    /// The columns one after the other, with room for `more` further ones.
-    pub(in crate::privacy) fn dense_columns(&self, more: usize) -> Vec<i16> {
+    /// A copy of all features, as dense columns.
+    pub(in crate::privacy) fn dense_columns(&self) -> Columns {
+        let (n, p) = (self.n_records(), self.schema.n_features());
         match &self.features {
-            Features::Dense(columns) => {
-                let mut dense = Vec::with_capacity(columns.len() + more * self.n_records());
-                dense.extend_from_slice(columns);
-                dense
+            Features::Dense(columns) => columns.mapped(|_, line, copy| *copy = *line),
+            Features::Packed(packed) => {
+                Columns::of_columns(n, p, |j, start, out| packed.fill(j, start, out))
             }
-            _ => self.columns_of(0..self.schema.n_features() as u32, more),
+            Features::Sparse { rows, base, .. } => Columns::new(n, p, |start, lines| {
+                let strips = (start..n).step_by(LINE).zip(lines.chunks_exact_mut(p));
+                for (start, strip) in strips {
+                    for (line, &base) in strip.iter_mut().zip(base) {
+                        line.fill(base);
+                    }
+                    for i in start..n.min(start + LINE) {
+                        for (j, value) in rows.line(i) {
+                            // base + value is the lattice value, in [-16383, 16383].
+                            strip[j][i - start] = (i64::from(base[j]) + value) as i16;
+                        }
+                    }
+                }
+            }),
         }
-    }
-
-    /// These features one after the other, with room for more columns.
-    fn columns_of(&self, features: impl ExactSizeIterator<Item = u32>, more: usize) -> Vec<i16> {
-        let n = self.n_records();
-        let mut dense = Vec::with_capacity(n * (features.len() + more));
-        for j in features {
-            let start = dense.len();
-            dense.resize(start + n, 0);
-            self.fill_column(j as usize, 0, &mut dense[start..]);
-        }
-        dense
     }
 
     /// The records at ascending positions.
     pub(in crate::privacy) fn rows(&self, positions: &[u32]) -> Self {
-        let n = self.n_records().max(1);
         let features = match &self.features {
-            Features::Dense(columns) => {
-                let p = self.schema.n_features();
-                let mut picked = Vec::with_capacity(positions.len() * p);
-                for column in columns.chunks_exact(n) {
-                    picked.extend(positions.iter().map(|&i| column[i as usize]));
-                }
-                Features::Dense(picked.into())
-            }
+            Features::Dense(columns) => Features::Dense(columns.rows(positions)),
             Features::Packed(packed) => Features::Packed(packed.rows(positions)),
             Features::Sparse { rows, base, .. } => {
                 let rows = rows.picked(positions);
@@ -179,25 +166,12 @@ impl BoundedData {
 
     /// The same where the rest is of no more use: dense records in memory move up within it, so that there never is more than
     /// all of them.
-    pub(in crate::privacy) fn into_rows(mut self, positions: &[u32]) -> Self {
-        let n = self.n_records();
-        let Features::Dense(Columns::Memory(entries)) = &mut self.features else {
+    pub(in crate::privacy) fn into_rows(self, positions: &[u32]) -> Self {
+        let Features::Dense(columns) = self.features else {
             return self.rows(positions);
         };
-        let mut entries = std::mem::take(entries);
-        let mut end = 0;
-        // Positions ascend: what is read is never behind what was written.
-        for start in (0..entries.len()).step_by(n.max(1)) {
-            for &i in positions {
-                entries[end] = entries[start + i as usize];
-                end += 1;
-            }
-        }
-        entries.truncate(end);
-        entries.shrink_to_fit();
-        self.features = Features::Dense(Vec::new().into());
         Self {
-            features: Features::Dense(entries.into()),
+            features: Features::Dense(columns.into_rows(positions)),
             targets: (positions.iter().map(|&i| self.targets[i as usize])).collect(),
             weights: (self.weights.as_ref()).map(|weights| weights.picked(positions)),
             schema: self.schema,
@@ -206,12 +180,12 @@ impl BoundedData {
 
     /// The scaled features of record i, the intercept last.
     pub(in crate::privacy) fn fill_row(&self, i: usize, row: &mut [f64]) {
-        let (n, p) = (self.n_records(), self.schema.n_features());
+        let p = self.schema.n_features();
         let unit = 1.0 / f64::from(MAX_FEATURE);
         match &self.features {
             Features::Dense(columns) => {
                 for (j, out) in row[..p].iter_mut().enumerate() {
-                    *out = f64::from(columns[j * n + i]) * unit;
+                    *out = f64::from(columns.at(i, j)) * unit;
                 }
             }
             Features::Packed(packed) => {
@@ -238,6 +212,7 @@ impl BoundedData {
         match &self.features {
             Features::Dense(_) | Features::Packed(_) => {
                 let mut scratch = Vec::new();
+                self.fetch(start..start + size);
                 for (j, out) in block.chunks_mut(BLOCK).take(p).enumerate() {
                     let column = self.column(j, start..start + size, &mut scratch);
                     for (out, &x) in out.iter_mut().zip(column) {
@@ -328,8 +303,8 @@ mod tests {
             let n = data.n_records();
             for i in 0..n {
                 let row = row(data, i);
-                for j in 0..P {
-                    close(row[j], f64::from(columns[j * n + i]) / 16_383.0);
+                for (j, x) in row[..P].iter().enumerate() {
+                    close(*x, f64::from(columns.at(i, j)) / 16_383.0);
                 }
                 assert_eq!(row[P], data.schema.intercept_value());
             }

@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features, chunk_of};
 use super::packed::{Coded, ROWS};
 use super::planes::Step;
-use crate::numeric::kernel::{WHOLE, add_inner_products, add_products, for_wide_vectors};
+use crate::numeric::kernel::{Weights, add_inner_products, add_products, for_wide_vectors};
+use crate::numeric::strips::Strips;
 
 /// Records per piece of work, at most: sums of so many slopes of at most 2^14 fit 32 bits.
 pub(super) const CHUNK: usize = 4096;
@@ -16,8 +17,8 @@ pub(super) const CHUNK: usize = 4096;
 /// Consecutive columns that are stored together.
 #[derive(Clone, Copy)]
 pub(super) enum Part<'a> {
-    /// Columns one after the other.
-    Wide(&'a [i16]),
+    /// Columns as they stand.
+    Wide(Strips<'a>),
     Coded(&'a Coded),
 }
 
@@ -31,9 +32,8 @@ pub(super) struct Groups<'a> {
 
 /// What a step adds to margins.
 pub(super) struct Addends<'g> {
-    groups: &'g Groups<'g>,
-    /// Of each group, its columns with what their entries are multiplied by.
-    terms: Vec<Vec<(usize, i64)>>,
+    /// Of each group of wide columns, what their entries are multiplied by.
+    wide: Vec<(Strips<'g>, Weights)>,
     /// Codes of the records, and what each of them adds.
     coded: Vec<(&'g [u8], Box<[i64; ROWS]>)>,
     constant: i64,
@@ -55,7 +55,7 @@ impl BoundedData {
     pub(super) fn groups(&self) -> Option<Groups<'_>> {
         match &self.features {
             Features::Dense(columns) => {
-                let all = (0..self.schema.n_features(), Part::Wide(columns));
+                let all = (0..self.schema.n_features(), Part::Wide(columns.strips()));
                 Some(Groups::new(self.n_records(), vec![all]))
             }
             Features::Packed(packed) => Some(packed.groups()),
@@ -85,7 +85,7 @@ impl<'a> Groups<'a> {
 
     /// Records of a chunk: what is read of them stays in a near cache.
     pub(super) fn chunk(&self) -> usize {
-        chunk_of(self.wide_columns() + self.groups.len()) / WHOLE * WHOLE
+        chunk_of(self.wide_columns() + self.groups.len())
     }
 
     /// What a step adds to margins.
@@ -107,10 +107,18 @@ impl<'a> Groups<'a> {
             Some((&coded.codes[..], addends))
         };
         let coded = self.groups.iter().zip(&terms).filter_map(of_codes);
+        let coded = coded.collect();
+        let wide = self
+            .groups
+            .iter()
+            .zip(terms)
+            .filter_map(|((_, part), terms)| match part {
+                Part::Wide(strips) if !terms.is_empty() => Some((*strips, Weights::new(terms))),
+                _ => None,
+            });
         Addends {
-            groups: self,
-            coded: coded.collect(),
-            terms,
+            wide: wide.collect(),
+            coded,
             constant: step.constant(),
         }
     }
@@ -128,15 +136,12 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Adds the slopes of at most [`CHUNK`] records from `start` on, plane by plane.
+    /// Adds the slopes of at most [`CHUNK`] records from `start` on, with which a strip begins, plane by plane.
     pub(super) fn add_slopes(&self, start: usize, planes: &[&[i16]], sums: &mut SlopeSums) {
         let SlopeSums { sums, beside } = sums;
-        for ((columns, part), sums) in self.groups.iter().zip(&mut *sums) {
-            if let Part::Wide(entries) = part {
-                let width = columns.len().max(1); // of no columns there are no sums
-                for (slopes, sums) in planes.iter().zip(sums.chunks_mut(width)) {
-                    add_inner_products((entries, self.n_records), start, slopes, sums);
-                }
+        for ((_, part), sums) in self.groups.iter().zip(&mut *sums) {
+            if let Part::Wide(strips) = part {
+                add_inner_products(strips.from_record(start), planes, sums);
             }
         }
         if !self.coded {
@@ -161,10 +166,11 @@ impl<'a> Groups<'a> {
     /// The slopes of all records, plane by plane, by all threads.
     pub(super) fn sums_of(&self, planes: &[&[i16]]) -> SlopeSums {
         let none = || self.no_sums(planes.len());
-        (0..self.n_records.div_ceil(CHUNK))
+        let chunk = self.chunk();
+        (0..self.n_records.div_ceil(chunk))
             .into_par_iter()
             .fold(none, |mut sums, k| {
-                let here = k * CHUNK..self.n_records.min((k + 1) * CHUNK);
+                let here = k * chunk..self.n_records.min((k + 1) * chunk);
                 let slopes: Vec<&[i16]> = planes.iter().map(|d| &d[here.clone()]).collect();
                 self.add_slopes(here.start, &slopes, &mut sums);
                 sums
@@ -195,13 +201,11 @@ impl<'a> Groups<'a> {
 }
 
 impl Addends<'_> {
-    /// Adds to the margins of the records from `start` on.
+    /// Adds to the margins of the records from `start` on, with which a strip begins.
     pub(super) fn add(&self, margins: &mut [i64], start: usize) {
-        let (n, m) = (self.groups.n_records, margins.len());
-        for ((_, part), terms) in self.groups.groups.iter().zip(&self.terms) {
-            if let (Part::Wide(columns), false) = (part, terms.is_empty()) {
-                add_products(margins, (columns, n), start, terms);
-            }
+        let m = margins.len();
+        for (strips, weights) in &self.wide {
+            add_products(margins, strips.from_record(start), weights);
         }
         let (fours, rest) = self.coded.as_chunks::<4>();
         for four in fours {

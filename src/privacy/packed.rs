@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::columns::Columns;
 use super::groups::{CHUNK, Groups, Part};
+use crate::numeric::strips::LINE;
 
 /// Rows of a table: as many as a byte tells apart.
 pub(super) const ROWS: usize = 256;
@@ -29,8 +31,8 @@ pub(super) struct Group {
 }
 
 pub(super) enum Entries {
-    /// Columns one after the other, of any values.
-    Wide(Vec<i16>),
+    /// Columns of any values, as they stand.
+    Wide(Columns),
     Coded(Coded),
 }
 
@@ -49,6 +51,15 @@ impl Coded {
         &self.table[column * self.rows..][..self.rows]
     }
 
+    /// Of the same records, with another table.
+    fn with_table(&self, table: Vec<i16>) -> Self {
+        Self {
+            codes: Arc::clone(&self.codes),
+            table,
+            rows: self.rows,
+        }
+    }
+
     /// How many records have each code.
     fn numbers(&self) -> [i64; ROWS] {
         let mut numbers = [0; ROWS];
@@ -56,28 +67,6 @@ impl Coded {
             .iter()
             .for_each(|&code| numbers[usize::from(code)] += 1);
         numbers
-    }
-}
-
-impl Entries {
-    /// The values of columns, one column after the other, and how many each has: one for a record, or for a code.
-    fn values(&self, n_records: usize) -> (&[i16], usize) {
-        match self {
-            Entries::Wide(columns) => (columns, n_records),
-            Entries::Coded(coded) => (&coded.table, coded.rows),
-        }
-    }
-
-    /// Of the same records, with these values.
-    fn with_values(&self, values: Vec<i16>) -> Self {
-        match self {
-            Entries::Wide(_) => Entries::Wide(values),
-            Entries::Coded(coded) => Entries::Coded(Coded {
-                codes: Arc::clone(&coded.codes),
-                table: values,
-                rows: coded.rows,
-            }),
-        }
     }
 }
 
@@ -91,7 +80,8 @@ impl Packed {
             end = group.columns.end;
             match &group.entries {
                 Entries::Wide(columns) => {
-                    assert_eq!(columns.len(), n_records * group.columns.len())
+                    let size = (columns.n_records(), columns.n_columns());
+                    assert_eq!(size, (n_records, group.columns.len()));
                 }
                 Entries::Coded(coded) => {
                     assert_eq!(coded.codes.len(), n_records);
@@ -115,9 +105,7 @@ impl Packed {
     pub(super) fn fill(&self, column: usize, start: usize, out: &mut [i16]) {
         let (group, place) = self.at(column);
         match &group.entries {
-            Entries::Wide(columns) => {
-                out.copy_from_slice(&columns[place * self.n_records + start..][..out.len()]);
-            }
+            Entries::Wide(columns) => columns.fill(place, start, out),
             Entries::Coded(coded) => {
                 // Every code has an entry: nothing is checked in the loop.
                 let mut values = [0; ROWS];
@@ -132,13 +120,16 @@ impl Packed {
     /// Tells what every column holds of a record.
     pub(super) fn for_each_entry(&self, record: usize, mut tell: impl FnMut(usize, i16)) {
         for group in &self.groups {
-            let (values, length) = group.entries.values(self.n_records);
-            let at = match &group.entries {
-                Entries::Wide(_) => record,
-                Entries::Coded(coded) => usize::from(coded.codes[record]),
-            };
             for (place, column) in group.columns.clone().enumerate() {
-                tell(column, values[place * length + at]);
+                tell(
+                    column,
+                    match &group.entries {
+                        Entries::Wide(columns) => columns.at(record, place),
+                        Entries::Coded(coded) => {
+                            coded.values(place)[usize::from(coded.codes[record])]
+                        }
+                    },
+                );
             }
         }
     }
@@ -148,8 +139,9 @@ impl Packed {
         let (group, place) = self.at(column);
         match &group.entries {
             Entries::Wide(columns) => {
-                let column = &columns[place * self.n_records..][..self.n_records];
-                column.iter().for_each(|&x| tell(x, 1));
+                columns.for_each_run(&[place as u32], |_, run| {
+                    run.iter().for_each(|&x| tell(x, 1))
+                });
             }
             Entries::Coded(coded) => {
                 let numbers = coded.numbers();
@@ -162,19 +154,20 @@ impl Packed {
     /// The same columns with every value mapped.
     pub(super) fn map(&self, map: impl Fn(usize, i16) -> i16 + Sync) -> Self {
         let groups = self.groups.iter().map(|group| {
-            let (values, length) = group.entries.values(self.n_records);
-            let mut mapped = vec![0; values.len()];
-            (mapped.par_chunks_mut(length.max(1)))
-                .zip(values.par_chunks(length.max(1)))
-                .zip(group.columns.clone())
-                .for_each(|((mapped, values), column)| {
-                    let pairs = mapped.iter_mut().zip(values);
-                    pairs.for_each(|(mapped, &x)| *mapped = map(column, x));
-                });
-            Group {
-                columns: group.columns.clone(),
-                entries: group.entries.with_values(mapped),
-            }
+            let first = group.columns.start;
+            let entries = match &group.entries {
+                Entries::Wide(columns) => Entries::Wide(columns.mapped(|place, line, image| {
+                    let pairs = image.iter_mut().zip(line);
+                    pairs.for_each(|(image, &x)| *image = map(first + place, x));
+                })),
+                Entries::Coded(coded) => {
+                    let values = (0..).zip(coded.table.iter());
+                    let image = values.map(|(k, &x): (usize, _)| map(first + k / coded.rows, x));
+                    Entries::Coded(coded.with_table(image.collect()))
+                }
+            };
+            let columns = group.columns.clone();
+            Group { columns, entries }
         });
         Self::new(self.n_records, groups.collect())
     }
@@ -183,13 +176,7 @@ impl Packed {
     pub(super) fn rows(&self, positions: &[u32]) -> Self {
         let groups = self.groups.iter().map(|group| {
             let entries = match &group.entries {
-                Entries::Wide(columns) => {
-                    let columns = columns.chunks_exact(self.n_records.max(1));
-                    let picked = columns
-                        .flat_map(|column| positions.iter().map(|&i| column[i as usize]))
-                        .collect();
-                    Entries::Wide(picked)
-                }
+                Entries::Wide(columns) => Entries::Wide(columns.rows(positions)),
                 Entries::Coded(coded) => Entries::Coded(Coded {
                     codes: Arc::new(positions.iter().map(|&i| coded.codes[i as usize]).collect()),
                     table: coded.table.clone(),
@@ -215,10 +202,19 @@ impl Packed {
             if here.is_empty() {
                 continue;
             }
-            let (values, length) = group.entries.values(self.n_records);
-            let places = here.iter().map(|&j| j as usize - group.columns.start);
-            let kept = places.flat_map(|place| &values[place * length..][..length]);
-            let entries = group.entries.with_values(kept.copied().collect());
+            let places: Vec<u32> = here
+                .iter()
+                .map(|&j| j - group.columns.start as u32)
+                .collect();
+            let entries = match &group.entries {
+                Entries::Wide(columns) => Entries::Wide(columns.picked(&places)),
+                Entries::Coded(coded) => {
+                    let kept = places
+                        .iter()
+                        .flat_map(|&place| coded.values(place as usize));
+                    Entries::Coded(coded.with_table(kept.copied().collect()))
+                }
+            };
             let columns = start..start + here.len();
             start = columns.end;
             groups.push(Group { columns, entries });
@@ -250,10 +246,12 @@ impl Packed {
             for (group, of_codes) in self.groups.iter().zip(&of_codes) {
                 match &group.entries {
                     Entries::Wide(columns) => {
-                        let columns = columns.chunks_exact(self.n_records);
-                        for (values, column) in columns.zip(group.columns.clone()) {
-                            let pairs = sums.iter_mut().zip(&values[start..]);
-                            pairs.for_each(|(sum, &x)| *sum += of(column, x));
+                        let strips = columns.strips().from_record(start);
+                        for (sums, strip) in sums.chunks_mut(LINE).zip(strips.iter()) {
+                            for (line, column) in strip.iter().zip(group.columns.clone()) {
+                                let pairs = sums.iter_mut().zip(line);
+                                pairs.for_each(|(sum, &x)| *sum += of(column, x));
+                            }
                         }
                     }
                     Entries::Coded(coded) => {
@@ -270,7 +268,7 @@ impl Packed {
     pub(super) fn groups(&self) -> Groups<'_> {
         let groups = self.groups.iter().map(|group| {
             let part = match &group.entries {
-                Entries::Wide(columns) => Part::Wide(columns),
+                Entries::Wide(columns) => Part::Wide(columns.strips()),
                 Entries::Coded(coded) => Part::Coded(coded),
             };
             (group.columns.clone(), part)

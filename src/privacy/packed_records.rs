@@ -285,6 +285,15 @@ mod tests {
         (0..n).map(|i| [1.0, -1.0, -1.0][i % 3]).collect()
     }
 
+    /// All features of all records, column after column.
+    fn all_columns(data: &BoundedData) -> Vec<i16> {
+        let (n, columns) = (data.n_records(), data.dense_columns());
+        let mut all = vec![0; n * columns.n_columns()];
+        let pieces = all.chunks_mut(n.max(1)).enumerate();
+        pieces.for_each(|(j, out)| columns.fill(j, 0, out));
+        all
+    }
+
     /// Packed, and the same records as dense columns.
     fn both<T>(x: &Array2<T>, one_hot: &[Range<usize>], schema: &Schema) -> [BoundedData; 2]
     where
@@ -414,7 +423,7 @@ mod tests {
     }
 
     fn agree(packed: &BoundedData, dense: &BoundedData) {
-        assert_eq!(packed.dense_columns(0), dense.dense_columns(0));
+        assert_eq!(all_columns(packed), all_columns(dense));
         let n = dense.n_records();
         let some = n / 3..n - n / 3;
         for j in 0..dense.schema.n_features() {
@@ -460,7 +469,7 @@ mod tests {
                 let [packed, dense] = both(&x, block, &plain);
                 agree(&packed, &dense);
                 let [packed, _] = both(&by_columns.t().to_owned(), block, &plain);
-                prop_assert_eq!(packed.dense_columns(0), dense.dense_columns(0));
+                prop_assert_eq!(all_columns(&packed), all_columns(&dense));
                 let picked: Vec<u32> = (0..n as u32).rev().step_by(2).collect();
                 agree(&packed.rows(&picked), &dense.rows(&picked));
                 let ascending: Vec<u32> = picked.into_iter().rev().collect();
@@ -564,7 +573,7 @@ mod tests {
             None,
         );
         let [packed, dense] = both(&x, &[], &schema);
-        assert_eq!(packed.dense_columns(0), dense.dense_columns(0));
+        assert_eq!(all_columns(&packed), all_columns(&dense));
         let slopes: Vec<i16> = (0..n).map(|i| [16_384, -16_384, 3][i % 3]).collect();
         let sums = |data: &BoundedData, threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

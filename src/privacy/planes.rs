@@ -6,10 +6,6 @@ use super::bounded_data::{BoundedData, Features, chunk_of, total};
 use super::groups::Addends;
 use super::lines::Lines;
 use super::records::Move;
-use crate::numeric::kernel::inner_products_of_planes;
-
-/// Columns per piece of work: multiples of the four that the kernel takes.
-const COLUMNS: usize = 16;
 
 /// A move of the margins of one output.
 pub(super) struct Step {
@@ -21,6 +17,11 @@ pub(super) struct Step {
 }
 
 impl Step {
+    /// The output whose margins move.
+    pub(super) fn output(&self) -> usize {
+        self.output
+    }
+
     /// How many columns of features it reads.
     pub(super) fn columns(&self) -> usize {
         self.terms.len()
@@ -95,10 +96,11 @@ impl BoundedData {
     /// [`BoundedData::gradient`] of each plane of slopes, one after the other.
     pub(in crate::privacy) fn gradients(&self, planes: &[Vec<i16>], gradients: &mut [i64]) {
         let columns = self.n_columns();
-        let entries = match (&self.features, planes) {
-            (Features::Dense(entries), [_, _, ..]) => entries,
-            (Features::Packed(packed), [_, _, ..]) => {
-                let groups = packed.groups();
+        match (&self.features, planes) {
+            (Features::Dense(_) | Features::Packed(_), [_, _, ..]) => {
+                let Some(groups) = self.groups() else {
+                    unreachable!("groups of dense and of packed records")
+                };
                 let slopes: Vec<&[i16]> = planes.iter().map(Vec::as_slice).collect();
                 let sums = groups.sums_of(&slopes);
                 let gradients = gradients.chunks_mut(columns).zip(planes);
@@ -107,30 +109,14 @@ impl BoundedData {
                     groups.inner_products(k, &sums, features);
                     intercept.fill(i64::from(self.schema.lattice_intercept()) * total(plane));
                 }
-                return;
             }
             (Features::Sparse { columns, base, .. }, [a, b, c]) => {
                 self.three_gradients((columns, base), [a, b, c], gradients);
-                return;
             }
             _ => {
                 for (plane, gradient) in planes.iter().zip(gradients.chunks_mut(columns)) {
                     self.gradient(plane, gradient);
                 }
-                return;
-            }
-        };
-        let (n, p) = (self.n_records(), self.schema.n_features());
-        let products: Vec<Vec<i64>> = (entries.par_chunks(COLUMNS * n))
-            .map(|entries| inner_products_of_planes(entries, planes))
-            .collect();
-        for (k, (plane, gradient)) in planes.iter().zip(gradients.chunks_mut(columns)).enumerate() {
-            let (features, intercept) = gradient.split_at_mut(p);
-            for (products, features) in products.iter().zip(features.chunks_mut(COLUMNS)) {
-                features.copy_from_slice(&products[k * features.len()..][..features.len()]);
-            }
-            if let [intercept] = intercept {
-                *intercept = i64::from(self.schema.lattice_intercept()) * total(plane);
             }
         }
     }

@@ -1,8 +1,7 @@
 //! Records whose only feature is a public score of theirs.
 
-use rayon::prelude::*;
-
 use super::bounded_data::{BoundedData, Features};
+use super::columns::Columns;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::question::{Projection, lattice_directions};
 use crate::schema::Schema;
@@ -29,7 +28,10 @@ impl Projection {
                     .map(|&y| (y * zoom).clamp(-1.0, 1.0))
                     .collect(),
             },
-            features: Features::Dense(margins.par_iter().map(image).collect::<Vec<_>>().into()),
+            features: Features::Dense(Columns::of_columns(data.n_records(), 1, |_, start, out| {
+                let margins = margins[start..].iter();
+                (out.iter_mut().zip(margins)).for_each(|(out, margin)| *out = image(margin));
+            })),
             weights: data.weights.clone(),
         }
     }

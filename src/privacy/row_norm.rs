@@ -3,8 +3,10 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
+use super::columns::Columns;
 use super::lines::Lines;
 use crate::numeric::kernel::{MAX_FEATURE, add_squares};
+use crate::numeric::strips::LINE;
 use crate::schema::Schema;
 
 /// Records per piece of work.
@@ -33,7 +35,7 @@ impl RowNorm {
         let most = norm.powi(2) + intercept;
         let n = data.n_records();
         let squares = match &data.features {
-            Features::Dense(columns) => squares(columns, n),
+            Features::Dense(columns) => squares(columns),
             Features::Packed(packed) => packed.sums(|_, x| square(x)),
             Features::Sparse { rows, base, .. } => {
                 let base_square: i64 = base.iter().map(|&base| square(base)).sum();
@@ -81,17 +83,23 @@ impl RowNorm {
         if self.exceeded_by(square) { 0.0 } else { 1.0 }
     }
 
-    /// Columns of `n` records one after the other.
-    pub(super) fn shorten_dense(self, columns: &mut [i16], n: usize) {
+    /// All rows of columns.
+    pub(super) fn shorten_dense(self, columns: &mut Columns) {
+        let p = columns.n_columns();
         for factor in [Self::factor, Self::check] {
-            let squares = squares(columns, n).into_iter();
+            let squares = squares(columns).into_iter();
             let factors: Vec<f64> = squares.map(|square| factor(self, square)).collect();
             if factors.iter().all(|&factor| factor == 1.0) {
                 continue;
             }
-            columns.par_chunks_exact_mut(n).for_each(|column| {
-                for (value, &factor) in column.iter_mut().zip(&factors) {
-                    shorten(value, factor);
+            columns.for_each_piece(|start, lines| {
+                let factors = factors[start..].chunks(LINE);
+                for (strip, factors) in lines.chunks_exact_mut(p).zip(factors) {
+                    for line in strip {
+                        for (value, &factor) in line.iter_mut().zip(factors) {
+                            shorten(value, factor);
+                        }
+                    }
                 }
             });
         }
@@ -121,16 +129,10 @@ fn square(value: i16) -> i64 {
 }
 
 /// sum_j x_ij^2 of every record: p < 2^32 entries below 2^28 each stay below 2^60.
-fn squares(columns: &[i16], n: usize) -> Vec<i64> {
-    let mut squares = vec![0i64; n];
-    squares
-        .par_chunks_mut(CHUNK)
-        .enumerate()
-        .for_each(|(chunk, squares)| {
-            for column in columns.chunks_exact(n) {
-                let part = &column[chunk * CHUNK..][..squares.len()];
-                add_squares(squares, part);
-            }
-        });
+fn squares(columns: &Columns) -> Vec<i64> {
+    let mut squares = vec![0i64; columns.n_records()];
+    (squares.par_chunks_mut(CHUNK).enumerate()).for_each(|(chunk, squares)| {
+        add_squares(columns.strips().from_record(chunk * CHUNK), squares);
+    });
     squares
 }

@@ -163,9 +163,10 @@ impl Columns<'_> {
         tile.clear();
         match &self.data.features {
             Features::Dense(_) | Features::Packed(_) => {
-                let mut scratch = Vec::new();
-                for j in 0..schema.n_features() {
-                    tile.extend_from_slice(self.data.column(j, start..end, &mut scratch));
+                tile.resize(schema.n_features() * m, 0);
+                self.data.fetch(start..end);
+                for (j, column) in tile.chunks_exact_mut(m).enumerate() {
+                    self.data.fill_column(j, start, column);
                 }
             }
             Features::Sparse { rows, base, .. } => {

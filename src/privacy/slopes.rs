@@ -51,26 +51,57 @@ impl RoomModel {
         targets: &[f64],
         out: &mut [Vec<i16>],
     ) {
-        let outputs = margins.len();
-        let SlopeBound { linf, .. } = self.lattice().bound();
         (by_records(out, CHUNK).par_iter_mut().enumerate())
             .zip(targets.par_chunks(CHUNK))
-            .for_each_init(
-                || (vec![0.0; outputs * CHUNK], vec![0.0; outputs * CHUNK]),
-                |(z, slopes), ((chunk, out), targets)| {
-                    let (start, m) = (chunk * CHUNK, targets.len());
-                    let size = outputs * m;
-                    for (z, margins) in z.chunks_mut(m).zip(margins) {
-                        scores(&margins[start..][..m], unit, z);
-                    }
-                    self.model()
-                        .slopes(&z[..size], targets, &mut slopes[..size]);
-                    for (out, slopes) in out.iter_mut().zip(slopes.chunks(m)) {
-                        round_clamped(slopes, self.lattice().scale(), linf as f64, out);
-                    }
-                    self.shorten(out);
-                },
-            );
+            .for_each_init(Vec::new, |scratch, ((chunk, out), targets)| {
+                let here = chunk * CHUNK..chunk * CHUNK + targets.len();
+                let margins: Vec<&[i64]> = margins.iter().map(|all| &all[here.clone()]).collect();
+                self.chunk_of_slopes(&margins, unit, targets, out, scratch);
+            });
+    }
+
+    /// Slopes of consecutive records, by one thread.
+    pub fn piece_of_slopes(
+        &self,
+        margins: &[&[i64]],
+        unit: f64,
+        targets: &[f64],
+        out: &mut [&mut [i16]],
+    ) {
+        if let ([margins], [out]) = (margins, &mut *out) {
+            return self.scalar_slopes(margins, unit, targets, out);
+        }
+        let mut scratch = Vec::new();
+        for (chunk, targets) in targets.chunks(CHUNK).enumerate() {
+            let here = chunk * CHUNK..chunk * CHUNK + targets.len();
+            let margins: Vec<&[i64]> = margins.iter().map(|all| &all[here.clone()]).collect();
+            let out = out.iter_mut().map(|all| &mut all[here.clone()]);
+            let mut out: Vec<&mut [i16]> = out.collect();
+            self.chunk_of_slopes(&margins, unit, targets, &mut out, &mut scratch);
+        }
+    }
+
+    /// Slopes of several outputs of at most [`CHUNK`] records.
+    fn chunk_of_slopes(
+        &self,
+        margins: &[&[i64]],
+        unit: f64,
+        targets: &[f64],
+        out: &mut [&mut [i16]],
+        scratch: &mut Vec<f64>,
+    ) {
+        let SlopeBound { linf, .. } = self.lattice().bound();
+        let m = targets.len();
+        scratch.resize(2 * margins.len() * m, 0.0);
+        let (z, slopes) = scratch.split_at_mut(margins.len() * m);
+        for (z, margins) in z.chunks_mut(m).zip(margins) {
+            scores(margins, unit, z);
+        }
+        self.model().slopes(z, targets, slopes);
+        for (out, slopes) in out.iter_mut().zip(slopes.chunks(m)) {
+            round_clamped(slopes, self.lattice().scale(), linf as f64, out);
+        }
+        self.shorten(out);
     }
 
     /// Shortens every record of these planes to the bounds on its sum and on its Euclidean norm.

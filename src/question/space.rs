@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::statement::{Derivation, Statement};
 use super::{AnyQuestion, Question};
 use crate::error::{Error, Result};
+use crate::numeric::strips;
 use crate::schema::Schema;
 
 /// How records came.
@@ -82,7 +83,8 @@ impl Statement {
             Some(entries) if self.stays_sparse() => {
                 STORED_ENTRY * entries as u128 + LINE * (n + p + 2)
             }
-            _ => ENTRY * n * p,
+            // Whole strips.
+            _ => ENTRY * n.next_multiple_of(strips::LINE as u128) * p,
         };
         let weights = match self.schema().max_weight() {
             Some(_) => BYTES_PER_WEIGHT * n,
@@ -242,7 +244,7 @@ mod tests {
                 let few = made.restricted(made.schema().n_features()).unwrap();
                 for statement in [&made, &few] {
                     assert_eq!(statement.stays_sparse(), sparse);
-                    let dense = 2000 * 32 + 2000 * 2 * statement.schema().n_features() as u128;
+                    let dense = 2000 * 32 + 2016 * 2 * statement.schema().n_features() as u128;
                     let expected = 2000 * 32
                         + 3000 * 12
                         + 10 * (2000 + 2)

@@ -49,7 +49,8 @@
 //!
 //! # Storage
 //!
-//! Dense integers stand column by column, sparse ones by rows and by columns. Columns of few values share a byte of every
+//! Dense integers stand in strips of 32 records, in which each column has a cache line, sparse ones by rows and by columns.
+//! Columns of few values share a byte of every
 //! record, which is the number of a row in a table of their integers: whole numbers that come in bytes, by their bounds,
 //! and one-hot blocks, which a schema declares. Bounds, the type of an array and a schema are public, so that which
 //! columns are packed, and with that the memory and time of a pass, depends on no record. Where rows are shortened to a

@@ -12,8 +12,8 @@ use ndarray::Array2;
 use rayon::prelude::*;
 
 use crate::loss::{Logistic, Squared};
-use crate::numeric::kernel::inner_products;
-use crate::numeric::kernel::tests::{plain_read, processor_seconds};
+use crate::numeric::kernel::tests::processor_seconds;
+use crate::numeric::kernel::{fetch, inner_products};
 use crate::privacy::block::Block;
 use crate::privacy::bounded_data::{BoundedData, Features};
 use crate::privacy::counts::Thresholds;
@@ -224,7 +224,7 @@ fn roofline() {
     ];
     let short = {
         let schema = classes.schema.clone().with_gradient_norm(1e9).unwrap();
-        let features = Features::Dense(columns.to_vec().into());
+        let features = Features::Dense(classes.dense_columns());
         BoundedData {
             schema,
             targets: classes.targets.clone(),
@@ -232,7 +232,8 @@ fn roofline() {
             weights: None,
         }
     };
-    let cached: Vec<i16> = columns[..4 * 1536].to_vec();
+    let lines = columns.strips().lines();
+    let cached: Vec<i16> = lines.as_flattened()[..4 * 1536].to_vec();
     let products = 4.0 * 1536.0 * 2000.0;
     let mut states: Vec<States> = passes.iter().map(|_| States::default()).collect();
     let mut least = vec![f64::INFINITY; passes.len() + 5];
@@ -248,8 +249,7 @@ fn roofline() {
             row += 1;
         };
         time(&mut || {
-            let read = columns.par_chunks(1 << 20).map(plain_read);
-            black_box(read.reduce(|| 0, i16::wrapping_add));
+            lines.par_chunks(1 << 14).for_each(fetch);
         });
         time(&mut || {
             (0..threads).into_par_iter().for_each(|_| {
