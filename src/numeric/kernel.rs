@@ -77,15 +77,10 @@ pub fn inner_products(columns: &[i16], d: &[i16], out: &mut [i64]) {
     debug_assert_eq!(columns.len(), out.len() * d.len());
     let n = d.len();
     for (out, block) in out.chunks_mut(4).zip(columns.chunks(4 * n)) {
-        if let [a, b, c, e] = out {
-            let (left, right) = block.split_at(2 * n);
-            let ((x0, x1), (x2, x3)) = (left.split_at(n), right.split_at(n));
-            [*a, *b, *c, *e] = dot4([x0, x1, x2, x3], d);
-        } else {
-            for (out, column) in out.iter_mut().zip(block.chunks_exact(n)) {
-                *out = dot_portable(column, d);
-            }
-        }
+        // The last column again in the place of those that there are not.
+        let last = out.len() - 1;
+        let dots = dot4(std::array::from_fn(|k| &block[k.min(last) * n..][..n]), d);
+        out.copy_from_slice(&dots[..out.len()]);
     }
 }
 
@@ -583,7 +578,7 @@ pub fn quantise_row<T: Copy + Into<f64>>(
         (row: &[T], maps: LatticeMaps, first: usize, out: &mut [i16]) -> bool)
 }
 
-/// Turns a tile of rows of a strip into lines: lines[k][row] = tile[row * stride + k].
+/// Turns a tile of rows of a strip into lines: entry `row` of line k is entry `row * stride + k` of the tile.
 ///
 /// # Panics
 /// Where the tile has more rows than a line, or more lines than the stride.
@@ -1239,6 +1234,23 @@ pub(crate) mod tests {
             };
             for sums in at_every_width(summed) {
                 prop_assert_eq!(&sums, &expected);
+            }
+        }
+
+        #[test]
+        fn columns_one_after_the_other_have_their_inner_products(n in 1usize..300, p in 0usize..10, seed in any::<u32>()) {
+            let (entry, slope) = (entries(seed, MAX_FEATURE), entries(!seed, MAX_DERIVATIVE));
+            let columns: Vec<i16> = (0..n * p).map(|k| entry(k % n, k / n)).collect();
+            let d: Vec<i16> = (0..n).map(|i| slope(i, 0)).collect();
+            let products = || {
+                let mut out = vec![7i64; p];
+                inner_products(&columns, &d, &mut out);
+                out
+            };
+            for out in at_every_width(products) {
+                for (out, column) in out.iter().zip(columns.chunks_exact(n)) {
+                    prop_assert_eq!(i128::from(*out), reference(column, &d));
+                }
             }
         }
 

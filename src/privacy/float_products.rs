@@ -69,9 +69,10 @@ impl BoundedData {
     /// out_j = sum_i d_i x_ij in lattice units, under the conditions of [`Self::float_margins`].
     pub(in crate::privacy) fn float_gradient(&self, d: &[f64], out: &mut [f64]) {
         match &self.features {
+            _ if out.is_empty() => {}
             Features::Dense(_) | Features::Packed(_) => {
                 // Block by block of records, the sums of all columns; then, column by column, blocks inside blocks.
-                let p = out.len().max(1);
+                let p = out.len();
                 let mut blocks = vec![0.0; d.len().div_ceil(BLOCK) * p];
                 (blocks
                     .par_chunks_mut(p)
@@ -153,6 +154,12 @@ mod tests {
             let mut out = vec![7.0; p];
             data.float_gradient(&d, &mut out);
             assert_eq!(out, gradient);
+            // Without features there is nothing to be added up.
+            let nothing = data.restricted(&[]);
+            let mut out = vec![7.0; n];
+            nothing.float_margins(&[], &mut out);
+            nothing.float_gradient(&d, &mut []);
+            assert_eq!(out, vec![0.0; n]);
         }
     }
 }
