@@ -58,14 +58,16 @@ where
     let (n, p) = x.dim();
     let end = n.min(start + lines.len() / p * LINE);
     let mut finite = true;
+    let mut run = vec![0; end - start];
     for j in 0..p {
         let column = x.column(j);
         let Some(column) = column.as_slice() else {
             unreachable!("a column of stride 1 is contiguous")
         };
         let lines = lines[j..].iter_mut().step_by(p);
-        for (piece, line) in column[start..end].chunks(LINE).zip(lines) {
-            finite &= quantise_column(piece, maps, j, &mut line[..piece.len()]);
+        finite &= quantise_column(&column[start..end], maps, j, &mut run);
+        for (piece, line) in run.chunks(LINE).zip(lines) {
+            line[..piece.len()].copy_from_slice(piece);
         }
     }
     finite

@@ -166,11 +166,10 @@ impl<'a> Groups<'a> {
     /// The slopes of all records, plane by plane, by all threads.
     pub(super) fn sums_of(&self, planes: &[&[i16]]) -> SlopeSums {
         let none = || self.no_sums(planes.len());
-        let chunk = self.chunk();
-        (0..self.n_records.div_ceil(chunk))
+        (0..self.n_records.div_ceil(CHUNK))
             .into_par_iter()
             .fold(none, |mut sums, k| {
-                let here = k * chunk..self.n_records.min((k + 1) * chunk);
+                let here = k * CHUNK..self.n_records.min((k + 1) * CHUNK);
                 let slopes: Vec<&[i16]> = planes.iter().map(|d| &d[here.clone()]).collect();
                 self.add_slopes(here.start, &slopes, &mut sums);
                 sums

@@ -4,9 +4,12 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, total};
-use super::groups::Addends;
-use super::planes::by_records;
+use super::groups::{Addends, CHUNK};
+use super::planes::{Step, by_records};
 use super::records::Move;
+
+/// Moves of fewer columns than one in so many read little of dense records.
+const FEW: usize = 4;
 
 impl BoundedData {
     /// [`BoundedData::gradient`] of each plane of slopes, one after the other, at margins that these moves make; `fresh` ones
@@ -27,7 +30,13 @@ impl BoundedData {
         let addends = (steps.iter()).map(|step| (step.output(), groups.addends(step)));
         let addends: Vec<(usize, Addends<'_>)> = addends.collect();
         let own = i64::from(self.schema.lattice_intercept());
-        let (chunk, outputs) = (groups.chunk(), slopes.len());
+        let moved: usize = steps.iter().map(Step::columns).sum();
+        // Where few columns move, next to nothing is read twice, and larger pieces have fewer sums to add up.
+        let chunk = match FEW * moved < groups.wide_columns() {
+            true => CHUNK,
+            false => groups.chunk(),
+        };
+        let outputs = slopes.len();
         let none = || (groups.no_sums(outputs), vec![0; outputs]);
         let (by_group, intercepts) = (by_records(margins, chunk).into_par_iter())
             .zip(by_records(slopes, chunk))
