@@ -9,6 +9,7 @@ use super::bounded_data::{BoundedData, Features, chunk_of};
 use super::packed::{Coded, ROWS};
 use super::planes::Step;
 use crate::numeric::kernel::{Weights, add_inner_products, add_products, for_wide_vectors};
+use crate::numeric::strips::LINE;
 use crate::numeric::strips::Strips;
 
 /// Records per piece of work, at most: sums of so many slopes of at most 2^14 fit 32 bits.
@@ -86,6 +87,13 @@ impl<'a> Groups<'a> {
     /// Records of a chunk: what is read of them stays in a near cache.
     pub(super) fn chunk(&self) -> usize {
         chunk_of(self.wide_columns() + self.groups.len())
+    }
+
+    /// Records of a chunk that is read but once: longer ones have fewer sums to add up, as long as each thread has some of
+    /// them.
+    pub(super) fn long_chunk(&self) -> usize {
+        let share = self.n_records / (8 * rayon::current_num_threads());
+        CHUNK.min(share.next_multiple_of(LINE)).max(self.chunk())
     }
 
     /// What a step adds to margins.
@@ -166,10 +174,11 @@ impl<'a> Groups<'a> {
     /// The slopes of all records, plane by plane, by all threads.
     pub(super) fn sums_of(&self, planes: &[&[i16]]) -> SlopeSums {
         let none = || self.no_sums(planes.len());
-        (0..self.n_records.div_ceil(CHUNK))
+        let chunk = self.long_chunk();
+        (0..self.n_records.div_ceil(chunk))
             .into_par_iter()
             .fold(none, |mut sums, k| {
-                let here = k * CHUNK..self.n_records.min((k + 1) * CHUNK);
+                let here = k * chunk..self.n_records.min((k + 1) * chunk);
                 let slopes: Vec<&[i16]> = planes.iter().map(|d| &d[here.clone()]).collect();
                 self.add_slopes(here.start, &slopes, &mut sums);
                 sums

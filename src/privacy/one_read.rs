@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, total};
-use super::groups::{Addends, CHUNK};
+use super::groups::Addends;
 use super::planes::{Step, by_records};
 use super::records::Move;
 
@@ -31,9 +31,9 @@ impl BoundedData {
         let addends: Vec<(usize, Addends<'_>)> = addends.collect();
         let own = i64::from(self.schema.lattice_intercept());
         let moved: usize = steps.iter().map(Step::columns).sum();
-        // Where few columns move, next to nothing is read twice, and larger pieces have fewer sums to add up.
+        // Where few columns move, next to nothing is read twice.
         let chunk = match FEW * moved < groups.wide_columns() {
-            true => CHUNK,
+            true => groups.long_chunk(),
             false => groups.chunk(),
         };
         let outputs = slopes.len();
