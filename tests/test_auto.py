@@ -10,6 +10,7 @@ from dpsparse import (
     CustomLoss,
     DisjointGroups,
     ObjectivePerturbation,
+    Pinball,
     PrivateSparseClassifier,
     PrivateSparseRegressor,
     SelectRefit,
@@ -88,7 +89,15 @@ REGRESSORS = {
         f"{TARGET}, then select-refit",
     ),
     "more records": (60, {}, f"{TARGET} and a typical row norm, then noisy-newton"),
-    "very few records": (60, {"epsilon": 0.02}, "select-refit"),
+    "very few records": (60, {"epsilon": 0.02}, "a constant, the 0.5 quantile of the targets"),
+    "very few records, wide bounds": (8, {"bounds": wide(8), "epsilon": 0.02}, "a constant, the 0.5 quantile"),
+    "very few records, groups": (
+        6,
+        {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]]), "epsilon": 0.02},
+        "a constant, the 0.5 quantile",
+    ),
+    "very few records, a quantile": (8, {"loss": Pinball(level=0.9), "epsilon": 0.02}, "a constant, the 0.9 quantile"),
+    "very few records, no scale": (60, {"epsilon": 0.02, "scale": None}, "select-refit"),
     "many features, wide bounds": (120, {"bounds": wide(120)}, f"{TARGET} and a typical row norm, then noisy-newton"),
     "many features, wide bounds, large epsilon": (
         60,
@@ -223,6 +232,20 @@ def test_regressions_with_many_features_are_sparse_and_good():
     assert auto.score(X[10_000:], y[10_000:]) > 0.7 > 0.3 > frank_wolfe.score(X[10_000:], y[10_000:])
     assert len(auto.support_) < 60
     assert set(np.flatnonzero(abs(theta) > 0.8)) <= set(auto.support_)
+
+
+@pytest.mark.parametrize(("loss", "level"), [("squared", 0.5), (Pinball(level=0.9), 0.9)], ids=["squared", "pinball"])
+def test_few_records_in_wide_bounds_leave_a_constant_among_the_targets(loss, level):
+    n = 300
+    y = np.random.default_rng(0).normal(-700.0, 1.0, n)
+    X = np.column_stack([y + 700.0, np.random.default_rng(1).normal(size=(n, 7))])
+    facts = {"epsilon": 0.25, "loss": loss, "bounds": (-50, 50), "y_bounds": (-1000, 1000)}
+    for seed in range(30):
+        model = PrivateSparseRegressor(random_state=seed, **facts).fit(X, y)
+        assert not model.coef_.any()
+        assert np.ptp(model.predict(X)) == 0.0
+        # A threshold that is a fifth of the 300 records off is e^-7.5 as likely as one at the quantile.
+        assert abs(np.mean(y <= model.predict(X)[0]) - level) < 0.2
 
 
 def test_weights_of_columns_pay_on_sparse_counts():

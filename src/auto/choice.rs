@@ -1,9 +1,10 @@
 //! Which mechanism is best, by public facts alone ([`crate::theory_of_privacy::leaks`]).
 
+use super::constant::Constant;
+use super::private_scale::{PrivateScale, models_targets};
 use crate::accounting::calibrate::rho_from_epsilon;
-use crate::auto::PrivateScale;
 use crate::error::Result;
-use crate::loss::Loss;
+use crate::loss::{Growth, Loss};
 use crate::mechanism::{
     ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
     ObjectivePerturbation, SelectRefit,
@@ -167,6 +168,18 @@ impl Facts<'_> {
         }
     }
 
+    /// Whether the targets of a regression must be found first, and there are too few records for that and a model.
+    fn hides_targets(&self, rho: f64) -> bool {
+        let takes =
+            |loss: &dyn Loss| loss.growth() == Growth::SquaredResidual || loss.name() == "pinball";
+        let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
+        let regression = matches!(self.target, Target::Interval { .. });
+        regression
+            && self.intercept
+            && self.loss.is_some_and(takes)
+            && !models_targets(n, person, rho)
+    }
+
     fn frank_wolfe(&self, reason: &'static str) -> Choice {
         self.choose(Box::new(crate::mechanism::Constrained::default()), reason)
     }
@@ -188,6 +201,7 @@ pub struct Choice {
 ///
 /// | public facts | mechanism |
 /// |---|---|
+/// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
 /// | a norm with theta >= 0 | noisy proximal gradients |
 /// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
 /// | a user's own loss | Frank-Wolfe |
@@ -195,7 +209,7 @@ pub struct Choice {
 /// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19), p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
-/// R is the row norm, where there is one. Private scales ([`PrivateScale`]) come before all of these but Frank-Wolfe, and
+/// R is the row norm, where there is one. Private scales ([`PrivateScale`]) come before all of these but the first and Frank-Wolfe, and
 /// the middle and spread of the target alone before select-refit.
 ///
 /// ```
@@ -231,7 +245,13 @@ pub struct Choice {
 /// As [`PrivateScale::new`] and [`PrivacyClaim::validate`].
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let classes = facts.target.is_classes();
+    let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
+    let scaled =
+        |domain: &Domain| matches!(domain, Domain::L1 | Domain::Groups(_)) || domain.is_positive();
     match facts.domain {
+        domain if scale && scaled(domain) && facts.hides_targets(rho) => {
+            return Ok(facts.choose(Box::new(Constant), "too few records for a model"));
+        }
         Domain::L1 => {}
         domain if domain.is_positive() => return facts.positive(scale),
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
@@ -251,7 +271,6 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     if facts.loss.is_none() {
         return Ok(facts.frank_wolfe("a user's own loss"));
     }
-    let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
     let sparse = facts.sparse();
     let lipschitz = classes && facts.objective();
     let objective = || ObjectivePerturbation {

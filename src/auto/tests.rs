@@ -3,14 +3,14 @@
 use ndarray::Array2;
 
 use crate::accounting::event::{Adjacency, Event};
-use crate::auto::{Facts, PrivateScale};
+use crate::auto::{Facts, PrivateScale, auto};
 use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
-use crate::loss::{Admitted, Logistic, Poisson, Squared};
+use crate::loss::{Admitted, Huber, Logistic, Pinball, Poisson, Squared};
 use crate::mechanism::{CATALOGUE, Mechanism, by_name};
 use crate::plan::{Domain, Plan, Problem};
-use crate::privacy::{Bounds, Curator, MemoryLedger, Schema, Statement, Target, release};
+use crate::privacy::{Bounds, Curator, Geometry, MemoryLedger, Schema, Statement, Target, release};
 
 const N: usize = 400;
 const P: usize = 4;
@@ -240,6 +240,75 @@ fn every_draw_has_its_event() {
         plain >= 40 && scaled >= 30,
         "{plain} plain, {scaled} with private scales"
     );
+}
+
+/// Where records are too few for a model of reals the whole budget goes into one choice; other targets, and reals without an
+/// intercept, keep their mechanisms.
+#[test]
+fn a_constant_is_one_choice() {
+    let bounds = Bounds {
+        lower: vec![-2.0],
+        upper: vec![5.0],
+    };
+    let x = Array2::from_shape_fn((N, P), |(i, j)| ((i + j) % 5) as f64);
+    let y: Vec<f64> = (0..N).map(|i| (i % 17) as f64 / 17.0).collect();
+    let interval = Target::Interval {
+        low: -1.0,
+        high: 1.0,
+    };
+    let pinball = || Admitted::from(Pinball::new(0.8, 0.1).unwrap());
+    let losses: [(Admitted, Target, bool, bool); 5] = [
+        (Squared.into(), interval, true, true),
+        (pinball(), interval, true, true),
+        (Squared.into(), interval, false, false),
+        (Huber::new(0.1).unwrap().into(), interval, true, false),
+        (Logistic.into(), Target::Classes, true, false),
+    ];
+    for (adjacency, persons) in [
+        (Adjacency::ReplaceOne, 1),
+        (Adjacency::AddRemove, 1),
+        (Adjacency::ReplaceOne, 2),
+    ] {
+        for (loss, target, intercept, constant) in losses.clone() {
+            let geometry = Geometry::Uncentred;
+            let schema = Schema::new(P, bounds.clone(), geometry, target, intercept, None).unwrap();
+            let problem = Problem {
+                statement: Statement::new(schema, N, adjacency, persons).unwrap(),
+                loss: loss.clone(),
+                residual_bound: None,
+                spread: None,
+                epsilon: 0.1,
+                delta: Some(1e-5),
+                reason: None,
+                assumptions: Vec::new(),
+            };
+            let facts = Facts {
+                claim: problem.claim(),
+                n_features: P,
+                bounds: &bounds,
+                row_norm: None,
+                intercept,
+                target,
+                domain: &Domain::L1,
+                loss: loss.catalogued().map(|loss| &**loss),
+            };
+            let chosen = auto(&facts, true).unwrap();
+            let is_constant = chosen.reason == Some("too few records for a model");
+            assert_eq!(is_constant, constant, "{}", loss.name());
+            assert_ne!(
+                auto(&facts, false).unwrap().reason,
+                Some("too few records for a model")
+            );
+            if is_constant {
+                let plan = chosen.mechanism.plan(problem, &Domain::L1).unwrap();
+                let [(Event::Exponential { epsilon0 }, 1)] = plan.events()[..] else {
+                    panic!("{:?}", plan.events());
+                };
+                assert!(epsilon0 >= 0.1);
+                check("constant", &plan, &x, &y);
+            }
+        }
+    }
 }
 
 /// Where a small row norm says that records are sparse counts, weights of columns come first: drawn, announced, and paid

@@ -378,10 +378,11 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
     Frank-Wolfe, but noisy proximal gradients with ``l1_ratio``, ``feature_weights`` or a ``GroupLasso``; a user's own
     loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with n records and p features:
-    objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are
-    [0, 1] or [-1, 1], and n and epsilon are small for p and for the length of rows (``row_norm``, which a schema
-    knows); else noisy Newton steps, beyond 512 columns without second moments, after private scales, and a line through
-    their scores, which makes ``coef_`` log odds and ``predict_proba`` calibrated.
+    a constant for reals where n and epsilon are too small for any model; objective perturbation for sparse counts
+    (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are [0, 1] or [-1, 1], and n and epsilon are
+    small for p and for the length of rows (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512
+    columns without second moments, after private scales, and a line through their scores, which makes ``coef_`` log
+    odds and ``predict_proba`` calibrated.
     Derivatives of the logistic loss are clamped at 1/2, and less as noise gets small, which lessens the noise and
     changes only what records on the wrong side say; in "select-refit" and objective perturbation no line follows, and
     probabilities are too sure. Three or more classes take noisy Newton steps, and "select-refit" for groups alone,

@@ -5,11 +5,28 @@ use crate::loss::{Admitted, Growth, Pinball};
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    DISTANCE_NATS, LINE_DEFAULT_SHARE, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH,
-    TARGET_SHARE, TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open, level_times_epsilon0, line_clamp,
+    DISTANCE_NATS, LINE_DEFAULT_SHARE, MODEL_NATS, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS,
+    TARGET_REACH, TARGET_SHARE, TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open, level_times_epsilon0,
+    line_clamp,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
+
+/// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of [`TARGET_SHARE`].
+fn affordable(rho: f64) -> [f64; 3] {
+    TARGET_SHARE.map(|share| (8.0 * share * rho / 2.0).sqrt())
+}
+
+/// What a median takes so that the quantile is so many nats likelier; no level is higher.
+fn of_median(nats: f64, n: usize, person: usize) -> f64 {
+    level_times_epsilon0(nats, n, person) / 0.5
+}
+
+/// Whether a model of so many records is worth its noise under a zCDP budget, where nothing but bounds is known of the targets.
+pub(in crate::auto) fn models_targets(n: usize, person: usize, rho: f64) -> bool {
+    let [_, most, _] = affordable(rho);
+    most >= of_median(MODEL_NATS, n, person)
+}
 
 /// A median, and one or two quantiles of the distances from it; targets are mapped so that [`TargetScale::spread`] is about one
 /// standard deviation of them, if they are normal.
@@ -38,13 +55,12 @@ impl TargetScale {
             return Ok(None);
         }
         let (n, person) = (problem.n_samples(), problem.records_per_person());
-        // Two choices of epsilon0^2/8 each.
-        let [usual, most] = TARGET_SHARE.map(|share| (8.0 * share * rho / 2.0).sqrt());
-        // A median has the highest level.
-        let [least, fine] = TARGET_NATS.map(|nats| level_times_epsilon0(nats, n, person) / 0.5);
+        let [usual, most, all] = affordable(rho);
+        let [least, sure, fine] = TARGET_NATS.map(|nats| of_median(nats, n, person));
         let wanted = level_times_epsilon0(DISTANCE_NATS, n, person);
+        let worth = usual.max(most.min(fine)).max(all.min(sure));
         // No more than the lowest level wants.
-        let epsilon0 = (usual.max(most.min(fine))).min(wanted / TARGET_LEVELS.0);
+        let epsilon0 = worth.min(wanted / TARGET_LEVELS.0);
         if epsilon0 < least {
             return Ok(None);
         }
