@@ -76,7 +76,13 @@ REGRESSORS = {
         {"bounds": wide(8)},
         f"{TARGET} and ranges of 8 features and a typical row norm, then noisy-newton",
     ),
+    "a robust loss": (
+        8,
+        {"bounds": wide(8), "loss": "huber"},
+        f"{TARGET} and ranges of 8 features and a typical row norm, then noisy-newton",
+    ),
     "few records": (60, {"epsilon": 0.5}, f"{TARGET}, then select-refit"),
+    "few records, a robust loss": (60, {"epsilon": 0.5, "loss": "absolute"}, f"{TARGET}, then select-refit"),
     "few records, long rows": (60, {"bounds": (0, 1), "epsilon": 2.0}, f"{TARGET}, then select-refit"),
     "few records, short rows": (
         60,

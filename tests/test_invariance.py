@@ -46,16 +46,28 @@ TARGETS = {
 }
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute", "pinball"])
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.88), (1.0, 0.9), (1000.0, 0.92)])
-def test_targets_may_lie_anywhere(epsilon, least):
+def test_targets_may_lie_anywhere(epsilon, least, loss):
     X, y = regression(20_000, 0)
     X_test, y_test = regression(5000, 1)
     scores = {
-        name: mean_score(X, a * y + b, X_test, a * y_test + b, epsilon=epsilon, y_bounds=bounds)
+        name: mean_score(X, a * y + b, X_test, a * y_test + b, epsilon=epsilon, y_bounds=bounds, loss=loss)
         for name, (a, b, bounds) in TARGETS.items()
     }
     assert min(scores.values()) > least, scores
     assert max(scores.values()) - min(scores.values()) < 0.03, scores
+
+
+@pytest.mark.parametrize("loss", ["huber", "absolute"])
+def test_robust_losses_do_not_follow_outliers(loss):
+    """A tenth of the targets at an end of wide bounds: least squares is off by several standard deviations of the others."""
+    X, y = regression(20_000, 8)
+    X_test, y_test = regression(5000, 9)
+    y[::10] = 400.0
+    facts = {"epsilon": 4.0, "y_bounds": (-400, 400)}
+    assert mean_score(X, y, X_test, y_test, **facts, loss=loss) > 0.85
+    assert mean_score(X, y, X_test, y_test, **facts, loss="squared") < 0.5
 
 
 FEATURES = {

@@ -104,7 +104,8 @@ class Huber:
     ----------
     threshold : float, default 1.0
         Where the loss turns linear, which is also its Lipschitz constant. Private regressors map targets to [-1, 1]
-        first, so it is in those units there; exact ones use it in the user's units.
+        first, so it is in those units there, or in units of the spread of the targets, about one standard deviation,
+        where that is released (``scale``); exact ones use it in the user's units.
 
     Examples
     --------

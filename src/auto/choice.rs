@@ -170,8 +170,9 @@ impl Facts<'_> {
 
     /// Whether the targets of a regression must be found first, and there are too few records for that and a model.
     fn hides_targets(&self, rho: f64) -> bool {
-        let takes =
-            |loss: &dyn Loss| loss.growth() == Growth::SquaredResidual || loss.name() == "pinball";
+        let takes = |loss: &dyn Loss| {
+            loss.growth() == Growth::SquaredResidual || matches!(loss.name(), "pinball" | "huber")
+        };
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
         let regression = matches!(self.target, Target::Interval { .. });
         regression

@@ -26,10 +26,11 @@ pub enum RefitBy {
 
 impl RefitBy {
     /// The better one of those that are proved: objective perturbation spends nothing on curvature, but needs a
-    /// Lipschitz loss and one record a person. Of counts and quantiles the curvature is far below its bound, which decides
-    /// the ridge there.
+    /// Lipschitz loss and one record a person. Of counts, quantiles and reals in units of their spread the curvature is far
+    /// below its bound, which decides the ridge there.
     pub(super) fn best(problem: &Problem) -> Self {
-        let flat = problem.level().is_some() || problem.schema().target().units().is_some();
+        let counts = problem.schema().target().units().is_some();
+        let flat = counts || problem.level().is_some() || problem.spread.is_some();
         let scalar = problem.outputs() == 1;
         let proved = problem.loss.growth().is_bounded() && problem.records_per_person() == 1;
         if scalar && proved && !flat {

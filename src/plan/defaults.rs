@@ -271,6 +271,9 @@ pub const TARGET_SHARE: [f64; 3] = [0.06, 0.4, 0.9];
 /// Share of the distances from the middle beyond the spread that is released, least and most.
 pub const TARGET_LEVELS: (f64, f64) = (0.1, 0.5);
 
+/// The least of them for Huber's loss, which is chosen where some records are wrong: so many may be.
+pub const ROBUST_LEVEL: f64 = 0.25;
+
 /// Share of the targets beyond their tail: no more, or it is not asked for, and no less than a fifth of it. Wider clamps add
 /// noise, and narrower ones bias lines through skewed targets.
 pub const TARGET_TAIL: f64 = 0.02;

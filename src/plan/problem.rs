@@ -145,6 +145,12 @@ impl Problem {
         pinball.then(|| self.loss.parameter().map_or(0.5, |(_, level)| level))
     }
 
+    /// The threshold of Huber's loss; None: another loss.
+    pub fn threshold(&self) -> Option<f64> {
+        let huber = self.loss.name() == "huber";
+        huber.then(|| self.lipschitz())
+    }
+
     /// The same problem with slopes of counts clamped at `bound`, in units of rates.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! Where the targets of a regression lie, and how far apart: bounds say little, and every clamp is in these units.
 
 use crate::error::Result;
-use crate::loss::{Admitted, Growth, Pinball};
+use crate::loss::{Admitted, Growth, Huber, Pinball};
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    DISTANCE_NATS, LINE_DEFAULT_SHARE, MODEL_NATS, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS,
-    TARGET_REACH, TARGET_SHARE, TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open, level_times_epsilon0,
-    line_clamp,
+    DISTANCE_NATS, LINE_DEFAULT_SHARE, MODEL_NATS, ROBUST_LEVEL, TARGET_CLAMP, TARGET_LEVELS,
+    TARGET_NATS, TARGET_REACH, TARGET_SHARE, TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open,
+    level_times_epsilon0, line_clamp,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
@@ -45,12 +45,12 @@ pub(super) struct TargetScale {
 }
 
 impl TargetScale {
-    /// For a regression with an intercept and squared residuals or quantiles, whose own units are those of the spread,
+    /// For a regression with an intercept and squared residuals, quantiles or Huber's loss, whose own units are those of the spread,
     /// under a zCDP budget; None for others, and where n is too small.
     pub fn new(problem: &Problem, rho: f64) -> Result<Option<Self>> {
         let schema = problem.schema();
         let squared = problem.loss.growth() == Growth::SquaredResidual;
-        let takes = squared || problem.level().is_some();
+        let takes = squared || problem.level().is_some() || problem.threshold().is_some();
         if !takes || !schema.has_intercept() || schema.target().is_classes() {
             return Ok(None);
         }
@@ -64,7 +64,12 @@ impl TargetScale {
         if epsilon0 < least {
             return Ok(None);
         }
-        let tail = (wanted / epsilon0).clamp(TARGET_LEVELS.0, TARGET_LEVELS.1);
+        let least = if problem.threshold().is_some() {
+            ROBUST_LEVEL
+        } else {
+            TARGET_LEVELS.0
+        };
+        let tail = (wanted / epsilon0).clamp(least, TARGET_LEVELS.1);
         let statement = &problem.statement;
         let open = clamps_open(n, person, schema.n_columns(), rho);
         let clamp = TARGET_CLAMP * open.min(30.0);
@@ -93,11 +98,12 @@ impl TargetScale {
         self.clamp * self.spread()
     }
 
-    /// The loss of the mapped records: a width of smoothing is in units of the spread.
+    /// The loss of the mapped records: a width of smoothing and a threshold are in units of the spread.
     pub fn loss(&self, problem: &Problem) -> Result<Admitted> {
-        Ok(match problem.level() {
-            Some(level) => Pinball::new(level, self.spread() / problem.smoothness())?.into(),
-            None => problem.loss.clone(),
+        Ok(match (problem.level(), problem.threshold()) {
+            (Some(level), _) => Pinball::new(level, self.spread() / problem.smoothness())?.into(),
+            (None, Some(threshold)) => Huber::new(threshold * self.spread())?.into(),
+            (None, None) => problem.loss.clone(),
         })
     }
 
