@@ -7,8 +7,8 @@ use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
     CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
-    DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM,
-    NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE,
+    DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, HINGE_CURVATURE, NEWTON_DAMPING, NEWTON_EARLY,
+    NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE,
     SHRINKAGE_DIRECTIONS,
 };
 use crate::privacy::{Question, Target};
@@ -87,7 +87,7 @@ impl Pace {
 }
 
 /// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
-/// targets, so that many records have none. Steps with momentum m converge where the true one is up to 2 (1 + m)/(1 - m)
+/// targets, so that many records have none, or only those in a kink have any. Steps with momentum m converge where the true one is up to 2 (1 + m)/(1 - m)
 /// times as large.
 pub(super) fn curvature(problem: &Problem) -> f64 {
     if problem.schema().target().units().is_some() {
@@ -96,6 +96,10 @@ pub(super) fn curvature(problem: &Problem) -> f64 {
     }
     if let (Some(level), Some(spread)) = (problem.level(), problem.spread) {
         return density(level, REGRESSOR_SLOPE * spread).min(problem.smoothness());
+    }
+    if problem.loss.name() == "hinge" {
+        // The share of margins in the kink, over its width.
+        return problem.smoothness().min(HINGE_CURVATURE);
     }
     let clamped = problem.spread.map_or(1.0, |spread| {
         (CLAMPED_CURVATURE * problem.lipschitz() / spread).min(1.0)
