@@ -16,6 +16,7 @@ from dpsparse import (
     SelectRefit,
     Vertices,
 )
+from dpsparse.norms import GroupLasso
 from reference.certificates import keeps_its_claim
 
 N = 600
@@ -63,6 +64,11 @@ CLASSIFIERS = {
     "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
     "more than 512 columns, wide bounds": (600, {"bounds": wide(600)}, "private a typical row norm, then noisy-newton"),
     "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, "select-refit"),
+    "another norm": (
+        8,
+        {"bounds": wide(8), "norm": "linf"},
+        "private ranges of 8 features and a typical row norm, then noisy-proximal-gradient with penalty 0.0",
+    ),
     "vertices": (2, {"norm": Vertices(np.eye(2))}, "frank-wolfe over the convex hull"),
     "simplex": (4, {"norm": "simplex"}, "frank-wolfe"),
     "a user's loss": (8, {"loss": CustomLoss(lambda z, y: np.tanh(z - y))}, "frank-wolfe over the l1 ball"),
@@ -113,6 +119,13 @@ REGRESSORS = {
     "no intercept": (60, {"fit_intercept": False, "epsilon": 0.5}, "select-refit"),
     "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, f"{TARGET}, then select-refit"),
     "two records a person": (60, {"records_per_person": 2}, f"{TARGET}, then select-refit"),
+    "another norm": (
+        8,
+        {"bounds": wide(8), "norm": "linf"},
+        f"{TARGET} and ranges of 8 features and a typical row norm, then noisy-proximal-gradient with penalty 0.0",
+    ),
+    "very few records, another norm": (8, {"norm": "linf", "epsilon": 0.02}, "a constant, the 0.5 quantile"),
+    "very few records, the simplex": (8, {"norm": "simplex", "epsilon": 0.02}, "frank-wolfe"),
     "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
 }
 CASES = [(PrivateSparseClassifier, *case) for case in CLASSIFIERS.values()] + [
@@ -252,6 +265,28 @@ def test_few_records_in_wide_bounds_leave_a_constant_among_the_targets(loss, lev
         assert np.ptp(model.predict(X)) == 0.0
         # A threshold that is a fifth of the 300 records off is e^-7.5 as likely as one at the quantile.
         assert abs(np.mean(y <= model.predict(X)[0]) - level) < 0.2
+
+
+def test_other_norms_have_private_scales_and_their_say():
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, (4000, 24))
+    y = X[:, 4:8].sum(axis=1) + 0.5 * rng.normal(size=4000)
+    groups = GroupLasso([list(range(k, k + 4)) for k in range(0, 24, 4)])
+
+    def models(norm, epsilon):
+        facts = {"epsilon": epsilon, "norm": norm, "bounds": (-1, 1), "y_bounds": (-1000, 200)}
+        return [PrivateSparseRegressor(random_state=seed, **facts).fit(X, y) for seed in range(6)]
+
+    # Penalties in the units of the spread, which is less than a hundredth of the bounds, fall with the noise.
+    assert min(model.score(X, y) for norm in ("linf", groups) for model in models(norm, 4.0)) > 0.8
+    # Where noise is large the norm decides: groups keep the four that matter, l-infinity makes the largest alike.
+    scores, tops = {}, {}
+    for name, norm in (("linf", "linf"), ("groups", groups)):
+        fitted = models(norm, 0.1)
+        scores[name] = np.mean([model.score(X, y) for model in fitted])
+        tops[name] = np.mean([np.sort(np.abs(model.coef_))[-4:] for model in fitted], axis=0)
+    assert scores["groups"] > scores["linf"] > 0.1
+    assert np.ptp(tops["linf"]) < 0.7 * np.ptp(tops["groups"])
 
 
 def test_weights_of_columns_pay_on_sparse_counts():

@@ -61,7 +61,7 @@ def test_targets_may_lie_anywhere(epsilon, least, loss):
 
 @pytest.mark.parametrize("loss", ["huber", "absolute"])
 def test_robust_losses_do_not_follow_outliers(loss):
-    """A tenth of the targets at an end of wide bounds: least squares is off by several standard deviations of the others."""
+    """A tenth of the targets at an end of wide bounds: least squares is off by several deviations of the others."""
     X, y = regression(20_000, 8)
     X_test, y_test = regression(5000, 9)
     y[::10] = 400.0

@@ -145,10 +145,13 @@ impl Facts<'_> {
         }
     }
 
-    /// Noisy proximal gradients, after private scales where they are allowed: they leave signs as they are.
-    fn positive(&self, scale: bool) -> Result<Choice> {
-        let mechanism = NoisyProximalGradient::default();
-        let reason = "no negative coefficients";
+    /// Noisy proximal gradients, after private scales where they are allowed: they leave signs as they are. A norm
+    /// without signs is a penalty of the size of the noise.
+    fn proximal(&self, reason: &'static str, scale: bool) -> Result<Choice> {
+        let mechanism = NoisyProximalGradient {
+            hides_noise: !self.domain.is_positive(),
+            ..NoisyProximalGradient::default()
+        };
         if !scale || self.loss.is_none() {
             return Ok(self.choose(Box::new(mechanism), reason));
         }
@@ -204,8 +207,9 @@ pub struct Choice {
 /// |---|---|
 /// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
 /// | a norm with theta >= 0 | noisy proximal gradients |
-/// | another norm | select-refit for groups, Frank-Wolfe where its ball has few vertices, else noisy Frank-Wolfe |
-/// | a user's own loss | Frank-Wolfe |
+/// | groups | select-refit |
+/// | another norm that has a prox | noisy proximal gradients |
+/// | a polytope, or a user's own loss | Frank-Wolfe, noisy where the ball has many vertices |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
 /// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19), p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
@@ -247,16 +251,20 @@ pub struct Choice {
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let classes = facts.target.is_classes();
     let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
-    let scaled =
-        |domain: &Domain| matches!(domain, Domain::L1 | Domain::Groups(_)) || domain.is_positive();
+    // Others are a constraint that a constant need not meet, or leave features free.
+    let p = facts.n_features;
+    let has_prox = |domain: &Domain| domain.norm(p).is_ok() && domain.ball(p).is_ok();
     match facts.domain {
-        domain if scale && scaled(domain) && facts.hides_targets(rho) => {
+        domain if scale && has_prox(domain) && facts.hides_targets(rho) => {
             return Ok(facts.choose(Box::new(Constant), "too few records for a model"));
         }
         Domain::L1 => {}
-        domain if domain.is_positive() => return facts.positive(scale),
+        domain if domain.is_positive() => return facts.proximal("no negative coefficients", scale),
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
             return Ok(facts.select_refit("groups", scale));
+        }
+        domain if facts.loss.is_some() && has_prox(domain) => {
+            return facts.proximal("a norm other than l1", scale);
         }
         domain => {
             let ball = domain.polytope(facts.n_features, facts.intercept, None, 1.0);
@@ -264,7 +272,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
                 Ok(_) => facts.frank_wolfe("a ball with few vertices"),
                 Err(_) => {
                     let mechanism = Box::new(NoisyFrankWolfe::default());
-                    facts.choose(mechanism, "a norm other than l1")
+                    facts.choose(mechanism, "a ball with many vertices")
                 }
             });
         }

@@ -4,11 +4,13 @@ use serde::Deserialize;
 
 use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
+use super::public_width;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
 use crate::plan::defaults::{
-    CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, REGRESSOR_STEP, SCALED_STEP, USER_LOSS_MARGIN,
+    CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, NOISE_PENALTY, REGRESSOR_STEP, SCALED_STEP,
+    USER_LOSS_MARGIN,
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
@@ -19,9 +21,8 @@ use crate::prox::Scratch;
 /// [`crate::theory_of_privacy::noisy_gradients`]).
 ///
 /// theta <- prox(theta - step (g_t + ridge theta) + momentum (theta - theta of before)) with the prox of step alpha
-/// Omega (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. The
-/// mean of iterates is dense, so a last prox, with a public threshold of the size of its noise, makes it sparse again:
-/// post-processing.
+/// Omega (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. An
+/// entry of the mean is zero where it is so in all of these iterates.
 ///
 /// theta >= 0, where it is part of the norm, holds after every prox, one of alpha = 0 too, and so of the mean.
 ///
@@ -36,7 +37,7 @@ use crate::prox::Scratch;
 pub struct NoisyProximalGradient {
     /// T; None: a public rule.
     pub n_iter: Option<usize>,
-    /// alpha in scaled units; None: 0 but for the last prox.
+    /// alpha in scaled units; None: 0, and so only signs of the norm count.
     pub alpha: Option<f64>,
     /// Ridge in scaled units; None: 0.
     pub ridge: Option<f64>,
@@ -44,6 +45,10 @@ pub struct NoisyProximalGradient {
     pub step: Option<f64>,
     /// Share of the last move that a step repeats, in [0, 1); None: [`DESCENT_MOMENTUM`].
     pub momentum: Option<f64>,
+    /// Whether alpha None means [`NOISE_PENALTY`] times the dual norm that the noise on the mean gradient has: as much as the norm
+    /// can ask for without hiding what noise does not.
+    #[serde(skip)]
+    pub(crate) hides_noise: bool,
 }
 
 #[derive(Debug)]
@@ -91,6 +96,12 @@ impl Mechanism for NoisyProximalGradient {
             return Err(Error::invalid("momentum", "must be at least 0 and below 1"));
         }
         let one = noise_of_one(&problem)?;
+        let alpha = match self.alpha {
+            None if self.hides_noise => {
+                NOISE_PENALTY * one * public_width::dual_width(norm.as_ref())?
+            }
+            _ => alpha,
+        };
         let rows = problem.gradient_bound();
         let size = match problem.schema().target() {
             Target::Classes | Target::Multiclass { .. } => CLASSIFIER_STEP,

@@ -377,12 +377,12 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
     Frank-Wolfe, but noisy proximal gradients with ``l1_ratio``, ``feature_weights`` or a ``GroupLasso``; a user's own
-    loss, or a norm other than l1: Frank-Wolfe, but "select-refit" for groups. Otherwise, with n records and p features:
-    a constant for reals where n and epsilon are too small for any model; objective perturbation for sparse counts
-    (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are [0, 1] or [-1, 1], and n and epsilon are
-    small for p and for the length of rows (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512
-    columns without second moments, after private scales, and a line through their scores, which makes ``coef_`` log
-    odds and ``predict_proba`` calibrated.
+    loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; a norm other than l1: noisy proximal
+    gradients after private scales, with a penalty of the size of the noise. Otherwise, with n records and p features:
+    objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are
+    [0, 1] or [-1, 1], and n and epsilon are small for p and for the length of rows (``row_norm``, which a schema
+    knows); else noisy Newton steps, beyond 512 columns without second moments, after private scales, and a line through
+    their scores, which makes ``coef_`` log odds and ``predict_proba`` calibrated.
     Derivatives of the logistic loss are clamped at 1/2, and less as noise gets small, which lessens the noise and
     changes only what records on the wrong side say; in "select-refit" and objective perturbation no line follows, and
     probabilities are too sure. Three or more classes take noisy Newton steps, and "select-refit" for groups alone,
@@ -682,10 +682,11 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     Notes
     -----
     What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
-    Frank-Wolfe, but noisy proximal gradients with ``l1_ratio``, ``feature_weights`` or a ``GroupLasso``; with
-    ``positive`` noisy proximal gradients, after private scales; a user's own loss, or a norm other than l1:
-    Frank-Wolfe, but "select-refit" for groups. Otherwise, with
-    n records and p features: "select-refit" with Newton steps where all bounds are [0, 1] or [-1, 1], and n and epsilon
+    Frank-Wolfe, but noisy proximal gradients with ``l1_ratio``, ``feature_weights`` or a ``GroupLasso``. Otherwise a
+    constant, the median or the quantile of the loss, where n and epsilon are too small for any model; a user's own
+    loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; ``positive`` or a norm other than l1: noisy
+    proximal gradients after private scales, with a penalty of the size of the noise for a norm. Otherwise, with n
+    records and p features: "select-refit" with Newton steps where all bounds are [0, 1] or [-1, 1], and n and epsilon
     are small for p and for the length of rows (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512
     columns without second moments, and a line through their scores. All of these come after private scales, the middle
     and the spread of the target first: its unit, and bounds that are wider than need be, change little. Where bounds
