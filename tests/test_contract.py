@@ -273,6 +273,7 @@ def test_predictions(kind, loss, domain):
         assert np.allclose(estimator.decision_function(sp.csr_matrix(X)), scores)
         assert predicted.tolist() == estimator.classes_[estimator.decision_function(X).argmax(axis=1)].tolist()
         assert hasattr(estimator, "predict_proba") == (loss == "logistic")
+        assert hasattr(estimator, "predict_log_proba") == (loss == "logistic")
         return
     linear = X @ np.ravel(estimator.coef_) + np.ravel(estimator.intercept_)
     assert estimator.support_.tolist() == np.flatnonzero(np.ravel(estimator.coef_)).tolist()
@@ -284,6 +285,7 @@ def test_predictions(kind, loss, domain):
         assert np.allclose(estimator.decision_function(sp.csr_matrix(X)), linear)
         assert predicted.tolist() == np.where(estimator.decision_function(X) > 0, "yes", "no").tolist()
         assert hasattr(estimator, "predict_proba") == (loss == "logistic")
+        assert hasattr(estimator, "predict_log_proba") == (loss == "logistic")
         if loss == "logistic":
             assert np.allclose(estimator.predict_proba(X), 1 / (1 + np.exp(np.outer(linear, [1, -1]))))
     else:

@@ -526,6 +526,11 @@ def test_probabilities_only_for_logistic():
     assert probabilities.min() >= 0
     assert hasattr(model, "predict_proba")
     assert not hasattr(SparseClassifier(loss="hinge").fit(X, y), "predict_proba")
+    assert not hasattr(SparseClassifier(loss="hinge").fit(X, y), "predict_log_proba")
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X), rtol=1e-12)
+    far = model.predict_log_proba(X * 1e6)
+    assert probabilities.min() == 0.0
+    np.testing.assert_allclose(far.min(axis=1), -np.abs(model.decision_function(X * 1e6)), rtol=1e-12)
 
 
 def test_labels_follow_classes():

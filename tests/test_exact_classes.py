@@ -218,6 +218,7 @@ def test_shapes_and_predictions():
     scores, probabilities = model.decision_function(frame), model.predict_proba(frame)
     np.testing.assert_allclose(scores, X @ model.coef_.T + model.intercept_)
     np.testing.assert_allclose(probabilities, np.exp(scores - logsumexp(scores, axis=1, keepdims=True)))
+    np.testing.assert_allclose(model.predict_log_proba(frame), scores - logsumexp(scores, axis=1, keepdims=True))
     np.testing.assert_array_equal(model.predict(frame), names[probabilities.argmax(axis=1)])
     assert model.score(frame, names[y]) == np.mean(model.predict(frame) == names[y])
     assert pickle.loads(pickle.dumps(model)).predict(frame).tolist() == model.predict(frame).tolist()

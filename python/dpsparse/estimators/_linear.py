@@ -360,7 +360,7 @@ class LogLinkRegressorMixin(_LinearModel):
 def _models_probabilities(estimator: Any) -> bool:
     if estimator.loss == "logistic" or isinstance(estimator.loss, Logistic):
         return True
-    raise AttributeError(f"predict_proba needs loss='logistic'; loss={estimator.loss!r} models no probabilities")
+    raise AttributeError(f"probabilities need loss='logistic'; loss={estimator.loss!r} models none")
 
 
 class LinearClassifierMixin(_LinearModel):
@@ -426,6 +426,23 @@ class LinearClassifierMixin(_LinearModel):
         positive = scores > 0.0
         return np.column_stack([np.where(positive, unlikely, likely), np.where(positive, likely, unlikely)])
 
+    @available_if(_models_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict logarithms of probabilities by the logistic model; only where ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Natural logarithms of :meth:`predict_proba`, finite where those are 0 in floats.
+        """
+        scores = self._scores(X)
+        return -np.logaddexp(0.0, np.column_stack([scores, -scores]))
+
 
 class MulticlassMixin(LinearClassifierMixin):
     """Predictions of a fitted linear classifier of two classes, or of the softmax model of three or more.
@@ -490,3 +507,25 @@ class MulticlassMixin(LinearClassifierMixin):
         scores = self._scores(X)
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    @available_if(_models_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict logarithms of probabilities by the logistic or softmax model; only where ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Natural logarithms of :meth:`predict_proba`, finite where those are 0 in floats.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
+            logarithms: NDArray[np.float64] = super().predict_log_proba(X)
+            return logarithms
+        scores = self._scores(X)
+        scores = scores - scores.max(axis=1, keepdims=True)
+        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)), dtype=np.float64)

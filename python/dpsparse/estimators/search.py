@@ -516,6 +516,22 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         return self._best.predict_proba(X)  # type: ignore[no-any-return]
 
+    @available_if(_best_has("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Predict logarithms of probabilities with the winner, where its loss is logistic.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Natural logarithms of :meth:`predict_proba`.
+        """
+        return self._best.predict_log_proba(X)  # type: ignore[no-any-return]
+
     @available_if(_best_has("score"))  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any) -> float:
         """Score the winner on other records: accuracy, or R^2.
