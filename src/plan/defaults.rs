@@ -227,12 +227,12 @@ pub const COUNT_LIFT: f64 = 0.2;
 /// Share of counts beyond the quantile by which a typical count is released, least and most.
 pub const COUNT_LEVELS: (f64, f64) = (0.1, 0.3);
 
-/// How much likelier, in nats, a threshold at that quantile must be than one in an empty tail, and should be: with 7, one
-/// fit in a hundred has a unit far too large.
-pub const COUNT_NATS: [f64; 2] = [5.0, 11.0];
+/// How much likelier, in nats, a threshold at that quantile must be than one in an empty tail, is rarely missed, and should be:
+/// with 7 for the last, one fit in a hundred has a unit far too large.
+pub const COUNT_NATS: [f64; 3] = [5.0, 8.0, 11.0];
 
-/// Largest share of the zCDP budget that it spends.
-pub const COUNT_SHARE: f64 = 0.04;
+/// Largest shares of the zCDP budget that it spends: the second where the quantile would be missed with the first.
+pub const COUNT_SHARE: [f64; 2] = [0.04, 0.5];
 
 /// How large rates may be, in units of a typical count, before counts are clipped.
 pub const COUNT_ROOM: f64 = 8.0;

@@ -30,10 +30,11 @@ impl TypicalCount {
             return Ok(None);
         }
         let (n, person) = (problem.n_samples(), problem.records_per_person());
-        let [least, wanted] = COUNT_NATS.map(|nats| level_times_epsilon0(nats, n, person));
+        let [usual, most] = COUNT_SHARE.map(|share| (8.0 * share * rho).sqrt());
+        let [least, sure, wanted] = COUNT_NATS.map(|nats| level_times_epsilon0(nats, n, person));
         // No more than the lowest level wants.
-        let epsilon0 = (8.0 * COUNT_SHARE * rho)
-            .sqrt()
+        let epsilon0 = usual
+            .max(most.min(sure / COUNT_LEVELS.1))
             .min(wanted / COUNT_LEVELS.0);
         if epsilon0 * COUNT_LEVELS.1 < least {
             return Ok(None);
