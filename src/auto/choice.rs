@@ -214,8 +214,8 @@ pub struct Choice {
 /// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19), p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
-/// R is the row norm, where there is one. Private scales ([`PrivateScale`]) come before all of these but the first and Frank-Wolfe, and
-/// the middle and spread of the target alone before select-refit.
+/// R is the row norm, where there is one. Private scales ([`PrivateScale`]) come before all of these but the first and
+/// Frank-Wolfe, and the middle and spread of the target alone before select-refit.
 ///
 /// ```
 /// use dpsparse::loss::Logistic;

@@ -261,7 +261,7 @@ fn a_constant_is_one_choice() {
         (Squared.into(), interval, true, true),
         (pinball(), interval, true, true),
         (Squared.into(), interval, false, false),
-        (Huber::new(0.1).unwrap().into(), interval, true, false),
+        (Huber::new(0.1).unwrap().into(), interval, true, true),
         (Logistic.into(), Target::Classes, true, false),
     ];
     for (adjacency, persons) in [

@@ -45,10 +45,9 @@ pub struct NoisyProximalGradient {
     pub step: Option<f64>,
     /// Share of the last move that a step repeats, in [0, 1); None: [`DESCENT_MOMENTUM`].
     pub momentum: Option<f64>,
-    /// Whether alpha None means [`NOISE_PENALTY`] times the dual norm that the noise on the mean gradient has: as much as the norm
-    /// can ask for without hiding what noise does not.
-    #[serde(skip)]
-    pub(crate) hides_noise: bool,
+    /// Whether alpha None means a public quarter of the dual norm that the noise on the mean gradient has, and not 0: what a
+    /// norm may ask for without hiding much that noise does not.
+    pub hides_noise: bool,
 }
 
 #[derive(Debug)]

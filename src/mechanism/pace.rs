@@ -87,8 +87,8 @@ impl Pace {
 }
 
 /// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
-/// targets, so that many records have none, or only those in a kink have any. Steps with momentum m converge where the true one is up to 2 (1 + m)/(1 - m)
-/// times as large.
+/// targets, so that many records have none, or where only those in a kink have any. Steps with momentum m converge where
+/// the true one is up to 2 (1 + m)/(1 - m) times as large.
 pub(super) fn curvature(problem: &Problem) -> f64 {
     if problem.schema().target().units().is_some() {
         // The mean rate is about one unit; records beyond the clamp have none.

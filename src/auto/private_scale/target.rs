@@ -45,8 +45,8 @@ pub(super) struct TargetScale {
 }
 
 impl TargetScale {
-    /// For a regression with an intercept and squared residuals, quantiles or Huber's loss, whose own units are those of the spread,
-    /// under a zCDP budget; None for others, and where n is too small.
+    /// For a regression with an intercept and squared residuals, quantiles or Huber's loss, whose own units are those of
+    /// the spread, under a zCDP budget; None for others, and where n is too small.
     pub fn new(problem: &Problem, rho: f64) -> Result<Option<Self>> {
         let schema = problem.schema();
         let squared = problem.loss.growth() == Growth::SquaredResidual;
