@@ -335,7 +335,7 @@ def test_fits_that_release_no_such_steps_say_so():
         "threshold": PrivateSparseRegressor(mechanism=NoisyNewton(threshold=0.1), **regressions),
         "clamped": PrivateSparseClassifier(4.0, mechanism=NoisyNewton(clip=0.5), **arguments),
         "replace-one": PrivateSparseRegressor(adjacency="add-remove", n_public=2000, delta=1e-6, **regressions),
-        "hides a direction": PrivateSparseRegressor(0.05, **regressions),
+        "hides a direction": PrivateSparseRegressor(0.1, **regressions),
     }
     for reason, model in refused.items():
         target = y > 0 if isinstance(model, PrivateSparseClassifier) else y
