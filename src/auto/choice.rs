@@ -1,10 +1,10 @@
 //! Which mechanism is best, by public facts alone ([`crate::theory_of_privacy::leaks`]).
 
 use super::constant::Constant;
-use super::private_scale::{PrivateScale, models_targets};
+use super::private_scale::{PrivateScale, in_units_of_spread, models_targets};
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::error::Result;
-use crate::loss::{Growth, Loss};
+use crate::loss::Loss;
 use crate::mechanism::{
     ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
     ObjectivePerturbation, SelectRefit,
@@ -173,9 +173,7 @@ impl Facts<'_> {
 
     /// Whether the targets of a regression must be found first, and there are too few records for that and a model.
     fn hides_targets(&self, rho: f64) -> bool {
-        let takes = |loss: &dyn Loss| {
-            loss.growth() == Growth::SquaredResidual || matches!(loss.name(), "pinball" | "huber")
-        };
+        let takes = |loss: &dyn Loss| in_units_of_spread(loss.name());
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
         let regression = matches!(self.target, Target::Interval { .. });
         regression
@@ -252,10 +250,12 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let classes = facts.target.is_classes();
     let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
     // Others are a constraint that a constant need not meet, or leave features free.
-    let p = facts.n_features;
-    let has_prox = |domain: &Domain| domain.norm(p).is_ok() && domain.ball(p).is_ok();
+    let has_prox = |domain: &Domain| {
+        let norm = domain.norm(facts.n_features);
+        norm.is_ok_and(|norm| norm.ball_is_bounded())
+    };
     match facts.domain {
-        domain if scale && has_prox(domain) && facts.hides_targets(rho) => {
+        domain if scale && facts.hides_targets(rho) && has_prox(domain) => {
             return Ok(facts.choose(Box::new(Constant), "too few records for a model"));
         }
         Domain::L1 => {}

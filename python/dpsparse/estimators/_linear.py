@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
@@ -526,6 +527,4 @@ class MulticlassMixin(LinearClassifierMixin):
         if len(self.classes_) == 2:
             logarithms: NDArray[np.float64] = super().predict_log_proba(X)
             return logarithms
-        scores = self._scores(X)
-        scores = scores - scores.max(axis=1, keepdims=True)
-        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)), dtype=np.float64)
+        return np.asarray(log_softmax(self._scores(X), axis=1), dtype=np.float64)

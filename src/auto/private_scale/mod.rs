@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use self::releases::{Releases, Scales};
 use self::target::TargetScale;
-pub(super) use self::target::models_targets;
+pub(super) use self::target::{in_units_of_spread, models_targets};
 use crate::accounting::accountant::keeps;
 use crate::accounting::calibrate::{calibrate_between, epsilon_from_rho, rho_from_epsilon};
 use crate::accounting::event::Event;

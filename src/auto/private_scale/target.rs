@@ -22,6 +22,11 @@ fn of_median(nats: f64, n: usize, person: usize) -> f64 {
     level_times_epsilon0(nats, n, person) / 0.5
 }
 
+/// Whether the targets of this loss are found first: its own units are those of the spread.
+pub(in crate::auto) fn in_units_of_spread(loss: &str) -> bool {
+    matches!(loss, "squared" | "pinball" | "huber")
+}
+
 /// Whether a model of so many records is worth its noise under a zCDP budget, where nothing but bounds is known of the targets.
 pub(in crate::auto) fn models_targets(n: usize, person: usize, rho: f64) -> bool {
     let [_, most, _] = affordable(rho);
@@ -50,7 +55,7 @@ impl TargetScale {
     pub fn new(problem: &Problem, rho: f64) -> Result<Option<Self>> {
         let schema = problem.schema();
         let squared = problem.loss.growth() == Growth::SquaredResidual;
-        let takes = squared || problem.level().is_some() || problem.threshold().is_some();
+        let takes = in_units_of_spread(problem.loss.name());
         if !takes || !schema.has_intercept() || schema.target().is_classes() {
             return Ok(None);
         }
@@ -64,12 +69,11 @@ impl TargetScale {
         if epsilon0 < least {
             return Ok(None);
         }
-        let least = if problem.threshold().is_some() {
-            ROBUST_LEVEL
-        } else {
-            TARGET_LEVELS.0
+        let lowest = match problem.threshold() {
+            Some(_) => ROBUST_LEVEL,
+            None => TARGET_LEVELS.0,
         };
-        let tail = (wanted / epsilon0).clamp(least, TARGET_LEVELS.1);
+        let tail = (wanted / epsilon0).clamp(lowest, TARGET_LEVELS.1);
         let statement = &problem.statement;
         let open = clamps_open(n, person, schema.n_columns(), rho);
         let clamp = TARGET_CLAMP * open.min(30.0);
