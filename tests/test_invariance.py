@@ -131,6 +131,22 @@ def test_a_large_budget_is_no_privacy_and_no_loss():
     assert model.fit(X, labels).score(X, labels) > exact - 0.01
 
 
+def shares(n, seed):
+    """The first of six shares, by the others: least squares has R^2 1, in a direction in which features vary little."""
+    rng = np.random.default_rng(seed)
+    parts = rng.dirichlet([8, 1, 1, 2, 1, 2], n)
+    return np.column_stack([parts[:, 1:], rng.uniform(size=(n, 6))]), parts[:, 0]
+
+
+def test_few_records_are_no_reason_to_shrink_where_noise_is_small():
+    """A ridge for a thousand records, whatever the noise, had .78 at both."""
+    X, y = shares(1000, 0)
+    X_test, y_test = shares(5000, 1)
+    facts = {"bounds": (0, 1), "y_bounds": (0, 1)}
+    assert mean_score(X, y, X_test, y_test, epsilon=10.0, **facts) > 0.9
+    assert mean_score(X, y, X_test, y_test, epsilon=1000.0, **facts) > 0.99
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_heavy_tails_in_wide_bounds_are_never_much_worse_than_a_constant(epsilon):
     rng = np.random.default_rng(10)

@@ -120,7 +120,8 @@ fn density(level: f64, deviation: f64) -> f64 {
 /// Hessian that fall as R^2/j, R^2/lambda directions stand out of lambda. Each has noise N^2 and, if the signal V is
 /// spread evenly over them, V lambda/R^2 of signal: both are alike where lambda = N R/sqrt(V). Where there are fewer
 /// directions than that it is N^2 p/V, up to a constant. What a gradient has
-/// of noise because records are few, in all p directions, adds to it in the same way.
+/// of noise because records are few, in all p directions, adds to it in the same way, but no more than as much again, so
+/// that both vanish with the noise.
 fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let columns = problem.statement.n_columns() as f64;
     let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
@@ -160,8 +161,10 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     };
     let sampling =
         (spread.min(slope / scores.slope()) * norm).powi(2) / (problem.n_samples() as f64 * signal);
-    SHRINKAGE * scores.shrinkage() * curvature * norm * noise * few
-        + scores.shrinkage_of_sampling() * sampling
+    let private = SHRINKAGE * scores.shrinkage() * curvature * norm * noise * few;
+    let sampling = scores.shrinkage_of_sampling() * sampling;
+    // No more than as much again: what noise leaves no trace of is the fit of the stated loss, however few records are.
+    private + private * sampling / (private + sampling)
 }
 
 /// Of a symmetric matrix of independent normal entries of standard deviation sigma (sqrt(2) sigma on the diagonal), for
