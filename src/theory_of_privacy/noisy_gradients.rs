@@ -31,9 +31,10 @@
 //! h N^2/(h + lambda)^2 in scores. If eigenvalues fall as R^2/j, R^2/lambda directions are above lambda; if the signal V is
 //! spread evenly over them, each has V lambda/R^2 of it. Noise and signal are alike where lambda = N R/sqrt(V); with fewer
 //! directions than that, p of them, where lambda = N^2 p/V. A mean gradient over n records, as they were drawn, has
-//! the standard deviation s R/sqrt(p n) an entry, s that of a derivative: s^2 R^2/(n V) more, or a fit of few records would
-//! follow what they happen to be as epsilon grows. Without second moments H is 0, and steps of length (1 - m)/lambda, m their
-//! momentum, converge where lambda >= beta R^2 (1 - m)/(2 (1 + m)). Only accuracy depends on it.
+//! the standard deviation s R/sqrt(p n) an entry, s that of a derivative: s^2 R^2/(n V) more, but no more than noise asks for
+//! (half the harmonic mean of both), or no epsilon would give the fit of the stated loss. Without second moments H is 0, and
+//! steps of length (1 - m)/lambda, m their momentum, converge where lambda >= beta R^2 (1 - m)/(2 (1 + m)). Only accuracy
+//! depends on it.
 //!
 //! # A line through released scores
 //!
