@@ -6,10 +6,10 @@ use super::newton_steps::NewtonOptions;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_CURVATURE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
-    DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, HINGE_CURVATURE, NEWTON_DAMPING, NEWTON_EARLY,
-    NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE,
-    SHRINKAGE_DIRECTIONS,
+    CLAMPED_CURVATURE, CLASS_STEPS, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
+    DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, HINGE_CURVATURE, MOST_CLASS_STEPS,
+    MOST_ENTRIES, NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL,
+    REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE, SHRINKAGE_DIRECTIONS,
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
@@ -40,19 +40,17 @@ impl Pace {
     ) -> Self {
         let curvature = curvature(problem);
         let shrinkage = shrinkage(problem, noise, curvature);
+        // lambda a step: the mean of the later iterates is that after so many steps.
+        let share = |early: f64| 0.5 * (1.0 + early) * shrinkage;
         // lambda without which steps would be too long, and its unit; the number of steps, unless it was set.
         let (momentum, least, unit, n_iter, early) = match moments {
             Some(moments) => {
                 let columns = problem.statement.n_columns() as f64;
                 let hidden = largest_eigenvalue(moments.noise_scale(), columns);
                 let unit = curvature * hidden / problem.n_samples() as f64;
-                (
-                    NEWTON_MOMENTUM,
-                    NEWTON_DAMPING * unit,
-                    unit,
-                    NEWTON_STEPS,
-                    NEWTON_EARLY,
-                )
+                let least = NEWTON_DAMPING * unit;
+                let n_iter = newton_steps(problem, options, least / share(NEWTON_EARLY));
+                (NEWTON_MOMENTUM, least, unit, n_iter, NEWTON_EARLY)
             }
             None => {
                 // No eigenvalue exceeds beta R^2 if no row exceeds R, and steps of half the length that makes them
@@ -77,13 +75,25 @@ impl Pace {
             momentum,
             damping: match options.damping {
                 Some(damping) => damping * unit,
-                // The mean of the later iterates is that after so many steps.
-                None => least.max(0.5 * (1.0 + early) * n_iter as f64 * shrinkage),
+                None => least.max(n_iter as f64 * share(early)),
             },
             curvature,
             first_of_mean: (early * n_iter as f64) as usize,
         }
     }
+}
+
+/// How many Newton steps, where so many are `enough` for the least lambda to be the ridge that noise asks for.
+///
+/// Of classes more: where they are sure the bound on the curvature is many times the curvature, and a direction whose share of
+/// the bound is c takes some 1/c steps. They go as far as noise leaves something to find, and time allows.
+fn newton_steps(problem: &Problem, options: &NewtonOptions, enough: f64) -> usize {
+    if !problem.schema().target().is_classes() || options.damping.is_some() {
+        return NEWTON_STEPS;
+    }
+    let entries = problem.n_samples() * problem.statement.n_columns() * problem.outputs();
+    let most = (MOST_ENTRIES / entries as f64).min(MOST_CLASS_STEPS as f64);
+    (CLASS_STEPS * enough).min(most).max(NEWTON_STEPS as f64) as usize
 }
 
 /// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
