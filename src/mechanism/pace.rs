@@ -182,3 +182,72 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
 fn largest_eigenvalue(sigma: f64, columns: f64) -> f64 {
     2.0 * sigma * columns.sqrt()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::event::Adjacency;
+    use crate::loss::{Logistic, Squared};
+    use crate::privacy::{Bounds, Geometry, Schema, Statement};
+
+    fn problem(n: usize, target: Target) -> Problem {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let schema = Schema::new(9, bounds, Geometry::Uncentred, target, true, None).unwrap();
+        let regression = !target.is_classes();
+        Problem {
+            statement: Statement::new(schema, n, Adjacency::ReplaceOne, 1).unwrap(),
+            loss: if regression {
+                Squared.into()
+            } else {
+                Logistic.into()
+            },
+            residual_bound: regression.then_some(0.5),
+            spread: regression.then_some(0.5),
+            epsilon: 1.0,
+            delta: Some(1e-7),
+            reason: None,
+            assumptions: Vec::new(),
+        }
+    }
+
+    const REALS: Target = Target::Interval {
+        low: -1.0,
+        high: 1.0,
+    };
+
+    /// Ten times as many as are enough, at least those of reals, and no more than time allows.
+    #[test]
+    fn classes_take_steps_as_long_as_noise_leaves_something_to_find() {
+        let all = NewtonOptions::default();
+        let classes = problem(10_000, Target::Classes);
+        let steps = |enough| newton_steps(&classes, &all, enough);
+        assert_eq!([0.1, 4.0, 30.0, 1e9].map(steps), [40, 40, 300, 1000]);
+        assert_eq!(newton_steps(&problem(10_000, REALS), &all, 1e9), 40);
+        let damped = NewtonOptions {
+            damping: Some(1.0),
+            ..all
+        };
+        assert_eq!(newton_steps(&classes, &damped, 1e9), 40);
+        // 4 10^9 entries, of ten columns a record.
+        let many = |n| newton_steps(&problem(n, Target::Classes), &all, 1e9);
+        assert_eq!([1_000_000, 100_000_000].map(many), [400, 40]);
+        let three = problem(1_000_000, Target::Multiclass { classes: 3 });
+        assert_eq!(newton_steps(&three, &all, 1e9), 133);
+    }
+
+    /// Few records add to the shrinkage, at most as much again as noise asks for.
+    #[test]
+    fn few_records_are_shrunk_at_most_twice_as_much() {
+        for target in [REALS, Target::Classes] {
+            let at = |n: usize, noise: f64| shrinkage(&problem(n, target), noise, 0.25);
+            for noise in [1e-1, 1e-3, 1e-5] {
+                let noise_alone = at(2_000_000_000, noise);
+                assert!(at(30, noise) > 1.05 * noise_alone, "{target:?} {noise}");
+                assert!(at(30, noise) <= 2.0 * noise_alone, "{target:?} {noise}");
+            }
+        }
+    }
+}

@@ -36,6 +36,11 @@
 //! steps of length (1 - m)/lambda, m their momentum, converge where lambda >= beta R^2 (1 - m)/(2 (1 + m)). Only accuracy
 //! depends on it.
 //!
+//! T is public and costs no privacy, as steps share one budget (Dong, Roth & Su 2022, corollary 2). One bound beta on the curvature of
+//! the loss serves all of them. Where the true mean curvature along an eigenvector is c beta, T steps leave (1 - c)^T of the way
+//! to the minimiser, and where classes are sure c is small: classes take as many steps, within what time allows, as bring damping/T down to the
+//! ridge above with a damping of ten times the least. So they go on for as long as noise leaves something to find.
+//!
 //! # A line through released scores
 //!
 //! theta, once released, is public. The map x -> clamp(<theta, x>/r, -1, 1) takes one record to one number: records that
