@@ -215,7 +215,7 @@ def test_scorers_and_searches():
 @pytest.mark.parametrize("refit_share", [0.0, 0.5])
 def test_searches_choose_among_models_of_all_classes(classes, refit_share):
     X, y = records()
-    grid = [{"mechanism": [FrankWolfe()], "radius": [0.01]}, {"mechanism": [NoisyNewton()]}]
+    grid = [{"mechanism": [FrankWolfe()], "radius": [0.01]}, {"mechanism": [NoisyNewton(n_iter=40)]}]
     search = PrivateSearchCV(make(classes=classes), grid, epsilon=8.0, refit_share=refit_share, random_state=0)
     search.fit(X, y)
     labels = sorted(set(y) if classes is None else CLASSES)

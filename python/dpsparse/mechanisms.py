@@ -14,6 +14,8 @@ from typing import Any, ClassVar, TypeAlias, get_args
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
 from dpsparse._validation import flag, number, optional_finite, positive_integer
+from dpsparse._weighted_l1 import checked_weights
+from dpsparse.losses import CustomLoss, Loss
 from dpsparse.norms import GroupLasso
 
 __all__ = [
@@ -253,7 +255,8 @@ class NoisyProximalGradient:
     """Private proximal gradient descent with noisy gradients (Bassily et al. 2014; Wang et al. 2017).
 
     Minimises ``mean loss + alpha * Omega(theta) + (ridge / 2) * |theta|**2`` with momentum; the mean of the last half
-    of the iterates is released. Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss:
+    of the iterates is released, with ``alpha`` after one more step from it that decides which coefficients are zero.
+    Neighbours: replace-one or add-remove. Sensitivity of the gradient of the mean loss:
     ``2 L R2 / n``.
 
     Proof: ``theory_of_privacy::noisy_gradients``.
@@ -263,7 +266,8 @@ class NoisyProximalGradient:
     n_iter : int, optional
         Number of steps T. None: a public rule.
     alpha, ridge : float, optional
-        Penalties in scaled units. None: the estimator's, or 0. The intercept is not penalised.
+        Penalties in scaled units; after private scales those of the images, but for ``alpha`` of the l1 norm, which is
+        in units of the public bounds still. None: the estimator's, or 0. The intercept is not penalised.
     step : float, optional
         Length of a step. None: a public rule.
     momentum : float, optional
@@ -599,12 +603,14 @@ class _Auto:
     """The choice by public facts alone, which the Rust core makes (``dpsparse::mechanism::auto``)."""
 
     name: ClassVar[str] = "auto"
+    alpha: float | None = None
 
 
 def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
     "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha`` means
+    noisy proximal gradients after private scales for the l1 norm of classes and reals, or else
     penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe. Where the ball has no vertices to select among, or
     ``l1_ratio`` needs a ridge, these are noisy proximal gradients and Frank-Wolfe with noisy gradients.
 
@@ -618,6 +624,8 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     if isinstance(mechanism, str):
         if mechanism == "auto":
             vertices = _has_vertices(estimator)
+            if _penalises_after_scales(estimator):
+                return _Auto()
             if estimator.alpha is not None:
                 return PenalisedFrankWolfe() if vertices else NoisyProximalGradient()
             given = (estimator.radius, estimator.n_iter, estimator.ridge)
@@ -630,6 +638,29 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
             return MECHANISMS[mechanism]()
     known = ", ".join(repr(name) for name in ("auto", *MECHANISMS))
     raise InvalidArgumentError(f"mechanism must be one of {known} or a configured object such as FrankWolfe(n_iter=40)")
+
+
+def _penalises_after_scales(estimator: Any) -> bool:
+    """Return whether ``alpha`` under "auto" is a penalty after private scales.
+
+    For the l1 norm, weighted or not, of classes and reals: there ``alpha`` is in units of the public bounds whatever
+    the scales are, and gradients in these units are as far off as the bounds are wide.
+    """
+    weights = getattr(estimator, "feature_weights", None)
+    others = ("radius", "n_iter", "ridge", "l1_ratio")
+    loss = getattr(estimator, "loss", None)
+    return (
+        estimator.alpha is not None
+        and isinstance(estimator.scale, str)
+        and estimator.scale == "auto"
+        and all(getattr(estimator, name, None) is None for name in others)
+        and isinstance(estimator.norm, str)
+        and estimator.norm == "l1"
+        and not getattr(estimator, "positive", False)
+        and (isinstance(loss, str) or (isinstance(loss, Loss) and not isinstance(loss, CustomLoss)))
+        and estimator.fit_intercept is True
+        and (weights is None or bool((checked_weights(weights) > 0.0).all()))
+    )
 
 
 def _has_vertices(estimator: Any) -> bool:

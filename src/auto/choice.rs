@@ -3,7 +3,7 @@
 use super::constant::Constant;
 use super::private_scale::{PrivateScale, in_units_of_spread, models_targets};
 use crate::accounting::calibrate::rho_from_epsilon;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::mechanism::{
     ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
@@ -33,6 +33,8 @@ pub struct Facts<'a> {
     pub target: Target,
     /// The norm.
     pub domain: &'a Domain,
+    /// The penalty per unit of the norm, for the penalised form.
+    pub alpha: Option<f64>,
     /// The loss where it is catalogued, convex and smooth by review; None: a user's own.
     pub loss: Option<&'a dyn Loss>,
 }
@@ -146,9 +148,10 @@ impl Facts<'_> {
     }
 
     /// Noisy proximal gradients, after private scales where they are allowed: they leave signs as they are. A norm
-    /// without signs is a penalty of the size of the noise.
+    /// without signs is a penalty of the size of the noise, unless alpha says how large it is.
     fn proximal(&self, reason: &'static str, scale: bool) -> Result<Choice> {
         let mechanism = NoisyProximalGradient {
+            alpha: self.alpha,
             hides_noise: !self.domain.is_positive(),
             ..NoisyProximalGradient::default()
         };
@@ -204,6 +207,7 @@ pub struct Choice {
 /// | public facts | mechanism |
 /// |---|---|
 /// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
+/// | alpha | noisy proximal gradients with this penalty |
 /// | a norm with theta >= 0 | noisy proximal gradients |
 /// | groups | select-refit |
 /// | another norm that has a prox | noisy proximal gradients |
@@ -236,6 +240,7 @@ pub struct Choice {
 ///     intercept: true,
 ///     target: Target::Classes,
 ///     domain: &Domain::L1,
+///     alpha: None,
 ///     loss: Some(&Logistic),
 /// };
 /// // Fewer records than squared features: select, then refit.
@@ -245,8 +250,14 @@ pub struct Choice {
 /// ```
 ///
 /// # Errors
-/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`].
+/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`]; an alpha that is negative or not finite.
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
+    if !facts
+        .alpha
+        .is_none_or(|alpha| alpha.is_finite() && alpha >= 0.0)
+    {
+        return Err(Error::invalid("alpha", "must be non-negative and finite"));
+    }
     let classes = facts.target.is_classes();
     let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
     // Others are a constraint that a constant need not meet, or leave features free.
@@ -258,6 +269,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         domain if scale && facts.hides_targets(rho) && has_prox(domain) => {
             return Ok(facts.choose(Box::new(Constant), "too few records for a model"));
         }
+        _ if facts.alpha.is_some() => return facts.proximal("a penalty", scale),
         Domain::L1 => {}
         domain if domain.is_positive() => return facts.proximal("no negative coefficients", scale),
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {

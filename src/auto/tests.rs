@@ -215,6 +215,7 @@ fn every_draw_has_its_event() {
                         intercept,
                         target: loss.1,
                         domain,
+                        alpha: None,
                         loss: loss.0.catalogued().map(|loss| &**loss),
                     };
                     let Ok(private) = PrivateScale::new(mechanism(), &public) else {
@@ -290,6 +291,7 @@ fn a_constant_is_one_choice() {
                 intercept,
                 target,
                 domain: &Domain::L1,
+                alpha: None,
                 loss: loss.catalogued().map(|loss| &**loss),
             };
             let chosen = auto(&facts, true).unwrap();
@@ -349,6 +351,7 @@ fn weights_of_columns_have_their_event() {
                 intercept: true,
                 target,
                 domain: &Domain::L1,
+                alpha: None,
                 loss: loss.catalogued().map(|loss| &**loss),
             };
             let private = PrivateScale::new(inner, &facts).unwrap();

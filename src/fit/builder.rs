@@ -305,6 +305,7 @@ impl<Task> PrivateFit<Task> {
             records_per_person: self.records_per_person,
             max_weight: self.max_weight,
             domain: self.domain.clone(),
+            alpha: None,
             assumptions,
         };
         let named = self.mechanism.as_ref().map(|make| make()).transpose()?;

@@ -25,6 +25,8 @@ pub(crate) struct PublicFacts {
     /// The largest weight, where records have weights.
     pub max_weight: Option<f64>,
     pub domain: Domain,
+    /// What "auto" is told of a penalty; mechanisms of other names have their own.
+    pub alpha: Option<f64>,
     pub assumptions: Vec<String>,
 }
 
@@ -56,6 +58,7 @@ impl PublicFacts {
             intercept: self.intercept,
             target: self.target,
             domain,
+            alpha: self.alpha,
             loss,
         };
         let choice = match named {

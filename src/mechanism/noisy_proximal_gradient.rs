@@ -4,8 +4,10 @@ use serde::Deserialize;
 
 use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
+use super::pace::curvature;
 use super::public_width;
 use crate::error::{Error, Result};
+use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
 use crate::plan::defaults::{
@@ -14,7 +16,8 @@ use crate::plan::defaults::{
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
-use crate::prox::Scratch;
+use crate::prox::{Scratch, soft_threshold};
+use crate::question::Units;
 
 /// Private proximal gradient descent on mean loss + alpha Omega(theta) + (ridge/2)|theta|^2 with noisy gradients, the
 /// mean of the last half of the iterates released (Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017;
@@ -22,7 +25,13 @@ use crate::prox::Scratch;
 ///
 /// theta <- prox(theta - step (g_t + ridge theta) + momentum (theta - theta of before)) with the prox of step alpha
 /// Omega (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. An
-/// entry of the mean is zero where it is so in all of these iterates.
+/// entry of the mean is zero where it is so in all of these iterates; with alpha one more step follows, from the mean by the mean
+/// of their gradients, which is that of the mean where the loss is quadratic and has the noise of all of them, and its prox decides
+/// which entries are zero.
+///
+/// After private scales alpha is in units of the public bounds still, where Omega is a weighted l1 norm: what is
+/// released of the scales is public, and so is the weight of every coefficient of the images ([`Session::units`]). Of other norms it is in
+/// units of the images.
 ///
 /// theta >= 0, where it is part of the norm, holds after every prox, one of alpha = 0 too, and so of the mean.
 ///
@@ -37,7 +46,7 @@ use crate::prox::Scratch;
 pub struct NoisyProximalGradient {
     /// T; None: a public rule.
     pub n_iter: Option<usize>,
-    /// alpha in scaled units; None: 0, and so only signs of the norm count.
+    /// alpha in scaled units, of weighted l1 norms those of the public bounds; None: 0, and so only signs of the norm count.
     pub alpha: Option<f64>,
     /// Ridge in scaled units; None: 0.
     pub ridge: Option<f64>,
@@ -57,9 +66,40 @@ struct Steps {
     /// 1/n.
     normaliser: f64,
     alpha: f64,
+    /// Of the pinball loss: it grows as residuals do, and not as their squares.
+    is_quantile: bool,
+    /// About what clamped residuals leave of the loss.
+    left: f64,
     ridge: f64,
     step: f64,
+    /// Of the last step.
+    longest: f64,
     momentum: f64,
+}
+
+/// alpha Omega of images.
+struct Penalty<'a> {
+    norm: &'a dyn Norm,
+    alpha: f64,
+    /// Of the coefficients, where Omega is a weighted l1 norm of what they are without private scales.
+    weights: Option<Vec<f64>>,
+}
+
+impl Penalty<'_> {
+    /// The prox of `step` times it at `v`.
+    fn prox(&self, step: f64, v: &[f64], theta: &mut [f64], scratch: &mut Scratch) -> Result<()> {
+        match &self.weights {
+            Some(weights) => {
+                for ((theta, &v), weight) in theta.iter_mut().zip(v).zip(weights) {
+                    *theta = soft_threshold(v, step * self.alpha * weight);
+                }
+            }
+            None => {
+                self.norm.prox(v, step * self.alpha, theta, scratch)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
@@ -120,6 +160,11 @@ impl Mechanism for NoisyProximalGradient {
             Some(_) => return Err(Error::invalid("step", "must be positive and finite")),
         };
         let gradients = Gradients::calibrated(&problem, n_iter)?;
+        let is_quantile = problem.level().is_some();
+        let left = match problem.loss.growth() {
+            Growth::SquaredResidual => curvature(&problem),
+            _ => 1.0,
+        };
         let length = step * n_iter as f64 / (1.0 - momentum);
         let summary = Summary {
             mechanism: format!(
@@ -135,11 +180,36 @@ impl Mechanism for NoisyProximalGradient {
             norm,
             gradients,
             alpha,
+            is_quantile,
+            left,
             ridge,
             step,
+            longest,
             momentum,
         };
         Plan::seal(problem, steps, summary)
+    }
+}
+
+impl Steps {
+    fn penalty(&self, units: Option<&Units>) -> Penalty<'_> {
+        let norm = self.norm.as_ref();
+        let weights = units.zip(norm.weights()).map(|(units, weights)| {
+            // The loss is so many times that of the images, and its penalty as many times as their coefficients are.
+            let loss = match self.is_quantile {
+                true => units.target,
+                false => units.target.powi(2),
+            };
+            let weights = weights.iter().zip(&units.coefficients);
+            weights
+                .map(|(weight, unit)| self.left * weight * unit / loss)
+                .collect()
+        });
+        Penalty {
+            norm,
+            alpha: self.alpha,
+            weights,
+        }
     }
 }
 
@@ -157,31 +227,47 @@ impl Program<Fitted> for Steps {
         let (mut theta, mut before) = (vec![0.0; entries], vec![0.0; entries]);
         let (mut mean, mut moved) = (vec![0.0; entries], vec![0.0; p]);
         let mut scratch = Scratch::default();
+        let penalty = self.penalty(session.units());
+        let mut mean_gradient = vec![0.0; entries];
         let first_of_mean = n_iter / 2;
         for t in 0..n_iter {
             let mut gradient = session.ask(&self.gradients.question, &theta)?;
             scores.project(&mut gradient);
+            let weight = match t.checked_sub(first_of_mean) {
+                Some(later) => 1.0 / (later + 1) as f64,
+                None => 0.0,
+            };
             for (j, (theta, g)) in theta.iter_mut().zip(&gradient).enumerate() {
                 let ridge = if j % columns < p { self.ridge } else { 0.0 };
                 let here = *theta;
-                *theta += self.momentum * (here - before[j])
-                    - self.step * (g * self.normaliser + ridge * here);
+                let gradient = g * self.normaliser + ridge * here;
+                mean_gradient[j] += weight * (gradient - mean_gradient[j]);
+                *theta += self.momentum * (here - before[j]) - self.step * gradient;
                 before[j] = here;
             }
             if self.alpha > 0.0 || self.norm.is_positive() {
-                let level = self.step * self.alpha;
                 for theta in theta.chunks_mut(columns) {
                     moved.copy_from_slice(&theta[..p]);
-                    (self.norm).prox(&moved, level, &mut theta[..p], &mut scratch)?;
+                    penalty.prox(self.step, &moved, &mut theta[..p], &mut scratch)?;
                 }
             }
             if t >= first_of_mean {
-                let weight = 1.0 / (t - first_of_mean + 1) as f64;
                 for (mean, theta) in mean.iter_mut().zip(&theta) {
                     *mean += weight * (theta - *mean);
                 }
             }
             session.progress(t + 1, n_iter)?;
+        }
+        if self.alpha > 0.0 {
+            for (mean, gradient) in mean.chunks_mut(columns).zip(mean_gradient.chunks(columns)) {
+                let step = |(mean, gradient): (&f64, &f64)| mean - self.longest * gradient;
+                let steps = mean.iter().zip(gradient).take(p).map(step);
+                moved
+                    .iter_mut()
+                    .zip(steps)
+                    .for_each(|(moved, step)| *moved = step);
+                penalty.prox(self.longest, &moved, &mut mean[..p], &mut scratch)?;
+            }
         }
         Ok(mean.into())
     }

@@ -14,7 +14,7 @@ use super::derived::Derived;
 use super::records::Records;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
-use crate::question::{Derivation, FeatureMap, Projection, Question, Split, Statement};
+use crate::question::{Derivation, FeatureMap, Projection, Question, Split, Statement, Units};
 use crate::schema::{Schema, Target};
 
 /// What a running program may do: ask what it announced. It hands out no records, and nothing outside the room makes
@@ -33,6 +33,8 @@ pub struct Session<'a> {
     last_read: Option<Read>,
     /// See [`Session::usual_target`].
     usual_target: f64,
+    /// See [`Session::units`].
+    units: Option<Units>,
 }
 
 /// A part as it was last read: the fits of a search often share it, and only the public facts decide how it is read.
@@ -98,6 +100,7 @@ impl<'a> Session<'a> {
             curator,
             last_read: None,
             usual_target: 1.0,
+            units: None,
         }
     }
 
@@ -110,6 +113,12 @@ impl<'a> Session<'a> {
     /// map of the targets leaves room for values that their public bounds exclude, or that few have.
     pub fn usual_target(&self) -> f64 {
         self.usual_target
+    }
+
+    /// What one unit of coefficients and targets of these records is in those of the records that they are the images of; None
+    /// where no map was made, features are others since, or targets are counts.
+    pub fn units(&self) -> Option<&Units> {
+        self.units.as_ref()
     }
 
     /// An answer: the question is taken off the plan, then noise or a choice is drawn. What the caller says, `at`, is
@@ -211,6 +220,7 @@ impl<'a> Session<'a> {
         let made = (self.records.get()).derived(by, to)?;
         Ok(Session {
             usual_target: map.usual_target(self.usual_target),
+            units: (to.schema().target().units().is_none()).then(|| map.units()),
             ..self.with(made)
         })
     }
@@ -346,6 +356,7 @@ impl<'a> Session<'a> {
             curator: self.curator,
             last_read: None,
             usual_target: self.usual_target,
+            units: None,
         }
     }
 

@@ -3,6 +3,7 @@
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use serde::Deserialize;
 
 use super::error::UserLossError;
 use super::norm::CoreNorm;
@@ -140,6 +141,20 @@ pub(super) struct Statement {
     pub(super) assumptions: Vec<String>,
 }
 
+/// What "auto" is told besides the statement.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AutoOptions {
+    alpha: Option<f64>,
+}
+
+impl AutoOptions {
+    fn parse(options: &str) -> Result<Self> {
+        serde_json::from_str(options)
+            .map_err(|error| Error::invalid("mechanism", format!("has unusable options: {error}")))
+    }
+}
+
 impl Statement {
     fn target(&self) -> Target {
         match (self.y_bounds, self.n_classes) {
@@ -160,12 +175,16 @@ impl Statement {
         scale: Option<bool>,
     ) -> PyResult<Choice> {
         Ok(threads::free(py, || -> Result<_> {
+            let mut facts = self.facts()?;
             let named = match name {
-                "auto" => None,
+                "auto" => {
+                    facts.alpha = AutoOptions::parse(options)?.alpha;
+                    None
+                }
                 name => Some(mechanism::by_name(name, options)?),
             };
             let loss = self.loss.catalogued()?;
-            self.facts()?.choice(named, scale, loss.as_deref())
+            facts.choice(named, scale, loss.as_deref())
         })??)
     }
 
@@ -202,6 +221,7 @@ impl Statement {
             records_per_person: self.records_per_person,
             max_weight: self.max_weight,
             domain: self.norm.domain()?,
+            alpha: None,
             assumptions: self.assumptions.clone(),
         })
     }

@@ -20,6 +20,15 @@ pub struct FeatureMap {
     tail: Option<f64>,
 }
 
+/// What one unit of what is fitted to images is in units of the records themselves ([`FeatureMap::undo`]).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Units {
+    /// Of each feature's coefficient, not negative.
+    pub coefficients: Vec<f64>,
+    /// Of targets.
+    pub target: f64,
+}
+
 impl FeatureMap {
     /// The map with these constants and norm 1; one factor and one shift a feature.
     ///
@@ -159,6 +168,16 @@ impl FeatureMap {
         Some(constants.enumerate().map(range).collect())
     }
 
+    /// The units of its images, where targets are no counts.
+    pub(crate) fn units(&self) -> Units {
+        let target = self.target.map_or(1.0, |(_, half)| half);
+        let own = |factor: &f64| target * factor.abs() / self.norm;
+        Units {
+            coefficients: self.factor.iter().map(own).collect(),
+            target,
+        }
+    }
+
     /// Turns coefficients for the images, of schema `from`, into those for the records themselves, of schema `to`.
     ///
     /// Clipping aside ([`FeatureMap::ranges`]), sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x;
@@ -260,6 +279,27 @@ mod tests {
             map.undo(&mut undone, &from, &to);
             let own = (undone[0] * x + undone[1]).exp() / units[0];
             prop_assert!((own / (half * rate) - 1.0).abs() < 1e-10);
+        }
+
+        /// A unit of a coefficient is what undoing moves by.
+        #[test]
+        fn units_are_those_of_what_is_undone(
+            factor in prop::collection::vec(-3.0..3.0f64, 3),
+            half in 0.01..5.0f64,
+            norm in 0.1..4.0f64,
+        ) {
+            let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
+            let target = Target::Interval { low: -1.0, high: 1.0 };
+            let schema = Schema::new(3, bounds, Geometry::Uncentred, target, true, None).unwrap();
+            let map = FeatureMap::new(factor, vec![0.2; 3], 2.0).divided_by(norm).with_target(0.3, half);
+            let units = map.units();
+            prop_assert_eq!(units.target, half);
+            for j in 0..3 {
+                let mut theta = vec![0.0; 4];
+                theta[j] = 1.0;
+                map.undo(&mut theta, &schema, &schema);
+                prop_assert!((theta[j].abs() - units.coefficients[j]).abs() < 1e-12 * units.coefficients[j]);
+            }
         }
 
         /// Images of targets are within [-1, 1], and coefficients that are undone predict what those for the images do.

@@ -56,7 +56,7 @@ mod vertex;
 pub use absolute_sums::AbsoluteSums;
 pub use descent::{Descent, DescentOptions};
 pub use dual::{DualPath, DualPoint, DualVertex};
-pub use feature_map::FeatureMap;
+pub use feature_map::{FeatureMap, Units};
 pub use gains::Gains;
 pub use gradient::Gradient;
 pub use held_out::{HeldOut, LinearModel};

@@ -24,6 +24,13 @@
 //! for a public R. w_i is a function of record i, so the bound stands with R in place of the largest norm, and a
 //! regression keeps its slope, which shortening x alone would bias.
 //!
+//! # A penalty after private scales
+//!
+//! Images are x'_j = (a_j x_j + b_j)/r and y' = (y - m)/h, with constants that are released. A model of the images predicts
+//! m + h <theta', x'>, so theta_j = h a_j theta'_j/r, and squared losses (and Huber's, with its threshold in the same units)
+//! are h^2 times those of the images, quantile losses h times. So the penalty alpha sum w_j |theta_j| of the mean loss is alpha sum
+//! w_j |theta'_j| h |a_j|/(r h^2) of that of the images (h for h^2 with quantiles): weights of a prox, and post-processing.
+//!
 //! # How far noisy Newton steps go
 //!
 //! T damped steps act as a ridge lambda = damping/T on coefficients from which T noisy gradients, together of standard

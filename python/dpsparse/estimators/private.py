@@ -375,8 +375,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
 
     Notes
     -----
-    What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
-    Frank-Wolfe, but noisy proximal gradients with ``l1_ratio``, ``feature_weights`` or a ``GroupLasso``; a user's own
+    What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: noisy proximal
+    gradients, of the l1 norm after private scales; penalised Frank-Wolfe with ``scale=None``, a user's own loss, no
+    intercept or another norm that has vertices; a user's own
     loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; a norm other than l1: noisy proximal
     gradients after private scales, with a penalty of the size of the noise. Otherwise, with n records and p features:
     objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are
@@ -681,8 +682,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
 
     Notes
     -----
-    What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: penalised
-    Frank-Wolfe, but noisy proximal gradients with ``l1_ratio``, ``feature_weights`` or a ``GroupLasso``. Otherwise a
+    What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: noisy proximal
+    gradients, of the l1 norm after private scales; penalised Frank-Wolfe with ``scale=None``, a user's own loss, no
+    intercept or another norm that has vertices. Otherwise a
     constant, the median or the quantile of the loss, where n and epsilon are too small for any model; a user's own
     loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; ``positive`` or a norm other than l1: noisy
     proximal gradients after private scales, with a penalty of the size of the noise for a norm. Otherwise, with n

@@ -1,0 +1,119 @@
+"""``alpha`` under "auto": a penalty in units of the public bounds, after scales that are released.
+
+Every test has fixed seeds, so it is deterministic.
+"""
+
+import numpy as np
+import pytest
+
+from dpsparse import (
+    InvalidArgumentError,
+    NoisyProximalGradient,
+    PrivateSparseClassifier,
+    PrivateSparseRegressor,
+    SparseClassifier,
+    SparseRegressor,
+)
+
+N, P, FAR, HIGH = 20_000, 10, 20.0, 100.0
+THETA = np.array([0.0, 0.0, 1.5, -1.0, 0.0, 0.5, 0.0, 0.0, -0.3, 0.0])
+
+
+def features(seed):
+    rng = np.random.default_rng(seed)
+    return rng, rng.normal(size=(N, P)) * np.geomspace(0.5, 3, P)
+
+
+def reals():
+    rng, X = features(0)
+    return X, X @ THETA + 5.0 + rng.normal(size=N)
+
+
+def classes():
+    rng, X = features(1)
+    return X, np.where(rng.random(N) < 1 / (1 + np.exp(-0.5 * X @ THETA)), 1, -1)
+
+
+def regressor(**arguments):
+    facts = {"epsilon": 10.0, "delta": 1e-9, "bounds": (-FAR, FAR), "y_bounds": (-HIGH, HIGH), "random_state": 0}
+    return PrivateSparseRegressor(**{**facts, **arguments})
+
+
+@pytest.mark.parametrize(("epsilon", "alpha"), [(1.0, 1e-4), (1000.0, 3e-5), (1000.0, 1e-4)])
+def test_reals_are_those_of_the_exact_fit_in_units_of_the_bounds(epsilon, alpha):
+    X, y = reals()
+    exact = SparseRegressor(alpha=alpha).fit(X / FAR, y / HIGH)
+    model = regressor(epsilon=epsilon, alpha=alpha).fit(X, y)
+    assert model.support_.tolist() == exact.support_.tolist() == [2, 3, 5, 8]
+    scaled = model.coef_ * FAR / HIGH
+    assert np.linalg.norm(scaled - exact.coef_) < 0.25 * np.linalg.norm(exact.coef_)
+    assert model.score(X, y) > exact.score(X / FAR, y / HIGH) - 0.05
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1000.0])
+def test_classes_are_those_of_the_exact_fit_in_units_of_the_bounds(epsilon):
+    X, y = classes()
+    exact = SparseClassifier(alpha=1e-3).fit(X / FAR, y)
+    model = PrivateSparseClassifier(
+        epsilon=epsilon, delta=1e-9, alpha=1e-3, bounds=(-FAR, FAR), classes=(-1, 1), random_state=0
+    ).fit(X, y)
+    assert model.support_.tolist() == exact.support_.tolist() == [2, 3, 5, 8]
+    scaled = model.coef_ * FAR
+    assert np.linalg.norm(scaled - exact.coef_) < 0.4 * np.linalg.norm(exact.coef_)
+    assert model.score(X, y) > exact.score(X / FAR, y) - 0.01
+
+
+@pytest.mark.parametrize(("loss", "power"), [("squared", 2), ("huber", 2), ("pinball", 1)])
+def test_bounds_and_alpha_in_other_units_leave_the_model(loss, power):
+    """Coefficients in scaled units are far/high times the user's; losses high^-power times."""
+    X, y = reals()
+    alpha = 0.02
+    models = [
+        regressor(
+            loss=loss,
+            bounds=(-far, far),
+            y_bounds=(-high, high),
+            alpha=alpha * high ** (1 - power) / far,
+        ).fit(X, y)
+        for far, high in ((FAR, HIGH), (10 * FAR, HIGH), (FAR, 4 * HIGH))
+    ]
+    for model in models[1:]:
+        assert np.linalg.norm(model.coef_ - models[0].coef_) < 0.05 * np.linalg.norm(models[0].coef_)
+    without = regressor(loss=loss).fit(X, y)
+    assert np.abs(models[0].coef_).sum() < np.abs(without.coef_).sum() - 0.03
+
+
+def test_weights_of_features_weigh_alpha():
+    X, y = reals()
+    weights = np.ones(P)
+    weights[2] = 100.0
+    model = regressor(alpha=1e-4, feature_weights=weights).fit(X, y)
+    assert model.support_.tolist() == [3, 5, 8]
+
+
+def test_wide_bounds_are_no_reason_to_lose_everything():
+    """Penalised Frank-Wolfe in these units has -16."""
+    X, y = reals()
+    assert regressor(epsilon=0.5, alpha=1e-6, y_bounds=(-10_000, 10_000)).fit(X, y).score(X, y) > 0.7
+
+
+def test_the_mechanism_by_name_after_private_scales_has_the_same_units():
+    X, y = reals()
+    auto = regressor(alpha=1e-4).fit(X, y)
+    named = regressor(mechanism=NoisyProximalGradient(alpha=1e-4), scale="private").fit(X, y)
+    np.testing.assert_array_equal(auto.coef_, named.coef_)
+    assert auto.certificate_.events == named.certificate_.events
+
+
+def test_what_is_chosen_and_said():
+    plan = regressor(alpha=1e-4).plan(N, P)
+    assert "then noisy-proximal-gradient" in repr(plan)
+    assert "a penalty" in repr(plan)
+    assert "too few records for a model" in repr(regressor(alpha=1e-4, epsilon=0.1).plan(300, P))
+    for others in ({"scale": None}, {"fit_intercept": False}):
+        assert "frank-wolfe over the l1 ball with penalty" in repr(regressor(alpha=1e-4, **others).plan(N, P))
+    for alpha in (-1.0, np.nan, np.inf):
+        with pytest.raises(InvalidArgumentError, match="alpha"):
+            regressor(alpha=alpha).plan(N, P)
+        with pytest.raises(InvalidArgumentError, match="alpha"):
+            regressor(alpha=alpha, epsilon=0.1).plan(300, P)
