@@ -83,6 +83,20 @@ def test_bounds_and_alpha_in_other_units_leave_the_model(loss, power):
     assert np.abs(models[0].coef_).sum() < np.abs(without.coef_).sum() - 0.03
 
 
+def test_units_do_not_hang_on_where_bounds_lie():
+    """Bounds of [0, 1] alone are taken as they are, others are centred: alpha is for [-1, 1] in both."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(0, 1, (N, P))
+    y = 4.0 * X @ THETA + rng.normal(size=N)
+    exact = SparseRegressor(alpha=3e-4).fit(2 * X - 1, y / HIGH)
+    for far in (1.0, 2.0):
+        shifted = X if far == 1.0 else 2 * X - 2  # in [-2, 0]
+        bounds = (0.0, 1.0) if far == 1.0 else (-2.0, 0.0)
+        model = regressor(epsilon=1000.0, alpha=3e-4, bounds=bounds).fit(shifted, y)
+        scaled = model.coef_ * far / 2 / HIGH
+        assert np.linalg.norm(scaled - exact.coef_) < 0.15 * np.linalg.norm(exact.coef_)
+
+
 def test_weights_of_features_weigh_alpha():
     X, y = reals()
     weights = np.ones(P)

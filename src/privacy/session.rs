@@ -115,7 +115,8 @@ impl<'a> Session<'a> {
         self.usual_target
     }
 
-    /// What one unit of coefficients and targets of these records is in those of the records that they are the images of; None
+    /// What one unit of coefficients and targets of these records is in those of the records that they are the images of, with
+    /// features mapped to [-1, 1] by their bounds; None
     /// where no map was made, features are others since, or targets are counts.
     pub fn units(&self) -> Option<&Units> {
         self.units.as_ref()
@@ -217,10 +218,11 @@ impl<'a> Session<'a> {
             map: map.clone(),
             schema: to.schema().clone(),
         };
+        let units = map.units(self.statement().schema());
         let made = (self.records.get()).derived(by, to)?;
         Ok(Session {
             usual_target: map.usual_target(self.usual_target),
-            units: (to.schema().target().units().is_none()).then(|| map.units()),
+            units: (to.schema().target().units().is_none()).then_some(units),
             ..self.with(made)
         })
     }

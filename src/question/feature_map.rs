@@ -20,7 +20,8 @@ pub struct FeatureMap {
     tail: Option<f64>,
 }
 
-/// What one unit of what is fitted to images is in units of the records themselves ([`FeatureMap::undo`]).
+/// What one unit of what is fitted to images is in units of the records themselves ([`FeatureMap::undo`]), with features
+/// mapped to [-1, 1] by their bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Units {
     /// Of each feature's coefficient, not negative.
@@ -168,12 +169,15 @@ impl FeatureMap {
         Some(constants.enumerate().map(range).collect())
     }
 
-    /// The units of its images, where targets are no counts.
-    pub(crate) fn units(&self) -> Units {
+    /// The units of its images, of records of schema `from`, where targets are no counts.
+    pub(crate) fn units(&self, from: &Schema) -> Units {
         let target = self.target.map_or(1.0, |(_, half)| half);
-        let own = |factor: &f64| target * factor.abs() / self.norm;
+        let own = |(j, factor): (usize, &f64)| {
+            let (low, high) = from.scaled_bounds(j);
+            target * factor.abs() / self.norm * ((high - low) / 2.0)
+        };
         Units {
-            coefficients: self.factor.iter().map(own).collect(),
+            coefficients: self.factor.iter().enumerate().map(own).collect(),
             target,
         }
     }
@@ -281,24 +285,26 @@ mod tests {
             prop_assert!((own / (half * rate) - 1.0).abs() < 1e-10);
         }
 
-        /// A unit of a coefficient is what undoing moves by.
+        /// A unit of a coefficient is what undoing moves by, times half the width of what features lie in.
         #[test]
         fn units_are_those_of_what_is_undone(
             factor in prop::collection::vec(-3.0..3.0f64, 3),
             half in 0.01..5.0f64,
             norm in 0.1..4.0f64,
         ) {
-            let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
+            let bounds = Bounds { lower: vec![-1.0, 0.0, -4.0], upper: vec![1.0, 5.0, 1.0] };
+            let widths = [1.0, 0.5, 0.625];
             let target = Target::Interval { low: -1.0, high: 1.0 };
             let schema = Schema::new(3, bounds, Geometry::Uncentred, target, true, None).unwrap();
             let map = FeatureMap::new(factor, vec![0.2; 3], 2.0).divided_by(norm).with_target(0.3, half);
-            let units = map.units();
+            let units = map.units(&schema);
             prop_assert_eq!(units.target, half);
             for j in 0..3 {
                 let mut theta = vec![0.0; 4];
                 theta[j] = 1.0;
                 map.undo(&mut theta, &schema, &schema);
-                prop_assert!((theta[j].abs() - units.coefficients[j]).abs() < 1e-12 * units.coefficients[j]);
+                let found = units.coefficients[j];
+                prop_assert!((theta[j].abs() * widths[j] - found).abs() <= 1e-3 * found);
             }
         }
 
