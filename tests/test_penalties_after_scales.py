@@ -10,8 +10,10 @@ from dpsparse import (
     InvalidArgumentError,
     NoisyProximalGradient,
     PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
     SparseClassifier,
+    SparsePoissonRegressor,
     SparseRegressor,
 )
 
@@ -61,6 +63,20 @@ def test_classes_are_those_of_the_exact_fit_in_units_of_the_bounds(epsilon):
     scaled = model.coef_ * FAR
     assert np.linalg.norm(scaled - exact.coef_) < 0.4 * np.linalg.norm(exact.coef_)
     assert model.score(X, y) > exact.score(X / FAR, y) - 0.01
+
+
+@pytest.mark.parametrize("high", [40.0, 400.0])
+def test_counts_are_those_of_the_exact_fit_in_units_of_the_bounds(high):
+    """Rates are in units of an eighth of the largest count."""
+    rng, X = features(3)
+    y = rng.poisson(np.exp(1.0 + 0.2 * X @ THETA))
+    alpha = 0.002 * 40.0 / high
+    exact = SparsePoissonRegressor(alpha=alpha * high / 8).fit(X / FAR, y)
+    model = PrivateSparsePoissonRegressor(
+        epsilon=1000.0, delta=1e-9, alpha=alpha, bounds=(-FAR, FAR), y_bounds=(0, high), random_state=0
+    ).fit(X, y)
+    assert model.support_.tolist() == exact.support_.tolist() == [2, 3, 5, 8]
+    assert np.linalg.norm(model.coef_ * FAR - exact.coef_) < 0.25 * np.linalg.norm(exact.coef_)
 
 
 @pytest.mark.parametrize(("loss", "power"), [("squared", 2), ("huber", 2), ("pinball", 1)])

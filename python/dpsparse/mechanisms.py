@@ -610,7 +610,7 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
     "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha`` means
-    noisy proximal gradients after private scales for the l1 norm of classes and reals, or else
+    noisy proximal gradients after private scales for the l1 norm, or else
     penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe. Where the ball has no vertices to select among, or
     ``l1_ratio`` needs a ridge, these are noisy proximal gradients and Frank-Wolfe with noisy gradients.
 
@@ -643,7 +643,7 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
 def _penalises_after_scales(estimator: Any) -> bool:
     """Return whether ``alpha`` under "auto" is a penalty after private scales.
 
-    For the l1 norm, weighted or not, of classes and reals: there ``alpha`` is in units of the public bounds whatever
+    For the l1 norm, weighted or not, of catalogued losses: there ``alpha`` is in units of the public bounds whatever
     the scales are, and gradients in these units are as far off as the bounds are wide.
     """
     weights = getattr(estimator, "feature_weights", None)

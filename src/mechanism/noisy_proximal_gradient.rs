@@ -66,8 +66,8 @@ struct Steps {
     /// 1/n.
     normaliser: f64,
     alpha: f64,
-    /// Of the pinball loss: it grows as residuals do, and not as their squares.
-    is_quantile: bool,
+    /// Of quantiles and counts: the loss has the unit of the targets, and not its square.
+    is_linear: bool,
     /// About what clamped residuals leave of the loss.
     left: f64,
     ridge: f64,
@@ -160,11 +160,10 @@ impl Mechanism for NoisyProximalGradient {
             Some(_) => return Err(Error::invalid("step", "must be positive and finite")),
         };
         let gradients = Gradients::calibrated(&problem, n_iter)?;
-        let is_quantile = problem.level().is_some();
-        let left = match problem.loss.growth() {
-            Growth::SquaredResidual => curvature(&problem),
-            _ => 1.0,
-        };
+        let counts = problem.schema().target().units().is_some();
+        let is_linear = counts || problem.level().is_some();
+        let clamped = counts || problem.loss.growth() == Growth::SquaredResidual;
+        let left = if clamped { curvature(&problem) } else { 1.0 };
         let length = step * n_iter as f64 / (1.0 - momentum);
         let summary = Summary {
             mechanism: format!(
@@ -180,7 +179,7 @@ impl Mechanism for NoisyProximalGradient {
             norm,
             gradients,
             alpha,
-            is_quantile,
+            is_linear,
             left,
             ridge,
             step,
@@ -196,7 +195,7 @@ impl Steps {
         let norm = self.norm.as_ref();
         let weights = units.zip(norm.weights()).map(|(units, weights)| {
             // The loss is so many times that of the images, and its penalty as many times as their coefficients are.
-            let loss = match self.is_quantile {
+            let loss = match self.is_linear {
                 true => units.target,
                 false => units.target.powi(2),
             };

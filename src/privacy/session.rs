@@ -116,8 +116,7 @@ impl<'a> Session<'a> {
     }
 
     /// What one unit of coefficients and targets of these records is in those of the records that they are the images of, with
-    /// features mapped to [-1, 1] by their bounds; None
-    /// where no map was made, features are others since, or targets are counts.
+    /// features mapped to [-1, 1] by their bounds; None where no map was made, or features are others since.
     pub fn units(&self) -> Option<&Units> {
         self.units.as_ref()
     }
@@ -218,11 +217,11 @@ impl<'a> Session<'a> {
             map: map.clone(),
             schema: to.schema().clone(),
         };
-        let units = map.units(self.statement().schema());
+        let units = map.units(self.statement().schema(), to.schema());
         let made = (self.records.get()).derived(by, to)?;
         Ok(Session {
             usual_target: map.usual_target(self.usual_target),
-            units: (to.schema().target().units().is_none()).then_some(units),
+            units: Some(units),
             ..self.with(made)
         })
     }

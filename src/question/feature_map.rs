@@ -26,7 +26,7 @@ pub struct FeatureMap {
 pub struct Units {
     /// Of each feature's coefficient, not negative.
     pub coefficients: Vec<f64>,
-    /// Of targets.
+    /// Of targets; of rates, where targets are counts.
     pub target: f64,
 }
 
@@ -169,12 +169,17 @@ impl FeatureMap {
         Some(constants.enumerate().map(range).collect())
     }
 
-    /// The units of its images, of records of schema `from`, where targets are no counts.
-    pub(crate) fn units(&self, from: &Schema) -> Units {
-        let target = self.target.map_or(1.0, |(_, half)| half);
+    /// The units of its images, of schema `to`, of records of schema `from`.
+    pub(crate) fn units(&self, from: &Schema, to: &Schema) -> Units {
+        let half = self.target.map_or(1.0, |(_, half)| half);
+        // Scores of counts are logarithms, which no unit of rates multiplies.
+        let (target, of_scores) = match (from.target().units(), to.target().units()) {
+            (Some(own), Some(image)) => (half * own / image, 1.0),
+            _ => (half, half),
+        };
         let own = |(j, factor): (usize, &f64)| {
             let (low, high) = from.scaled_bounds(j);
-            target * factor.abs() / self.norm * ((high - low) / 2.0)
+            of_scores * factor.abs() / self.norm * ((high - low) / 2.0)
         };
         Units {
             coefficients: self.factor.iter().enumerate().map(own).collect(),
@@ -297,7 +302,7 @@ mod tests {
             let target = Target::Interval { low: -1.0, high: 1.0 };
             let schema = Schema::new(3, bounds, Geometry::Uncentred, target, true, None).unwrap();
             let map = FeatureMap::new(factor, vec![0.2; 3], 2.0).divided_by(norm).with_target(0.3, half);
-            let units = map.units(&schema);
+            let units = map.units(&schema, &schema);
             prop_assert_eq!(units.target, half);
             for j in 0..3 {
                 let mut theta = vec![0.0; 4];
