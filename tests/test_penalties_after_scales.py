@@ -121,6 +121,18 @@ def test_weights_of_features_weigh_alpha():
     assert model.support_.tolist() == [3, 5, 8]
 
 
+def test_a_penalty_of_the_size_of_the_noise_is_not_in_these_units():
+    """Weights of features without alpha: ten times as wide bounds leave the model as it is."""
+    X, y = reals()
+    models = [
+        regressor(feature_weights=np.arange(1.0, P + 1), bounds=(-far, far), y_bounds=(-high, high)).fit(X, y)
+        for far, high in ((FAR, HIGH), (10 * FAR, 10 * HIGH))
+    ]
+    for model in models:
+        assert model.score(X, y) > 0.7
+    assert np.linalg.norm(models[1].coef_ - models[0].coef_) < 0.05 * np.linalg.norm(models[0].coef_)
+
+
 def test_wide_bounds_are_no_reason_to_lose_everything():
     """Penalised Frank-Wolfe in these units has -16."""
     X, y = reals()

@@ -66,6 +66,8 @@ struct Steps {
     /// 1/n.
     normaliser: f64,
     alpha: f64,
+    /// Whether alpha was given, and is no public rule's: that is in units of the images.
+    is_given: bool,
     /// Of quantiles and counts: the loss has the unit of the targets, and not its square.
     is_linear: bool,
     /// About what clamped residuals leave of the loss.
@@ -179,6 +181,7 @@ impl Mechanism for NoisyProximalGradient {
             norm,
             gradients,
             alpha,
+            is_given: self.alpha.is_some(),
             is_linear,
             left,
             ridge,
@@ -193,6 +196,7 @@ impl Mechanism for NoisyProximalGradient {
 impl Steps {
     fn penalty(&self, units: Option<&Units>) -> Penalty<'_> {
         let norm = self.norm.as_ref();
+        let units = units.filter(|_| self.is_given);
         let weights = units.zip(norm.weights()).map(|(units, weights)| {
             // The loss is so many times that of the images, and its penalty as many times as their coefficients are.
             let loss = match self.is_linear {
