@@ -109,7 +109,7 @@ pub const NEWTON_STEPS: usize = 40;
 
 /// Most of them of classes. One bound on the curvature of the loss serves all steps, and where classes are sure it overstates the
 /// true one tenfold and more, so that slopes are still on their way after 40: the training log loss of 84 tables is off scikit-learn's
-/// by more than .01 on 12 after 40 steps at epsilon 1000, and on 4 after as many as these constants give. More steps cost time and no
+/// by more than .01 on 11 after 40 steps at epsilon 1000, and on 3 after as many as these constants give. More steps cost time and no
 /// privacy.
 pub const MOST_CLASS_STEPS: usize = 1000;
 

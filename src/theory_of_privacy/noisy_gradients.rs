@@ -28,7 +28,8 @@
 //!
 //! Images are x'_j = (a_j x_j + b_j)/r and y' = (y - m)/h, with constants that are released. A model of the images predicts
 //! m + h <theta', x'>, so theta_j = h a_j theta'_j/r, and squared losses (and Huber's, with its threshold in the same units)
-//! are h^2 times those of the images, quantile losses h times. So the penalty alpha sum w_j |theta_j| of the mean loss is alpha sum
+//! are h^2 times those of the images, quantile losses h times; scores of counts are logarithms (theta_j = a_j theta'_j/r), and their
+//! losses are as many times those of the images as the units of rates are apart. So the penalty alpha sum w_j |theta_j| of the mean loss is alpha sum
 //! w_j |theta'_j| h |a_j|/(r h^2) of that of the images (h for h^2 with quantiles): weights of a prox, and post-processing.
 //!
 //! # How far noisy Newton steps go
