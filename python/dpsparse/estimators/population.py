@@ -90,6 +90,8 @@ class _Step(NamedTuple):
     minimiser: Array
     hessian: Array
     gradient: Array
+    # What the gradients' mean is beside the gradient at the mean of the points.
+    wandered: Array
 
 
 def population_estimates(
@@ -112,17 +114,19 @@ def population_estimates(
 
     Notes
     -----
-    With g the mean of the released gradients, taken at coefficients of mean theta, and J the mean Hessian between there
-    and the minimiser, theta - J^-1 g is the minimiser, and the noise of g has passed through J^-1 alone: damping and
-    shrinkage are gone. J is made of the released moments M, which weigh long rows w^2 times and not w times: they are
-    divided by w, the root of the mean of w^2, which the intercept's column tells. Of the squared loss J is M/(n w)
+    With g the mean of the released gradients, taken at coefficients of mean theta, and J the mean Hessian between
+    these and the minimiser, theta - J^-1 g is the minimiser, and the noise of g has passed through J^-1 alone: damping
+    and shrinkage are gone. J is made of the released moments M, which weigh long rows w^2 times and not w times: they
+    are divided by w, the root of the mean of w^2, which the intercept's column tells. Of the squared loss J is M/(n w)
     times the share of residuals within the clamp; of the logistic loss the mean of sigma'(x'theta) x x' for normal x
-    with the moments M. Residuals are taken to be normal where the clamp binds; how large they are the probes of the
-    line tell.
+    with the moments M, and the minimiser the point where the mean of sigma(x'theta) x is less than that of the points,
+    each by itself, by g: many steps are moved far by their noise, and the gradient at their mean is another one.
+    Residuals are taken to be normal where the clamp binds; how large they are the probes of the line tell.
 
     The covariance is L (N + G/n + E + F) L: N the noise of the gradients, G the mean of squared slopes times w^2 x x',
     which is M itself times a number, E the noise of M times theta - minimiser, F a relative error of 0.12 that is
-    allowed for in J, and L the inverse of J less 1.5 standard deviations of the noise on M.
+    allowed for in J and in what points that noise moved add, and L the inverse of J less 1.5 standard deviations of
+    the noise on M.
     """
     # A fit is paid for: whatever the noise made of it, this does not raise.
     try:
@@ -148,8 +152,8 @@ def _population(
     if trace is None:
         raise _Refusal(
             "they take two classes or a regression, and noisy Newton steps with second moments (at most 512 columns, "
-            "or a positive share) and without a threshold, as mechanism='noisy-newton' has; a constant, which "
-            "mechanism='auto' is where records are few, has none"
+            "or a positive share) and without a threshold or a radius, as mechanism='noisy-newton' has; a constant, "
+            "which mechanism='auto' is where records are few, has none"
         )
     if trace["intercept"] == 0.0:
         raise _Refusal("they take fit_intercept=True")
@@ -215,26 +219,39 @@ def _least_squares(steps: _Steps, trace: Mapping[str, Any]) -> _Step:
     # Slopes are no larger than residuals, nor than the clamp.
     wide = steps.clamp > _WIDE * deviation
     slopes = square if wide else _clamped_square(steps.clamp, deviation)
-    return _Step(minimiser, hessian, slopes * steps.moments)
+    return _Step(minimiser, hessian, slopes * steps.moments, np.zeros_like(minimiser))
 
 
 def _logistic(steps: _Steps) -> _Step:
     spread = steps.second_moments()
-    centre, gradient = steps.points.mean(axis=0), steps.gradients.mean(axis=0)
-    minimiser, hessian = centre, steps.weight * _curvature(centre, spread, steps.intercept)
-    moved = minimiser
+    centre, gradient = steps.points.mean(axis=0), steps.gradients.mean(axis=0) / steps.weight
+    # Noise moves the points: the mean of expectations there is not that at their mean.
+    wandered = _expected(steps.points, spread, steps.intercept).mean(axis=0)
+    minimiser = moved = centre
     for _ in range(50):
-        # The mean Hessian between two points is about that in the middle.
-        hessian = steps.weight * _curvature(0.5 * (centre + minimiser), spread, steps.intercept)
-        moved = 0.5 * (centre - np.linalg.solve(hessian, gradient) - minimiser)
+        there = _expected(minimiser[None], spread, steps.intercept)[0]
+        hessian = _curvature(minimiser, spread, steps.intercept)
+        moved = 0.5 * np.linalg.solve(hessian, wandered - gradient - there)
         minimiser = minimiser + moved
     # The mean gradient at a fixed point moves with the minimiser by the Hessian there.
     hessian = steps.weight * _curvature(minimiser, spread, steps.intercept)
+    wandered = steps.weight * (wandered - _expected(centre[None], spread, steps.intercept)[0])
     if not steps.n_samples * (moved @ hessian @ moved) < _FOUND**2:
         raise _Refusal(_NO_MINIMISER)
     if not hessian[-1, -1] > _LEAST_CURVATURE * steps.weight * steps.intercept**2:
         raise _Refusal("nearly all records are of one class, or seem so by the noise")
-    return _Step(minimiser, hessian, steps.weight * hessian)
+    return _Step(minimiser, hessian, steps.weight * hessian, wandered)
+
+
+def _expected(points: Array, spread: Array, intercept: float) -> Array:
+    """The mean of sigma(<x, theta>) x for normal x with these second moments, at every one of the points."""
+    mean = spread[-1] / intercept
+    along = points @ (spread - np.outer(mean, mean))
+    variances = np.maximum(np.sum(along * points, axis=1), 1e-12)
+    likely = expit((points @ mean)[:, None] + np.sqrt(variances)[:, None] * _NODES)
+    weights = _WEIGHTS / _WEIGHTS.sum()
+    # E f(s) (x - its mean) = cov(x, s) E f'(s) for normal x (Stein 1981).
+    return np.asarray((likely @ weights)[:, None] * mean + ((likely * (1.0 - likely)) @ weights)[:, None] * along)
 
 
 def _curvature(theta: Array, spread: Array, intercept: float) -> Array:
@@ -318,7 +335,7 @@ def _in_user_units(
     less = _LESS * per_moment * math.sqrt(2.0) * steps.moment_noise
     low = np.linalg.inv(hessian - less * np.eye(len(left)))
     pulled = hessian @ left
-    misfit = _MISFIT**2 * (left @ pulled * hessian + np.outer(pulled, pulled))
+    misfit = _MISFIT**2 * (left @ pulled * hessian + np.outer(pulled, pulled) + np.outer(step.wandered, step.wandered))
     sampled = step.gradient / steps.n_samples
     covariance = low @ (_noise(steps, left, hessian) + sampled + misfit) @ low
     inverse = np.linalg.inv(hessian)
