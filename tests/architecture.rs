@@ -141,6 +141,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "polytope",
                 "prox",
                 "norm",
+                "solver",
                 "privacy",
             ],
         ),

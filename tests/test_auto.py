@@ -72,7 +72,9 @@ CLASSIFIERS = {
     "vertices": (2, {"norm": Vertices(np.eye(2))}, "frank-wolfe over the convex hull"),
     "simplex": (4, {"norm": "simplex"}, "frank-wolfe"),
     "a user's loss": (8, {"loss": CustomLoss(lambda z, y: np.tanh(z - y))}, "frank-wolfe over the l1 ball"),
-    "a radius": (8, {"radius": 3.0}, "frank-wolfe over the l1 ball"),
+    "a radius": (8, {"radius": 3.0}, "private a typical row norm, then noisy-newton"),
+    "a radius, many columns": (600, {"radius": 3.0}, "frank-wolfe over the l1 ball"),
+    "a radius, no scale": (8, {"radius": 3.0, "scale": None}, "frank-wolfe over the l1 ball"),
     "a penalty": (8, {"alpha": 0.01}, "private a typical row norm, then noisy-proximal-gradient with penalty 0.01"),
     "a penalty, no scale": (8, {"alpha": 0.01, "scale": None}, "frank-wolfe over the l1 ball with penalty"),
     "a penalty, no intercept": (
@@ -168,7 +170,7 @@ def test_the_choice_and_its_certificate_are_functions_of_public_facts(Model, p, 
         assert model.n_iter_ == plan.n_iter
     assert plan.mechanism.startswith(expected), plan.mechanism
     # Where the arguments leave a choice, the plan says why it was made.
-    told = "radius" in arguments or ("alpha" in arguments and len(arguments) > 1)
+    told = len(arguments) > 1 and ("radius" in arguments or "alpha" in arguments)
     assert ("(auto: " in plan.mechanism) != told
     first, second = (json.loads(model.certificate_.to_json()) for model in models)
     assert first == second

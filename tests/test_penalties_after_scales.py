@@ -11,34 +11,11 @@ from dpsparse import (
     NoisyProximalGradient,
     PrivateSparseClassifier,
     PrivateSparsePoissonRegressor,
-    PrivateSparseRegressor,
     SparseClassifier,
     SparsePoissonRegressor,
     SparseRegressor,
 )
-
-N, P, FAR, HIGH = 20_000, 10, 20.0, 100.0
-THETA = np.array([0.0, 0.0, 1.5, -1.0, 0.0, 0.5, 0.0, 0.0, -0.3, 0.0])
-
-
-def features(seed):
-    rng = np.random.default_rng(seed)
-    return rng, rng.normal(size=(N, P)) * np.geomspace(0.5, 3, P)
-
-
-def reals():
-    rng, X = features(0)
-    return X, X @ THETA + 5.0 + rng.normal(size=N)
-
-
-def classes():
-    rng, X = features(1)
-    return X, np.where(rng.random(N) < 1 / (1 + np.exp(-0.5 * X @ THETA)), 1, -1)
-
-
-def regressor(**arguments):
-    facts = {"epsilon": 10.0, "delta": 1e-9, "bounds": (-FAR, FAR), "y_bounds": (-HIGH, HIGH), "random_state": 0}
-    return PrivateSparseRegressor(**{**facts, **arguments})
+from sparse_tables import FAR, HIGH, SUPPORT, THETA, N, P, classes, counts, reals, regressor
 
 
 @pytest.mark.parametrize(("epsilon", "alpha"), [(1.0, 1e-4), (1000.0, 3e-5), (1000.0, 1e-4)])
@@ -46,7 +23,7 @@ def test_reals_are_those_of_the_exact_fit_in_units_of_the_bounds(epsilon, alpha)
     X, y = reals()
     exact = SparseRegressor(alpha=alpha).fit(X / FAR, y / HIGH)
     model = regressor(epsilon=epsilon, alpha=alpha).fit(X, y)
-    assert model.support_.tolist() == exact.support_.tolist() == [2, 3, 5, 8]
+    assert model.support_.tolist() == exact.support_.tolist() == SUPPORT
     scaled = model.coef_ * FAR / HIGH
     assert np.linalg.norm(scaled - exact.coef_) < 0.25 * np.linalg.norm(exact.coef_)
     assert model.score(X, y) > exact.score(X / FAR, y / HIGH) - 0.05
@@ -59,7 +36,7 @@ def test_classes_are_those_of_the_exact_fit_in_units_of_the_bounds(epsilon):
     model = PrivateSparseClassifier(
         epsilon=epsilon, delta=1e-9, alpha=1e-3, bounds=(-FAR, FAR), classes=(-1, 1), random_state=0
     ).fit(X, y)
-    assert model.support_.tolist() == exact.support_.tolist() == [2, 3, 5, 8]
+    assert model.support_.tolist() == exact.support_.tolist() == SUPPORT
     scaled = model.coef_ * FAR
     assert np.linalg.norm(scaled - exact.coef_) < 0.4 * np.linalg.norm(exact.coef_)
     assert model.score(X, y) > exact.score(X / FAR, y) - 0.01
@@ -68,14 +45,13 @@ def test_classes_are_those_of_the_exact_fit_in_units_of_the_bounds(epsilon):
 @pytest.mark.parametrize("high", [40.0, 400.0])
 def test_counts_are_those_of_the_exact_fit_in_units_of_the_bounds(high):
     """Rates are in units of an eighth of the largest count."""
-    rng, X = features(3)
-    y = rng.poisson(np.exp(1.0 + 0.2 * X @ THETA))
+    X, y = counts()
     alpha = 0.002 * 40.0 / high
     exact = SparsePoissonRegressor(alpha=alpha * high / 8).fit(X / FAR, y)
     model = PrivateSparsePoissonRegressor(
         epsilon=1000.0, delta=1e-9, alpha=alpha, bounds=(-FAR, FAR), y_bounds=(0, high), random_state=0
     ).fit(X, y)
-    assert model.support_.tolist() == exact.support_.tolist() == [2, 3, 5, 8]
+    assert model.support_.tolist() == exact.support_.tolist() == SUPPORT
     assert np.linalg.norm(model.coef_ * FAR - exact.coef_) < 0.25 * np.linalg.norm(exact.coef_)
 
 

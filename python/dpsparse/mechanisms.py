@@ -221,6 +221,10 @@ class NoisyNewton:
         steps would follow the noise on the gradients.
     ridge : float, optional
         In scaled units. None: the estimator's, or 0. The intercept is not under it.
+    radius : float, optional
+        Largest l1 norm, weighted or not, of the coefficients, of those of all classes together: what was found is moved
+        to the nearest model of the ball in the metric of the released curvature, which costs nothing. In scaled units,
+        after private scales those of the public bounds. None: the estimator's, or no bound.
     threshold : float, optional
         Size of a prox of Omega that follows the release, in scaled units. None: 0.
     clip : float, optional
@@ -244,6 +248,7 @@ class NoisyNewton:
     share: float | None = None
     damping: float | None = None
     ridge: float | None = None
+    radius: float | None = None
     threshold: float | None = None
     clip: float | None = None
     line: float | None = None
@@ -604,13 +609,14 @@ class _Auto:
 
     name: ClassVar[str] = "auto"
     alpha: float | None = None
+    radius: float | None = None
 
 
 def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
-    "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha`` means
-    noisy proximal gradients after private scales for the l1 norm, or else
+    "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: after private scales,
+    for the l1 norm, ``alpha`` means noisy proximal gradients and ``radius`` a move into the ball; else ``alpha`` means
     penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe. Where the ball has no vertices to select among, or
     ``l1_ratio`` needs a ridge, these are noisy proximal gradients and Frank-Wolfe with noisy gradients.
 
@@ -624,7 +630,7 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     if isinstance(mechanism, str):
         if mechanism == "auto":
             vertices = _has_vertices(estimator)
-            if _penalises_after_scales(estimator):
+            if _has_units_after_scales(estimator):
                 return _Auto()
             if estimator.alpha is not None:
                 return PenalisedFrankWolfe() if vertices else NoisyProximalGradient()
@@ -640,17 +646,17 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     raise InvalidArgumentError(f"mechanism must be one of {known} or a configured object such as FrankWolfe(n_iter=40)")
 
 
-def _penalises_after_scales(estimator: Any) -> bool:
-    """Return whether ``alpha`` under "auto" is a penalty after private scales.
+def _has_units_after_scales(estimator: Any) -> bool:
+    """Return whether ``alpha`` or ``radius`` under "auto" says something of a model after private scales.
 
-    For the l1 norm, weighted or not, of catalogued losses: there ``alpha`` is in units of the public bounds whatever
+    For the l1 norm, weighted or not, of catalogued losses: there both are in units of the public bounds whatever
     the scales are, and gradients in these units are as far off as the bounds are wide.
     """
     weights = getattr(estimator, "feature_weights", None)
-    others = ("radius", "n_iter", "ridge", "l1_ratio")
+    others = ("n_iter", "ridge", "l1_ratio")
     loss = getattr(estimator, "loss", None)
     return (
-        estimator.alpha is not None
+        (estimator.alpha is None) != (estimator.radius is None)
         and isinstance(estimator.scale, str)
         and estimator.scale == "auto"
         and all(getattr(estimator, name, None) is None for name in others)

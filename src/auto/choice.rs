@@ -6,12 +6,12 @@ use crate::accounting::calibrate::rho_from_epsilon;
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::mechanism::{
-    ClassScores, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
+    ClassScores, Constrained, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
     ObjectivePerturbation, SelectRefit,
 };
 use crate::plan::defaults::{
-    AUTO_CLIP, LINE_DEFAULT_SHARE, OPEN_STRENGTH, SELECT_SHORT_ROWS, SELECT_STRENGTH, SURE_CLIP,
-    SURE_STRENGTH, WEIGHTED_ROW, noise_allows,
+    AUTO_CLIP, LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, SELECT_SHORT_ROWS,
+    SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH, WEIGHTED_ROW, noise_allows,
 };
 use crate::plan::{Domain, PrivacyClaim};
 use crate::privacy::{Bounds, Target};
@@ -35,6 +35,8 @@ pub struct Facts<'a> {
     pub domain: &'a Domain,
     /// The penalty per unit of the norm, for the penalised form.
     pub alpha: Option<f64>,
+    /// The largest norm, for the constrained form.
+    pub radius: Option<f64>,
     /// The loss where it is catalogued, convex and smooth by review; None: a user's own.
     pub loss: Option<&'a dyn Loss>,
 }
@@ -186,7 +188,40 @@ impl Facts<'_> {
     }
 
     fn frank_wolfe(&self, reason: &'static str) -> Choice {
-        self.choose(Box::new(crate::mechanism::Constrained::default()), reason)
+        self.choose(Box::new(Constrained::over(self.radius)), reason)
+    }
+
+    /// Frank-Wolfe, noisy where the ball has no vertices to select among.
+    fn frank_wolfe_of_norm(&self) -> Choice {
+        let ball = (self.domain).polytope(self.n_features, self.intercept, None, 1.0);
+        match ball {
+            Ok(_) => self.frank_wolfe("a ball with few vertices"),
+            Err(_) => {
+                let mechanism = NoisyFrankWolfe {
+                    radius: self.radius,
+                    ..NoisyFrankWolfe::default()
+                };
+                self.choose(Box::new(mechanism), "a ball with many vertices")
+            }
+        }
+    }
+
+    /// Noisy Newton steps, and what they find moved into the ball, where it is that of a weighted l1 norm and moments are
+    /// taken.
+    fn constrained(&self, rho: f64, scale: bool) -> Result<Choice> {
+        let columns = self.n_features + usize::from(self.intercept);
+        let norm = self.domain.norm(self.n_features);
+        let weighted = norm.is_ok_and(|norm| norm.weights().is_some());
+        if !weighted || columns > NEWTON_COLUMNS || !scale || self.loss.is_none() {
+            return Ok(self.frank_wolfe_of_norm());
+        }
+        let mechanism = NoisyNewton {
+            radius: self.radius,
+            ..self.newton(rho)
+        };
+        let facts = self.scaled();
+        let mechanism = PrivateScale::new(Box::new(mechanism), &facts)?;
+        Ok(facts.choose(Box::new(mechanism), "an l1 ball"))
     }
 }
 
@@ -208,6 +243,8 @@ pub struct Choice {
 /// |---|---|
 /// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
 /// | alpha | noisy proximal gradients with this penalty |
+/// | radius, an l1 norm, weighted or not, at most 512 columns | noisy Newton, and a move into the ball |
+/// | radius | Frank-Wolfe, noisy where the ball has many vertices |
 /// | a norm with theta >= 0 | noisy proximal gradients |
 /// | groups | select-refit |
 /// | another norm that has a prox | noisy proximal gradients |
@@ -241,6 +278,7 @@ pub struct Choice {
 ///     target: Target::Classes,
 ///     domain: &Domain::L1,
 ///     alpha: None,
+///     radius: None,
 ///     loss: Some(&Logistic),
 /// };
 /// // Fewer records than squared features: select, then refit.
@@ -250,7 +288,8 @@ pub struct Choice {
 /// ```
 ///
 /// # Errors
-/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`]; an alpha that is negative or not finite.
+/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`]; an alpha that is negative or not finite; a radius outside
+/// [1e-100, 1e100].
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     if !facts
         .alpha
@@ -258,6 +297,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     {
         return Err(Error::invalid("alpha", "must be non-negative and finite"));
     }
+    Domain::size(facts.radius, 1.0)?;
     let classes = facts.target.is_classes();
     let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
     // Others are a constraint that a constant need not meet, or leave features free.
@@ -270,6 +310,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
             return Ok(facts.choose(Box::new(Constant), "too few records for a model"));
         }
         _ if facts.alpha.is_some() => return facts.proximal("a penalty", scale),
+        _ if facts.radius.is_some() => return facts.constrained(rho, scale),
         Domain::L1 => {}
         domain if domain.is_positive() => return facts.proximal("no negative coefficients", scale),
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
@@ -278,16 +319,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         domain if facts.loss.is_some() && has_prox(domain) => {
             return facts.proximal("a norm other than l1", scale);
         }
-        domain => {
-            let ball = domain.polytope(facts.n_features, facts.intercept, None, 1.0);
-            return Ok(match ball {
-                Ok(_) => facts.frank_wolfe("a ball with few vertices"),
-                Err(_) => {
-                    let mechanism = Box::new(NoisyFrankWolfe::default());
-                    facts.choose(mechanism, "a ball with many vertices")
-                }
-            });
-        }
+        _ => return Ok(facts.frank_wolfe_of_norm()),
     }
     if facts.loss.is_none() {
         return Ok(facts.frank_wolfe("a user's own loss"));

@@ -216,6 +216,7 @@ fn every_draw_has_its_event() {
                         target: loss.1,
                         domain,
                         alpha: None,
+                        radius: None,
                         loss: loss.0.catalogued().map(|loss| &**loss),
                     };
                     let Ok(private) = PrivateScale::new(mechanism(), &public) else {
@@ -292,6 +293,7 @@ fn a_constant_is_one_choice() {
                 target,
                 domain: &Domain::L1,
                 alpha: None,
+                radius: None,
                 loss: loss.catalogued().map(|loss| &**loss),
             };
             let chosen = auto(&facts, true).unwrap();
@@ -352,6 +354,7 @@ fn weights_of_columns_have_their_event() {
                 target,
                 domain: &Domain::L1,
                 alpha: None,
+                radius: None,
                 loss: loss.catalogued().map(|loss| &**loss),
             };
             let private = PrivateScale::new(inner, &facts).unwrap();

@@ -306,6 +306,7 @@ impl<Task> PrivateFit<Task> {
             max_weight: self.max_weight,
             domain: self.domain.clone(),
             alpha: None,
+            radius: None,
             assumptions,
         };
         let named = self.mechanism.as_ref().map(|make| make()).transpose()?;

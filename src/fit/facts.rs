@@ -27,6 +27,8 @@ pub(crate) struct PublicFacts {
     pub domain: Domain,
     /// What "auto" is told of a penalty; mechanisms of other names have their own.
     pub alpha: Option<f64>,
+    /// The same of a bound on the norm.
+    pub radius: Option<f64>,
     pub assumptions: Vec<String>,
 }
 
@@ -59,6 +61,7 @@ impl PublicFacts {
             target: self.target,
             domain,
             alpha: self.alpha,
+            radius: self.radius,
             loss,
         };
         let choice = match named {

@@ -116,9 +116,13 @@ pub(super) fn shrink(
 /// Multiplies the coefficients of a fit that was clamped at `clip` by the slope that scores have without noise, which
 /// leaves every prediction as it is and makes probabilities those of the model: scores of clamped fits are too large.
 pub(super) fn without_clamp(theta: &mut [f64], clip: f64, scores: ClassScores) {
-    let slope =
-        1.0 - CLASS_SLOPE * (1.0 - clip).max(0.0) / (1.0 - scores.least_clip()) / scores.0 as f64;
+    let slope = slope_of_clamped(clip, scores);
     theta.iter_mut().for_each(|theta| *theta *= slope);
+}
+
+/// That slope.
+pub(super) fn slope_of_clamped(clip: f64, scores: ClassScores) -> f64 {
+    1.0 - CLASS_SLOPE * (1.0 - clip).max(0.0) / (1.0 - scores.least_clip()) / scores.0 as f64
 }
 
 #[cfg(test)]

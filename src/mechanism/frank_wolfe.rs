@@ -84,6 +84,16 @@ pub(crate) struct Constrained {
     constant_time: bool,
 }
 
+impl Constrained {
+    /// Over the ball of this radius, or without one of the public rule's.
+    pub(crate) fn over(radius: Option<f64>) -> Self {
+        Self {
+            radius,
+            ..Self::default()
+        }
+    }
+}
+
 /// Options of `penalised-frank-wolfe` by name.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

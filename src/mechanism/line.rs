@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nalgebra::DVector;
 
+use super::nearest_in_ball::Ball;
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
 use super::pace::curvature;
 use crate::accounting::calibrate::rho_from_epsilon;
@@ -139,6 +140,11 @@ impl Line {
         })
     }
 
+    /// Slope of the line through scores without noise.
+    pub fn usual_slope(&self) -> f64 {
+        self.slope
+    }
+
     pub fn planned(&self) -> Vec<Planned> {
         self.steps.planned()
     }
@@ -147,11 +153,12 @@ impl Line {
         self.steps.events()
     }
 
-    /// The coefficients after the line, for records of `session`, and what both released.
+    /// The coefficients after the line, for records of `session`, and what both released. With a ball no slope leaves it.
     pub fn run(
         &self,
         session: &mut Session<'_>,
         fit: Steps,
+        ball: Option<&Ball>,
     ) -> Result<(Vec<f64>, Option<Box<Trace>>)> {
         let mut theta = fit.theta;
         let intercept = session.statement().schema().intercept_value();
@@ -182,7 +189,8 @@ impl Line {
             theta: vec![slope * reach * zoom, self.lift / value],
             drawn: 2,
         };
-        let steps = self.steps.run(&mut projected, &start, &|_, _| Ok(()))?;
+        let slopes = ball.and_then(|ball| ball.of_multiples(&theta, reach * zoom));
+        let steps = (self.steps).run(&mut projected, &start, slopes, &|_, _| Ok(()))?;
         let line = match (&self.squared, steps.evidence) {
             (Some(squared), Some(evidence)) => {
                 let from = DVector::from_column_slice(&start.theta);

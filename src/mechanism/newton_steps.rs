@@ -1,11 +1,14 @@
 //! Noisy Newton steps: what noisy-newton, its last line and the refit of a selection share
 //! ([`crate::theory_of_privacy::noisy_gradients`], [`crate::theory_of_privacy::select_refit`]).
 
+use std::rc::Rc;
+
 use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
 use super::class_scores::ClassScores;
 use super::class_shrinkage::{Propagation, shrink};
 use super::evidence::{Evidence, with_eigenvalues};
+use super::nearest_in_ball::{Ball, Nearest};
 use super::noisy_gradient::Gradients;
 use super::pace::Pace;
 use crate::accounting::calibrate::calibrate_events;
@@ -17,6 +20,9 @@ use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
 use crate::plan::{Problem, Trace, frame};
 use crate::privacy::{Planned, Question, Schema, Session};
 use crate::question::Moments;
+
+/// Duality gap of a step that ends in a ball, in units of the squared distance from 0: far below its noise.
+const STEP_GAP: f64 = 1e-9;
 
 /// No mean weight is taken for less: below, noise could decide it.
 const LEAST_MEAN_WEIGHT: f64 = 0.01;
@@ -103,6 +109,8 @@ pub(super) struct Steps {
     pub noise: f64,
     /// About the standard deviation of scores, where moments tell it.
     pub deviation: Option<f64>,
+    /// Of the sums of squares, where they were released.
+    pub moments: Option<Rc<SymmetricEigen<f64, Dyn>>>,
     /// Of one score, where there are moments.
     pub evidence: Option<Evidence>,
     pub trace: Option<Box<Trace>>,
@@ -206,12 +214,13 @@ impl NewtonSteps {
     }
 
     /// From `start`, for records with one column a coefficient of each score, the intercept's last: as many as planned
-    /// for, or fewer.
+    /// for, or fewer. With a ball every one of them ends in it.
     /// `progress(session, t)` is called after every step.
     pub fn run(
         &self,
         session: &mut Session<'_>,
         start: &Start,
+        ball: Option<Ball>,
         progress: &dyn Fn(&mut Session<'_>, usize) -> Result<()>,
     ) -> Result<Steps> {
         let n_iter = self.gradients.n_iter;
@@ -225,11 +234,14 @@ impl NewtonSteps {
             self.mean_weight(moments, session.statement().schema())
         });
         let eigen = (moments.as_deref())
-            .map(|moments| symmetric_eigen(DMatrix::from_column_slice(columns, columns, moments)));
+            .map(|moments| symmetric_eigen(DMatrix::from_column_slice(columns, columns, moments)))
+            .map(Rc::new);
         let mut trace = (moments.zip(eigen.as_ref()))
             .filter(|_| self.scores.0 == 1)
             .map(|(moments, eigen)| self.trace(moments, &eigen.eigenvalues));
-        let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
+        let (inverse, noise) = self.inverse(eigen.as_deref(), columns);
+        let mut nearest =
+            (ball.map(|ball| self.nearest(ball, eigen.as_deref(), columns))).transpose()?;
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
         // theta of before, then the next theta.
@@ -274,6 +286,9 @@ impl NewtonSteps {
             }
             moved += &theta;
             std::mem::swap(&mut theta, &mut moved);
+            if let Some(nearest) = &mut nearest {
+                nearest.move_into(theta.as_mut_slice(), STEP_GAP)?;
+            }
             if t >= first_of_mean {
                 let weight = 1.0 / (t - first_of_mean + 1) as f64;
                 mean.axpy(weight, &theta, 1.0 - weight);
@@ -294,7 +309,7 @@ impl NewtonSteps {
             let theta = mean.as_mut_slice();
             shrink(theta, moments, &propagation, self.scores, intercept);
         }
-        let evidence = eigen
+        let evidence = (eigen.clone())
             .filter(|_| self.scores.0 == 1)
             .map(|moments| Evidence {
                 moments,
@@ -308,6 +323,7 @@ impl NewtonSteps {
         Ok(Steps {
             noise: noise / mean_weight,
             deviation: evidence.as_ref().map(deviation),
+            moments: eigen,
             evidence,
             trace: trace.map(|trace| {
                 let theta = mean.as_slice().to_vec();
@@ -375,6 +391,26 @@ impl NewtonSteps {
         let share = (trace / total.max(f64::MIN_POSITIVE)).min(1.0);
         let noise = share * self.noise_in_scores(positive());
         (Some(with_eigenvalues(eigen, inverse)), noise)
+    }
+
+    /// The models of a ball that are nearest by what steps are divided by.
+    fn nearest(
+        &self,
+        ball: Ball,
+        moments: Option<&SymmetricEigen<f64, Dyn>>,
+        columns: usize,
+    ) -> Result<Nearest> {
+        let value = |value: f64| (self.scale * value).max(0.0) + self.ridge + self.damping;
+        let hessian = moments.map(|moments| with_eigenvalues(moments, value));
+        Nearest::new(ball, self.scores.0, columns, hessian.as_ref())
+    }
+
+    /// The curvature that steps followed, where moments were released: T of them act as a ridge lambda/T.
+    pub fn hessian(&self, released: &Steps) -> Option<DMatrix<f64>> {
+        let ridge = self.ridge + (self.damping + self.ridge) / self.gradients.n_iter as f64;
+        let moments = released.moments.as_deref()?;
+        let value = |value: f64| (self.scale * value).max(0.0) + ridge;
+        Some(with_eigenvalues(moments, value))
     }
 
     /// The same for these eigenvalues of the sums of squares.

@@ -3,14 +3,16 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::class_scores::ClassScores;
-use super::class_shrinkage::without_clamp;
+use super::class_shrinkage::{slope_of_clamped, without_clamp};
 use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
+use super::nearest_in_ball::{Ball, Nearest};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use crate::error::{Error, Result};
+use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
-use crate::plan::defaults::USER_LOSS_MARGIN;
+use crate::plan::defaults::{BALL_ROOM, USER_LOSS_MARGIN};
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
 use crate::question::MOST_MOMENT_COLUMNS;
@@ -26,8 +28,8 @@ use crate::question::MOST_MOMENT_COLUMNS;
 /// curvature, steps are those of gradient descent. It is more where T steps would follow the noise on the gradients
 /// ([`crate::theory_of_privacy::noisy_gradients`]). For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp on |y| <= 1 the
 /// other statistic is X'y, and theta is that of AdaSSP (Wang 2018) with another lambda. Where residuals are small,
-/// noise on T clamped gradients is less than noise on X'y. The intercept is not part of the ridge. A last prox, with a
-/// public threshold, makes theta sparse.
+/// noise on T clamped gradients is less than noise on X'y. The intercept is not part of the ridge. A last move into a
+/// ball, or a prox with a public threshold, makes theta sparse.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`crate::question::Moments`])
 /// and 2 d_max |x|_2 on the gradients (`question/sensitivity.rs`). **Privacy**: 1 + T Gaussian mechanisms, by the
@@ -49,6 +51,11 @@ pub struct NoisyNewton {
     pub damping: Option<f64>,
     /// Ridge in scaled units; None: 0.
     pub ridge: Option<f64>,
+    /// Largest Omega of the coefficients of all scores together, for l1 norms, weighted ones too: what is found is
+    /// moved to the nearest model of the ball by the released curvature (post-processing), of losses that are not quadratic after
+    /// every step. In scaled units, after private scales
+    /// those of the public bounds; None: no bound.
+    pub radius: Option<f64>,
     /// tau of a prox of Omega that follows the release (post-processing), in scaled units; None: 0.
     pub threshold: Option<f64>,
     /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
@@ -58,11 +65,20 @@ pub struct NoisyNewton {
     pub line: Option<f64>,
 }
 
+/// Duality gap of the last move into a ball, in units of the squared distance from 0: about what double precision allows.
+const LAST_GAP: f64 = 1e-13;
+
 #[derive(Debug)]
 struct Release {
     norm: Arc<dyn Norm>,
     steps: NewtonSteps,
     line: Option<Line>,
+    /// In scaled units.
+    ball: Option<Ball>,
+    /// Whether the loss is quadratic: then steps are free, and the last move into the ball is enough.
+    quadratic: bool,
+    /// What is left of coefficients when their clamp is undone.
+    slope: f64,
     threshold: f64,
     /// Of the logistic loss.
     clip: Option<f64>,
@@ -71,6 +87,19 @@ struct Release {
 impl NoisyNewton {
     /// Most columns, the intercept included.
     pub const MOST_COLUMNS: usize = MOST_MOMENT_COLUMNS;
+
+    fn ball(&self, norm: &dyn Norm) -> Result<Option<Ball>> {
+        if self.radius.is_none() {
+            return Ok(None);
+        }
+        let radius = Domain::size(self.radius, 1.0)?;
+        let weights = norm.weights().ok_or_else(|| {
+            let problem = "is for the l1 norm, weighted or not, in noisy-newton; use noisy-gradient-frank-wolfe for the ball \
+                           of another norm";
+            Error::invalid("radius", problem)
+        })?;
+        Ok(Some(Ball { weights, radius }))
+    }
 }
 
 impl Mechanism for NoisyNewton {
@@ -96,6 +125,7 @@ impl Mechanism for NoisyNewton {
                 "must be non-negative and finite",
             ));
         }
+        let ball = self.ball(norm.as_ref())?;
         let options = NewtonOptions {
             n_iter: self.n_iter,
             share: self.share,
@@ -111,6 +141,14 @@ impl Mechanism for NoisyNewton {
         }
         let measures = options.intervals(&problem);
         let line = (self.line.map(|share| Line::plan(&problem, share, measures))).transpose()?;
+        // Quadratic models of other losses hold near their ends alone; their clamps make coefficients too large.
+        let slope = match (&line, self.clip) {
+            (Some(line), _) => line.usual_slope(),
+            (None, Some(clip)) if problem.outputs() > 1 => {
+                slope_of_clamped(clip, ClassScores(problem.outputs()))
+            }
+            (None, _) => 1.0,
+        };
         let companions = line.as_ref().map_or_else(Vec::new, Line::events);
         let steps = NewtonSteps::plan(&problem, options, &companions)?;
         // The mean of T noisy gradients; and as early stopping after T steps of 1/lambda acts.
@@ -121,9 +159,13 @@ impl Mechanism for NoisyNewton {
         if line.is_some() {
             after += ", then a line through the scores";
         }
+        if let Some(ball) = &ball {
+            after += &format!(", then the nearest model of norm {}", ball.radius);
+        }
         if threshold > 0.0 {
             after += &format!(", then a prox of {threshold}");
         }
+        let quadratic = problem.loss.growth() == Growth::SquaredResidual;
         let summary = Summary {
             mechanism: steps.describe() + &describe_clip(&problem) + &after,
             n_iter: steps.gradients.n_iter,
@@ -136,6 +178,9 @@ impl Mechanism for NoisyNewton {
             norm,
             steps,
             line,
+            ball,
+            quadratic,
+            slope,
             threshold,
             clip: self.clip,
         };
@@ -157,19 +202,27 @@ impl Program<Fitted> for Release {
         let outputs = schema.target().outputs();
         let start = Start::zero(schema.n_features(), schema.n_columns(), outputs);
         let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
-        let steps = self.steps.run(session, &start, &progress)?;
+        let ball = (self.ball.as_ref()).map(|ball| ball.of_images(session.units()));
+        let wider = (ball.clone().filter(|_| !self.quadratic)).map(|ball| ball.times(BALL_ROOM));
+        let of_steps = wider.clone().map(|ball| ball.times(1.0 / self.slope));
+        let steps = self.steps.run(session, &start, of_steps, &progress)?;
+        let hessian = (self.ball.as_ref()).and_then(|_| self.steps.hessian(&steps));
         let (mut scaled, trace) = match &self.line {
-            Some(line) => line.run(session, steps)?,
+            Some(line) => line.run(session, steps, wider.as_ref())?,
             None => (steps.theta, steps.trace),
         };
         if let (2.., Some(clip)) = (outputs, self.clip) {
             without_clamp(&mut scaled, clip, ClassScores(outputs));
         }
+        if let Some(ball) = ball {
+            let mut nearest = Nearest::new(ball, outputs, columns, hessian.as_ref())?;
+            nearest.move_into(&mut scaled, LAST_GAP)?;
+        }
         for scaled in scaled.chunks_mut(columns) {
             self.norm.threshold(scaled, self.threshold)?;
         }
-        // A threshold takes away from what steps found; no interval undoes it.
-        let trace = trace.filter(|_| self.threshold == 0.0);
+        // A threshold or a ball takes away from what steps found; no interval undoes it.
+        let trace = trace.filter(|_| self.threshold == 0.0 && self.ball.is_none());
         Ok(Fitted {
             trace,
             ..scaled.into()

@@ -118,7 +118,7 @@ impl Refit {
             Self::Objective { question, .. } => session.ask(question, ()),
             Self::Newton(steps) => {
                 let start = Start::zero(p, columns, steps.outputs());
-                Ok((steps.run(session, &start, progress)?).theta)
+                Ok((steps.run(session, &start, None, progress)?).theta)
             }
         }
     }

@@ -146,6 +146,7 @@ pub(super) struct Statement {
 #[serde(deny_unknown_fields)]
 struct AutoOptions {
     alpha: Option<f64>,
+    radius: Option<f64>,
 }
 
 impl AutoOptions {
@@ -178,7 +179,8 @@ impl Statement {
             let mut facts = self.facts()?;
             let named = match name {
                 "auto" => {
-                    facts.alpha = AutoOptions::parse(options)?.alpha;
+                    let AutoOptions { alpha, radius } = AutoOptions::parse(options)?;
+                    (facts.alpha, facts.radius) = (alpha, radius);
                     None
                 }
                 name => Some(mechanism::by_name(name, options)?),
@@ -222,6 +224,7 @@ impl Statement {
             max_weight: self.max_weight,
             domain: self.norm.domain()?,
             alpha: None,
+            radius: None,
             assumptions: self.assumptions.clone(),
         })
     }

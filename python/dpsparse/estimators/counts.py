@@ -36,7 +36,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
     norm : {"l1", "linf", "simplex"}, DisjointGroups, Vertices, SetFunction or GroupLasso, default "l1"
         Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
-        Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 4.
+        Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: no bound, or where the mechanism
+        takes one 4.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     l1_ratio : float, optional

@@ -285,7 +285,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices, SetFunction or GroupLasso, default "l1"
         Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
-        Its size, in scaled units (features mapped to [-1, 1] by their bounds). None: 10.
+        Its size, in scaled units (features mapped to [-1, 1] by their bounds), the l1 norm's of all classes together.
+        None: no bound, or where the mechanism takes one 10.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     l1_ratio : float, optional
@@ -375,9 +376,10 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
 
     Notes
     -----
-    What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: noisy proximal
-    gradients, of the l1 norm after private scales; penalised Frank-Wolfe with ``scale=None``, a user's own loss, no
-    intercept or another norm that has vertices; a user's own
+    What "auto" means, by public facts alone. With ``alpha`` and the l1 norm: noisy proximal gradients; with
+    ``radius`` and the l1 norm, up to 512 columns: noisy Newton steps into the ball; both after private scales. With
+    ``n_iter``, or either of them and another norm, ``scale=None``, a user's own loss or no intercept: Frank-Wolfe,
+    penalised where there is ``alpha``; a user's own
     loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; a norm other than l1: noisy proximal
     gradients after private scales, with a penalty of the size of the noise. Otherwise, with n records and p features:
     objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are
@@ -593,7 +595,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     norm : {"l1", "linf", "simplex", "groups"}, DisjointGroups, Vertices, SetFunction or GroupLasso, default "l1"
         Shape of the set of models, or of the penalty; not every mechanism takes every norm.
     radius : float, optional
-        Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: 4.
+        Its size, in scaled units (features and targets mapped to [-1, 1] by their bounds). None: no bound, or where the
+        mechanism takes one 4.
     alpha : float, optional
         Penalty per unit of the norm, in scaled units, for the penalised form. None: no penalty.
     l1_ratio : float, optional
@@ -682,9 +685,10 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
 
     Notes
     -----
-    What "auto" means, by public facts alone. With ``radius`` or ``n_iter``: Frank-Wolfe; with ``alpha``: noisy proximal
-    gradients, of the l1 norm after private scales; penalised Frank-Wolfe with ``scale=None``, a user's own loss, no
-    intercept or another norm that has vertices. Otherwise a
+    What "auto" means, by public facts alone. With ``alpha`` and the l1 norm: noisy proximal gradients; with
+    ``radius`` and the l1 norm, up to 512 columns: noisy Newton steps into the ball; both after private scales. With
+    ``n_iter``, or either of them and another norm, ``scale=None``, a user's own loss or no intercept: Frank-Wolfe,
+    penalised where there is ``alpha``. Otherwise a
     constant, the median or the quantile of the loss, where n and epsilon are too small for any model; a user's own
     loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; ``positive`` or a norm other than l1: noisy
     proximal gradients after private scales, with a penalty of the size of the noise for a norm. Otherwise, with n
