@@ -33,11 +33,11 @@ from dpsparse import PrivateSparseClassifier as Classifier
 from dpsparse import blocks
 name, folder, checkpoint = sys.argv[1], sys.argv[2], sys.argv[3] or None
 rng = np.random.default_rng(0)
-X = rng.uniform(-1, 1, (4_000, 300))
+X = rng.uniform(-1, 1, (20_000, 300))  # the shortest of LONG takes seconds on a fast machine
 y = np.where(X[:, 0] > 0, 1, -1)
 records = X
 if name == "blocks":
-    records = blocks.from_arrays(X, rows=1_000, directory=folder)
+    records = blocks.from_arrays(X, rows=5_000, directory=folder)
 common = dict(bounds=(-1, 1), classes=(-1, 1))
 model = {MAKE}
 before = set(os.listdir(folder))
