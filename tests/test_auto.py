@@ -75,7 +75,8 @@ CLASSIFIERS = {
     "a radius": (8, {"radius": 3.0}, "private a typical row norm, then noisy-newton"),
     "a radius, many columns": (600, {"radius": 3.0}, "frank-wolfe over the l1 ball"),
     "a radius, no scale": (8, {"radius": 3.0, "scale": None}, "frank-wolfe over the l1 ball"),
-    "a penalty": (8, {"alpha": 0.01}, "private a typical row norm, then noisy-proximal-gradient with penalty 0.01"),
+    "a penalty": (8, {"alpha": 0.01}, "private a typical row norm, then noisy-newton"),
+    "a penalty, many columns": (600, {"alpha": 0.01}, "private a typical row norm, then noisy-proximal-gradient"),
     "a penalty, no scale": (8, {"alpha": 0.01, "scale": None}, "frank-wolfe over the l1 ball with penalty"),
     "a penalty, no intercept": (
         8,
@@ -93,7 +94,7 @@ REGRESSORS = {
     "a penalty": (
         8,
         {"alpha": 0.01},
-        f"{TARGET} and a typical row norm, then noisy-proximal-gradient with penalty 0.01",
+        f"{TARGET} and a typical row norm, then noisy-newton",
     ),
     "a robust loss": (
         8,

@@ -60,7 +60,9 @@ def test_classes_share_one_ball():
     model = PrivateSparseClassifier(
         epsilon=4.0, delta=1e-9, radius=30.0, bounds=(-FAR, FAR), classes=(-1, 1, 2), random_state=0
     ).fit(X, y)
-    assert norm(model.coef_ * FAR) == pytest.approx(30.0, rel=1e-5) == norm(exact.coef_)
+    # What noise there is is shrunk afterwards.
+    assert norm(model.coef_ * FAR) == pytest.approx(30.0, rel=1e-3)
+    assert norm(exact.coef_) == pytest.approx(30.0, rel=1e-5)
     assert model.score(X, y) > exact.score(X / FAR, y) - 0.03
 
 
@@ -133,7 +135,7 @@ def test_the_mechanism_by_name_has_these_units_too():
 
 def test_what_is_chosen_and_said():
     plan = regressor(radius=2.0).plan(N, P)
-    assert "the nearest model of norm 2" in repr(plan)
+    assert "within an l1 ball of radius 2" in repr(plan)
     assert "an l1 ball" in repr(plan)
     assert "too few records for a model" in repr(regressor(radius=2.0, epsilon=0.1).plan(300, P))
     for others in ({"scale": None}, {"fit_intercept": False}, {"n_iter": 30}, {"norm": "linf"}):
@@ -151,7 +153,10 @@ def test_no_radius_that_is_none(radius):
             regressor(radius=radius, **arguments).plan(300, P)
 
 
-def test_newton_has_balls_of_l1_norms_alone():
+def test_newton_has_balls_and_penalties_of_l1_norms_alone():
     for other in ("linf", DisjointGroups([range(5), range(5, P)])):
-        with pytest.raises(InvalidArgumentError, match=r"radius.*l1 norm"):
-            regressor(mechanism=NoisyNewton(), norm=other, radius=1.0).plan(N, P)
+        for name in ("radius", "alpha"):
+            with pytest.raises(InvalidArgumentError, match=rf"{name}.*l1 norm"):
+                regressor(mechanism=NoisyNewton(), norm=other, **{name: 1.0}).plan(N, P)
+    with pytest.raises(InvalidArgumentError, match="leave one at None"):
+        regressor(mechanism=NoisyNewton(radius=1.0, alpha=0.1)).plan(N, P)

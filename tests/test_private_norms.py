@@ -261,7 +261,7 @@ def test_auto_fits_signs_after_private_scales():
             "not used by noisy-proximal-gradient without alpha",
         ),
         ("output-perturbation", {"feature_weights": WEIGHTS}, InvalidArgumentError, "without alpha or threshold"),
-        ("noisy-newton", {"feature_weights": WEIGHTS}, InvalidArgumentError, "without threshold"),
+        ("noisy-newton", {"feature_weights": WEIGHTS}, InvalidArgumentError, "without alpha or radius or threshold"),
         ("sgd-output", {"feature_weights": WEIGHTS}, InvalidArgumentError, "not used by sgd-output;"),
         (STEPS, {"alpha": 0.1, "feature_weights": WEIGHTS[:-1]}, InvalidArgumentError, "one per feature; got 5"),
         (STEPS, {"alpha": 0.1, "feature_weights": [-1.0, *WEIGHTS[1:]]}, InvalidArgumentError, "not negative"),

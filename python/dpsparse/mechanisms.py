@@ -222,9 +222,11 @@ class NoisyNewton:
     ridge : float, optional
         In scaled units. None: the estimator's, or 0. The intercept is not under it.
     radius : float, optional
-        Largest l1 norm, weighted or not, of the coefficients, of those of all classes together: what was found is moved
-        to the nearest model of the ball in the metric of the released curvature, which costs nothing. In scaled units,
+        Largest l1 norm, weighted or not, of the coefficients, of those of all classes together: models are moved to the
+        nearest one of the ball in the metric of the released curvature, which costs nothing. In scaled units,
         after private scales those of the public bounds. None: the estimator's, or no bound.
+    alpha : float, optional
+        Penalty per unit of that norm in place of a radius, in the same units. None: the estimator's, or 0.
     threshold : float, optional
         Size of a prox of Omega that follows the release, in scaled units. None: 0.
     clip : float, optional
@@ -249,6 +251,7 @@ class NoisyNewton:
     damping: float | None = None
     ridge: float | None = None
     radius: float | None = None
+    alpha: float | None = None
     threshold: float | None = None
     clip: float | None = None
     line: float | None = None
@@ -615,8 +618,8 @@ class _Auto:
 def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
-    "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: after private scales,
-    for the l1 norm, ``alpha`` means noisy proximal gradients and ``radius`` a move into the ball; else ``alpha`` means
+    "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha`` and
+    ``radius`` mean noisy Newton steps after private scales for the l1 norm; else ``alpha`` means
     penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe. Where the ball has no vertices to select among, or
     ``l1_ratio`` needs a ridge, these are noisy proximal gradients and Frank-Wolfe with noisy gradients.
 
@@ -723,9 +726,10 @@ def _share_alpha(options: dict[str, Any], name: str, l1_ratio: Any) -> None:
 
 def _check_weighs(options: dict[str, Any], mechanism: Mechanism | _Auto, weights: Any) -> None:
     """Refuse weights of features where nothing is penalised, thresholded or bounded by the norm."""
-    if weights is None or isinstance(mechanism, _Auto) or "radius" in options:
+    has_ball = "radius" in options and not isinstance(mechanism, NoisyNewton)  # of Newton steps it is optional
+    if weights is None or isinstance(mechanism, _Auto) or has_ball:
         return
-    users = [name for name in ("alpha", "threshold") if name in options]
+    users = [name for name in ("alpha", "radius", "threshold") if name in options]
     if not any(options[name] for name in users):
         without = f" without {' or '.join(users)}" if users else ""
         raise InvalidArgumentError(f"feature_weights is not used by {mechanism.name}{without}; leave it at None")

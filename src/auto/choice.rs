@@ -206,22 +206,22 @@ impl Facts<'_> {
         }
     }
 
-    /// Noisy Newton steps, and what they find moved into the ball, where it is that of a weighted l1 norm and moments are
-    /// taken.
-    fn constrained(&self, rho: f64, scale: bool) -> Result<Choice> {
+    /// Noisy Newton steps with alpha or in a ball, for weighted l1 norms where moments are taken.
+    fn sparse_newton(&self, rho: f64, scale: bool, reason: &'static str) -> Result<Option<Choice>> {
         let columns = self.n_features + usize::from(self.intercept);
         let norm = self.domain.norm(self.n_features);
         let weighted = norm.is_ok_and(|norm| norm.weights().is_some());
         if !weighted || columns > NEWTON_COLUMNS || !scale || self.loss.is_none() {
-            return Ok(self.frank_wolfe_of_norm());
+            return Ok(None);
         }
         let mechanism = NoisyNewton {
             radius: self.radius,
+            alpha: self.alpha,
             ..self.newton(rho)
         };
         let facts = self.scaled();
         let mechanism = PrivateScale::new(Box::new(mechanism), &facts)?;
-        Ok(facts.choose(Box::new(mechanism), "an l1 ball"))
+        Ok(Some(facts.choose(Box::new(mechanism), reason)))
     }
 }
 
@@ -242,8 +242,8 @@ pub struct Choice {
 /// | public facts | mechanism |
 /// |---|---|
 /// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
+/// | alpha or radius, an l1 norm, weighted or not, at most 512 columns | noisy Newton with this penalty or in this ball |
 /// | alpha | noisy proximal gradients with this penalty |
-/// | radius, an l1 norm, weighted or not, at most 512 columns | noisy Newton, and a move into the ball |
 /// | radius | Frank-Wolfe, noisy where the ball has many vertices |
 /// | a norm with theta >= 0 | noisy proximal gradients |
 /// | groups | select-refit |
@@ -309,8 +309,14 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         domain if scale && facts.hides_targets(rho) && has_prox(domain) => {
             return Ok(facts.choose(Box::new(Constant), "too few records for a model"));
         }
-        _ if facts.alpha.is_some() => return facts.proximal("a penalty", scale),
-        _ if facts.radius.is_some() => return facts.constrained(rho, scale),
+        _ if facts.alpha.is_some() => {
+            let newton = facts.sparse_newton(rho, scale, "a penalty")?;
+            return newton.map_or_else(|| facts.proximal("a penalty", scale), Ok);
+        }
+        _ if facts.radius.is_some() => {
+            let newton = facts.sparse_newton(rho, scale, "an l1 ball")?;
+            return Ok(newton.unwrap_or_else(|| facts.frank_wolfe_of_norm()));
+        }
         Domain::L1 => {}
         domain if domain.is_positive() => return facts.proximal("no negative coefficients", scale),
         Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use nalgebra::DVector;
 
-use super::nearest_in_ball::Ball;
-use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
+use super::newton_steps::{LAST_GAP, NewtonOptions, NewtonSteps, Start, Steps};
 use super::pace::curvature;
+use super::sparsity::{Curvature, Nearest, Sparsity};
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
@@ -153,12 +153,13 @@ impl Line {
         self.steps.events()
     }
 
-    /// The coefficients after the line, for records of `session`, and what both released. With a ball no slope leaves it.
+    /// The coefficients after the line, for records of `session`, and what both released. With a ball no slope leaves it, and a
+    /// penalty is that of the slope too.
     pub fn run(
         &self,
         session: &mut Session<'_>,
         fit: Steps,
-        ball: Option<&Ball>,
+        sparsity: Option<&Sparsity>,
     ) -> Result<(Vec<f64>, Option<Box<Trace>>)> {
         let mut theta = fit.theta;
         let intercept = session.statement().schema().intercept_value();
@@ -189,14 +190,22 @@ impl Line {
             theta: vec![slope * reach * zoom, self.lift / value],
             drawn: 2,
         };
-        let slopes = ball.and_then(|ball| ball.of_multiples(&theta, reach * zoom));
-        let steps = (self.steps).run(&mut projected, &start, slopes, &|_, _| Ok(()))?;
+        let slopes = sparsity.and_then(|sparsity| sparsity.of_multiples(&theta, reach * zoom));
+        // Of the squared loss what is expected is moved, and not what the steps are.
+        let of_steps = slopes.as_ref().filter(|_| self.squared.is_none());
+        let steps = (self.steps).run(&mut projected, &start, of_steps, &|_, _| Ok(()))?;
+        let hessian = slopes.as_ref().and_then(|_| self.steps.hessian(&steps));
         let line = match (&self.squared, steps.evidence) {
             (Some(squared), Some(evidence)) => {
                 let from = DVector::from_column_slice(&start.theta);
                 let deviations =
                     zoom * DVector::from_vec(vec![off * slope * reach, squared.constant / value]);
-                let expected = evidence.expected(&from, &deviations).unwrap_or(from);
+                let mut expected = evidence.expected(&from, &deviations).unwrap_or(from);
+                if let (Some(slopes), Some(hessian)) = (slopes, &hessian) {
+                    let slopes = slopes.of_loss(zoom.powi(2));
+                    let mut nearest = Nearest::new(slopes, 1, 2, Curvature::Matrix(hessian))?;
+                    nearest.move_to(expected.as_mut_slice(), LAST_GAP)?;
+                }
                 expected.as_slice().to_vec()
             }
             _ => steps.theta,

@@ -16,7 +16,6 @@ mod line;
 mod minimiser;
 mod minkowski;
 mod mirror_descent;
-mod nearest_in_ball;
 mod newton_steps;
 mod noise_law;
 mod noisy_frank_wolfe;
@@ -32,6 +31,7 @@ mod refit;
 mod select_refit;
 mod sgd_output;
 mod simplex_sampling;
+mod sparsity;
 mod submodular_minimisation;
 mod varying;
 

@@ -8,9 +8,9 @@ use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 use super::class_scores::ClassScores;
 use super::class_shrinkage::{Propagation, shrink};
 use super::evidence::{Evidence, with_eigenvalues};
-use super::nearest_in_ball::{Ball, Nearest};
 use super::noisy_gradient::Gradients;
 use super::pace::Pace;
+use super::sparsity::{Curvature, Nearest, Sparsity};
 use crate::accounting::calibrate::calibrate_events;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
@@ -23,6 +23,8 @@ use crate::question::Moments;
 
 /// Duality gap of a step that ends in a ball, in units of the squared distance from 0: far below its noise.
 const STEP_GAP: f64 = 1e-9;
+/// The same of the last one, about what double precision allows.
+pub(super) const LAST_GAP: f64 = 1e-13;
 
 /// No mean weight is taken for less: below, noise could decide it.
 const LEAST_MEAN_WEIGHT: f64 = 0.01;
@@ -109,6 +111,8 @@ pub(super) struct Steps {
     pub noise: f64,
     /// About the standard deviation of scores, where moments tell it.
     pub deviation: Option<f64>,
+    /// About the share that records count by.
+    mean_weight: f64,
     /// Of the sums of squares, where they were released.
     pub moments: Option<Rc<SymmetricEigen<f64, Dyn>>>,
     /// Of one score, where there are moments.
@@ -122,6 +126,21 @@ pub(super) struct Start {
     pub theta: Vec<f64>,
     /// So many of the first coefficients of every score.
     pub drawn: usize,
+}
+
+/// What steps are divided by.
+enum Divisor {
+    Matrix(DMatrix<f64>),
+    Scalar(f64),
+}
+
+impl Divisor {
+    fn curvature(&self) -> Curvature<'_> {
+        match self {
+            Self::Matrix(matrix) => Curvature::Matrix(matrix),
+            &Self::Scalar(value) => Curvature::Scalar(value),
+        }
+    }
 }
 
 impl NewtonSteps {
@@ -214,13 +233,15 @@ impl NewtonSteps {
     }
 
     /// From `start`, for records with one column a coefficient of each score, the intercept's last: as many as planned
-    /// for, or fewer. With a ball every one of them ends in it.
+    /// for, or fewer. With a ball or a penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the
+    /// mean of their gradients, which decides what is zero; where a ball moves none of those that the mean is over, they are as
+    /// without.
     /// `progress(session, t)` is called after every step.
     pub fn run(
         &self,
         session: &mut Session<'_>,
         start: &Start,
-        ball: Option<Ball>,
+        sparsity: Option<&Sparsity>,
         progress: &dyn Fn(&mut Session<'_>, usize) -> Result<()>,
     ) -> Result<Steps> {
         let n_iter = self.gradients.n_iter;
@@ -240,13 +261,23 @@ impl NewtonSteps {
             .filter(|_| self.scores.0 == 1)
             .map(|(moments, eigen)| self.trace(moments, &eigen.eigenvalues));
         let (inverse, noise) = self.inverse(eigen.as_deref(), columns);
-        let mut nearest =
-            (ball.map(|ball| self.nearest(ball, eigen.as_deref(), columns))).transpose()?;
+        let divisor = sparsity.map(|_| self.divisor(eigen.as_deref()));
+        let nearest = |factor: f64| {
+            let parts = sparsity.zip(divisor.as_ref());
+            let nearest = parts.map(|(sparsity, divisor)| {
+                let sparsity = sparsity.clone().of_loss(factor * mean_weight);
+                Nearest::new(sparsity, self.scores.0, columns, divisor.curvature())
+            });
+            nearest.transpose()
+        };
+        // A step is shorter than the divisor says.
+        let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
+        let mut ends = nearest(1.0 - momentum)?;
+        let mut moves = false;
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
         // theta of before, then the next theta.
         let mut moved = theta.clone();
-        let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
         let first_of_mean = self.first_of_mean;
         // The first ones may be far from the minimiser, and clamps are quadratic near it only.
         let first_of_evidence = n_iter / 4;
@@ -270,30 +301,26 @@ impl NewtonSteps {
             }
             // theta + momentum (theta - before) - (1 - momentum) step
             moved.axpy(momentum, &theta, -momentum);
-            match &inverse {
-                // One bound on all Hessians serves every score.
-                Some(inverse) => {
-                    for k in 0..self.scores.0 {
-                        let gradient = gradient.rows(k * columns, columns);
-                        let mut moved = moved.rows_mut(k * columns, columns);
-                        moved.gemv(momentum - 1.0, inverse, &gradient, 1.0);
-                    }
-                }
-                None => {
-                    let length = (1.0 - momentum) / (self.damping + self.ridge);
-                    moved.axpy(-length, &gradient, 1.0);
-                }
-            }
+            self.take(1.0 - momentum, inverse.as_ref(), &gradient, &mut moved);
             moved += &theta;
             std::mem::swap(&mut theta, &mut moved);
-            if let Some(nearest) = &mut nearest {
-                nearest.move_into(theta.as_mut_slice(), STEP_GAP)?;
+            if let Some(ends) = &mut ends {
+                moves |= ends.move_to(theta.as_mut_slice(), STEP_GAP)? && t >= first_of_mean;
             }
             if t >= first_of_mean {
                 let weight = 1.0 / (t - first_of_mean + 1) as f64;
                 mean.axpy(weight, &theta, 1.0 - weight);
             }
             progress(session, t + 1)?;
+        }
+        if let (true, Some(mut last)) = (moves, nearest(1.0)?) {
+            let mut gradient = mean_gradient.clone();
+            for j in (0..at.len()).filter(|j| j % columns < start.drawn) {
+                gradient[j] += self.ridge * (at[j] - start.theta[j]);
+            }
+            mean.copy_from(&at);
+            self.take(1.0, inverse.as_ref(), &gradient, &mut mean);
+            last.move_to(mean.as_mut_slice(), LAST_GAP)?;
         }
         if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
             let propagation = Propagation {
@@ -323,6 +350,7 @@ impl NewtonSteps {
         Ok(Steps {
             noise: noise / mean_weight,
             deviation: evidence.as_ref().map(deviation),
+            mean_weight,
             moments: eigen,
             evidence,
             trace: trace.map(|trace| {
@@ -393,23 +421,45 @@ impl NewtonSteps {
         (Some(with_eigenvalues(eigen, inverse)), noise)
     }
 
-    /// The models of a ball that are nearest by what steps are divided by.
-    fn nearest(
+    /// Takes `share` of a step from `theta`.
+    fn take(
         &self,
-        ball: Ball,
-        moments: Option<&SymmetricEigen<f64, Dyn>>,
-        columns: usize,
-    ) -> Result<Nearest> {
-        let value = |value: f64| (self.scale * value).max(0.0) + self.ridge + self.damping;
-        let hessian = moments.map(|moments| with_eigenvalues(moments, value));
-        Nearest::new(ball, self.scores.0, columns, hessian.as_ref())
+        share: f64,
+        inverse: Option<&DMatrix<f64>>,
+        gradient: &DVector<f64>,
+        theta: &mut DVector<f64>,
+    ) {
+        let columns = theta.len() / self.scores.0;
+        match inverse {
+            // One bound on all Hessians serves every score.
+            Some(inverse) => {
+                for k in 0..self.scores.0 {
+                    let gradient = gradient.rows(k * columns, columns);
+                    let mut theta = theta.rows_mut(k * columns, columns);
+                    theta.gemv(-share, inverse, &gradient, 1.0);
+                }
+            }
+            None => theta.axpy(-share / (self.damping + self.ridge), gradient, 1.0),
+        }
     }
 
-    /// The curvature that steps followed, where moments were released: T of them act as a ridge lambda/T.
+    /// What steps are divided by.
+    fn divisor(&self, moments: Option<&SymmetricEigen<f64, Dyn>>) -> Divisor {
+        let least = self.ridge + self.damping;
+        let value = |value: f64| (self.scale * value).max(0.0) + least;
+        match moments {
+            Some(moments) => Divisor::Matrix(with_eigenvalues(moments, value)),
+            None => Divisor::Scalar(least),
+        }
+    }
+
+    /// The Hessian of the mean of halved squared residuals, without their clamp and weights, where moments were released. T steps
+    /// act as a ridge lambda/T.
     pub fn hessian(&self, released: &Steps) -> Option<DMatrix<f64>> {
         let ridge = self.ridge + (self.damping + self.ridge) / self.gradients.n_iter as f64;
         let moments = released.moments.as_deref()?;
-        let value = |value: f64| (self.scale * value).max(0.0) + ridge;
+        let counted = self.scale / self.normaliser * released.mean_weight.powi(2);
+        let value = |value: f64| ((self.scale * value).max(0.0) + ridge) / counted;
         Some(with_eigenvalues(moments, value))
     }
 

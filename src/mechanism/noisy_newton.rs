@@ -6,16 +6,18 @@ use super::class_scores::ClassScores;
 use super::class_shrinkage::{slope_of_clamped, without_clamp};
 use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
-use super::nearest_in_ball::{Ball, Nearest};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
+use super::pace::curvature;
+use super::sparsity::Sparsity;
 use crate::error::{Error, Result};
 use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
-use crate::plan::defaults::{BALL_ROOM, USER_LOSS_MARGIN};
+use crate::plan::defaults::USER_LOSS_MARGIN;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
 use crate::question::MOST_MOMENT_COLUMNS;
+use crate::solver::Form;
 
 /// Private Newton steps on mean loss + (ridge/2)|theta|^2 with one bound on all Hessians: beta times the second moments
 /// of the records (Boehning & Lindsay 1988), released once (Dwork, Talwar, Thakurta & Zhang 2014), then T noisy
@@ -51,11 +53,11 @@ pub struct NoisyNewton {
     pub damping: Option<f64>,
     /// Ridge in scaled units; None: 0.
     pub ridge: Option<f64>,
-    /// Largest Omega of the coefficients of all scores together, for l1 norms, weighted ones too: what is found is
-    /// moved to the nearest model of the ball by the released curvature (post-processing), of losses that are not quadratic after
-    /// every step. In scaled units, after private scales
-    /// those of the public bounds; None: no bound.
+    /// Largest Omega of the coefficients of all scores together, for l1 norms, weighted ones too: models are moved to the nearest one
+    /// of the ball by what is released of the curvature, after every step (post-processing). In scaled units, after private scales those of the public bounds; None: no bound.
     pub radius: Option<f64>,
+    /// A penalty alpha Omega in its place, in the same units; None: 0.
+    pub alpha: Option<f64>,
     /// tau of a prox of Omega that follows the release (post-processing), in scaled units; None: 0.
     pub threshold: Option<f64>,
     /// Clamp of the derivative of the logistic loss, in (0, 1); None: none. Noise is proportional to it.
@@ -65,18 +67,17 @@ pub struct NoisyNewton {
     pub line: Option<f64>,
 }
 
-/// Duality gap of the last move into a ball, in units of the squared distance from 0: about what double precision allows.
-const LAST_GAP: f64 = 1e-13;
-
 #[derive(Debug)]
 struct Release {
     norm: Arc<dyn Norm>,
     steps: NewtonSteps,
     line: Option<Line>,
     /// In scaled units.
-    ball: Option<Ball>,
-    /// Whether the loss is quadratic: then steps are free, and the last move into the ball is enough.
-    quadratic: bool,
+    sparsity: Option<Sparsity>,
+    /// The loss is so high a power of the unit of the targets.
+    power: i32,
+    /// About what clamped residuals leave of the loss.
+    left: f64,
     /// What is left of coefficients when their clamp is undone.
     slope: f64,
     threshold: f64,
@@ -88,17 +89,28 @@ impl NoisyNewton {
     /// Most columns, the intercept included.
     pub const MOST_COLUMNS: usize = MOST_MOMENT_COLUMNS;
 
-    fn ball(&self, norm: &dyn Norm) -> Result<Option<Ball>> {
-        if self.radius.is_none() {
-            return Ok(None);
-        }
-        let radius = Domain::size(self.radius, 1.0)?;
+    fn sparsity(&self, norm: &dyn Norm) -> Result<Option<Sparsity>> {
+        let (name, form) = match (self.radius, self.alpha) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => ("radius", Form::Ball(Domain::size(self.radius, 1.0)?)),
+            (None, Some(alpha)) if alpha.is_finite() && alpha >= 0.0 => {
+                ("alpha", Form::Penalty(alpha))
+            }
+            (None, Some(_)) => {
+                return Err(Error::invalid("alpha", "must be non-negative and finite"));
+            }
+            (Some(_), Some(_)) => {
+                let problem = "is another form of the same fit than alpha; leave one at None";
+                return Err(Error::invalid("radius", problem));
+            }
+        };
         let weights = norm.weights().ok_or_else(|| {
             let problem = "is for the l1 norm, weighted or not, in noisy-newton; use noisy-gradient-frank-wolfe for the ball \
-                           of another norm";
-            Error::invalid("radius", problem)
+                           of another norm, noisy-proximal-gradient for a penalty";
+            Error::invalid(name, problem)
         })?;
-        Ok(Some(Ball { weights, radius }))
+        let is_none = form == Form::Penalty(0.0);
+        Ok((!is_none).then_some(Sparsity { weights, form }))
     }
 }
 
@@ -125,7 +137,7 @@ impl Mechanism for NoisyNewton {
                 "must be non-negative and finite",
             ));
         }
-        let ball = self.ball(norm.as_ref())?;
+        let sparsity = self.sparsity(norm.as_ref())?;
         let options = NewtonOptions {
             n_iter: self.n_iter,
             share: self.share,
@@ -141,7 +153,6 @@ impl Mechanism for NoisyNewton {
         }
         let measures = options.intervals(&problem);
         let line = (self.line.map(|share| Line::plan(&problem, share, measures))).transpose()?;
-        // Quadratic models of other losses hold near their ends alone; their clamps make coefficients too large.
         let slope = match (&line, self.clip) {
             (Some(line), _) => line.usual_slope(),
             (None, Some(clip)) if problem.outputs() > 1 => {
@@ -159,13 +170,26 @@ impl Mechanism for NoisyNewton {
         if line.is_some() {
             after += ", then a line through the scores";
         }
-        if let Some(ball) = &ball {
-            after += &format!(", then the nearest model of norm {}", ball.radius);
+        match sparsity.as_ref().map(|sparsity| sparsity.form) {
+            Some(Form::Ball(radius)) => after += &format!(", within an l1 ball of radius {radius}"),
+            Some(Form::Penalty(alpha)) => after += &format!(", with an l1 penalty of {alpha}"),
+            None => {}
         }
         if threshold > 0.0 {
             after += &format!(", then a prox of {threshold}");
         }
-        let quadratic = problem.loss.growth() == Growth::SquaredResidual;
+        let squares = problem.loss.growth() == Growth::SquaredResidual;
+        let counts = problem.schema().target().units().is_some();
+        let left = if counts || squares {
+            curvature(&problem)
+        } else {
+            1.0
+        };
+        let power = if counts || problem.level().is_some() {
+            1
+        } else {
+            2
+        };
         let summary = Summary {
             mechanism: steps.describe() + &describe_clip(&problem) + &after,
             n_iter: steps.gradients.n_iter,
@@ -178,8 +202,9 @@ impl Mechanism for NoisyNewton {
             norm,
             steps,
             line,
-            ball,
-            quadratic,
+            sparsity,
+            power,
+            left,
             slope,
             threshold,
             clip: self.clip,
@@ -202,27 +227,23 @@ impl Program<Fitted> for Release {
         let outputs = schema.target().outputs();
         let start = Start::zero(schema.n_features(), schema.n_columns(), outputs);
         let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
-        let ball = (self.ball.as_ref()).map(|ball| ball.of_images(session.units()));
-        let wider = (ball.clone().filter(|_| !self.quadratic)).map(|ball| ball.times(BALL_ROOM));
-        let of_steps = wider.clone().map(|ball| ball.times(1.0 / self.slope));
-        let steps = self.steps.run(session, &start, of_steps, &progress)?;
-        let hessian = (self.ball.as_ref()).and_then(|_| self.steps.hessian(&steps));
+        let sparsity = (self.sparsity.as_ref())
+            .map(|sparsity| sparsity.of_images(session.units(), self.power));
+        let before =
+            (sparsity.clone()).map(|sparsity| sparsity.before_slope(self.slope).of_loss(self.left));
+        let steps = (self.steps).run(session, &start, before.as_ref(), &progress)?;
         let (mut scaled, trace) = match &self.line {
-            Some(line) => line.run(session, steps, wider.as_ref())?,
+            Some(line) => line.run(session, steps, sparsity.as_ref())?,
             None => (steps.theta, steps.trace),
         };
         if let (2.., Some(clip)) = (outputs, self.clip) {
             without_clamp(&mut scaled, clip, ClassScores(outputs));
         }
-        if let Some(ball) = ball {
-            let mut nearest = Nearest::new(ball, outputs, columns, hessian.as_ref())?;
-            nearest.move_into(&mut scaled, LAST_GAP)?;
-        }
         for scaled in scaled.chunks_mut(columns) {
             self.norm.threshold(scaled, self.threshold)?;
         }
-        // A threshold or a ball takes away from what steps found; no interval undoes it.
-        let trace = trace.filter(|_| self.threshold == 0.0 && self.ball.is_none());
+        // These take away from what steps found; no interval undoes it.
+        let trace = trace.filter(|_| self.threshold == 0.0 && self.sparsity.is_none());
         Ok(Fitted {
             trace,
             ..scaled.into()

@@ -126,11 +126,6 @@ pub const MOST_ENTRIES: f64 = 4e9;
 /// long rows count less than they are long.
 pub const NEWTON_MOMENTUM: f64 = 0.5;
 
-/// How many times as large the ball is that steps of losses other than the squared one end in, in units of the one that their
-/// model is moved into at last: that move decides which coefficients are zero, which a mean of noisy points of the ball itself
-/// would not.
-pub const BALL_ROOM: f64 = 1.1;
-
 /// Share of noisy Newton steps that are on their way: the iterates after them are averaged. Where the curvature is known
 /// the mean of the last half has twice the variance that all gradients allow, of the last three quarters 1.35 times, and
 /// momentum 0.5 has forgotten the start after ten steps but for 3 %.

@@ -32,16 +32,14 @@
 //! losses are as many times those of the images as the units of rates are apart. So the penalty alpha sum w_j |theta_j| of the mean loss is alpha sum
 //! w_j |theta'_j| h |a_j|/(r h^2) of that of the images (h for h^2 with quantiles): weights of a prox, and post-processing.
 //!
-//! # A ball
+//! # A ball, or a penalty, of noisy Newton steps
 //!
-//! {sum_kj w_j |theta_kj| <= radius}, over the features j of all scores k; the intercept is free. A point is moved to the nearest one of
-//! the ball in the metric of a released matrix H, the minimiser of sum_k (x_k - theta_k)' H (x_k - theta_k): with H = L L', less
-//! what the intercept takes up, a least-squares problem over an l1 ball with p records. Everything in it is public or released:
-//! post-processing. After private scales w_j is times h |a_j|/r, as above (|a_j|/r of counts), and so the radius is in units of the public bounds.
-//!
-//! The squared loss is moved once, by its released curvature and damping/T: the minimiser of its quadratic model, which it nearly is. That of
-//! other losses holds near its end alone: their steps are moved one by one, by the matrix that they are divided by, since
-//! theta = move(theta - H^-1 g) says that -g is normal to the ball at theta.
+//! {sum_kj w_j |theta_kj| <= radius}, over the features j of all scores k, or alpha times that sum; the intercept is free. In the metric of a
+//! released matrix H a point is moved to the minimiser of sum_k (x_k - theta_k)' H (x_k - theta_k)/2 over the ball, or with the
+//! penalty: with H = L L', less what the intercept takes up, a least-squares problem with p records. Everything in it is public or
+//! released: post-processing. Steps are moved one by one, by the matrix that they are divided by: theta = move(theta - H^-1 g) says that
+//! -g is normal to the ball at theta, or a subgradient of the penalty. After private scales w_j is times h |a_j|/r, as above (|a_j|/r of counts), and alpha over h^2 (h of
+//! quantiles and counts), so that both are in units of the public bounds.
 //!
 //! # How far noisy Newton steps go
 //!

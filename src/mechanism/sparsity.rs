@@ -1,4 +1,4 @@
-//! The nearest model of a weighted l1 ball: post-processing of coefficients and curvature that are released.
+//! Sparse models of a curvature: the nearest one of a weighted l1 ball, or with a penalty. Post-processing of what is released.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 
@@ -9,43 +9,60 @@ use crate::solver::{
     CscDesign, Form, Method, Problem, Regulariser, Solution, Start, Stopping, minimise,
 };
 
-/// {sum_kj weights_j |theta_kj| <= radius}, over the features j of all scores k.
+/// How Omega(theta) = sum_kj weights_j |theta_kj|, over the features j of all scores k, enters: as a ball or as a penalty.
 #[derive(Debug, Clone)]
-pub(super) struct Ball {
+pub(super) struct Sparsity {
     /// Positive.
     pub weights: Vec<f64>,
-    pub radius: f64,
+    /// A positive radius or penalty.
+    pub form: Form,
 }
 
-impl Ball {
-    /// The same of coefficients of images whose units these are, if they are images.
-    pub fn of_images(&self, units: Option<&Units>) -> Self {
+impl Sparsity {
+    /// The same of coefficients of images whose units these are, if they are images. Losses are `power`-th powers of the unit of
+    /// targets.
+    pub fn of_images(&self, units: Option<&Units>, power: i32) -> Self {
         let unit = |j: usize| units.map_or(1.0, |units| units.coefficients[j]);
         let weights = self.weights.iter().enumerate();
-        Self {
+        let of_images = Self {
             weights: weights.map(|(j, weight)| weight * unit(j)).collect(),
-            ..*self
+            form: self.form,
+        };
+        of_images.of_loss(units.map_or(1.0, |units| units.target.powi(-power)))
+    }
+
+    /// The same beside so many times the loss.
+    pub fn of_loss(self, factor: f64) -> Self {
+        match self.form {
+            Form::Penalty(alpha) => Self {
+                form: Form::Penalty(factor * alpha),
+                ..self
+            },
+            Form::Ball(_) => self,
         }
     }
 
-    /// This many times as large.
-    pub fn times(self, factor: f64) -> Self {
-        Self {
-            radius: factor * self.radius,
-            ..self
+    /// The same of coefficients that will be multiplied by `slope`: a ball is so much larger.
+    pub fn before_slope(self, slope: f64) -> Self {
+        match self.form {
+            Form::Ball(radius) => Self {
+                form: Form::Ball(radius / slope),
+                ..self
+            },
+            Form::Penalty(_) => self,
         }
     }
 
-    /// The t of all models t/`unit` times `theta`, one row of coefficients, in the ball; None where all are.
+    /// The same of the t of models t/`unit` times `theta`, one row of coefficients; None where Omega is 0.
     pub fn of_multiples(&self, theta: &[f64], unit: f64) -> Option<Self> {
         let norm = self.norm(theta, theta.len());
         (norm > 0.0).then(|| Self {
             weights: vec![norm / unit],
-            ..*self
+            form: self.form,
         })
     }
 
-    /// The norm of rows of `columns` coefficients: those that have no weight, of the intercept, are free.
+    /// Omega of rows of `columns` coefficients: those that have no weight, of the intercept, are free.
     fn norm(&self, theta: &[f64], columns: usize) -> f64 {
         let rows = theta.chunks(columns);
         let entries = rows.flat_map(|theta| theta.iter().zip(&self.weights));
@@ -53,19 +70,26 @@ impl Ball {
     }
 }
 
-/// The model of a ball that is nearest by a curvature H: the minimiser of the sum over the scores k of
-/// (x_k - theta_k)' H (x_k - theta_k).
+/// H, positive definite.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Curvature<'a> {
+    Matrix(&'a DMatrix<f64>),
+    /// A multiple of the identity.
+    Scalar(f64),
+}
+
+/// Moves models theta to the minimiser x of sum_k (x_k - theta_k)' H (x_k - theta_k)/2, over the scores k, over a ball or with a
+/// penalty.
 ///
-/// Where `theta` minimises a loss of curvature H, that is the minimiser of its quadratic model over the ball; where `theta` is one
-/// Newton step by H from a point of the ball, of the quadratic model there. A last column without a weight, the intercept's, takes up
-/// what the others lose on average.
+/// Where theta minimises a loss of curvature H, that is the minimiser of its quadratic model; where theta is one Newton step by H
+/// from a point, of the quadratic model there. A last column without a weight, the intercept's, takes up what the others
+/// lose on average.
 #[derive(Debug)]
 pub(super) struct Nearest {
-    ball: Ball,
+    sparsity: Sparsity,
     /// Coefficients of one score.
     columns: usize,
-    /// L of H = L L', for the columns with weights; None: H is the identity.
-    lower: Option<DMatrix<f64>>,
+    factor: Factor,
     free: Free,
     /// L', once a score, in units of the weights.
     design: CscDesign,
@@ -73,59 +97,76 @@ pub(super) struct Nearest {
     last: Option<Solution>,
 }
 
+/// L of H = L L', for the columns with weights.
+#[derive(Debug)]
+enum Factor {
+    Lower(DMatrix<f64>),
+    Scalar(f64),
+}
+
+impl Factor {
+    /// L' theta.
+    fn targets(&self, theta: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Lower(lower) => {
+                let theta = DVector::from_column_slice(theta);
+                lower.tr_mul(&theta).as_slice().to_vec()
+            }
+            Self::Scalar(root) => theta.iter().map(|theta| root * theta).collect(),
+        }
+    }
+}
+
 impl Nearest {
-    /// For so many `outputs`, scores of a record, of so many `columns`; H is positive definite, and the identity where there is
-    /// none.
+    /// For so many `outputs`, scores of a record, of so many `columns`.
     ///
     /// # Errors
     /// [`Error::InvalidData`] for an H that is not positive definite, or weights that leave the range of floats.
     pub fn new(
-        ball: Ball,
+        sparsity: Sparsity,
         outputs: usize,
         columns: usize,
-        hessian: Option<&DMatrix<f64>>,
+        curvature: Curvature<'_>,
     ) -> Result<Self> {
-        let p = ball.weights.len();
-        let (free, lower) = match hessian {
-            Some(hessian) => {
-                let free = Free::of(hessian, p)?;
-                let factor = Cholesky::new(free.complement(hessian, p)).ok_or_else(indefinite)?;
-                (free, Some(factor.l()))
+        let weights = &sparsity.weights;
+        let (free, factor, design) = match curvature {
+            Curvature::Matrix(hessian) => {
+                let free = Free::of(hessian, weights.len())?;
+                let factor = Cholesky::new(free.complement(hessian, weights.len()));
+                let lower = factor.ok_or_else(indefinite)?.l();
+                let design = upper_triangles(&lower, weights, outputs)?;
+                (free, Factor::Lower(lower), design)
             }
-            None => (Free(Vec::new()), None),
-        };
-        let design = match &lower {
-            Some(lower) => upper_triangles(lower, &ball.weights, outputs)?,
-            None => diagonals(&ball.weights, outputs)?,
+            Curvature::Scalar(value) => {
+                let root = value.sqrt();
+                let design = diagonals(root, weights, outputs)?;
+                (Free(Vec::new()), Factor::Scalar(root), design)
+            }
         };
         Ok(Self {
-            ball,
+            sparsity,
             columns,
-            lower,
+            factor,
             free,
             design,
             last: None,
         })
     }
 
-    /// Moves `theta` there, up to a duality gap of `tol` times the squared distance from 0; it stays where it is in the ball.
+    /// Moves `theta` there, up to a duality gap of `tol` times the objective at 0; in a ball it stays where it is. Whether it moved.
     ///
     /// # Errors
     /// [`Error::InvalidData`] for coefficients whose squares leave the range of floats.
-    pub fn move_into(&mut self, theta: &mut [f64], tol: f64) -> Result<()> {
-        if self.ball.norm(theta, self.columns) <= self.ball.radius {
-            return Ok(());
+    pub fn move_to(&mut self, theta: &mut [f64], tol: f64) -> Result<bool> {
+        let norm = |theta: &[f64]| self.sparsity.norm(theta, self.columns);
+        if matches!(self.sparsity.form, Form::Ball(radius) if norm(theta) <= radius) {
+            return Ok(false);
         }
-        let p = self.ball.weights.len();
-        // |L' (x - theta)|^2
-        let targets = theta.chunks(self.columns).flat_map(|theta| {
-            let theta = DVector::from_column_slice(&theta[..p]);
-            match &self.lower {
-                Some(lower) => lower.tr_mul(&theta).as_slice().to_vec(),
-                None => theta.as_slice().to_vec(),
-            }
-        });
-        let targets: Vec<f64> = targets.collect();
+        let p = self.sparsity.weights.len();
+        let scores = theta.chunks(self.columns);
+        let targets: Vec<f64> = scores
+            .flat_map(|theta| self.factor.targets(&theta[..p]))
+            .collect();
         let problem = Problem::new(&self.design, &targets, None, &Squared, 0.0, false)?;
         let stopping = Stopping {
             tol,
@@ -136,11 +177,11 @@ impl Nearest {
             intercept: 0.0,
             dual: Some(&last.dual),
         });
-        let form = Form::Ball(self.ball.radius);
         let found = minimise(
             &problem,
             Regulariser::L1,
-            form,
+            // The solver's loss is a mean.
+            (self.sparsity.clone().of_loss(1.0 / targets.len() as f64)).form,
             Method::Auto,
             stopping,
             start,
@@ -151,21 +192,23 @@ impl Nearest {
             let (features, last) = theta.split_at_mut(p);
             let mut gained = 0.0;
             for (j, theta) in features.iter_mut().enumerate() {
-                let found = nearest[j] / self.ball.weights[j];
+                let found = nearest[j] / self.sparsity.weights[j];
                 gained += self.free.share(j) * (found - *theta);
                 *theta = found;
             }
             last.iter_mut().for_each(|last| *last -= gained);
         }
         self.last = Some(found);
-        // Division by weights rounds.
-        let outside = self.ball.norm(theta, self.columns) / self.ball.radius;
-        if outside > 1.0 {
-            for theta in theta.chunks_mut(self.columns) {
-                theta[..p].iter_mut().for_each(|theta| *theta /= outside);
+        if let Form::Ball(radius) = self.sparsity.form {
+            // Division by weights rounds.
+            let outside = self.sparsity.norm(theta, self.columns) / radius;
+            if outside > 1.0 {
+                for theta in theta.chunks_mut(self.columns) {
+                    theta[..p].iter_mut().for_each(|theta| *theta /= outside);
+                }
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -215,10 +258,10 @@ fn upper_triangles(lower: &DMatrix<f64>, weights: &[f64], outputs: usize) -> Res
     CscDesign::new(outputs * p, starts, rows, values)
 }
 
-/// The same of the identity.
-fn diagonals(weights: &[f64], outputs: usize) -> Result<CscDesign> {
+/// The same of `root` times the identity.
+fn diagonals(root: f64, weights: &[f64], outputs: usize) -> Result<CscDesign> {
     let entries = outputs * weights.len();
-    let values = weights.iter().map(|weight| 1.0 / weight);
+    let values = weights.iter().map(|weight| root / weight);
     let values = values.cycle().take(entries).collect();
     CscDesign::new(
         entries,
@@ -235,7 +278,7 @@ fn indefinite() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prox::project_l1_ball;
+    use crate::prox::{project_l1_ball, soft_threshold};
     use proptest::prelude::*;
 
     /// H = A A' + 0.1 of `d` columns.
@@ -267,9 +310,10 @@ mod tests {
             let hessian = matrix(&entries, 4);
             let theta = &theta[..4 * outputs];
             let mut x = theta.to_vec();
-            let ball = Ball { weights: weights.clone(), radius };
-            let mut nearest = Nearest::new(ball.clone(), outputs, 4, Some(&hessian)).unwrap();
-            nearest.move_into(&mut x, 1e-13).unwrap();
+            let ball = Sparsity { weights: weights.clone(), form: Form::Ball(radius) };
+            let mut nearest = Nearest::new(ball.clone(), outputs, 4, Curvature::Matrix(&hessian)).unwrap();
+            let moved = nearest.move_to(&mut x, 1e-13).unwrap();
+            prop_assert_eq!(moved, ball.norm(theta, 4) > radius);
             prop_assert!(ball.norm(&x, 4) <= radius * (1.0 + 1e-12));
             if ball.norm(theta, 4) <= radius {
                 prop_assert_eq!(&x[..], theta);
@@ -289,6 +333,44 @@ mod tests {
             prop_assert!(along + radius * largest < 1e-5 * (1.0 + origin), "{along} {largest}");
         }
 
+        /// A penalty's gradient is that of the quadratic, no larger where a coefficient is zero; of the identity it is a soft
+        /// threshold.
+        #[test]
+        fn is_stationary_with_a_penalty(
+            entries in prop::collection::vec(-1.0..1.0f64, 16),
+            theta in prop::collection::vec(-3.0..3.0f64, 8),
+            weights in prop::collection::vec(0.01..3.0f64, 3),
+            alpha in 0.01..3.0f64,
+        ) {
+            let hessian = matrix(&entries, 4);
+            let penalty = Sparsity { weights: weights.clone(), form: Form::Penalty(alpha) };
+            let mut x = theta.clone();
+            let mut nearest = Nearest::new(penalty.clone(), 2, 4, Curvature::Matrix(&hessian)).unwrap();
+            prop_assert!(nearest.move_to(&mut x, 1e-13).unwrap());
+            for (x, theta) in x.chunks(4).zip(theta.chunks(4)) {
+                let off = DVector::from_iterator(4, x.iter().zip(theta).map(|(x, t)| x - t));
+                let gradient = &hessian * off;
+                prop_assert!(gradient[3].abs() < 1e-9);
+                for j in 0..3 {
+                    let level = alpha * weights[j];
+                    prop_assert!(gradient[j].abs() < level + 1e-4);
+                    if x[j].abs() > 1e-4 {
+                        prop_assert!((gradient[j] + level * x[j].signum()).abs() < 1e-4);
+                    }
+                }
+            }
+            let mut alone = theta.clone();
+            let mut nearest = Nearest::new(penalty, 2, 4, Curvature::Scalar(2.0)).unwrap();
+            nearest.move_to(&mut alone, 1e-13).unwrap();
+            for k in 0..2 {
+                for j in 0..3 {
+                    let expected = soft_threshold(theta[4 * k + j], alpha * weights[j] / 2.0);
+                    prop_assert!((alone[4 * k + j] - expected).abs() < 1e-5);
+                }
+                prop_assert_eq!(alone[4 * k + 3], theta[4 * k + 3]);
+            }
+        }
+
         /// Where the last one was, the next one starts; it ends where any other does.
         #[test]
         fn starts_change_nothing(
@@ -297,13 +379,13 @@ mod tests {
             radius in 0.01..6.0f64,
         ) {
             let hessian = matrix(&entries, 4);
-            let ball = Ball { weights: vec![1.0, 0.3, 2.0], radius };
-            let nearest = || Nearest::new(ball.clone(), 1, 4, Some(&hessian)).unwrap();
+            let ball = Sparsity { weights: vec![1.0, 0.3, 2.0], form: Form::Ball(radius) };
+            let nearest = || Nearest::new(ball.clone(), 1, 4, Curvature::Matrix(&hessian)).unwrap();
             let mut warm = nearest();
             for theta in theta.chunks(4) {
                 let (mut x, mut alone) = (theta.to_vec(), theta.to_vec());
-                warm.move_into(&mut x, 1e-13).unwrap();
-                nearest().move_into(&mut alone, 1e-13).unwrap();
+                warm.move_to(&mut x, 1e-13).unwrap();
+                nearest().move_to(&mut alone, 1e-13).unwrap();
                 for (x, alone) in x.iter().zip(&alone) {
                     prop_assert!((x - alone).abs() < 1e-4 * (1.0 + alone.abs()));
                 }
@@ -317,8 +399,9 @@ mod tests {
             radius in 0.01..6.0f64,
         ) {
             let mut x = theta.clone();
-            let ball = Ball { weights: vec![1.0; 2], radius };
-            Nearest::new(ball, 2, 3, None).unwrap().move_into(&mut x, 1e-13).unwrap();
+            let ball = Sparsity { weights: vec![1.0; 2], form: Form::Ball(radius) };
+            let mut nearest = Nearest::new(ball, 2, 3, Curvature::Scalar(0.7)).unwrap();
+            nearest.move_to(&mut x, 1e-13).unwrap();
             let features = [theta[0], theta[1], theta[3], theta[4]];
             let mut projected = features;
             project_l1_ball(&mut projected, radius);
@@ -333,11 +416,11 @@ mod tests {
     fn a_curvature_that_is_none_is_refused() {
         let flat = DMatrix::from_row_slice(2, 2, &[1.0, 2.0, 2.0, 1.0]);
         for weights in [vec![1.0; 2], vec![1.0]] {
-            let ball = Ball {
+            let ball = Sparsity {
                 weights,
-                radius: 1.0,
+                form: Form::Ball(1.0),
             };
-            assert!(Nearest::new(ball, 1, 2, Some(&flat)).is_err());
+            assert!(Nearest::new(ball, 1, 2, Curvature::Matrix(&flat)).is_err());
         }
     }
 }
