@@ -378,8 +378,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     -----
     What "auto" means, by public facts alone. With ``alpha`` or ``radius`` and the l1 norm: noisy Newton steps
     with this penalty or in this ball, after private scales; beyond 512 columns noisy proximal gradients, and
-    Frank-Wolfe for ``radius``. With ``n_iter``, or either of them and another norm, ``scale=None``, a user's own loss or
-    no intercept: Frank-Wolfe, penalised where there is ``alpha``; a user's own
+    Frank-Wolfe for ``radius``. With ``n_iter``, or either of them and another norm, ``scale=None``, a user's own loss
+    or no intercept: Frank-Wolfe, penalised where there is ``alpha``; a user's own
     loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; a norm other than l1: noisy proximal
     gradients after private scales, with a penalty of the size of the noise. Otherwise, with n records and p features:
     objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are
@@ -687,8 +687,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     -----
     What "auto" means, by public facts alone. With ``alpha`` or ``radius`` and the l1 norm: noisy Newton steps
     with this penalty or in this ball, after private scales; beyond 512 columns noisy proximal gradients, and
-    Frank-Wolfe for ``radius``. With ``n_iter``, or either of them and another norm, ``scale=None``, a user's own loss or
-    no intercept: Frank-Wolfe, penalised where there is ``alpha``. Otherwise a
+    Frank-Wolfe for ``radius``. With ``n_iter``, or either of them and another norm, ``scale=None``, a user's own loss
+    or no intercept: Frank-Wolfe, penalised where there is ``alpha``. Otherwise a
     constant, the median or the quantile of the loss, where n and epsilon are too small for any model; a user's own
     loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; ``positive`` or a norm other than l1: noisy
     proximal gradients after private scales, with a penalty of the size of the noise for a norm. Otherwise, with n
