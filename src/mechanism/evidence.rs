@@ -1,15 +1,13 @@
 //! What noisy gradients and moments tell of the minimiser, whose noise is known
 //! ([`crate::theory_of_privacy::noisy_gradients`]).
 
-use std::rc::Rc;
-
 use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
 /// The Hessian of the mean loss, as it was released, and gradients near the minimiser.
 #[derive(Debug)]
 pub(super) struct Evidence {
     /// Of the sums of squares.
-    pub moments: Rc<SymmetricEigen<f64, Dyn>>,
+    pub moments: SymmetricEigen<f64, Dyn>,
     /// Of the mean loss, per unit of the sums of squares.
     pub scale: f64,
     /// The mean of coefficients, and of the gradients there.
@@ -78,7 +76,7 @@ mod tests {
         let start = DVector::from_vec(vec![0.1, 0.4]);
         let theta = DVector::from_vec(vec![-3.0, 5.0]);
         let mut evidence = Evidence {
-            moments: SymmetricEigen::new(2.0 * &matrix).into(),
+            moments: SymmetricEigen::new(2.0 * &matrix),
             scale: 0.5,
             gradient: &matrix * (&theta - &minimiser),
             theta,
@@ -91,7 +89,7 @@ mod tests {
         evidence.variance = 1.0;
         assert!((of(&evidence, 1e-6) - &start).norm() < 1e-9);
         let one = Evidence {
-            moments: SymmetricEigen::new(DMatrix::from_element(1, 1, 4.0)).into(),
+            moments: SymmetricEigen::new(DMatrix::from_element(1, 1, 4.0)),
             scale: 0.5,
             theta: DVector::zeros(1),
             gradient: DVector::from_element(1, -6.0),

@@ -194,16 +194,16 @@ impl Line {
         // Of the squared loss what is expected is moved, and not what the steps are.
         let of_steps = slopes.as_ref().filter(|_| self.squared.is_none());
         let steps = (self.steps).run(&mut projected, &start, of_steps, &|_, _| Ok(()))?;
-        let hessian = slopes.as_ref().and_then(|_| self.steps.hessian(&steps));
         let line = match (&self.squared, steps.evidence) {
             (Some(squared), Some(evidence)) => {
                 let from = DVector::from_column_slice(&start.theta);
                 let deviations =
                     zoom * DVector::from_vec(vec![off * slope * reach, squared.constant / value]);
                 let mut expected = evidence.expected(&from, &deviations).unwrap_or(from);
-                if let (Some(slopes), Some(hessian)) = (slopes, &hessian) {
+                if let Some(slopes) = slopes {
                     let slopes = slopes.of_loss(zoom.powi(2));
-                    let mut nearest = Nearest::new(slopes, 1, 2, Curvature::Matrix(hessian))?;
+                    let hessian = self.steps.hessian(&evidence, steps.mean_weight);
+                    let mut nearest = Nearest::new(slopes, 1, 2, Curvature::Matrix(&hessian))?;
                     nearest.move_to(expected.as_mut_slice(), LAST_GAP)?;
                 }
                 expected.as_slice().to_vec()

@@ -1,8 +1,6 @@
 //! Noisy Newton steps: what noisy-newton, its last line and the refit of a selection share
 //! ([`crate::theory_of_privacy::noisy_gradients`], [`crate::theory_of_privacy::select_refit`]).
 
-use std::rc::Rc;
-
 use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
 use super::class_scores::ClassScores;
@@ -112,9 +110,7 @@ pub(super) struct Steps {
     /// About the standard deviation of scores, where moments tell it.
     pub deviation: Option<f64>,
     /// About the share that records count by.
-    mean_weight: f64,
-    /// Of the sums of squares, where they were released.
-    pub moments: Option<Rc<SymmetricEigen<f64, Dyn>>>,
+    pub mean_weight: f64,
     /// Of one score, where there are moments.
     pub evidence: Option<Evidence>,
     pub trace: Option<Box<Trace>>,
@@ -255,13 +251,12 @@ impl NewtonSteps {
             self.mean_weight(moments, session.statement().schema())
         });
         let eigen = (moments.as_deref())
-            .map(|moments| symmetric_eigen(DMatrix::from_column_slice(columns, columns, moments)))
-            .map(Rc::new);
+            .map(|moments| symmetric_eigen(DMatrix::from_column_slice(columns, columns, moments)));
         let mut trace = (moments.zip(eigen.as_ref()))
             .filter(|_| self.scores.0 == 1)
             .map(|(moments, eigen)| self.trace(moments, &eigen.eigenvalues));
-        let (inverse, noise) = self.inverse(eigen.as_deref(), columns);
-        let divisor = sparsity.map(|_| self.divisor(eigen.as_deref()));
+        let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
+        let divisor = sparsity.map(|_| self.divisor(eigen.as_ref()));
         let nearest = |factor: f64| {
             let parts = sparsity.zip(divisor.as_ref());
             let nearest = parts.map(|(sparsity, divisor)| {
@@ -336,7 +331,7 @@ impl NewtonSteps {
             let theta = mean.as_mut_slice();
             shrink(theta, moments, &propagation, self.scores, intercept);
         }
-        let evidence = (eigen.clone())
+        let evidence = eigen
             .filter(|_| self.scores.0 == 1)
             .map(|moments| Evidence {
                 moments,
@@ -351,7 +346,6 @@ impl NewtonSteps {
             noise: noise / mean_weight,
             deviation: evidence.as_ref().map(deviation),
             mean_weight,
-            moments: eigen,
             evidence,
             trace: trace.map(|trace| {
                 let theta = mean.as_slice().to_vec();
@@ -453,14 +447,13 @@ impl NewtonSteps {
         }
     }
 
-    /// The Hessian of the mean of halved squared residuals, without their clamp and weights, where moments were released. T steps
-    /// act as a ridge lambda/T.
-    pub fn hessian(&self, released: &Steps) -> Option<DMatrix<f64>> {
+    /// The Hessian of the mean of halved squared residuals, without their clamp and without the weights of records. T steps act as a
+    /// ridge lambda/T.
+    pub fn hessian(&self, evidence: &Evidence, mean_weight: f64) -> DMatrix<f64> {
         let ridge = self.ridge + (self.damping + self.ridge) / self.gradients.n_iter as f64;
-        let moments = released.moments.as_deref()?;
-        let counted = self.scale / self.normaliser * released.mean_weight.powi(2);
+        let counted = self.scale / self.normaliser * mean_weight.powi(2);
         let value = |value: f64| ((self.scale * value).max(0.0) + ridge) / counted;
-        Some(with_eigenvalues(moments, value))
+        with_eigenvalues(&evidence.moments, value)
     }
 
     /// The same for these eigenvalues of the sums of squares.
