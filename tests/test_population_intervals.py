@@ -338,6 +338,7 @@ def test_fits_that_release_no_such_steps_say_so():
         "second moments": PrivateSparseRegressor(mechanism=NoisyNewton(share=0, line=0.06), **regressions),
         "threshold": PrivateSparseRegressor(mechanism=NoisyNewton(threshold=0.1), **regressions),
         "a radius": PrivateSparseRegressor(4.0, radius=0.1, **regressions),
+        "an alpha": PrivateSparseRegressor(4.0, alpha=1e-4, **regressions),
         "clamped": PrivateSparseClassifier(4.0, mechanism=NoisyNewton(clip=0.5), **arguments),
         "replace-one": PrivateSparseRegressor(adjacency="add-remove", n_public=2000, delta=1e-6, **regressions),
         "hides a direction": PrivateSparseRegressor(0.1, **regressions),

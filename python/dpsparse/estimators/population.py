@@ -152,8 +152,8 @@ def _population(
     if trace is None:
         raise _Refusal(
             "they take two classes or a regression, and noisy Newton steps with second moments (at most 512 columns, "
-            "or a positive share) and without a threshold or a radius, as mechanism='noisy-newton' has; a constant, "
-            "which mechanism='auto' is where records are few, has none"
+            "or a positive share) and without a threshold, an alpha or a radius, as mechanism='noisy-newton' has; "
+            "a constant, which mechanism='auto' is where records are few, has none"
         )
     if trace["intercept"] == 0.0:
         raise _Refusal("they take fit_intercept=True")
