@@ -124,18 +124,31 @@ pub(super) struct Start {
     pub drawn: usize,
 }
 
-/// What steps are divided by.
-enum Divisor {
-    Matrix(DMatrix<f64>),
-    Scalar(f64),
+/// What a step is divided by: the bound on all Hessians by the released moments, if there are any, and a multiple of the identity.
+struct Divisor<'a> {
+    moments: Option<&'a SymmetricEigen<f64, Dyn>>,
+    scale: f64,
+    least: f64,
 }
 
-impl Divisor {
-    fn curvature(&self) -> Curvature<'_> {
-        match self {
-            Self::Matrix(matrix) => Curvature::Matrix(matrix),
-            &Self::Scalar(value) => Curvature::Scalar(value),
-        }
+impl Divisor<'_> {
+    fn value(&self, moment: f64) -> f64 {
+        (self.scale * moment).max(0.0) + self.least
+    }
+
+    fn inverse(&self) -> Option<DMatrix<f64>> {
+        let moments = self.moments?;
+        Some(with_eigenvalues(moments, |moment| 1.0 / self.value(moment)))
+    }
+
+    /// Where steps end.
+    fn nearest(&self, sparsity: Sparsity, outputs: usize, columns: usize) -> Result<Nearest> {
+        let matrix = (self.moments).map(|moments| with_eigenvalues(moments, |m| self.value(m)));
+        let curvature = match &matrix {
+            Some(matrix) => Curvature::Matrix(matrix),
+            None => Curvature::Scalar(self.least),
+        };
+        Nearest::new(sparsity, outputs, columns, curvature)
     }
 }
 
@@ -230,7 +243,7 @@ impl NewtonSteps {
 
     /// From `start`, for records with one column a coefficient of each score, the intercept's last: as many as planned
     /// for, or fewer. With a ball or a penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the
-    /// mean of their gradients, which decides what is zero; where a ball moves none of those that the mean is over, they are as
+    /// mean of their gradients, which decides what is zero: what noise alone would make of that, too. Where a ball moves none of those that the mean is over, they are as
     /// without.
     /// `progress(session, t)` is called after every step.
     pub fn run(
@@ -255,19 +268,23 @@ impl NewtonSteps {
         let mut trace = (moments.zip(eigen.as_ref()))
             .filter(|_| self.scores.0 == 1)
             .map(|(moments, eigen)| self.trace(moments, &eigen.eigenvalues));
-        let (inverse, noise) = self.inverse(eigen.as_ref(), columns);
-        let divisor = sparsity.map(|_| self.divisor(eigen.as_ref()));
-        let nearest = |factor: f64| {
-            let parts = sparsity.zip(divisor.as_ref());
-            let nearest = parts.map(|(sparsity, divisor)| {
-                let sparsity = sparsity.clone().of_loss(factor * mean_weight);
-                Nearest::new(sparsity, self.scores.0, columns, divisor.curvature())
-            });
-            nearest.transpose()
+        let divisor = |damping: f64| Divisor {
+            moments: eigen.as_ref(),
+            scale: self.scale,
+            least: self.ridge + damping,
+        };
+        let inverse = divisor(self.damping).inverse();
+        let noise = self.noise(eigen.as_ref(), columns);
+        let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
+        // Records that count less have less of a loss.
+        let sparsity = sparsity.map(|sparsity| sparsity.clone().of_loss(mean_weight));
+        let nearest = |sparsity: Sparsity, damping: f64| {
+            divisor(damping).nearest(sparsity, self.scores.0, columns)
         };
         // A step is shorter than the divisor says.
-        let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
-        let mut ends = nearest(1.0 - momentum)?;
+        let mut ends = (sparsity.clone())
+            .map(|sparsity| nearest(sparsity.of_loss(1.0 - momentum), self.damping))
+            .transpose()?;
         let mut moves = false;
         let mut theta = DVector::from_column_slice(&start.theta);
         let mut mean = theta.clone();
@@ -296,7 +313,8 @@ impl NewtonSteps {
             }
             // theta + momentum (theta - before) - (1 - momentum) step
             moved.axpy(momentum, &theta, -momentum);
-            self.take(1.0 - momentum, inverse.as_ref(), &gradient, &mut moved);
+            let by = (inverse.as_ref(), self.ridge + self.damping);
+            self.take(1.0 - momentum, by, &gradient, &mut moved);
             moved += &theta;
             std::mem::swap(&mut theta, &mut moved);
             if let Some(ends) = &mut ends {
@@ -308,14 +326,37 @@ impl NewtonSteps {
             }
             progress(session, t + 1)?;
         }
-        if let (true, Some(mut last)) = (moves, nearest(1.0)?) {
+        if let (true, Some(sparsity)) = (moves, sparsity) {
             let mut gradient = mean_gradient.clone();
             for j in (0..at.len()).filter(|j| j % columns < start.drawn) {
                 gradient[j] += self.ridge * (at[j] - start.theta[j]);
             }
+            // T steps act as a ridge lambda/T, where it is not all that there is.
+            let least = match &eigen {
+                Some(_) => self.damping / n_iter as f64,
+                None => self.damping,
+            };
             mean.copy_from(&at);
-            self.take(1.0, inverse.as_ref(), &gradient, &mut mean);
-            last.move_to(mean.as_mut_slice(), LAST_GAP)?;
+            let inverse = divisor(least).inverse();
+            self.take(
+                1.0,
+                (inverse.as_ref(), self.ridge + least),
+                &gradient,
+                &mut mean,
+            );
+            // No entry of the noise on the mean gradient is larger, as a rule (Donoho & Johnstone 1994).
+            let entries = (self.scores.0 * sparsity.weights.len()) as f64;
+            let level = (2.0 * entries.ln() / kept).sqrt() * self.gradients.noise_scale;
+            let mut above = mean.clone();
+            let sparsity = match level > 0.0 {
+                true => {
+                    nearest(sparsity.hiding(level), least)?
+                        .move_to(above.as_mut_slice(), LAST_GAP)?;
+                    sparsity.where_not_zero(above.as_slice(), columns)
+                }
+                false => sparsity,
+            };
+            nearest(sparsity, least)?.move_to(mean.as_mut_slice(), LAST_GAP)?;
         }
         if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
             let propagation = Propagation {
@@ -389,37 +430,29 @@ impl NewtonSteps {
         }
     }
 
-    /// (H + lambda I)^-1 by the eigenvectors of the noisy moments, if there are any, and about the variance that noise on
-    /// the gradients leaves in scores.
+    /// About the variance that noise on the gradients leaves in scores.
     ///
     /// T steps act as a ridge lambda/T against noise N on their mean: an eigenvector whose mean square score is m has the
     /// variance m (N/(scale m + lambda/T))^2. Noise on the moments adds eigenvalues; those of rows add up to no more than
     /// R^2. Without moments they are taken to fall as 1/j.
-    fn inverse(
-        &self,
-        moments: Option<&SymmetricEigen<f64, Dyn>>,
-        columns: usize,
-    ) -> (Option<DMatrix<f64>>, f64) {
+    fn noise(&self, moments: Option<&SymmetricEigen<f64, Dyn>>, columns: usize) -> f64 {
         let trace = self.largest_row.powi(2) / self.normaliser;
         let Some(eigen) = moments else {
             let falling = || (1..=columns).map(|j| 1.0 / j as f64);
             let scale = trace / falling().sum::<f64>();
-            return (None, self.noise_in_scores(falling().map(|m| m * scale)));
+            return self.noise_in_scores(falling().map(|m| m * scale));
         };
-        let inverse =
-            |value: f64| 1.0 / ((self.scale * value).max(0.0) + self.ridge + self.damping);
         let positive = || eigen.eigenvalues.iter().map(|value| value.max(0.0));
         let total: f64 = positive().sum();
         let share = (trace / total.max(f64::MIN_POSITIVE)).min(1.0);
-        let noise = share * self.noise_in_scores(positive());
-        (Some(with_eigenvalues(eigen, inverse)), noise)
+        share * self.noise_in_scores(positive())
     }
 
-    /// Takes `share` of a step from `theta`.
+    /// Moves `theta` by -`share` times the gradient over what is divided by, whose inverse this is; None: over `least`.
     fn take(
         &self,
         share: f64,
-        inverse: Option<&DMatrix<f64>>,
+        (inverse, least): (Option<&DMatrix<f64>>, f64),
         gradient: &DVector<f64>,
         theta: &mut DVector<f64>,
     ) {
@@ -433,17 +466,7 @@ impl NewtonSteps {
                     theta.gemv(-share, inverse, &gradient, 1.0);
                 }
             }
-            None => theta.axpy(-share / (self.damping + self.ridge), gradient, 1.0),
-        }
-    }
-
-    /// What steps are divided by.
-    fn divisor(&self, moments: Option<&SymmetricEigen<f64, Dyn>>) -> Divisor {
-        let least = self.ridge + self.damping;
-        let value = |value: f64| (self.scale * value).max(0.0) + least;
-        match moments {
-            Some(moments) => Divisor::Matrix(with_eigenvalues(moments, value)),
-            None => Divisor::Scalar(least),
+            None => theta.axpy(-share / least, gradient, 1.0),
         }
     }
 

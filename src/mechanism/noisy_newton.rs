@@ -110,7 +110,7 @@ impl NoisyNewton {
             Error::invalid(name, problem)
         })?;
         let is_none = form == Form::Penalty(0.0);
-        Ok((!is_none).then_some(Sparsity { weights, form }))
+        Ok((!is_none).then(|| Sparsity::new(weights, form)))
     }
 }
 

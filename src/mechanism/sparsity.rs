@@ -16,18 +16,26 @@ pub(super) struct Sparsity {
     pub weights: Vec<f64>,
     /// A positive radius or penalty.
     pub form: Form,
+    /// Which coefficients of all scores must be zero; empty: none.
+    zero: Vec<bool>,
 }
 
 impl Sparsity {
+    pub fn new(weights: Vec<f64>, form: Form) -> Self {
+        Self {
+            weights,
+            form,
+            zero: Vec::new(),
+        }
+    }
+
     /// The same of coefficients of images whose units these are, if they are images. Losses are `power`-th powers of the unit of
     /// targets.
     pub fn of_images(&self, units: Option<&Units>, power: i32) -> Self {
         let unit = |j: usize| units.map_or(1.0, |units| units.coefficients[j]);
         let weights = self.weights.iter().enumerate();
-        let of_images = Self {
-            weights: weights.map(|(j, weight)| weight * unit(j)).collect(),
-            form: self.form,
-        };
+        let weights = weights.map(|(j, weight)| weight * unit(j)).collect();
+        let of_images = Self::new(weights, self.form);
         of_images.of_loss(units.map_or(1.0, |units| units.target.powi(-power)))
     }
 
@@ -53,13 +61,41 @@ impl Sparsity {
         }
     }
 
+    /// The same penalty, or none of a ball, and `level` on every coefficient beside it.
+    pub fn hiding(&self, level: f64) -> Self {
+        let alpha = match self.form {
+            Form::Penalty(alpha) => alpha,
+            _ => 0.0,
+        };
+        let weights = self.weights.iter();
+        Self {
+            weights: weights.map(|weight| alpha * weight + level).collect(),
+            form: Form::Penalty(1.0),
+            zero: Vec::new(),
+        }
+    }
+
+    /// The same among models that are zero where `theta` is, rows of `columns` coefficients.
+    pub fn where_not_zero(self, theta: &[f64], columns: usize) -> Self {
+        let p = self.weights.len();
+        let rows = theta.chunks(columns);
+        let zero = rows.flat_map(|theta| theta[..p].iter().map(|theta| *theta == 0.0));
+        Self {
+            zero: zero.collect(),
+            ..self
+        }
+    }
+
+    /// Whether coefficient `j` of score `k` must be zero.
+    fn is_zero(&self, k: usize, j: usize) -> bool {
+        let at = k * self.weights.len() + j;
+        self.zero.get(at).copied().unwrap_or(false)
+    }
+
     /// The same of the t of models t/`unit` times `theta`, one row of coefficients; None where Omega is 0.
     pub fn of_multiples(&self, theta: &[f64], unit: f64) -> Option<Self> {
         let norm = self.norm(theta, theta.len());
-        (norm > 0.0).then(|| Self {
-            weights: vec![norm / unit],
-            form: self.form,
-        })
+        (norm > 0.0).then(|| Self::new(vec![norm / unit], self.form))
     }
 
     /// Omega of rows of `columns` coefficients: those that have no weight, of the intercept, are free.
@@ -134,12 +170,12 @@ impl Nearest {
                 let free = Free::of(hessian, weights.len())?;
                 let factor = Cholesky::new(free.complement(hessian, weights.len()));
                 let lower = factor.ok_or_else(indefinite)?.l();
-                let design = upper_triangles(&lower, weights, outputs)?;
+                let design = upper_triangles(&lower, &sparsity, outputs)?;
                 (free, Factor::Lower(lower), design)
             }
             Curvature::Scalar(value) => {
                 let root = value.sqrt();
-                let design = diagonals(root, weights, outputs)?;
+                let design = diagonals(root, &sparsity, outputs)?;
                 (Free(Vec::new()), Factor::Scalar(root), design)
             }
         };
@@ -159,7 +195,8 @@ impl Nearest {
     /// [`Error::InvalidData`] for coefficients whose squares leave the range of floats.
     pub fn move_to(&mut self, theta: &mut [f64], tol: f64) -> Result<bool> {
         let norm = |theta: &[f64]| self.sparsity.norm(theta, self.columns);
-        if matches!(self.sparsity.form, Form::Ball(radius) if norm(theta) <= radius) {
+        let free = self.sparsity.zero.is_empty();
+        if matches!(self.sparsity.form, Form::Ball(radius) if free && norm(theta) <= radius) {
             return Ok(false);
         }
         let p = self.sparsity.weights.len();
@@ -243,15 +280,17 @@ impl Free {
     }
 }
 
-/// L' along the diagonal, once a score, with column j divided by its weight.
-fn upper_triangles(lower: &DMatrix<f64>, weights: &[f64], outputs: usize) -> Result<CscDesign> {
-    let p = weights.len();
+/// L' along the diagonal, once a score, with column j divided by its weight; nothing where coefficients must be zero.
+fn upper_triangles(lower: &DMatrix<f64>, sparsity: &Sparsity, outputs: usize) -> Result<CscDesign> {
+    let p = sparsity.weights.len();
     let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
-    for first in (0..outputs).map(|k| k * p) {
-        for (j, weight) in weights.iter().enumerate() {
-            // Row j of L is column j of L'.
-            rows.extend((0..=j).map(|i| first + i));
-            values.extend((0..=j).map(|i| lower[(j, i)] / weight));
+    for k in 0..outputs {
+        for (j, weight) in sparsity.weights.iter().enumerate() {
+            if !sparsity.is_zero(k, j) {
+                // Row j of L is column j of L'.
+                rows.extend((0..=j).map(|i| k * p + i));
+                values.extend((0..=j).map(|i| lower[(j, i)] / weight));
+            }
             starts.push(rows.len());
         }
     }
@@ -259,16 +298,19 @@ fn upper_triangles(lower: &DMatrix<f64>, weights: &[f64], outputs: usize) -> Res
 }
 
 /// The same of `root` times the identity.
-fn diagonals(root: f64, weights: &[f64], outputs: usize) -> Result<CscDesign> {
-    let entries = outputs * weights.len();
-    let values = weights.iter().map(|weight| root / weight);
-    let values = values.cycle().take(entries).collect();
-    CscDesign::new(
-        entries,
-        (0..=entries).collect(),
-        (0..entries).collect(),
-        values,
-    )
+fn diagonals(root: f64, sparsity: &Sparsity, outputs: usize) -> Result<CscDesign> {
+    let p = sparsity.weights.len();
+    let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
+    for k in 0..outputs {
+        for (j, weight) in sparsity.weights.iter().enumerate() {
+            if !sparsity.is_zero(k, j) {
+                rows.push(k * p + j);
+                values.push(root / weight);
+            }
+            starts.push(rows.len());
+        }
+    }
+    CscDesign::new(outputs * p, starts, rows, values)
 }
 
 fn indefinite() -> Error {
@@ -310,7 +352,7 @@ mod tests {
             let hessian = matrix(&entries, 4);
             let theta = &theta[..4 * outputs];
             let mut x = theta.to_vec();
-            let ball = Sparsity { weights: weights.clone(), form: Form::Ball(radius) };
+            let ball = Sparsity::new(weights.clone(), Form::Ball(radius));
             let mut nearest = Nearest::new(ball.clone(), outputs, 4, Curvature::Matrix(&hessian)).unwrap();
             let moved = nearest.move_to(&mut x, 1e-13).unwrap();
             prop_assert_eq!(moved, ball.norm(theta, 4) > radius);
@@ -343,7 +385,7 @@ mod tests {
             alpha in 0.01..3.0f64,
         ) {
             let hessian = matrix(&entries, 4);
-            let penalty = Sparsity { weights: weights.clone(), form: Form::Penalty(alpha) };
+            let penalty = Sparsity::new(weights.clone(), Form::Penalty(alpha));
             let mut x = theta.clone();
             let mut nearest = Nearest::new(penalty.clone(), 2, 4, Curvature::Matrix(&hessian)).unwrap();
             prop_assert!(nearest.move_to(&mut x, 1e-13).unwrap());
@@ -371,6 +413,46 @@ mod tests {
             }
         }
 
+        /// Coefficients that must be zero are, and the others are at their best without them.
+        #[test]
+        fn is_optimal_where_some_must_be_zero(
+            entries in prop::collection::vec(-1.0..1.0f64, 16),
+            theta in prop::collection::vec(-3.0..3.0f64, 8),
+            zero in prop::collection::vec(any::<bool>(), 6),
+            alpha in 0.01..1.0f64,
+        ) {
+            let hessian = matrix(&entries, 4);
+            let pattern = |k: usize, j: usize| f64::from(u8::from(!zero[3 * k + j]));
+            let pattern: Vec<f64> = (0..8).map(|i| if i % 4 < 3 { pattern(i / 4, i % 4) } else { 9.0 }).collect();
+            let penalty = Sparsity::new(vec![1.0; 3], Form::Penalty(alpha)).where_not_zero(&pattern, 4);
+            let mut x = theta.clone();
+            let mut nearest = Nearest::new(penalty, 2, 4, Curvature::Matrix(&hessian)).unwrap();
+            nearest.move_to(&mut x, 1e-13).unwrap();
+            for k in 0..2 {
+                let off = DVector::from_iterator(4, (0..4).map(|j| x[4 * k + j] - theta[4 * k + j]));
+                let gradient = &hessian * off;
+                prop_assert!(gradient[3].abs() < 1e-9);
+                for j in 0..3 {
+                    let x = x[4 * k + j];
+                    if zero[3 * k + j] {
+                        prop_assert_eq!(x, 0.0);
+                    } else {
+                        prop_assert!(gradient[j].abs() < alpha + 1e-4);
+                        prop_assert!(x.abs() < 1e-4 || (gradient[j] + alpha * x.signum()).abs() < 1e-4);
+                    }
+                }
+            }
+            // A ball moves what is in it too, where something must be zero.
+            let ball = Sparsity::new(vec![1.0; 3], Form::Ball(1e3)).where_not_zero(&pattern, 4);
+            let mut x = theta.clone();
+            let mut nearest = Nearest::new(ball, 2, 4, Curvature::Scalar(1.0)).unwrap();
+            nearest.move_to(&mut x, 1e-13).unwrap();
+            for (i, x) in x.iter().enumerate() {
+                let expected = if pattern[i] == 0.0 { 0.0 } else { theta[i] };
+                prop_assert!((x - expected).abs() < 1e-4);
+            }
+        }
+
         /// Where the last one was, the next one starts; it ends where any other does.
         #[test]
         fn starts_change_nothing(
@@ -379,7 +461,7 @@ mod tests {
             radius in 0.01..6.0f64,
         ) {
             let hessian = matrix(&entries, 4);
-            let ball = Sparsity { weights: vec![1.0, 0.3, 2.0], form: Form::Ball(radius) };
+            let ball = Sparsity::new(vec![1.0, 0.3, 2.0], Form::Ball(radius));
             let nearest = || Nearest::new(ball.clone(), 1, 4, Curvature::Matrix(&hessian)).unwrap();
             let mut warm = nearest();
             for theta in theta.chunks(4) {
@@ -399,7 +481,7 @@ mod tests {
             radius in 0.01..6.0f64,
         ) {
             let mut x = theta.clone();
-            let ball = Sparsity { weights: vec![1.0; 2], form: Form::Ball(radius) };
+            let ball = Sparsity::new(vec![1.0; 2], Form::Ball(radius));
             let mut nearest = Nearest::new(ball, 2, 3, Curvature::Scalar(0.7)).unwrap();
             nearest.move_to(&mut x, 1e-13).unwrap();
             let features = [theta[0], theta[1], theta[3], theta[4]];
@@ -416,10 +498,7 @@ mod tests {
     fn a_curvature_that_is_none_is_refused() {
         let flat = DMatrix::from_row_slice(2, 2, &[1.0, 2.0, 2.0, 1.0]);
         for weights in [vec![1.0; 2], vec![1.0]] {
-            let ball = Sparsity {
-                weights,
-                form: Form::Ball(1.0),
-            };
+            let ball = Sparsity::new(weights, Form::Ball(1.0));
             assert!(Nearest::new(ball, 1, 2, Curvature::Matrix(&flat)).is_err());
         }
     }
