@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use nalgebra::DVector;
 
-use super::newton_steps::{LAST_GAP, NewtonOptions, NewtonSteps, Start, Steps};
+use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
 use super::pace::curvature;
-use super::sparsity::{Curvature, Nearest, Sparsity};
+use super::sparsity::{Curvature, LAST_GAP, Nearest, Sparsity};
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
@@ -203,7 +203,7 @@ impl Line {
                 if let Some(slopes) = slopes {
                     let slopes = slopes.of_loss(zoom.powi(2));
                     let hessian = self.steps.hessian(&evidence, steps.mean_weight);
-                    let mut nearest = Nearest::new(slopes, 1, 2, Curvature::Matrix(&hessian))?;
+                    let mut nearest = Nearest::new(slopes, 1, 2, &Curvature::Matrix(hessian))?;
                     nearest.move_to(expected.as_mut_slice(), LAST_GAP)?;
                 }
                 expected.as_slice().to_vec()

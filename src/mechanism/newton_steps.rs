@@ -8,7 +8,7 @@ use super::class_shrinkage::{Propagation, shrink};
 use super::evidence::{Evidence, with_eigenvalues};
 use super::noisy_gradient::Gradients;
 use super::pace::Pace;
-use super::sparsity::{Curvature, Nearest, Sparsity};
+use super::sparsity::{Curvature, LAST_GAP, Nearest, Sparsity, hide_noise};
 use crate::accounting::calibrate::calibrate_events;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
@@ -21,8 +21,6 @@ use crate::question::Moments;
 
 /// Duality gap of a step that ends in a ball, in units of the squared distance from 0: far below its noise.
 const STEP_GAP: f64 = 1e-9;
-/// The same of the last one, about what double precision allows.
-pub(super) const LAST_GAP: f64 = 1e-13;
 
 /// No mean weight is taken for less: below, noise could decide it.
 const LEAST_MEAN_WEIGHT: f64 = 0.01;
@@ -141,14 +139,11 @@ impl Divisor<'_> {
         Some(with_eigenvalues(moments, |moment| 1.0 / self.value(moment)))
     }
 
-    /// Where steps end.
-    fn nearest(&self, sparsity: Sparsity, outputs: usize, columns: usize) -> Result<Nearest> {
-        let matrix = (self.moments).map(|moments| with_eigenvalues(moments, |m| self.value(m)));
-        let curvature = match &matrix {
-            Some(matrix) => Curvature::Matrix(matrix),
+    fn curvature(&self) -> Curvature {
+        match self.moments {
+            Some(moments) => Curvature::Matrix(with_eigenvalues(moments, |m| self.value(m))),
             None => Curvature::Scalar(self.least),
-        };
-        Nearest::new(sparsity, outputs, columns, curvature)
+        }
     }
 }
 
@@ -242,9 +237,12 @@ impl NewtonSteps {
     }
 
     /// From `start`, for records with one column a coefficient of each score, the intercept's last: as many as planned
-    /// for, or fewer. With a ball or a penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the
-    /// mean of their gradients, which decides what is zero: what noise alone would make of that, too. Where a ball moves none of those that the mean is over, they are as
-    /// without.
+    /// for, or fewer.
+    ///
+    /// With a ball or a penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the mean of their
+    /// gradients, which decides which coefficients are zero; those that are not worth their noise, as far as moments tell, are too. Where
+    /// a ball moves none of those that the mean is over, they are as without.
+    ///
     /// `progress(session, t)` is called after every step.
     pub fn run(
         &self,
@@ -278,12 +276,13 @@ impl NewtonSteps {
         let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
         // Records that count less have less of a loss.
         let sparsity = sparsity.map(|sparsity| sparsity.clone().of_loss(mean_weight));
-        let nearest = |sparsity: Sparsity, damping: f64| {
-            divisor(damping).nearest(sparsity, self.scores.0, columns)
+        let curvature = sparsity.as_ref().map(|_| divisor(self.damping).curvature());
+        let nearest = |sparsity: Sparsity, curvature: &Curvature| {
+            Nearest::new(sparsity, self.scores.0, columns, curvature)
         };
         // A step is shorter than the divisor says.
-        let mut ends = (sparsity.clone())
-            .map(|sparsity| nearest(sparsity.of_loss(1.0 - momentum), self.damping))
+        let mut ends = (sparsity.clone().zip(curvature.as_ref()))
+            .map(|(sparsity, curvature)| nearest(sparsity.of_loss(1.0 - momentum), curvature))
             .transpose()?;
         let mut moves = false;
         let mut theta = DVector::from_column_slice(&start.theta);
@@ -326,37 +325,22 @@ impl NewtonSteps {
             }
             progress(session, t + 1)?;
         }
-        if let (true, Some(sparsity)) = (moves, sparsity) {
+        if let (true, Some(sparsity), Some(curvature)) = (moves, sparsity, &curvature) {
             let mut gradient = mean_gradient.clone();
             for j in (0..at.len()).filter(|j| j % columns < start.drawn) {
                 gradient[j] += self.ridge * (at[j] - start.theta[j]);
             }
-            // T steps act as a ridge lambda/T, where it is not all that there is.
-            let least = match &eigen {
-                Some(_) => self.damping / n_iter as f64,
-                None => self.damping,
-            };
             mean.copy_from(&at);
-            let inverse = divisor(least).inverse();
-            self.take(
-                1.0,
-                (inverse.as_ref(), self.ridge + least),
-                &gradient,
-                &mut mean,
-            );
-            // No entry of the noise on the mean gradient is larger, as a rule (Donoho & Johnstone 1994).
-            let entries = (self.scores.0 * sparsity.weights.len()) as f64;
-            let level = (2.0 * entries.ln() / kept).sqrt() * self.gradients.noise_scale;
-            let mut above = mean.clone();
-            let sparsity = match level > 0.0 {
-                true => {
-                    nearest(sparsity.hiding(level), least)?
-                        .move_to(above.as_mut_slice(), LAST_GAP)?;
-                    sparsity.where_not_zero(above.as_slice(), columns)
-                }
-                false => sparsity,
-            };
-            nearest(sparsity, least)?.move_to(mean.as_mut_slice(), LAST_GAP)?;
+            let by = (inverse.as_ref(), self.ridge + self.damping);
+            self.take(1.0, by, &gradient, &mut mean);
+            let mut last = nearest(sparsity.clone(), curvature)?;
+            last.move_to(mean.as_mut_slice(), LAST_GAP)?;
+            if eigen.is_some() {
+                // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
+                let curvature = divisor(self.damping / n_iter as f64).curvature();
+                let noise = self.gradients.noise_scale / kept.sqrt();
+                hide_noise(mean.as_mut_slice(), columns, &curvature, noise, sparsity)?;
+            }
         }
         if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
             let propagation = Propagation {

@@ -1,5 +1,7 @@
 //! Sparse models of a curvature: the nearest one of a weighted l1 ball, or with a penalty. Post-processing of what is released.
 
+use std::f64::consts::SQRT_2;
+
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use crate::error::{Error, Result};
@@ -8,6 +10,9 @@ use crate::question::Units;
 use crate::solver::{
     CscDesign, Form, Method, Problem, Regulariser, Solution, Start, Stopping, minimise,
 };
+
+/// Duality gap of a move, in units of the squared distance from 0, that is about what double precision allows.
+pub(super) const LAST_GAP: f64 = 1e-13;
 
 /// How Omega(theta) = sum_kj weights_j |theta_kj|, over the features j of all scores k, enters: as a ball or as a penalty.
 #[derive(Debug, Clone)]
@@ -61,20 +66,6 @@ impl Sparsity {
         }
     }
 
-    /// The same penalty, or none of a ball, and `level` on every coefficient beside it.
-    pub fn hiding(&self, level: f64) -> Self {
-        let alpha = match self.form {
-            Form::Penalty(alpha) => alpha,
-            _ => 0.0,
-        };
-        let weights = self.weights.iter();
-        Self {
-            weights: weights.map(|weight| alpha * weight + level).collect(),
-            form: Form::Penalty(1.0),
-            zero: Vec::new(),
-        }
-    }
-
     /// The same among models that are zero where `theta` is, rows of `columns` coefficients.
     pub fn where_not_zero(self, theta: &[f64], columns: usize) -> Self {
         let p = self.weights.len();
@@ -107,9 +98,9 @@ impl Sparsity {
 }
 
 /// H, positive definite.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Curvature<'a> {
-    Matrix(&'a DMatrix<f64>),
+#[derive(Debug)]
+pub(super) enum Curvature {
+    Matrix(DMatrix<f64>),
     /// A multiple of the identity.
     Scalar(f64),
 }
@@ -162,11 +153,11 @@ impl Nearest {
         sparsity: Sparsity,
         outputs: usize,
         columns: usize,
-        curvature: Curvature<'_>,
+        curvature: &Curvature,
     ) -> Result<Self> {
         let weights = &sparsity.weights;
-        let (free, factor, design) = match curvature {
-            Curvature::Matrix(hessian) => {
+        let (free, factor, design) = match *curvature {
+            Curvature::Matrix(ref hessian) => {
                 let free = Free::of(hessian, weights.len())?;
                 let factor = Cholesky::new(free.complement(hessian, weights.len()));
                 let lower = factor.ok_or_else(indefinite)?.l();
@@ -247,6 +238,43 @@ impl Nearest {
         }
         Ok(true)
     }
+}
+
+/// Radius of a ball that holds every model that is looked for, in units of the norm of the one that there is.
+const FREE: f64 = 1e6;
+
+/// Makes coefficients zero that are not worth their noise, where entries of H theta have so much of it, and moves the others to the
+/// nearest model of the same ball without them, if it is one. Rows of `columns` coefficients.
+///
+/// An entry of size t with noise of variance N^2 is worth its noise in predictions where t^2 is above N^2, and the square that is found,
+/// on average the sum of both, above 2 N^2 (Mallows 1973). The model with a penalty sqrt(2) N on every |theta_kj| says which; what
+/// that takes from the others it need not. One coefficient is all that there is of a model, and stays.
+///
+/// # Errors
+/// As [`Nearest::new`] and [`Nearest::move_to`].
+pub(super) fn hide_noise(
+    theta: &mut [f64],
+    columns: usize,
+    curvature: &Curvature,
+    noise: f64,
+    sparsity: Sparsity,
+) -> Result<()> {
+    let (p, outputs) = (sparsity.weights.len(), theta.len() / columns);
+    let norm = sparsity.norm(theta, columns);
+    if norm == 0.0 || outputs * p == 1 {
+        return Ok(());
+    }
+    let nearest = |sparsity| Nearest::new(sparsity, outputs, columns, curvature);
+    let mut above = theta.to_vec();
+    let penalty = Sparsity::new(vec![1.0; p], Form::Penalty(SQRT_2 * noise));
+    nearest(penalty)?.move_to(&mut above, LAST_GAP)?;
+    let form = match sparsity.form {
+        Form::Penalty(_) => Form::Ball(FREE * norm),
+        ball => ball,
+    };
+    let among = Sparsity { form, ..sparsity }.where_not_zero(&above, columns);
+    nearest(among)?.move_to(theta, LAST_GAP)?;
+    Ok(())
 }
 
 /// The row of H of the column that has no weight, over its own entry; empty without one.
@@ -353,7 +381,7 @@ mod tests {
             let theta = &theta[..4 * outputs];
             let mut x = theta.to_vec();
             let ball = Sparsity::new(weights.clone(), Form::Ball(radius));
-            let mut nearest = Nearest::new(ball.clone(), outputs, 4, Curvature::Matrix(&hessian)).unwrap();
+            let mut nearest = Nearest::new(ball.clone(), outputs, 4, &Curvature::Matrix(hessian.clone())).unwrap();
             let moved = nearest.move_to(&mut x, 1e-13).unwrap();
             prop_assert_eq!(moved, ball.norm(theta, 4) > radius);
             prop_assert!(ball.norm(&x, 4) <= radius * (1.0 + 1e-12));
@@ -387,7 +415,7 @@ mod tests {
             let hessian = matrix(&entries, 4);
             let penalty = Sparsity::new(weights.clone(), Form::Penalty(alpha));
             let mut x = theta.clone();
-            let mut nearest = Nearest::new(penalty.clone(), 2, 4, Curvature::Matrix(&hessian)).unwrap();
+            let mut nearest = Nearest::new(penalty.clone(), 2, 4, &Curvature::Matrix(hessian.clone())).unwrap();
             prop_assert!(nearest.move_to(&mut x, 1e-13).unwrap());
             for (x, theta) in x.chunks(4).zip(theta.chunks(4)) {
                 let off = DVector::from_iterator(4, x.iter().zip(theta).map(|(x, t)| x - t));
@@ -402,7 +430,7 @@ mod tests {
                 }
             }
             let mut alone = theta.clone();
-            let mut nearest = Nearest::new(penalty, 2, 4, Curvature::Scalar(2.0)).unwrap();
+            let mut nearest = Nearest::new(penalty, 2, 4, &Curvature::Scalar(2.0)).unwrap();
             nearest.move_to(&mut alone, 1e-13).unwrap();
             for k in 0..2 {
                 for j in 0..3 {
@@ -426,7 +454,7 @@ mod tests {
             let pattern: Vec<f64> = (0..8).map(|i| if i % 4 < 3 { pattern(i / 4, i % 4) } else { 9.0 }).collect();
             let penalty = Sparsity::new(vec![1.0; 3], Form::Penalty(alpha)).where_not_zero(&pattern, 4);
             let mut x = theta.clone();
-            let mut nearest = Nearest::new(penalty, 2, 4, Curvature::Matrix(&hessian)).unwrap();
+            let mut nearest = Nearest::new(penalty, 2, 4, &Curvature::Matrix(hessian.clone())).unwrap();
             nearest.move_to(&mut x, 1e-13).unwrap();
             for k in 0..2 {
                 let off = DVector::from_iterator(4, (0..4).map(|j| x[4 * k + j] - theta[4 * k + j]));
@@ -445,7 +473,7 @@ mod tests {
             // A ball moves what is in it too, where something must be zero.
             let ball = Sparsity::new(vec![1.0; 3], Form::Ball(1e3)).where_not_zero(&pattern, 4);
             let mut x = theta.clone();
-            let mut nearest = Nearest::new(ball, 2, 4, Curvature::Scalar(1.0)).unwrap();
+            let mut nearest = Nearest::new(ball, 2, 4, &Curvature::Scalar(1.0)).unwrap();
             nearest.move_to(&mut x, 1e-13).unwrap();
             for (i, x) in x.iter().enumerate() {
                 let expected = if pattern[i] == 0.0 { 0.0 } else { theta[i] };
@@ -462,7 +490,7 @@ mod tests {
         ) {
             let hessian = matrix(&entries, 4);
             let ball = Sparsity::new(vec![1.0, 0.3, 2.0], Form::Ball(radius));
-            let nearest = || Nearest::new(ball.clone(), 1, 4, Curvature::Matrix(&hessian)).unwrap();
+            let nearest = || Nearest::new(ball.clone(), 1, 4, &Curvature::Matrix(hessian.clone())).unwrap();
             let mut warm = nearest();
             for theta in theta.chunks(4) {
                 let (mut x, mut alone) = (theta.to_vec(), theta.to_vec());
@@ -482,7 +510,7 @@ mod tests {
         ) {
             let mut x = theta.clone();
             let ball = Sparsity::new(vec![1.0; 2], Form::Ball(radius));
-            let mut nearest = Nearest::new(ball, 2, 3, Curvature::Scalar(0.7)).unwrap();
+            let mut nearest = Nearest::new(ball, 2, 3, &Curvature::Scalar(0.7)).unwrap();
             nearest.move_to(&mut x, 1e-13).unwrap();
             let features = [theta[0], theta[1], theta[3], theta[4]];
             let mut projected = features;
@@ -499,7 +527,7 @@ mod tests {
         let flat = DMatrix::from_row_slice(2, 2, &[1.0, 2.0, 2.0, 1.0]);
         for weights in [vec![1.0; 2], vec![1.0]] {
             let ball = Sparsity::new(weights, Form::Ball(1.0));
-            assert!(Nearest::new(ball, 1, 2, Curvature::Matrix(&flat)).is_err());
+            assert!(Nearest::new(ball, 1, 2, &Curvature::Matrix(flat.clone())).is_err());
         }
     }
 }
