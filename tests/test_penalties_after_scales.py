@@ -101,6 +101,18 @@ def test_weights_of_features_weigh_alpha():
     assert model.support_.tolist() == [3, 5, 8]
 
 
+def test_coefficients_that_are_not_worth_their_noise_are_zero():
+    """Forty features that say nothing: the exact fit with so small a penalty has all of them, and so has one without."""
+    X, y = reals()
+    X = np.hstack([X, np.random.default_rng(5).normal(size=(N, 40))])
+    assert np.count_nonzero(SparseRegressor(alpha=1e-8).fit(X / FAR, y / HIGH).coef_) == P + 40
+    assert np.count_nonzero(regressor(epsilon=1.0).fit(X, y).coef_) == P + 40
+    model = regressor(epsilon=1.0, alpha=1e-8).fit(X, y)
+    assert set(SUPPORT) <= set(model.support_)
+    assert len(model.support_) < 25
+    assert model.score(X, y) > 0.74
+
+
 def test_a_penalty_of_the_size_of_the_noise_is_not_in_these_units():
     """Weights of features without alpha: ten times as wide bounds leave the model as it is."""
     X, y = reals()

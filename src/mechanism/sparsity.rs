@@ -522,6 +522,33 @@ mod tests {
         }
     }
 
+    /// Of the identity, entries up to sqrt(2) N are zero, and the others stay; where entries go together the rest takes over.
+    #[test]
+    fn what_is_not_worth_its_noise_is_hidden() {
+        for form in [Form::Penalty(1e-3), Form::Ball(100.0)] {
+            let sparsity = || Sparsity::new(vec![1.0; 3], form);
+            let mut theta = [0.13, -0.15, 3.0, 7.0];
+            let one = Curvature::Scalar(1.0);
+            hide_noise(&mut theta, 4, &one, 0.1, sparsity()).unwrap();
+            assert_eq!((theta[0], theta[3]), (0.0, 7.0));
+            assert!((theta[1] + 0.15).abs() < 1e-5 && (theta[2] - 3.0).abs() < 1e-5);
+            // Two features that go together: what the first loses the second has.
+            let alike = DMatrix::from_row_slice(2, 2, &[1.0, 0.9, 0.9, 1.0]);
+            let sparsity = Sparsity::new(vec![1.0; 2], form);
+            let mut theta = [0.01, 2.0];
+            hide_noise(&mut theta, 2, &Curvature::Matrix(alike), 0.1, sparsity).unwrap();
+            assert_eq!(theta[0], 0.0);
+            assert!((theta[1] - 2.009).abs() < 1e-5);
+            // A single one, and nothing at all, stay.
+            for theta in [[0.01], [0.0]] {
+                let mut hidden = theta;
+                let sparsity = Sparsity::new(vec![1.0], form);
+                hide_noise(&mut hidden, 1, &one, 0.1, sparsity).unwrap();
+                assert_eq!(hidden, theta);
+            }
+        }
+    }
+
     #[test]
     fn a_curvature_that_is_none_is_refused() {
         let flat = DMatrix::from_row_slice(2, 2, &[1.0, 2.0, 2.0, 1.0]);

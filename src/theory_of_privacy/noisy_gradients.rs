@@ -38,7 +38,8 @@
 //! released matrix H a point is moved to the minimiser of sum_k (x_k - theta_k)' H (x_k - theta_k)/2 over the ball, or with the
 //! penalty: with H = L L', less what the intercept takes up, a least-squares problem with p records. Everything in it is public or
 //! released: post-processing. Steps are moved one by one, by the matrix that they are divided by: theta = move(theta - H^-1 g) says that
-//! -g is normal to the ball at theta, or a subgradient of the penalty. After private scales w_j is times h |a_j|/r, as above (|a_j|/r of counts), and alpha over h^2 (h of
+//! -g is normal to the ball at theta, or a subgradient of the penalty. Coefficients that are not worth their noise are zero at the end (below: entries of
+//! (H + lambda/T) theta have noise N). After private scales w_j is times h |a_j|/r, as above (|a_j|/r of counts), and alpha over h^2 (h of
 //! quantiles and counts), so that both are in units of the public bounds.
 //!
 //! # How far noisy Newton steps go
