@@ -153,6 +153,18 @@ def test_no_radius_that_is_none(radius):
             regressor(radius=radius, **arguments).plan(300, P)
 
 
+def test_what_would_overflow_is_refused_before_anything_is_spent():
+    for arguments in ({"alpha": 1e200}, {"alpha": 1e-3, "feature_weights": np.full(P, 1e-200)}, {"radius": 1e200}):
+        with pytest.raises(InvalidArgumentError, match=r"1e100"):
+            regressor(**arguments).plan(N, P)
+    X, y = reals()
+    for arguments in ({"alpha": 1e100}, {"alpha": 1e-100}, {"radius": 1e-100}, {"radius": 1e100}):
+        assert np.isfinite(regressor(**arguments).fit(X, y).coef_).all()
+    for weights in (np.geomspace(1e-100, 1e100, P), np.full(P, 1e-100), np.full(P, 1e100)):
+        for arguments in ({"alpha": 1e-3}, {"radius": 1e-3}):
+            assert np.isfinite(regressor(feature_weights=weights, **arguments).fit(X, y).coef_).all()
+
+
 def test_newton_has_balls_and_penalties_of_l1_norms_alone():
     for other in ("linf", DisjointGroups([range(5), range(5, P)])):
         for name in ("radius", "alpha"):

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use nalgebra::DVector;
 
+use super::nearest_sparse::{Curvature, LAST_GAP, Nearest};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
 use super::pace::curvature;
-use super::sparsity::{Curvature, LAST_GAP, Nearest, Sparsity};
+use super::sparsity::Sparsity;
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};

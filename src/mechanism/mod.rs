@@ -16,6 +16,7 @@ mod line;
 mod minimiser;
 mod minkowski;
 mod mirror_descent;
+mod nearest_sparse;
 mod newton_steps;
 mod noise_law;
 mod noisy_frank_wolfe;

@@ -67,6 +67,9 @@ pub struct NoisyNewton {
     pub line: Option<f64>,
 }
 
+/// Largest penalty and weights: their products with units, and the squares of those, are floats whatever is released.
+const MOST: f64 = 1e100;
+
 #[derive(Debug)]
 struct Release {
     norm: Arc<dyn Norm>,
@@ -93,11 +96,12 @@ impl NoisyNewton {
         let (name, form) = match (self.radius, self.alpha) {
             (None, None) => return Ok(None),
             (Some(_), None) => ("radius", Form::Ball(Domain::size(self.radius, 1.0)?)),
-            (None, Some(alpha)) if alpha.is_finite() && alpha >= 0.0 => {
-                ("alpha", Form::Penalty(alpha))
-            }
+            (None, Some(alpha)) if (0.0..=MOST).contains(&alpha) => ("alpha", Form::Penalty(alpha)),
             (None, Some(_)) => {
-                return Err(Error::invalid("alpha", "must be non-negative and finite"));
+                return Err(Error::invalid(
+                    "alpha",
+                    "must be non-negative, at most 1e100",
+                ));
             }
             (Some(_), Some(_)) => {
                 let problem = "is another form of the same fit than alpha; leave one at None";
@@ -109,6 +113,13 @@ impl NoisyNewton {
                            of another norm, noisy-proximal-gradient for a penalty";
             Error::invalid(name, problem)
         })?;
+        if weights
+            .iter()
+            .any(|weight| !(1.0 / MOST..=MOST).contains(weight))
+        {
+            let problem = "must lie between 1e-100 and 1e100";
+            return Err(Error::invalid("feature_weights", problem));
+        }
         let is_none = form == Form::Penalty(0.0);
         Ok((!is_none).then(|| Sparsity::new(weights, form)))
     }

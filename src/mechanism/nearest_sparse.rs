@@ -1,0 +1,477 @@
+//! Sparse models of a curvature: the nearest one of a weighted l1 ball, or with a penalty. Post-processing of what is released.
+
+use std::f64::consts::SQRT_2;
+
+use nalgebra::{Cholesky, DMatrix, DVector};
+
+use super::sparsity::Sparsity;
+use crate::error::{Error, Result};
+use crate::loss::Squared;
+use crate::solver::{
+    CscDesign, Form, Method, Problem, Regulariser, Solution, Start, Stopping, minimise,
+};
+
+/// Duality gap of a move, in units of the squared distance from 0, that is about what double precision allows.
+pub(super) const LAST_GAP: f64 = 1e-13;
+
+/// H, positive definite.
+#[derive(Debug)]
+pub(super) enum Curvature {
+    Matrix(DMatrix<f64>),
+    /// A multiple of the identity.
+    Scalar(f64),
+}
+
+/// Moves models theta to the minimiser x of sum_k (x_k - theta_k)' H (x_k - theta_k)/2, over the scores k, over a ball or with a
+/// penalty.
+///
+/// Where theta minimises a loss of curvature H, that is the minimiser of its quadratic model; where theta is one Newton step by H
+/// from a point, of the quadratic model there. A last column without a weight, the intercept's, takes up what the others
+/// lose on average.
+#[derive(Debug)]
+pub(super) struct Nearest {
+    sparsity: Sparsity,
+    /// Coefficients of one score.
+    columns: usize,
+    factor: Factor,
+    free: Free,
+    /// L', once a score, in units of the weights.
+    design: CscDesign,
+    /// Where the next one starts.
+    last: Option<Solution>,
+}
+
+/// L of H = L L', for the columns with weights.
+#[derive(Debug)]
+enum Factor {
+    Lower(DMatrix<f64>),
+    Scalar(f64),
+}
+
+impl Factor {
+    /// L' theta.
+    fn targets(&self, theta: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Lower(lower) => {
+                let theta = DVector::from_column_slice(theta);
+                lower.tr_mul(&theta).as_slice().to_vec()
+            }
+            Self::Scalar(root) => theta.iter().map(|theta| root * theta).collect(),
+        }
+    }
+}
+
+impl Nearest {
+    /// For so many `outputs`, scores of a record, of so many `columns`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidData`] for an H that is not positive definite, or weights that leave the range of floats.
+    pub fn new(
+        sparsity: Sparsity,
+        outputs: usize,
+        columns: usize,
+        curvature: &Curvature,
+    ) -> Result<Self> {
+        let weights = &sparsity.weights;
+        let (free, factor, design) = match *curvature {
+            Curvature::Matrix(ref hessian) => {
+                let free = Free::of(hessian, weights.len())?;
+                let factor = Cholesky::new(free.complement(hessian, weights.len()));
+                let lower = factor.ok_or_else(indefinite)?.l();
+                let design = upper_triangles(&lower, &sparsity, outputs)?;
+                (free, Factor::Lower(lower), design)
+            }
+            Curvature::Scalar(value) => {
+                let root = value.sqrt();
+                let design = diagonals(root, &sparsity, outputs)?;
+                (Free(Vec::new()), Factor::Scalar(root), design)
+            }
+        };
+        Ok(Self {
+            sparsity,
+            columns,
+            factor,
+            free,
+            design,
+            last: None,
+        })
+    }
+
+    /// Moves `theta` there, up to a duality gap of `tol` times the objective at 0; in a ball it stays where it is. Whether it moved.
+    ///
+    /// # Errors
+    /// [`Error::InvalidData`] for coefficients whose squares leave the range of floats.
+    pub fn move_to(&mut self, theta: &mut [f64], tol: f64) -> Result<bool> {
+        let norm = |theta: &[f64]| self.sparsity.norm(theta, self.columns);
+        let free = !self.sparsity.has_zeros();
+        if matches!(self.sparsity.form, Form::Ball(radius) if free && norm(theta) <= radius) {
+            return Ok(false);
+        }
+        let p = self.sparsity.weights.len();
+        let scores = theta.chunks(self.columns);
+        let targets: Vec<f64> = scores
+            .flat_map(|theta| self.factor.targets(&theta[..p]))
+            .collect();
+        let problem = Problem::new(&self.design, &targets, None, &Squared, 0.0, false)?;
+        let stopping = Stopping {
+            tol,
+            max_iter: Method::Auto.default_max_iter(Regulariser::L1),
+        };
+        let start = self.last.as_ref().map(|last| Start {
+            coefficients: &last.coefficients,
+            intercept: 0.0,
+            dual: Some(&last.dual),
+        });
+        let found = minimise(
+            &problem,
+            Regulariser::L1,
+            // The solver's loss is a mean.
+            (self.sparsity.clone().of_loss(1.0 / targets.len() as f64)).form,
+            Method::Auto,
+            stopping,
+            start,
+            &mut |_, _| Ok(()),
+        )?;
+        let nearest = found.coefficients.chunks(p);
+        for (theta, nearest) in theta.chunks_mut(self.columns).zip(nearest) {
+            let (features, last) = theta.split_at_mut(p);
+            let mut gained = 0.0;
+            for (j, theta) in features.iter_mut().enumerate() {
+                let found = nearest[j] / self.sparsity.weights[j];
+                gained += self.free.share(j) * (found - *theta);
+                *theta = found;
+            }
+            last.iter_mut().for_each(|last| *last -= gained);
+        }
+        self.last = Some(found);
+        if let Form::Ball(radius) = self.sparsity.form {
+            // Division by weights rounds.
+            let outside = self.sparsity.norm(theta, self.columns) / radius;
+            if outside > 1.0 {
+                for theta in theta.chunks_mut(self.columns) {
+                    theta[..p].iter_mut().for_each(|theta| *theta /= outside);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Radius of a ball that holds every model that is looked for, in units of the norm of the one that there is.
+const FREE: f64 = 1e6;
+
+/// Makes coefficients zero that are not worth their noise, where entries of H theta have so much of it, and moves the others to the
+/// nearest model of the same ball without them, if it is one. Rows of `columns` coefficients.
+///
+/// An entry of size t with noise of variance N^2 is worth its noise in predictions where t^2 is above N^2, and the square that is found,
+/// on average the sum of both, above 2 N^2 (Mallows 1973). The model with a penalty sqrt(2) N on every |theta_kj| says which; what
+/// that takes from the others it need not. One coefficient is all that there is of a model, and stays.
+///
+/// # Errors
+/// As [`Nearest::new`] and [`Nearest::move_to`].
+pub(super) fn hide_noise(
+    theta: &mut [f64],
+    columns: usize,
+    curvature: &Curvature,
+    noise: f64,
+    sparsity: Sparsity,
+) -> Result<()> {
+    let (p, outputs) = (sparsity.weights.len(), theta.len() / columns);
+    let norm = sparsity.norm(theta, columns);
+    if norm == 0.0 || outputs * p == 1 {
+        return Ok(());
+    }
+    let nearest = |sparsity| Nearest::new(sparsity, outputs, columns, curvature);
+    let mut above = theta.to_vec();
+    let penalty = Sparsity::new(vec![1.0; p], Form::Penalty(SQRT_2 * noise));
+    nearest(penalty)?.move_to(&mut above, LAST_GAP)?;
+    let form = match sparsity.form {
+        Form::Penalty(_) => Form::Ball(FREE * norm),
+        ball => ball,
+    };
+    let among = Sparsity::new(sparsity.weights, form).where_not_zero(&above, columns);
+    nearest(among)?.move_to(theta, LAST_GAP)?;
+    Ok(())
+}
+
+/// The row of H of the column that has no weight, over its own entry; empty without one.
+#[derive(Debug)]
+struct Free(Vec<f64>);
+
+impl Free {
+    fn of(hessian: &DMatrix<f64>, p: usize) -> Result<Self> {
+        if p == hessian.nrows() {
+            return Ok(Self(Vec::new()));
+        }
+        let own = hessian[(p, p)];
+        if own <= 0.0 {
+            return Err(indefinite());
+        }
+        Ok(Self((0..p).map(|j| hessian[(p, j)] / own).collect()))
+    }
+
+    /// What the free coefficient loses for one unit of coefficient j.
+    fn share(&self, j: usize) -> f64 {
+        self.0.get(j).copied().unwrap_or(0.0)
+    }
+
+    /// H of the other coefficients, where the free one is always at its best.
+    fn complement(&self, hessian: &DMatrix<f64>, p: usize) -> DMatrix<f64> {
+        let taken = |i: usize, j: usize| match self.0.get(i) {
+            Some(share) => share * hessian[(p, j)],
+            None => 0.0,
+        };
+        DMatrix::from_fn(p, p, |i, j| hessian[(i, j)] - taken(i, j))
+    }
+}
+
+/// L' along the diagonal, once a score, with column j divided by its weight; nothing where coefficients must be zero.
+fn upper_triangles(lower: &DMatrix<f64>, sparsity: &Sparsity, outputs: usize) -> Result<CscDesign> {
+    let p = sparsity.weights.len();
+    let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
+    for k in 0..outputs {
+        for (j, weight) in sparsity.weights.iter().enumerate() {
+            if !sparsity.is_zero(k, j) {
+                // Row j of L is column j of L'.
+                rows.extend((0..=j).map(|i| k * p + i));
+                values.extend((0..=j).map(|i| lower[(j, i)] / weight));
+            }
+            starts.push(rows.len());
+        }
+    }
+    CscDesign::new(outputs * p, starts, rows, values)
+}
+
+/// The same of `root` times the identity.
+fn diagonals(root: f64, sparsity: &Sparsity, outputs: usize) -> Result<CscDesign> {
+    let p = sparsity.weights.len();
+    let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
+    for k in 0..outputs {
+        for (j, weight) in sparsity.weights.iter().enumerate() {
+            if !sparsity.is_zero(k, j) {
+                rows.push(k * p + j);
+                values.push(root / weight);
+            }
+            starts.push(rows.len());
+        }
+    }
+    CscDesign::new(outputs * p, starts, rows, values)
+}
+
+fn indefinite() -> Error {
+    Error::InvalidData("a curvature of released moments must be positive definite".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prox::{project_l1_ball, soft_threshold};
+    use proptest::prelude::*;
+
+    /// H = A A' + 0.1 of `d` columns.
+    fn matrix(entries: &[f64], d: usize) -> DMatrix<f64> {
+        let a = DMatrix::from_column_slice(d, d, &entries[..d * d]);
+        &a * a.transpose() + DMatrix::identity(d, d) * 0.1
+    }
+
+    fn excess(hessian: &DMatrix<f64>, columns: usize, x: &[f64], theta: &[f64]) -> f64 {
+        let scores = x.chunks(columns).zip(theta.chunks(columns));
+        scores
+            .map(|(x, theta)| {
+                let off = DVector::from_iterator(columns, x.iter().zip(theta).map(|(x, t)| x - t));
+                (hessian * &off).dot(&off)
+            })
+            .sum()
+    }
+
+    proptest! {
+        /// No vertex of the ball is a direction of descent, for one score and for two, and the free column is at its best.
+        #[test]
+        fn is_optimal(
+            entries in prop::collection::vec(-1.0..1.0f64, 16),
+            theta in prop::collection::vec(-3.0..3.0f64, 8),
+            weights in prop::collection::vec(0.01..3.0f64, 3),
+            radius in 0.01..6.0f64,
+            outputs in 1..=2usize,
+        ) {
+            let hessian = matrix(&entries, 4);
+            let theta = &theta[..4 * outputs];
+            let mut x = theta.to_vec();
+            let ball = Sparsity::new(weights.clone(), Form::Ball(radius));
+            let mut nearest = Nearest::new(ball.clone(), outputs, 4, &Curvature::Matrix(hessian.clone())).unwrap();
+            let moved = nearest.move_to(&mut x, 1e-13).unwrap();
+            prop_assert_eq!(moved, ball.norm(theta, 4) > radius);
+            prop_assert!(ball.norm(&x, 4) <= radius * (1.0 + 1e-12));
+            if ball.norm(theta, 4) <= radius {
+                prop_assert_eq!(&x[..], theta);
+                return Ok(());
+            }
+            let (mut along, mut largest) = (0.0, 0.0f64);
+            for (x, theta) in x.chunks(4).zip(theta.chunks(4)) {
+                let off = DVector::from_iterator(4, x.iter().zip(theta).map(|(x, t)| x - t));
+                let gradient = &hessian * off;
+                prop_assert!(gradient[3].abs() < 1e-9);
+                for j in 0..3 {
+                    along += gradient[j] * x[j];
+                    largest = largest.max(gradient[j].abs() / weights[j]);
+                }
+            }
+            let origin = excess(&hessian, 4, &vec![0.0; x.len()], theta);
+            prop_assert!(along + radius * largest < 1e-5 * (1.0 + origin), "{along} {largest}");
+        }
+
+        /// A penalty's gradient is that of the quadratic, no larger where a coefficient is zero; of the identity it is a soft
+        /// threshold.
+        #[test]
+        fn is_stationary_with_a_penalty(
+            entries in prop::collection::vec(-1.0..1.0f64, 16),
+            theta in prop::collection::vec(-3.0..3.0f64, 8),
+            weights in prop::collection::vec(0.01..3.0f64, 3),
+            alpha in 0.01..3.0f64,
+        ) {
+            let hessian = matrix(&entries, 4);
+            let penalty = Sparsity::new(weights.clone(), Form::Penalty(alpha));
+            let mut x = theta.clone();
+            let mut nearest = Nearest::new(penalty.clone(), 2, 4, &Curvature::Matrix(hessian.clone())).unwrap();
+            prop_assert!(nearest.move_to(&mut x, 1e-13).unwrap());
+            for (x, theta) in x.chunks(4).zip(theta.chunks(4)) {
+                let off = DVector::from_iterator(4, x.iter().zip(theta).map(|(x, t)| x - t));
+                let gradient = &hessian * off;
+                prop_assert!(gradient[3].abs() < 1e-9);
+                for j in 0..3 {
+                    let level = alpha * weights[j];
+                    prop_assert!(gradient[j].abs() < level + 1e-4);
+                    if x[j].abs() > 1e-4 {
+                        prop_assert!((gradient[j] + level * x[j].signum()).abs() < 1e-4);
+                    }
+                }
+            }
+            let mut alone = theta.clone();
+            let mut nearest = Nearest::new(penalty, 2, 4, &Curvature::Scalar(2.0)).unwrap();
+            nearest.move_to(&mut alone, 1e-13).unwrap();
+            for k in 0..2 {
+                for j in 0..3 {
+                    let expected = soft_threshold(theta[4 * k + j], alpha * weights[j] / 2.0);
+                    prop_assert!((alone[4 * k + j] - expected).abs() < 1e-5);
+                }
+                prop_assert_eq!(alone[4 * k + 3], theta[4 * k + 3]);
+            }
+        }
+
+        /// Coefficients that must be zero are, and the others are at their best without them.
+        #[test]
+        fn is_optimal_where_some_must_be_zero(
+            entries in prop::collection::vec(-1.0..1.0f64, 16),
+            theta in prop::collection::vec(-3.0..3.0f64, 8),
+            zero in prop::collection::vec(any::<bool>(), 6),
+            alpha in 0.01..1.0f64,
+        ) {
+            let hessian = matrix(&entries, 4);
+            let pattern = |k: usize, j: usize| f64::from(u8::from(!zero[3 * k + j]));
+            let pattern: Vec<f64> = (0..8).map(|i| if i % 4 < 3 { pattern(i / 4, i % 4) } else { 9.0 }).collect();
+            let penalty = Sparsity::new(vec![1.0; 3], Form::Penalty(alpha)).where_not_zero(&pattern, 4);
+            let mut x = theta.clone();
+            let mut nearest = Nearest::new(penalty, 2, 4, &Curvature::Matrix(hessian.clone())).unwrap();
+            nearest.move_to(&mut x, 1e-13).unwrap();
+            for k in 0..2 {
+                let off = DVector::from_iterator(4, (0..4).map(|j| x[4 * k + j] - theta[4 * k + j]));
+                let gradient = &hessian * off;
+                prop_assert!(gradient[3].abs() < 1e-9);
+                for j in 0..3 {
+                    let x = x[4 * k + j];
+                    if zero[3 * k + j] {
+                        prop_assert_eq!(x, 0.0);
+                    } else {
+                        prop_assert!(gradient[j].abs() < alpha + 1e-4);
+                        prop_assert!(x.abs() < 1e-4 || (gradient[j] + alpha * x.signum()).abs() < 1e-4);
+                    }
+                }
+            }
+            // A ball moves what is in it too, where something must be zero.
+            let ball = Sparsity::new(vec![1.0; 3], Form::Ball(1e3)).where_not_zero(&pattern, 4);
+            let mut x = theta.clone();
+            let mut nearest = Nearest::new(ball, 2, 4, &Curvature::Scalar(1.0)).unwrap();
+            nearest.move_to(&mut x, 1e-13).unwrap();
+            for (i, x) in x.iter().enumerate() {
+                let expected = if pattern[i] == 0.0 { 0.0 } else { theta[i] };
+                prop_assert!((x - expected).abs() < 1e-4);
+            }
+        }
+
+        /// Where the last one was, the next one starts; it ends where any other does.
+        #[test]
+        fn starts_change_nothing(
+            entries in prop::collection::vec(-1.0..1.0f64, 16),
+            theta in prop::collection::vec(-3.0..3.0f64, 8),
+            radius in 0.01..6.0f64,
+        ) {
+            let hessian = matrix(&entries, 4);
+            let ball = Sparsity::new(vec![1.0, 0.3, 2.0], Form::Ball(radius));
+            let nearest = || Nearest::new(ball.clone(), 1, 4, &Curvature::Matrix(hessian.clone())).unwrap();
+            let mut warm = nearest();
+            for theta in theta.chunks(4) {
+                let (mut x, mut alone) = (theta.to_vec(), theta.to_vec());
+                warm.move_to(&mut x, 1e-13).unwrap();
+                nearest().move_to(&mut alone, 1e-13).unwrap();
+                for (x, alone) in x.iter().zip(&alone) {
+                    prop_assert!((x - alone).abs() < 1e-4 * (1.0 + alone.abs()));
+                }
+            }
+        }
+
+        /// Without a curvature it is the Euclidean projection of all scores at once.
+        #[test]
+        fn is_the_projection_where_all_directions_are_alike(
+            theta in prop::collection::vec(-3.0..3.0f64, 6),
+            radius in 0.01..6.0f64,
+        ) {
+            let mut x = theta.clone();
+            let ball = Sparsity::new(vec![1.0; 2], Form::Ball(radius));
+            let mut nearest = Nearest::new(ball, 2, 3, &Curvature::Scalar(0.7)).unwrap();
+            nearest.move_to(&mut x, 1e-13).unwrap();
+            let features = [theta[0], theta[1], theta[3], theta[4]];
+            let mut projected = features;
+            project_l1_ball(&mut projected, radius);
+            for (x, projected) in [x[0], x[1], x[3], x[4]].iter().zip(projected) {
+                prop_assert!((x - projected).abs() < 1e-4 * (1.0 + projected.abs()));
+            }
+            prop_assert_eq!([x[2], x[5]], [theta[2], theta[5]]);
+        }
+    }
+
+    /// Of the identity, entries up to sqrt(2) N are zero, and the others stay; where entries go together the rest takes over.
+    #[test]
+    fn what_is_not_worth_its_noise_is_hidden() {
+        for form in [Form::Penalty(1e-3), Form::Ball(100.0)] {
+            let sparsity = || Sparsity::new(vec![1.0; 3], form);
+            let mut theta = [0.13, -0.15, 3.0, 7.0];
+            let one = Curvature::Scalar(1.0);
+            hide_noise(&mut theta, 4, &one, 0.1, sparsity()).unwrap();
+            assert_eq!((theta[0], theta[3]), (0.0, 7.0));
+            assert!((theta[1] + 0.15).abs() < 1e-5 && (theta[2] - 3.0).abs() < 1e-5);
+            // Two features that go together: what the first loses the second has.
+            let alike = DMatrix::from_row_slice(2, 2, &[1.0, 0.9, 0.9, 1.0]);
+            let sparsity = Sparsity::new(vec![1.0; 2], form);
+            let mut theta = [0.01, 2.0];
+            hide_noise(&mut theta, 2, &Curvature::Matrix(alike), 0.1, sparsity).unwrap();
+            assert_eq!(theta[0], 0.0);
+            assert!((theta[1] - 2.009).abs() < 1e-5);
+            // A single one, and nothing at all, stay.
+            for theta in [[0.01], [0.0]] {
+                let mut hidden = theta;
+                let sparsity = Sparsity::new(vec![1.0], form);
+                hide_noise(&mut hidden, 1, &one, 0.1, sparsity).unwrap();
+                assert_eq!(hidden, theta);
+            }
+        }
+    }
+
+    #[test]
+    fn a_curvature_that_is_none_is_refused() {
+        let flat = DMatrix::from_row_slice(2, 2, &[1.0, 2.0, 2.0, 1.0]);
+        for weights in [vec![1.0; 2], vec![1.0]] {
+            let ball = Sparsity::new(weights, Form::Ball(1.0));
+            assert!(Nearest::new(ball, 1, 2, &Curvature::Matrix(flat.clone())).is_err());
+        }
+    }
+}
