@@ -102,7 +102,7 @@ def test_weights_of_features_weigh_alpha():
 
 
 def test_coefficients_that_are_not_worth_their_noise_are_zero():
-    """Forty features that say nothing: the exact fit with so small a penalty has all of them, and so has one without."""
+    """Forty features that say nothing: the exact fit with so small a penalty has them all, and one without has too."""
     X, y = reals()
     X = np.hstack([X, np.random.default_rng(5).normal(size=(N, 40))])
     assert np.count_nonzero(SparseRegressor(alpha=1e-8).fit(X / FAR, y / HIGH).coef_) == P + 40
