@@ -153,6 +153,16 @@ def test_no_radius_that_is_none(radius):
             regressor(radius=radius, **arguments).plan(300, P)
 
 
+def test_features_that_are_the_same_are_no_reason_to_fail():
+    """Without noise to speak of the curvature is singular."""
+    X, y = reals()
+    X = np.hstack([X, X, np.ones((N, 2))])
+    for arguments in ({"radius": 0.2}, {"alpha": 1e-4}):
+        model = regressor(epsilon=1e6, **arguments).fit(X, y)
+        exact = SparseRegressor(**arguments).fit(X / FAR, y / HIGH)
+        assert model.score(X, y) > exact.score(X / FAR, y / HIGH) - 0.02
+
+
 def test_what_would_overflow_is_refused_before_anything_is_spent():
     for arguments in ({"alpha": 1e200}, {"alpha": 1e-3, "feature_weights": np.full(P, 1e-200)}, {"radius": 1e200}):
         with pytest.raises(InvalidArgumentError, match=r"1e100"):

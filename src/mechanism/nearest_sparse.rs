@@ -76,8 +76,7 @@ impl Nearest {
         let (free, factor, design) = match *curvature {
             Curvature::Matrix(ref hessian) => {
                 let free = Free::of(hessian, weights.len())?;
-                let factor = Cholesky::new(free.complement(hessian, weights.len()));
-                let lower = factor.ok_or_else(indefinite)?.l();
+                let lower = factor_of(free.complement(hessian, weights.len()))?;
                 let design = upper_triangles(&lower, &sparsity, outputs)?;
                 (free, Factor::Lower(lower), design)
             }
@@ -256,6 +255,22 @@ fn diagonals(root: f64, sparsity: &Sparsity, outputs: usize) -> Result<CscDesign
         }
     }
     CscDesign::new(outputs * p, starts, rows, values)
+}
+
+/// L of a matrix that is positive definite but for rounding: as little is added to its diagonal as makes it so.
+fn factor_of(mut matrix: DMatrix<f64>) -> Result<DMatrix<f64>> {
+    let unit = matrix.diagonal().amax() * f64::EPSILON;
+    let mut added = 0.0;
+    for more in [0.0, 1e1, 1e3, 1e5, 1e7].map(|times| times * unit) {
+        for j in 0..matrix.nrows() {
+            matrix[(j, j)] += more - added;
+        }
+        added = more;
+        if let Some(factor) = Cholesky::new(matrix.clone()) {
+            return Ok(factor.l());
+        }
+    }
+    Err(indefinite())
 }
 
 fn indefinite() -> Error {
@@ -464,6 +479,20 @@ mod tests {
                 assert_eq!(hidden, theta);
             }
         }
+    }
+
+    /// Columns that are the same, and what rounding makes of them.
+    #[test]
+    fn a_singular_curvature_is_none_for_rounding_alone() {
+        let ones = DMatrix::from_element(40, 40, 1.0 / 3.0);
+        let lower = factor_of(ones.clone()).unwrap();
+        assert!((&lower * lower.transpose() - ones).amax() < 1e-8);
+        let mut x = vec![2.0; 40];
+        let ball = Sparsity::new(vec![1.0; 40], Form::Ball(8.0));
+        let curvature = Curvature::Matrix(DMatrix::from_element(40, 40, 1.0));
+        let mut nearest = Nearest::new(ball, 1, 40, &curvature).unwrap();
+        assert!(nearest.move_to(&mut x, LAST_GAP).unwrap());
+        assert!((x.iter().sum::<f64>() - 8.0).abs() < 1e-3);
     }
 
     #[test]
