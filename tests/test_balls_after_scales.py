@@ -175,6 +175,11 @@ def test_what_would_overflow_is_refused_before_anything_is_spent():
             assert np.isfinite(regressor(feature_weights=weights, **arguments).fit(X, y).coef_).all()
 
 
+def test_options_that_were_there_first_stay_first():
+    first = {"n_iter": 9, "share": 0.1, "damping": 1.0, "ridge": 0.2, "threshold": 0.3, "clip": 0.4, "line": 0.05}
+    assert NoisyNewton(*first.values()) == NoisyNewton(**first)
+
+
 def test_newton_has_balls_and_penalties_of_l1_norms_alone():
     for other in ("linf", DisjointGroups([range(5), range(5, P)])):
         for name in ("radius", "alpha"):

@@ -221,12 +221,6 @@ class NoisyNewton:
         steps would follow the noise on the gradients.
     ridge : float, optional
         In scaled units. None: the estimator's, or 0. The intercept is not under it.
-    radius : float, optional
-        Largest l1 norm, weighted or not, of the coefficients, of those of all classes together: models are moved to the
-        nearest one of the ball in the metric of the released curvature, which costs nothing. In scaled units,
-        after private scales those of the public bounds. None: the estimator's, or no bound.
-    alpha : float, optional
-        Penalty per unit of that norm in place of a radius, in the same units. None: the estimator's, or 0.
     threshold : float, optional
         Size of a prox of Omega that follows the release, in scaled units. None: 0.
     clip : float, optional
@@ -237,6 +231,12 @@ class NoisyNewton:
         Share of the zCDP budget, in (0, 1), for a last line: one factor for all coefficients and a constant, by a loss
         that is clamped less. It undoes what the clamp and the shrinkage of a noisy fit do to all coefficients at once.
         Needs an intercept and no more than two classes. None: no line.
+    radius : float, optional
+        Largest l1 norm, weighted or not, of the coefficients, of those of all classes together: models are moved to the
+        nearest one of the ball in the metric of the released curvature, which costs nothing. In scaled units,
+        after private scales those of the public bounds. None: the estimator's, or no bound.
+    alpha : float, optional
+        Penalty per unit of that norm in place of a radius, in the same units. None: the estimator's, or 0.
 
     Examples
     --------
@@ -250,11 +250,11 @@ class NoisyNewton:
     share: float | None = None
     damping: float | None = None
     ridge: float | None = None
-    radius: float | None = None
-    alpha: float | None = None
     threshold: float | None = None
     clip: float | None = None
     line: float | None = None
+    radius: float | None = None
+    alpha: float | None = None
     name: ClassVar[str] = "noisy-newton"
 
 
