@@ -49,6 +49,14 @@ enum Factor {
 }
 
 impl Factor {
+    /// Row j of L, which is column j of L', from its first entry that is not zero up to the diagonal.
+    fn row(&self, j: usize) -> (usize, Vec<f64>) {
+        match self {
+            Self::Lower(lower) => (0, (0..=j).map(|i| lower[(j, i)]).collect()),
+            Self::Scalar(root) => (j, vec![*root]),
+        }
+    }
+
     /// L' theta.
     fn targets(&self, theta: &[f64]) -> Vec<f64> {
         match self {
@@ -73,19 +81,15 @@ impl Nearest {
         curvature: &Curvature,
     ) -> Result<Self> {
         let weights = &sparsity.weights;
-        let (free, factor, design) = match *curvature {
+        let (free, factor) = match *curvature {
             Curvature::Matrix(ref hessian) => {
                 let free = Free::of(hessian, weights.len())?;
                 let lower = factor_of(free.complement(hessian, weights.len()))?;
-                let design = upper_triangles(&lower, &sparsity, outputs)?;
-                (free, Factor::Lower(lower), design)
+                (free, Factor::Lower(lower))
             }
-            Curvature::Scalar(value) => {
-                let root = value.sqrt();
-                let design = diagonals(root, &sparsity, outputs)?;
-                (Free(Vec::new()), Factor::Scalar(root), design)
-            }
+            Curvature::Scalar(value) => (Free(Vec::new()), Factor::Scalar(value.sqrt())),
         };
+        let design = design(&factor, &sparsity, outputs)?;
         Ok(Self {
             sparsity,
             columns,
@@ -225,31 +229,15 @@ impl Free {
 }
 
 /// L' along the diagonal, once a score, with column j divided by its weight; nothing where coefficients must be zero.
-fn upper_triangles(lower: &DMatrix<f64>, sparsity: &Sparsity, outputs: usize) -> Result<CscDesign> {
+fn design(factor: &Factor, sparsity: &Sparsity, outputs: usize) -> Result<CscDesign> {
     let p = sparsity.weights.len();
     let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
     for k in 0..outputs {
         for (j, weight) in sparsity.weights.iter().enumerate() {
             if !sparsity.is_zero(k, j) {
-                // Row j of L is column j of L'.
-                rows.extend((0..=j).map(|i| k * p + i));
-                values.extend((0..=j).map(|i| lower[(j, i)] / weight));
-            }
-            starts.push(rows.len());
-        }
-    }
-    CscDesign::new(outputs * p, starts, rows, values)
-}
-
-/// The same of `root` times the identity.
-fn diagonals(root: f64, sparsity: &Sparsity, outputs: usize) -> Result<CscDesign> {
-    let p = sparsity.weights.len();
-    let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
-    for k in 0..outputs {
-        for (j, weight) in sparsity.weights.iter().enumerate() {
-            if !sparsity.is_zero(k, j) {
-                rows.push(k * p + j);
-                values.push(root / weight);
+                let (first, column) = factor.row(j);
+                rows.extend((first..=j).map(|i| k * p + i));
+                values.extend(column.iter().map(|value| value / weight));
             }
             starts.push(rows.len());
         }
