@@ -220,7 +220,8 @@ class NoisyNewton:
         bound on all of them. None: enough for steps to converge, or more where
         steps would follow the noise on the gradients.
     ridge : float, optional
-        In scaled units. None: the estimator's, or 0. The intercept is not under it.
+        In scaled units, after private scales those of the public bounds. None: the estimator's, or 0. The intercept is
+        not under it.
     threshold : float, optional
         Size of a prox of Omega that follows the release, in scaled units. None: 0.
     clip : float, optional
@@ -613,15 +614,16 @@ class _Auto:
     name: ClassVar[str] = "auto"
     alpha: float | None = None
     radius: float | None = None
+    ridge: float | None = None
 
 
 def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
-    "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha`` and
-    ``radius`` mean noisy Newton steps after private scales for the l1 norm; else ``alpha`` means
+    "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha``, ``radius``
+    and ``ridge`` mean noisy Newton steps after private scales for the l1 norm; else ``alpha`` means
     penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe. Where the ball has no vertices to select among, or
-    ``l1_ratio`` needs a ridge, these are noisy proximal gradients and Frank-Wolfe with noisy gradients.
+    there is a ridge, these are noisy proximal gradients and Frank-Wolfe with noisy gradients.
 
     Raises
     ------
@@ -635,10 +637,10 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
             vertices = _has_vertices(estimator)
             if _has_units_after_scales(estimator):
                 return _Auto()
-            if estimator.alpha is not None:
-                return PenalisedFrankWolfe() if vertices else NoisyProximalGradient()
-            given = (estimator.radius, estimator.n_iter, estimator.ridge)
-            if given == (None, None, None):
+            if estimator.alpha is not None or (estimator.ridge is not None and estimator.radius is None):
+                penalised = vertices and estimator.ridge is None
+                return PenalisedFrankWolfe() if penalised else NoisyProximalGradient()
+            if (estimator.radius, estimator.n_iter) == (None, None):
                 return _Auto()
             if vertices:
                 return FrankWolfe()
@@ -650,19 +652,20 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
 
 
 def _has_units_after_scales(estimator: Any) -> bool:
-    """Return whether ``alpha`` or ``radius`` under "auto" says something of a model after private scales.
+    """Return whether ``alpha``, ``radius`` or ``ridge`` under "auto" says something of a model after private scales.
 
-    For the l1 norm, weighted or not, of catalogued losses: there both are in units of the public bounds whatever
+    For the l1 norm, weighted or not, of catalogued losses: there they are in units of the public bounds whatever
     the scales are, and gradients in these units are as far off as the bounds are wide.
     """
     weights = getattr(estimator, "feature_weights", None)
-    others = ("n_iter", "ridge", "l1_ratio")
     loss = getattr(estimator, "loss", None)
+    has_norm = (estimator.alpha is None) != (estimator.radius is None)  # which weights of features are of
+    has_ridge = estimator.ridge is not None and estimator.alpha is None and estimator.radius is None
     return (
-        (estimator.alpha is None) != (estimator.radius is None)
+        (has_norm or (has_ridge and weights is None))
+        and estimator.n_iter is None
         and isinstance(estimator.scale, str)
         and estimator.scale == "auto"
-        and all(getattr(estimator, name, None) is None for name in others)
         and isinstance(estimator.norm, str)
         and estimator.norm == "l1"
         and not getattr(estimator, "positive", False)

@@ -1,5 +1,7 @@
 //! Which mechanism is best, by public facts alone ([`crate::theory_of_privacy::leaks`]).
 
+use serde::Deserialize;
+
 use super::constant::Constant;
 use super::private_scale::{PrivateScale, in_units_of_spread, models_targets};
 use crate::accounting::calibrate::rho_from_epsilon;
@@ -15,6 +17,18 @@ use crate::plan::defaults::{
 };
 use crate::plan::{Domain, PrivacyClaim};
 use crate::privacy::{Bounds, Target};
+
+/// What a fit has beside its loss, in scaled units, which are those of the public bounds.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Asked {
+    /// The penalty per unit of the norm, for the penalised form.
+    pub alpha: Option<f64>,
+    /// The largest norm, for the constrained form.
+    pub radius: Option<f64>,
+    /// The ridge of all features: (ridge/2)|theta|^2.
+    pub ridge: Option<f64>,
+}
 
 /// What is public before a fit.
 #[derive(Debug, Clone, Copy)]
@@ -33,10 +47,8 @@ pub struct Facts<'a> {
     pub target: Target,
     /// The norm.
     pub domain: &'a Domain,
-    /// The penalty per unit of the norm, for the penalised form.
-    pub alpha: Option<f64>,
-    /// The largest norm, for the constrained form.
-    pub radius: Option<f64>,
+    /// What the fit has beside its loss.
+    pub asked: Asked,
     /// The loss where it is catalogued, convex and smooth by review; None: a user's own.
     pub loss: Option<&'a dyn Loss>,
 }
@@ -150,11 +162,13 @@ impl Facts<'_> {
     }
 
     /// Noisy proximal gradients, after private scales where they are allowed: they leave signs as they are. A norm
-    /// without signs is a penalty of the size of the noise, unless alpha says how large it is.
+    /// without signs is a penalty of the size of the noise, unless alpha says how large it is, or a ridge is what is asked for.
     fn proximal(&self, reason: &'static str, scale: bool) -> Result<Choice> {
+        let Asked { alpha, ridge, .. } = self.asked;
         let mechanism = NoisyProximalGradient {
-            alpha: self.alpha,
-            hides_noise: !self.domain.is_positive(),
+            alpha,
+            ridge,
+            hides_noise: !self.domain.is_positive() && ridge.is_none_or(|ridge| ridge == 0.0),
             ..NoisyProximalGradient::default()
         };
         if !scale || self.loss.is_none() {
@@ -188,7 +202,7 @@ impl Facts<'_> {
     }
 
     fn frank_wolfe(&self, reason: &'static str) -> Choice {
-        self.choose(Box::new(Constrained::over(self.radius)), reason)
+        self.choose(Box::new(Constrained::over(self.asked.radius)), reason)
     }
 
     /// Frank-Wolfe, noisy where the ball has no vertices to select among.
@@ -198,7 +212,7 @@ impl Facts<'_> {
             Ok(_) => self.frank_wolfe("a ball with few vertices"),
             Err(_) => {
                 let mechanism = NoisyFrankWolfe {
-                    radius: self.radius,
+                    radius: self.asked.radius,
                     ..NoisyFrankWolfe::default()
                 };
                 self.choose(Box::new(mechanism), "a ball with many vertices")
@@ -206,7 +220,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Noisy Newton steps with alpha or in a ball, for weighted l1 norms where moments are taken.
+    /// Noisy Newton steps with what is asked for, for weighted l1 norms where moments are taken.
     fn sparse_newton(&self, rho: f64, scale: bool, reason: &'static str) -> Result<Option<Choice>> {
         let columns = self.n_features + usize::from(self.intercept);
         let norm = self.domain.norm(self.n_features);
@@ -214,9 +228,15 @@ impl Facts<'_> {
         if !weighted || columns > NEWTON_COLUMNS || !scale || self.loss.is_none() {
             return Ok(None);
         }
+        let Asked {
+            alpha,
+            radius,
+            ridge,
+        } = self.asked;
         let mechanism = NoisyNewton {
-            radius: self.radius,
-            alpha: self.alpha,
+            alpha,
+            radius,
+            ridge,
             ..self.newton(rho)
         };
         let facts = self.scaled();
@@ -242,8 +262,8 @@ pub struct Choice {
 /// | public facts | mechanism |
 /// |---|---|
 /// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
-/// | alpha or radius, an l1 norm, weighted or not, at most 512 columns | noisy Newton with this penalty or in this ball |
-/// | alpha | noisy proximal gradients with this penalty |
+/// | alpha, radius or ridge, an l1 norm, weighted or not, at most 512 columns | noisy Newton with these penalties or in this ball |
+/// | alpha or ridge | noisy proximal gradients with these penalties |
 /// | radius | Frank-Wolfe, noisy where the ball has many vertices |
 /// | a norm with theta >= 0 | noisy proximal gradients |
 /// | groups | select-refit |
@@ -258,7 +278,7 @@ pub struct Choice {
 ///
 /// ```
 /// use dpsparse::loss::Logistic;
-/// use dpsparse::auto::{Facts, auto};
+/// use dpsparse::auto::{Asked, Facts, auto};
 /// use dpsparse::plan::{Domain, PrivacyClaim};
 /// use dpsparse::accounting::event::Adjacency;
 /// use dpsparse::privacy::{Bounds, Target};
@@ -277,8 +297,7 @@ pub struct Choice {
 ///     intercept: true,
 ///     target: Target::Classes,
 ///     domain: &Domain::L1,
-///     alpha: None,
-///     radius: None,
+///     asked: Asked::default(),
 ///     loss: Some(&Logistic),
 /// };
 /// // Fewer records than squared features: select, then refit.
@@ -288,16 +307,21 @@ pub struct Choice {
 /// ```
 ///
 /// # Errors
-/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`]; an alpha that is negative or not finite; a radius outside
-/// [1e-100, 1e100].
+/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`]; an alpha or a ridge that is negative or not finite; a radius outside
+/// [1e-100, 1e100]; a ridge beside a radius where Frank-Wolfe is what is left.
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
-    if !facts
-        .alpha
-        .is_none_or(|alpha| alpha.is_finite() && alpha >= 0.0)
-    {
-        return Err(Error::invalid("alpha", "must be non-negative and finite"));
+    let Asked {
+        alpha,
+        radius,
+        ridge,
+    } = facts.asked;
+    for (name, value) in [("alpha", alpha), ("ridge", ridge)] {
+        if !value.is_none_or(|value| value.is_finite() && value >= 0.0) {
+            return Err(Error::invalid(name, "must be non-negative and finite"));
+        }
     }
-    Domain::size(facts.radius, 1.0)?;
+    Domain::size(radius, 1.0)?;
+    let has_ridge = ridge.is_some_and(|ridge| ridge > 0.0);
     let classes = facts.target.is_classes();
     let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
     // Others are a constraint that a constant need not meet, or leave features free.
@@ -309,13 +333,19 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         domain if scale && facts.hides_targets(rho) && has_prox(domain) => {
             return Ok(facts.choose(Box::new(Constant), "too few records for a model"));
         }
-        _ if facts.alpha.is_some() => {
+        _ if radius.is_some() => {
+            return match facts.sparse_newton(rho, scale, "an l1 ball")? {
+                Some(newton) => Ok(newton),
+                None if has_ridge => {
+                    let problem = "is not used by Frank-Wolfe, which fits within this radius need; leave one of them at None";
+                    Err(Error::invalid("ridge", problem))
+                }
+                None => Ok(facts.frank_wolfe_of_norm()),
+            };
+        }
+        _ if alpha.is_some() || has_ridge => {
             let newton = facts.sparse_newton(rho, scale, "a penalty")?;
             return newton.map_or_else(|| facts.proximal("a penalty", scale), Ok);
-        }
-        _ if facts.radius.is_some() => {
-            let newton = facts.sparse_newton(rho, scale, "an l1 ball")?;
-            return Ok(newton.unwrap_or_else(|| facts.frank_wolfe_of_norm()));
         }
         Domain::L1 => {}
         domain if domain.is_positive() => return facts.proximal("no negative coefficients", scale),

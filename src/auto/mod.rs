@@ -6,5 +6,5 @@ pub(crate) mod private_scale;
 #[cfg(test)]
 mod tests;
 
-pub use choice::{Choice, Facts, auto};
+pub use choice::{Asked, Choice, Facts, auto};
 pub use private_scale::PrivateScale;

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use crate::accounting::event::{Adjacency, Event};
-use crate::auto::{Facts, PrivateScale, auto};
+use crate::auto::{Asked, Facts, PrivateScale, auto};
 use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
@@ -215,8 +215,7 @@ fn every_draw_has_its_event() {
                         intercept,
                         target: loss.1,
                         domain,
-                        alpha: None,
-                        radius: None,
+                        asked: Asked::default(),
                         loss: loss.0.catalogued().map(|loss| &**loss),
                     };
                     let Ok(private) = PrivateScale::new(mechanism(), &public) else {
@@ -292,8 +291,7 @@ fn a_constant_is_one_choice() {
                 intercept,
                 target,
                 domain: &Domain::L1,
-                alpha: None,
-                radius: None,
+                asked: Asked::default(),
                 loss: loss.catalogued().map(|loss| &**loss),
             };
             let chosen = auto(&facts, true).unwrap();
@@ -353,8 +351,7 @@ fn weights_of_columns_have_their_event() {
                 intercept: true,
                 target,
                 domain: &Domain::L1,
-                alpha: None,
-                radius: None,
+                asked: Asked::default(),
                 loss: loss.catalogued().map(|loss| &**loss),
             };
             let private = PrivateScale::new(inner, &facts).unwrap();

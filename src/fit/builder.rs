@@ -6,6 +6,7 @@ use ndarray::{ArrayBase, Data, Ix2};
 use super::facts::PublicFacts;
 use super::model::{Classifier, CountRegressor, Regressor};
 use crate::accounting::event::Adjacency;
+use crate::auto::Asked;
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::loss::{Admitted, Catalogued, Logistic, Squared, Tabulated, TargetGrid, by_name};
@@ -305,8 +306,7 @@ impl<Task> PrivateFit<Task> {
             records_per_person: self.records_per_person,
             max_weight: self.max_weight,
             domain: self.domain.clone(),
-            alpha: None,
-            radius: None,
+            asked: Asked::default(),
             assumptions,
         };
         let named = self.mechanism.as_ref().map(|make| make()).transpose()?;

@@ -1,5 +1,5 @@
 use crate::accounting::event::Adjacency;
-use crate::auto::{Choice, Facts, PrivateScale, auto};
+use crate::auto::{Asked, Choice, Facts, PrivateScale, auto};
 use crate::error::Result;
 use crate::loss::{Admitted, Loss, Poisson, Task};
 use crate::mechanism::{Mechanism, Varying};
@@ -25,10 +25,8 @@ pub(crate) struct PublicFacts {
     /// The largest weight, where records have weights.
     pub max_weight: Option<f64>,
     pub domain: Domain,
-    /// What "auto" is told of a penalty; mechanisms of other names have their own.
-    pub alpha: Option<f64>,
-    /// The same of a bound on the norm.
-    pub radius: Option<f64>,
+    /// What "auto" is asked for; mechanisms of other names have options of their own.
+    pub asked: Asked,
     pub assumptions: Vec<String>,
 }
 
@@ -60,8 +58,7 @@ impl PublicFacts {
             intercept: self.intercept,
             target: self.target,
             domain,
-            alpha: self.alpha,
-            radius: self.radius,
+            asked: self.asked,
             loss,
         };
         let choice = match named {

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use nalgebra::DVector;
 
-use super::nearest_sparse::{Curvature, LAST_GAP, Nearest};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
 use super::pace::curvature;
-use super::sparsity::Sparsity;
+use super::regularisation::Regularisation;
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
@@ -154,13 +153,13 @@ impl Line {
         self.steps.events()
     }
 
-    /// The coefficients after the line, for records of `session`, and what both released. With a ball no slope leaves it, and a
-    /// penalty is that of the slope too.
+    /// The coefficients after the line, for records of `session`, and what both released. With a ball no slope leaves it, and
+    /// penalties are those of the slope too.
     pub fn run(
         &self,
         session: &mut Session<'_>,
         fit: Steps,
-        sparsity: Option<&Sparsity>,
+        beside: &Regularisation,
     ) -> Result<(Vec<f64>, Option<Box<Trace>>)> {
         let mut theta = fit.theta;
         let intercept = session.statement().schema().intercept_value();
@@ -191,9 +190,12 @@ impl Line {
             theta: vec![slope * reach * zoom, self.lift / value],
             drawn: 2,
         };
-        let slopes = sparsity.and_then(|sparsity| sparsity.of_multiples(&theta, reach * zoom));
+        let slopes = beside.of_multiples(&theta, reach * zoom);
         // Of the squared loss what is expected is moved, and not what the steps are.
-        let of_steps = slopes.as_ref().filter(|_| self.squared.is_none());
+        let of_steps = match &self.squared {
+            Some(_) => &Regularisation::default(),
+            None => &slopes,
+        };
         let steps = (self.steps).run(&mut projected, &start, of_steps, &|_, _| Ok(()))?;
         let line = match (&self.squared, steps.evidence) {
             (Some(squared), Some(evidence)) => {
@@ -201,12 +203,9 @@ impl Line {
                 let deviations =
                     zoom * DVector::from_vec(vec![off * slope * reach, squared.constant / value]);
                 let mut expected = evidence.expected(&from, &deviations).unwrap_or(from);
-                if let Some(slopes) = slopes {
-                    let slopes = slopes.of_loss(zoom.powi(2));
-                    let hessian = self.steps.hessian(&evidence, steps.mean_weight);
-                    let mut nearest = Nearest::new(slopes, 1, 2, &Curvature::Matrix(hessian))?;
-                    nearest.move_to(expected.as_mut_slice(), LAST_GAP)?;
-                }
+                let slopes = slopes.of_loss(zoom.powi(2));
+                let hessian = self.steps.hessian(&evidence, steps.mean_weight);
+                slopes.move_minimiser(expected.as_mut_slice(), hessian)?;
                 expected.as_slice().to_vec()
             }
             _ => steps.theta,

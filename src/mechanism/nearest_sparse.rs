@@ -2,7 +2,7 @@
 
 use std::f64::consts::SQRT_2;
 
-use nalgebra::{Cholesky, DMatrix, DVector};
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 use super::sparsity::Sparsity;
 use crate::error::{Error, Result};
@@ -18,8 +18,8 @@ pub(super) const LAST_GAP: f64 = 1e-13;
 #[derive(Debug)]
 pub(super) enum Curvature {
     Matrix(DMatrix<f64>),
-    /// A multiple of the identity.
-    Scalar(f64),
+    /// Of a diagonal one.
+    Diagonal(Vec<f64>),
 }
 
 /// Moves models theta to the minimiser x of sum_k (x_k - theta_k)' H (x_k - theta_k)/2, over the scores k, over a ball or with a
@@ -45,7 +45,7 @@ pub(super) struct Nearest {
 #[derive(Debug)]
 enum Factor {
     Lower(DMatrix<f64>),
-    Scalar(f64),
+    Diagonal(Vec<f64>),
 }
 
 impl Factor {
@@ -53,7 +53,7 @@ impl Factor {
     fn row(&self, j: usize) -> (usize, Vec<f64>) {
         match self {
             Self::Lower(lower) => (0, (0..=j).map(|i| lower[(j, i)]).collect()),
-            Self::Scalar(root) => (j, vec![*root]),
+            Self::Diagonal(roots) => (j, vec![roots[j]]),
         }
     }
 
@@ -64,7 +64,11 @@ impl Factor {
                 let theta = DVector::from_column_slice(theta);
                 lower.tr_mul(&theta).as_slice().to_vec()
             }
-            Self::Scalar(root) => theta.iter().map(|theta| root * theta).collect(),
+            Self::Diagonal(roots) => theta
+                .iter()
+                .zip(roots)
+                .map(|(theta, root)| root * theta)
+                .collect(),
         }
     }
 }
@@ -84,10 +88,13 @@ impl Nearest {
         let (free, factor) = match *curvature {
             Curvature::Matrix(ref hessian) => {
                 let free = Free::of(hessian, weights.len())?;
-                let lower = factor_of(free.complement(hessian, weights.len()))?;
+                let lower = factor_of(free.complement(hessian, weights.len()))?.l();
                 (free, Factor::Lower(lower))
             }
-            Curvature::Scalar(value) => (Free(Vec::new()), Factor::Scalar(value.sqrt())),
+            Curvature::Diagonal(ref values) => {
+                let roots = values.iter().map(|value| value.sqrt()).collect();
+                (Free(Vec::new()), Factor::Diagonal(roots))
+            }
         };
         let design = design(&factor, &sparsity, outputs)?;
         Ok(Self {
@@ -245,8 +252,11 @@ fn design(factor: &Factor, sparsity: &Sparsity, outputs: usize) -> Result<CscDes
     CscDesign::new(outputs * p, starts, rows, values)
 }
 
-/// L of a matrix that is positive definite but for rounding: as little is added to its diagonal as makes it so.
-fn factor_of(mut matrix: DMatrix<f64>) -> Result<DMatrix<f64>> {
+/// The factor of a matrix that is positive definite but for rounding: as little is added to its diagonal as makes it so.
+///
+/// # Errors
+/// [`Error::InvalidData`] for another one.
+pub(super) fn factor_of(mut matrix: DMatrix<f64>) -> Result<Cholesky<f64, Dyn>> {
     let unit = matrix.diagonal().amax() * f64::EPSILON;
     let mut added = 0.0;
     for more in [0.0, 1e1, 1e3, 1e5, 1e7].map(|times| times * unit) {
@@ -255,7 +265,7 @@ fn factor_of(mut matrix: DMatrix<f64>) -> Result<DMatrix<f64>> {
         }
         added = more;
         if let Some(factor) = Cholesky::new(matrix.clone()) {
-            return Ok(factor.l());
+            return Ok(factor);
         }
     }
     Err(indefinite())
@@ -350,7 +360,7 @@ mod tests {
                 }
             }
             let mut alone = theta.clone();
-            let mut nearest = Nearest::new(penalty, 2, 4, &Curvature::Scalar(2.0)).unwrap();
+            let mut nearest = Nearest::new(penalty, 2, 4, &Curvature::Diagonal(vec![2.0; 4])).unwrap();
             nearest.move_to(&mut alone, 1e-13).unwrap();
             for k in 0..2 {
                 for j in 0..3 {
@@ -393,7 +403,7 @@ mod tests {
             // A ball moves what is in it too, where something must be zero.
             let ball = Sparsity::new(vec![1.0; 3], Form::Ball(1e3)).where_not_zero(&pattern, 4);
             let mut x = theta.clone();
-            let mut nearest = Nearest::new(ball, 2, 4, &Curvature::Scalar(1.0)).unwrap();
+            let mut nearest = Nearest::new(ball, 2, 4, &Curvature::Diagonal(vec![1.0; 4])).unwrap();
             nearest.move_to(&mut x, 1e-13).unwrap();
             for (i, x) in x.iter().enumerate() {
                 let expected = if pattern[i] == 0.0 { 0.0 } else { theta[i] };
@@ -430,7 +440,7 @@ mod tests {
         ) {
             let mut x = theta.clone();
             let ball = Sparsity::new(vec![1.0; 2], Form::Ball(radius));
-            let mut nearest = Nearest::new(ball, 2, 3, &Curvature::Scalar(0.7)).unwrap();
+            let mut nearest = Nearest::new(ball, 2, 3, &Curvature::Diagonal(vec![0.7; 3])).unwrap();
             nearest.move_to(&mut x, 1e-13).unwrap();
             let features = [theta[0], theta[1], theta[3], theta[4]];
             let mut projected = features;
@@ -448,7 +458,7 @@ mod tests {
         for form in [Form::Penalty(1e-3), Form::Ball(100.0)] {
             let sparsity = || Sparsity::new(vec![1.0; 3], form);
             let mut theta = [0.13, -0.15, 3.0, 7.0];
-            let one = Curvature::Scalar(1.0);
+            let one = Curvature::Diagonal(vec![1.0; 4]);
             hide_noise(&mut theta, 4, &one, 0.1, sparsity()).unwrap();
             assert_eq!((theta[0], theta[3]), (0.0, 7.0));
             assert!((theta[1] + 0.15).abs() < 1e-5 && (theta[2] - 3.0).abs() < 1e-5);
@@ -473,7 +483,7 @@ mod tests {
     #[test]
     fn a_singular_curvature_is_none_for_rounding_alone() {
         let ones = DMatrix::from_element(40, 40, 1.0 / 3.0);
-        let lower = factor_of(ones.clone()).unwrap();
+        let lower = factor_of(ones.clone()).unwrap().l();
         assert!((&lower * lower.transpose() - ones).amax() < 1e-8);
         let mut x = vec![2.0; 40];
         let ball = Sparsity::new(vec![1.0; 40], Form::Ball(8.0));

@@ -5,11 +5,13 @@ use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
 use super::class_scores::ClassScores;
 use super::class_shrinkage::{Propagation, shrink};
+use super::divisor::Divisor;
 use super::evidence::{Evidence, with_eigenvalues};
-use super::nearest_sparse::{Curvature, LAST_GAP, Nearest, hide_noise};
+use super::newton_descent::Descent;
 use super::noisy_gradient::Gradients;
 use super::pace::Pace;
-use super::sparsity::Sparsity;
+use super::regularisation::Regularisation;
+use super::ridge::Ridge;
 use crate::accounting::calibrate::calibrate_events;
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
@@ -19,9 +21,6 @@ use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
 use crate::plan::{Problem, Trace, frame};
 use crate::privacy::{Planned, Question, Schema, Session};
 use crate::question::Moments;
-
-/// Duality gap of a step that ends in a ball, in units of the squared distance from 0: far below its noise.
-const STEP_GAP: f64 = 1e-9;
 
 /// No mean weight is taken for less: below, noise could decide it.
 const LEAST_MEAN_WEIGHT: f64 = 0.01;
@@ -83,7 +82,7 @@ pub(super) struct NewtonSteps {
     /// Gradients that are left for others to ask for, once steps are made.
     pub probes: usize,
     momentum: f64,
-    first_of_mean: usize,
+    pub first_of_mean: usize,
     /// lambda, in units of the Hessian of the mean loss.
     pub damping: f64,
     pub ridge: f64,
@@ -96,7 +95,7 @@ pub(super) struct NewtonSteps {
     clamp: f64,
     weighs: bool,
     intercept: f64,
-    scores: ClassScores,
+    pub scores: ClassScores,
 }
 
 /// What steps release.
@@ -121,31 +120,6 @@ pub(super) struct Start {
     pub theta: Vec<f64>,
     /// So many of the first coefficients of every score.
     pub drawn: usize,
-}
-
-/// What a step is divided by: the bound on all Hessians by the released moments, if there are any, and a multiple of the identity.
-struct Divisor<'a> {
-    moments: Option<&'a SymmetricEigen<f64, Dyn>>,
-    scale: f64,
-    least: f64,
-}
-
-impl Divisor<'_> {
-    fn value(&self, moment: f64) -> f64 {
-        (self.scale * moment).max(0.0) + self.least
-    }
-
-    fn inverse(&self) -> Option<DMatrix<f64>> {
-        let moments = self.moments?;
-        Some(with_eigenvalues(moments, |moment| 1.0 / self.value(moment)))
-    }
-
-    fn curvature(&self) -> Curvature {
-        match self.moments {
-            Some(moments) => Curvature::Matrix(with_eigenvalues(moments, |m| self.value(m))),
-            None => Curvature::Scalar(self.least),
-        }
-    }
 }
 
 impl NewtonSteps {
@@ -226,30 +200,26 @@ impl NewtonSteps {
         (self.gradients.n_iter + self.probes) as u64
     }
 
-    pub fn describe(&self) -> String {
+    pub fn describe(&self, ridge: f64) -> String {
         let moments = match self.moments {
             Some(_) => "",
             None => " without second moments",
         };
         format!(
-            "noisy-newton with ridge {}, {} steps damped by {:.3e}{moments}",
-            self.ridge, self.gradients.n_iter, self.damping
+            "noisy-newton with ridge {ridge}, {} steps damped by {:.3e}{moments}",
+            self.gradients.n_iter, self.damping
         )
     }
 
     /// From `start`, for records with one column a coefficient of each score, the intercept's last: as many as planned
     /// for, or fewer.
     ///
-    /// With a ball or a penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the mean of their
-    /// gradients, which decides which coefficients are zero; those that are not worth their noise, as far as moments tell, are too. Where
-    /// a ball moves none of those that the mean is over, they are as without.
-    ///
     /// `progress(session, t)` is called after every step.
     pub fn run(
         &self,
         session: &mut Session<'_>,
         start: &Start,
-        sparsity: Option<&Sparsity>,
+        beside: &Regularisation,
         progress: &dyn Fn(&mut Session<'_>, usize) -> Result<()>,
     ) -> Result<Steps> {
         let n_iter = self.gradients.n_iter;
@@ -267,94 +237,43 @@ impl NewtonSteps {
         let mut trace = (moments.zip(eigen.as_ref()))
             .filter(|_| self.scores.0 == 1)
             .map(|(moments, eigen)| self.trace(moments, &eigen.eigenvalues));
-        let divisor = |damping: f64| Divisor {
+        // Records that count less have less of a loss.
+        let beside = beside.of_loss(mean_weight);
+        let ridge = beside.ridge.as_ref();
+        let noise = self.noise(eigen.as_ref(), columns, ridge);
+        let divisor = Divisor {
             moments: eigen.as_ref(),
             scale: self.scale,
-            least: self.ridge + damping,
+            least: self.ridge + self.damping,
+            ridge,
+            columns,
         };
-        let inverse = divisor(self.damping).inverse();
-        let noise = self.noise(eigen.as_ref(), columns);
-        let momentum = if n_iter == 1 { 0.0 } else { self.momentum };
-        // Records that count less have less of a loss.
-        let sparsity = sparsity.map(|sparsity| sparsity.clone().of_loss(mean_weight));
-        let curvature = sparsity.as_ref().map(|_| divisor(self.damping).curvature());
-        let nearest = |sparsity: Sparsity, curvature: &Curvature| {
-            Nearest::new(sparsity, self.scores.0, columns, curvature)
-        };
-        // A step is shorter than the divisor says.
-        let mut ends = (sparsity.clone().zip(curvature.as_ref()))
-            .map(|(sparsity, curvature)| nearest(sparsity.of_loss(1.0 - momentum), curvature))
-            .transpose()?;
-        let mut moves = false;
-        let mut theta = DVector::from_column_slice(&start.theta);
-        let mut mean = theta.clone();
-        // theta of before, then the next theta.
-        let mut moved = theta.clone();
-        let first_of_mean = self.first_of_mean;
-        // The first ones may be far from the minimiser, and clamps are quadratic near it only.
-        let first_of_evidence = n_iter / 4;
-        let kept = (n_iter - first_of_evidence) as f64;
-        let (mut at, mut mean_gradient) = (0.0 * &theta, 0.0 * &theta);
+        let mut descent = Descent::new(self, start, divisor, &beside)?;
         for t in 0..n_iter {
-            let gradient = session.ask(&self.gradients.question, theta.as_slice())?;
+            let gradient = session.ask(&self.gradients.question, descent.theta())?;
             let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
             if let Some(trace) = &mut trace {
-                trace.points.extend_from_slice(theta.as_slice());
+                trace.points.extend_from_slice(descent.theta());
                 trace.gradients.extend_from_slice(gradient.as_slice());
             }
             self.scores.project(gradient.as_mut_slice());
-            if t >= first_of_evidence {
-                at.axpy(1.0 / kept, &theta, 1.0);
-                mean_gradient.axpy(1.0 / kept, &gradient, 1.0);
-            }
-            for j in (0..theta.len()).filter(|j| j % columns < start.drawn) {
-                gradient[j] += self.ridge * (theta[j] - start.theta[j]);
-            }
-            // theta + momentum (theta - before) - (1 - momentum) step
-            moved.axpy(momentum, &theta, -momentum);
-            let by = (inverse.as_ref(), self.ridge + self.damping);
-            self.take(1.0 - momentum, by, &gradient, &mut moved);
-            moved += &theta;
-            std::mem::swap(&mut theta, &mut moved);
-            if let Some(ends) = &mut ends {
-                moves |= ends.move_to(theta.as_mut_slice(), STEP_GAP)? && t >= first_of_mean;
-            }
-            if t >= first_of_mean {
-                let weight = 1.0 / (t - first_of_mean + 1) as f64;
-                mean.axpy(weight, &theta, 1.0 - weight);
-            }
+            descent.step(t, gradient)?;
             progress(session, t + 1)?;
         }
-        if let (true, Some(sparsity), Some(curvature)) = (moves, sparsity, &curvature) {
-            let mut gradient = mean_gradient.clone();
-            for j in (0..at.len()).filter(|j| j % columns < start.drawn) {
-                gradient[j] += self.ridge * (at[j] - start.theta[j]);
-            }
-            mean.copy_from(&at);
-            let by = (inverse.as_ref(), self.ridge + self.damping);
-            self.take(1.0, by, &gradient, &mut mean);
-            let mut last = nearest(sparsity.clone(), curvature)?;
-            last.move_to(mean.as_mut_slice(), LAST_GAP)?;
-            if eigen.is_some() {
-                // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
-                let curvature = divisor(self.damping / n_iter as f64).curvature();
-                let noise = self.gradients.noise_scale / kept.sqrt();
-                hide_noise(mean.as_mut_slice(), columns, &curvature, noise, sparsity)?;
-            }
-        }
+        let mut reached = descent.end()?;
         if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
             let propagation = Propagation {
                 n_iter,
-                first_of_mean,
-                momentum,
+                first_of_mean: self.first_of_mean,
+                momentum: self.momentum(),
                 damping: self.damping,
-                ridge: self.ridge,
+                ridge: self.ridge + ridge.map_or(0.0, Ridge::mean),
                 scale: self.scale,
                 noise: self.gradients.noise_scale,
             };
             let intercept = start.drawn < columns;
-            let theta = mean.as_mut_slice();
+            let theta = reached.mean.as_mut_slice();
             shrink(theta, moments, &propagation, self.scores, intercept);
         }
         let evidence = eigen
@@ -362,10 +281,11 @@ impl NewtonSteps {
             .map(|moments| Evidence {
                 moments,
                 scale: self.scale,
-                theta: at,
-                gradient: mean_gradient,
-                variance: self.gradients.noise_scale.powi(2) / kept,
+                theta: reached.at,
+                gradient: reached.mean_gradient,
+                variance: self.noise_of_gradients().powi(2),
             });
+        let mean = reached.mean;
         let per_record = self.normaliser / mean_weight;
         let deviation = |evidence: &Evidence| (evidence.squares(&mean) * per_record).sqrt();
         Ok(Steps {
@@ -379,6 +299,26 @@ impl NewtonSteps {
             }),
             theta: mean.as_slice().to_vec(),
         })
+    }
+
+    pub fn momentum(&self) -> f64 {
+        if self.gradients.n_iter == 1 {
+            0.0
+        } else {
+            self.momentum
+        }
+    }
+
+    /// The first step whose gradient is one of the mean: the first ones may be far from the minimiser, and clamps are quadratic near
+    /// it only.
+    pub fn first_of_evidence(&self) -> usize {
+        self.gradients.n_iter / 4
+    }
+
+    /// Standard deviation of the noise on an entry of the mean of these gradients.
+    pub fn noise_of_gradients(&self) -> f64 {
+        let kept = self.gradients.n_iter - self.first_of_evidence();
+        self.gradients.noise_scale / (kept as f64).sqrt()
     }
 
     /// About the mean share that records with weights count by, from the released second moment of the intercept; 1
@@ -420,39 +360,23 @@ impl NewtonSteps {
     /// T steps act as a ridge lambda/T against noise N on their mean: an eigenvector whose mean square score is m has the
     /// variance m (N/(scale m + lambda/T))^2. Noise on the moments adds eigenvalues; those of rows add up to no more than
     /// R^2. Without moments they are taken to fall as 1/j.
-    fn noise(&self, moments: Option<&SymmetricEigen<f64, Dyn>>, columns: usize) -> f64 {
+    fn noise(
+        &self,
+        moments: Option<&SymmetricEigen<f64, Dyn>>,
+        columns: usize,
+        ridge: Option<&Ridge>,
+    ) -> f64 {
+        let ridge = ridge.map_or(0.0, Ridge::mean);
         let trace = self.largest_row.powi(2) / self.normaliser;
         let Some(eigen) = moments else {
             let falling = || (1..=columns).map(|j| 1.0 / j as f64);
             let scale = trace / falling().sum::<f64>();
-            return self.noise_in_scores(falling().map(|m| m * scale));
+            return self.noise_in_scores(falling().map(|m| m * scale), ridge);
         };
         let positive = || eigen.eigenvalues.iter().map(|value| value.max(0.0));
         let total: f64 = positive().sum();
         let share = (trace / total.max(f64::MIN_POSITIVE)).min(1.0);
-        share * self.noise_in_scores(positive())
-    }
-
-    /// Moves `theta` by -`share` times the gradient over what is divided by, whose inverse this is; None: over `least`.
-    fn take(
-        &self,
-        share: f64,
-        (inverse, least): (Option<&DMatrix<f64>>, f64),
-        gradient: &DVector<f64>,
-        theta: &mut DVector<f64>,
-    ) {
-        let columns = theta.len() / self.scores.0;
-        match inverse {
-            // One bound on all Hessians serves every score.
-            Some(inverse) => {
-                for k in 0..self.scores.0 {
-                    let gradient = gradient.rows(k * columns, columns);
-                    let mut theta = theta.rows_mut(k * columns, columns);
-                    theta.gemv(-share, inverse, &gradient, 1.0);
-                }
-            }
-            None => theta.axpy(-share / least, gradient, 1.0),
-        }
+        share * self.noise_in_scores(positive(), ridge)
     }
 
     /// The Hessian of the mean of halved squared residuals, without their clamp and without the weights of records. T steps act as a
@@ -464,10 +388,10 @@ impl NewtonSteps {
         with_eigenvalues(&evidence.moments, value)
     }
 
-    /// The same for these eigenvalues of the sums of squares.
-    fn noise_in_scores(&self, eigenvalues: impl Iterator<Item = f64>) -> f64 {
+    /// The same for these eigenvalues of the sums of squares and a ridge.
+    fn noise_in_scores(&self, eigenvalues: impl Iterator<Item = f64>, ridge: f64) -> f64 {
         let n_iter = self.gradients.n_iter as f64;
-        let ridge = self.ridge + (self.damping + self.ridge) / n_iter;
+        let ridge = ridge + self.ridge + (self.damping + self.ridge) / n_iter;
         let variance = self.gradients.noise_scale.powi(2) / n_iter;
         eigenvalues
             .map(|value| value * self.normaliser * variance / (self.scale * value + ridge).powi(2))

@@ -7,10 +7,10 @@ use super::class_shrinkage::{slope_of_clamped, without_clamp};
 use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
-use super::pace::curvature;
+use super::regularisation::{LossWeight, Regularisation};
+use super::ridge::Ridge;
 use super::sparsity::Sparsity;
 use crate::error::{Error, Result};
-use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
 use crate::plan::defaults::USER_LOSS_MARGIN;
@@ -75,12 +75,9 @@ struct Release {
     norm: Arc<dyn Norm>,
     steps: NewtonSteps,
     line: Option<Line>,
-    /// In scaled units.
-    sparsity: Option<Sparsity>,
-    /// The loss is so high a power of the unit of the targets.
-    power: i32,
-    /// About what clamped residuals leave of the loss.
-    left: f64,
+    /// In scaled units, those of the public bounds.
+    beside: Regularisation,
+    loss: LossWeight,
     /// What is left of coefficients when their clamp is undone.
     slope: f64,
     threshold: f64,
@@ -148,12 +145,15 @@ impl Mechanism for NoisyNewton {
                 "must be non-negative and finite",
             ));
         }
-        let sparsity = self.sparsity(norm.as_ref())?;
+        let beside = Regularisation {
+            sparsity: self.sparsity(norm.as_ref())?,
+            ridge: Ridge::new(self.ridge, problem.schema().n_features())?,
+        };
         let options = NewtonOptions {
             n_iter: self.n_iter,
             share: self.share,
             damping: self.damping,
-            ridge: self.ridge,
+            ridge: None,
             probes: 0,
         };
         if self.line.is_some() && problem.outputs() > 1 {
@@ -176,12 +176,13 @@ impl Mechanism for NoisyNewton {
         // The mean of T noisy gradients; and as early stopping after T steps of 1/lambda acts.
         let n_iter = steps.gradients.n_iter as f64;
         let noise = steps.gradients.noise_scale / n_iter.sqrt();
-        let ridge = steps.ridge + (steps.damping + steps.ridge) / n_iter;
+        let given = self.ridge.unwrap_or(0.0);
+        let ridge = given + steps.damping / n_iter;
         let mut after = String::new();
         if line.is_some() {
             after += ", then a line through the scores";
         }
-        match sparsity.as_ref().map(|sparsity| sparsity.form) {
+        match beside.sparsity.as_ref().map(|sparsity| sparsity.form) {
             Some(Form::Ball(radius)) => after += &format!(", within an l1 ball of radius {radius}"),
             Some(Form::Penalty(alpha)) => after += &format!(", with an l1 penalty of {alpha}"),
             None => {}
@@ -189,33 +190,21 @@ impl Mechanism for NoisyNewton {
         if threshold > 0.0 {
             after += &format!(", then a prox of {threshold}");
         }
-        let squares = problem.loss.growth() == Growth::SquaredResidual;
-        let counts = problem.schema().target().units().is_some();
-        let left = if counts || squares {
-            curvature(&problem)
-        } else {
-            1.0
-        };
-        let power = if counts || problem.level().is_some() {
-            1
-        } else {
-            2
-        };
         let summary = Summary {
-            mechanism: steps.describe() + &describe_clip(&problem) + &after,
+            mechanism: steps.describe(given) + &describe_clip(&problem) + &after,
             n_iter: steps.gradients.n_iter,
             noise_scale: steps.gradients.noise_scale,
             predicted_excess_risk: problem.landscape().ridge_excess(ridge, noise, 0.0),
             parameters: vec![("damping", steps.damping)],
             ..Summary::default()
         };
+        let loss = LossWeight::new(&problem);
         let program = Release {
             norm,
             steps,
             line,
-            sparsity,
-            power,
-            left,
+            beside,
+            loss,
             slope,
             threshold,
             clip: self.clip,
@@ -238,13 +227,11 @@ impl Program<Fitted> for Release {
         let outputs = schema.target().outputs();
         let start = Start::zero(schema.n_features(), schema.n_columns(), outputs);
         let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
-        let sparsity = (self.sparsity.as_ref())
-            .map(|sparsity| sparsity.of_images(session.units(), self.power));
-        let before =
-            (sparsity.clone()).map(|sparsity| sparsity.before_slope(self.slope).of_loss(self.left));
-        let steps = (self.steps).run(session, &start, before.as_ref(), &progress)?;
+        let beside = self.beside.of_images(session.units(), self.loss);
+        let clamped = beside.before_slope(self.slope).of_loss(self.loss.left);
+        let steps = (self.steps).run(session, &start, &clamped, &progress)?;
         let (mut scaled, trace) = match &self.line {
-            Some(line) => line.run(session, steps, sparsity.as_ref())?,
+            Some(line) => line.run(session, steps, &beside)?,
             None => (steps.theta, steps.trace),
         };
         if let (2.., Some(clip)) = (outputs, self.clip) {
@@ -254,7 +241,7 @@ impl Program<Fitted> for Release {
             self.norm.threshold(scaled, self.threshold)?;
         }
         // These take away from what steps found; no interval undoes it.
-        let trace = trace.filter(|_| self.threshold == 0.0 && self.sparsity.is_none());
+        let trace = trace.filter(|_| self.threshold == 0.0 && self.beside.sparsity.is_none());
         Ok(Fitted {
             trace,
             ..scaled.into()

@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
-use super::pace::curvature;
 use super::public_width;
+use super::regularisation::LossWeight;
+use super::ridge::Ridge;
 use crate::error::{Error, Result};
-use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
 use crate::plan::defaults::{
@@ -23,15 +23,15 @@ use crate::question::Units;
 /// mean of the last half of the iterates released (Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017;
 /// [`crate::theory_of_privacy::noisy_gradients`]).
 ///
-/// theta <- prox(theta - step (g_t + ridge theta) + momentum (theta - theta of before)) with the prox of step alpha
-/// Omega (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. An
+/// theta <- prox(theta - step g_t + momentum (theta - theta of before)) with the prox of step times alpha
+/// Omega + (ridge/2)|.|^2 (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. An
 /// entry of the mean is zero where it is so in all of these iterates; with alpha one more step follows, from the mean by the mean
 /// of their gradients, which is that of the mean where the loss is quadratic and has the noise of all of them, and its prox decides
 /// which entries are zero.
 ///
-/// After private scales alpha is in units of the public bounds still, where Omega is a weighted l1 norm: what is
-/// released of the scales is public, and so is the weight of every coefficient of the images ([`Session::units`]). Of other norms it is in
-/// units of the images.
+/// After private scales alpha and the ridge are in units of the public bounds still, where Omega is a weighted l1 norm: what is
+/// released of the scales is public, and so is the weight of every coefficient of the images ([`Session::units`]). Of other norms they are
+/// in units of the images.
 ///
 /// theta >= 0, where it is part of the norm, holds after every prox, one of alpha = 0 too, and so of the mean.
 ///
@@ -48,7 +48,7 @@ pub struct NoisyProximalGradient {
     pub n_iter: Option<usize>,
     /// alpha in scaled units, of weighted l1 norms those of the public bounds; None: 0, and so only signs of the norm count.
     pub alpha: Option<f64>,
-    /// Ridge in scaled units; None: 0.
+    /// Ridge in the same units; None: 0.
     pub ridge: Option<f64>,
     /// Length of a step; None: a public rule.
     pub step: Option<f64>,
@@ -68,36 +68,44 @@ struct Steps {
     alpha: f64,
     /// Whether alpha was given, and is no public rule's: that is in units of the images.
     is_given: bool,
-    /// Of quantiles and counts: the loss has the unit of the targets, and not its square.
-    is_linear: bool,
-    /// About what clamped residuals leave of the loss.
-    left: f64,
-    ridge: f64,
+    loss: LossWeight,
+    ridge: Option<Ridge>,
     step: f64,
     /// Of the last step.
     longest: f64,
     momentum: f64,
 }
 
-/// alpha Omega of images.
+/// alpha Omega + (ridge/2)|.|^2 of images.
 struct Penalty<'a> {
     norm: &'a dyn Norm,
     alpha: f64,
-    /// Of the coefficients, where Omega is a weighted l1 norm of what they are without private scales.
+    /// Of alpha Omega, where it is a weighted l1 norm of the coefficients that images have without private scales.
     weights: Option<Vec<f64>>,
+    ridge: Option<Ridge>,
 }
 
 impl Penalty<'_> {
-    /// The prox of `step` times it at `v`.
-    fn prox(&self, step: f64, v: &[f64], theta: &mut [f64], scratch: &mut Scratch) -> Result<()> {
+    /// The prox of `step` times it at `v`, which is scaled on the way.
+    fn prox(
+        &self,
+        step: f64,
+        v: &mut [f64],
+        theta: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let shrunk = |j: usize| 1.0 + step * self.ridge.as_ref().map_or(0.0, |ridge| ridge.of(j));
+        v.iter_mut().enumerate().for_each(|(j, v)| *v /= shrunk(j));
         match &self.weights {
             Some(weights) => {
-                for ((theta, &v), weight) in theta.iter_mut().zip(v).zip(weights) {
-                    *theta = soft_threshold(v, step * self.alpha * weight);
+                for (j, (theta, weight)) in theta.iter_mut().zip(weights).enumerate() {
+                    *theta = soft_threshold(v[j], step * weight / shrunk(j));
                 }
             }
+            // One ridge for all.
             None => {
-                self.norm.prox(v, step * self.alpha, theta, scratch)?;
+                self.norm
+                    .prox(v, step * self.alpha / shrunk(0), theta, scratch)?;
             }
         }
         Ok(())
@@ -128,10 +136,9 @@ impl Mechanism for NoisyProximalGradient {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
         let norm = domain.norm(problem.schema().n_features())?;
-        let (alpha, ridge) = (
-            non_negative("alpha", self.alpha)?,
-            non_negative("ridge", self.ridge)?,
-        );
+        let alpha = non_negative("alpha", self.alpha)?;
+        let ridge = self.ridge.unwrap_or(0.0);
+        let ridges = Ridge::new(self.ridge, problem.schema().n_features())?;
         let momentum = self.momentum.unwrap_or(DESCENT_MOMENTUM);
         if !(0.0..1.0).contains(&momentum) {
             return Err(Error::invalid("momentum", "must be at least 0 and below 1"));
@@ -162,10 +169,7 @@ impl Mechanism for NoisyProximalGradient {
             Some(_) => return Err(Error::invalid("step", "must be positive and finite")),
         };
         let gradients = Gradients::calibrated(&problem, n_iter)?;
-        let counts = problem.schema().target().units().is_some();
-        let is_linear = counts || problem.level().is_some();
-        let clamped = counts || problem.loss.growth() == Growth::SquaredResidual;
-        let left = if clamped { curvature(&problem) } else { 1.0 };
+        let loss = LossWeight::new(&problem);
         let length = step * n_iter as f64 / (1.0 - momentum);
         let summary = Summary {
             mechanism: format!(
@@ -182,9 +186,8 @@ impl Mechanism for NoisyProximalGradient {
             gradients,
             alpha,
             is_given: self.alpha.is_some(),
-            is_linear,
-            left,
-            ridge,
+            loss,
+            ridge: ridges,
             step,
             longest,
             momentum,
@@ -195,23 +198,28 @@ impl Mechanism for NoisyProximalGradient {
 
 impl Steps {
     fn penalty(&self, units: Option<&Units>) -> Penalty<'_> {
-        let norm = self.norm.as_ref();
+        let (norm, left) = (self.norm.as_ref(), self.loss.left);
+        let weights = norm.weights();
+        let units = units.filter(|_| weights.is_some());
+        let ridge = (self.ridge.as_ref()).map(|ridge| match units {
+            Some(_) => ridge.of_images(units, self.loss).times(left),
+            None => ridge.clone(),
+        });
+        // That of a public rule is in units of the images.
         let units = units.filter(|_| self.is_given);
-        let weights = units.zip(norm.weights()).map(|(units, weights)| {
-            // The loss is so many times that of the images, and its penalty as many times as their coefficients are.
-            let loss = match self.is_linear {
-                true => units.target,
-                false => units.target.powi(2),
-            };
-            let weights = weights.iter().zip(&units.coefficients);
-            weights
-                .map(|(weight, unit)| self.left * weight * unit / loss)
-                .collect()
+        let all = units.map_or(self.alpha, |_| {
+            left * self.alpha * self.loss.of_images(units)
+        });
+        let one = |j: usize| units.map_or(1.0, |units| units.coefficients[j]);
+        let weights = weights.map(|weights| {
+            let weights = weights.iter().enumerate();
+            weights.map(|(j, weight)| all * weight * one(j)).collect()
         });
         Penalty {
             norm,
             alpha: self.alpha,
             weights,
+            ridge,
         }
     }
 }
@@ -241,17 +249,16 @@ impl Program<Fitted> for Steps {
                 None => 0.0,
             };
             for (j, (theta, g)) in theta.iter_mut().zip(&gradient).enumerate() {
-                let ridge = if j % columns < p { self.ridge } else { 0.0 };
                 let here = *theta;
-                let gradient = g * self.normaliser + ridge * here;
+                let gradient = g * self.normaliser;
                 mean_gradient[j] += weight * (gradient - mean_gradient[j]);
                 *theta += self.momentum * (here - before[j]) - self.step * gradient;
                 before[j] = here;
             }
-            if self.alpha > 0.0 || self.norm.is_positive() {
+            if self.alpha > 0.0 || self.ridge.is_some() || self.norm.is_positive() {
                 for theta in theta.chunks_mut(columns) {
                     moved.copy_from_slice(&theta[..p]);
-                    penalty.prox(self.step, &moved, &mut theta[..p], &mut scratch)?;
+                    penalty.prox(self.step, &mut moved, &mut theta[..p], &mut scratch)?;
                 }
             }
             if t >= first_of_mean {
@@ -269,7 +276,7 @@ impl Program<Fitted> for Steps {
                     .iter_mut()
                     .zip(steps)
                     .for_each(|(moved, step)| *moved = step);
-                penalty.prox(self.longest, &moved, &mut mean[..p], &mut scratch)?;
+                penalty.prox(self.longest, &mut moved, &mut mean[..p], &mut scratch)?;
             }
         }
         Ok(mean.into())

@@ -6,6 +6,7 @@ use super::minimiser::{check_tilted_scalar, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use super::noise_law::TiltLaw;
 use super::objective_perturbation::tilted;
+use super::regularisation::Regularisation;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
@@ -85,7 +86,7 @@ impl Refit {
             Self::Objective { ridge, .. } => {
                 format!("objective-perturbation with ridge {ridge:.6}{clip}")
             }
-            Self::Newton(steps) => steps.describe() + &clip,
+            Self::Newton(steps) => steps.describe(steps.ridge) + &clip,
         }
     }
 
@@ -118,7 +119,7 @@ impl Refit {
             Self::Objective { question, .. } => session.ask(question, ()),
             Self::Newton(steps) => {
                 let start = Start::zero(p, columns, steps.outputs());
-                Ok((steps.run(session, &start, None, progress)?).theta)
+                Ok((steps.run(session, &start, &Regularisation::default(), progress)?).theta)
             }
         }
     }

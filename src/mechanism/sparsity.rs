@@ -1,5 +1,6 @@
 //! How an l1 norm enters a fit, in the units of what is fitted.
 
+use super::regularisation::LossWeight;
 use crate::question::Units;
 use crate::solver::Form;
 
@@ -23,14 +24,13 @@ impl Sparsity {
         }
     }
 
-    /// The same of coefficients of images whose units these are, if they are images. Losses are `power`-th powers of the unit of
-    /// targets.
-    pub fn of_images(&self, units: Option<&Units>, power: i32) -> Self {
+    /// The same of coefficients of images whose units these are, if they are images.
+    pub fn of_images(&self, units: Option<&Units>, loss: LossWeight) -> Self {
         let unit = |j: usize| units.map_or(1.0, |units| units.coefficients[j]);
         let weights = self.weights.iter().enumerate();
         let weights = weights.map(|(j, weight)| weight * unit(j)).collect();
         let of_images = Self::new(weights, self.form);
-        of_images.of_loss(units.map_or(1.0, |units| units.target.powi(-power)))
+        of_images.of_loss(loss.of_images(units))
     }
 
     /// The same beside so many times the loss.

@@ -9,7 +9,7 @@ use super::error::UserLossError;
 use super::norm::CoreNorm;
 use super::threads;
 
-use crate::auto::Choice;
+use crate::auto::{Asked, Choice};
 use crate::error::{Error, Result};
 use crate::fit::PublicFacts;
 use crate::loss::{Admitted, Catalogued, Tabulated, TargetGrid, by_name};
@@ -141,21 +141,6 @@ pub(super) struct Statement {
     pub(super) assumptions: Vec<String>,
 }
 
-/// What "auto" is told besides the statement.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AutoOptions {
-    alpha: Option<f64>,
-    radius: Option<f64>,
-}
-
-impl AutoOptions {
-    fn parse(options: &str) -> Result<Self> {
-        serde_json::from_str(options)
-            .map_err(|error| Error::invalid("mechanism", format!("has unusable options: {error}")))
-    }
-}
-
 impl Statement {
     fn target(&self) -> Target {
         match (self.y_bounds, self.n_classes) {
@@ -179,8 +164,9 @@ impl Statement {
             let mut facts = self.facts()?;
             let named = match name {
                 "auto" => {
-                    let AutoOptions { alpha, radius } = AutoOptions::parse(options)?;
-                    (facts.alpha, facts.radius) = (alpha, radius);
+                    facts.asked = serde_json::from_str(options).map_err(|error| {
+                        Error::invalid("mechanism", format!("has unusable options: {error}"))
+                    })?;
                     None
                 }
                 name => Some(mechanism::by_name(name, options)?),
@@ -223,8 +209,7 @@ impl Statement {
             records_per_person: self.records_per_person,
             max_weight: self.max_weight,
             domain: self.norm.domain()?,
-            alpha: None,
-            radius: None,
+            asked: Asked::default(),
             assumptions: self.assumptions.clone(),
         })
     }

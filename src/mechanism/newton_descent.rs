@@ -1,0 +1,157 @@
+//! The moves of noisy Newton steps: all but questions.
+
+use nalgebra::DVector;
+
+use super::divisor::{Divisor, Inverse};
+use super::nearest_sparse::{LAST_GAP, Nearest, hide_noise};
+use super::newton_steps::{NewtonSteps, Start};
+use super::regularisation::Regularisation;
+use super::ridge::Ridge;
+use super::sparsity::Sparsity;
+use crate::error::Result;
+
+/// Duality gap of a step that ends in a ball, in units of the squared distance from 0: far below its noise.
+const STEP_GAP: f64 = 1e-9;
+
+/// Steps on their way.
+///
+/// With a ball or an l1 penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the mean of their
+/// gradients, which decides which coefficients are zero; those that are not worth their noise, as far as moments tell, are too. Where
+/// a ball moves none of those that the mean is over, they are as without.
+#[derive(Debug)]
+pub(super) struct Descent<'a> {
+    steps: &'a NewtonSteps,
+    start: &'a Start,
+    divisor: Divisor<'a>,
+    inverse: Inverse,
+    sparsity: Option<&'a Sparsity>,
+    ends: Option<Nearest>,
+    /// Whether these moved any step that the mean is over.
+    moves: bool,
+    theta: DVector<f64>,
+    /// theta of before.
+    before: DVector<f64>,
+    reached: Reached,
+}
+
+/// What steps leave.
+#[derive(Debug)]
+pub(super) struct Reached {
+    /// The mean of the last ones.
+    pub mean: DVector<f64>,
+    /// The mean of the points that gradients are of, but for the first ones, and of these.
+    pub at: DVector<f64>,
+    pub mean_gradient: DVector<f64>,
+}
+
+impl<'a> Descent<'a> {
+    pub fn new(
+        steps: &'a NewtonSteps,
+        start: &'a Start,
+        divisor: Divisor<'a>,
+        beside: &'a Regularisation,
+    ) -> Result<Self> {
+        let sparsity = beside.sparsity.as_ref();
+        let theta = DVector::from_column_slice(&start.theta);
+        let zero = 0.0 * &theta;
+        let mut descent = Self {
+            inverse: divisor.inverse()?,
+            steps,
+            start,
+            divisor,
+            sparsity,
+            ends: None,
+            moves: false,
+            before: theta.clone(),
+            reached: Reached {
+                mean: theta.clone(),
+                at: zero.clone(),
+                mean_gradient: zero,
+            },
+            theta,
+        };
+        // A step is shorter than the divisor says.
+        let shorter = 1.0 - steps.momentum();
+        let ends = sparsity.map(|sparsity| descent.nearest(sparsity.clone().of_loss(shorter)));
+        descent.ends = ends.transpose()?;
+        Ok(descent)
+    }
+
+    /// Where the next gradient is asked for.
+    pub fn theta(&self) -> &[f64] {
+        self.theta.as_slice()
+    }
+
+    /// Step t, by the gradient of the mean loss there.
+    pub fn step(&mut self, t: usize, mut gradient: DVector<f64>) -> Result<()> {
+        let first = self.steps.first_of_evidence();
+        if t >= first {
+            let share = 1.0 / (self.steps.gradients.n_iter - first) as f64;
+            self.reached.at.axpy(share, &self.theta, 1.0);
+            self.reached.mean_gradient.axpy(share, &gradient, 1.0);
+        }
+        self.add_ridges(&self.theta, &mut gradient);
+        // theta + momentum (theta - before) - (1 - momentum) step
+        let momentum = self.steps.momentum();
+        let next = &mut self.before;
+        next.axpy(momentum, &self.theta, -momentum);
+        self.inverse.take(1.0 - momentum, &gradient, next);
+        *next += &self.theta;
+        std::mem::swap(&mut self.theta, &mut self.before);
+        let later = t.checked_sub(self.steps.first_of_mean);
+        if let Some(ends) = &mut self.ends {
+            self.moves |= ends.move_to(self.theta.as_mut_slice(), STEP_GAP)? && later.is_some();
+        }
+        if let Some(later) = later {
+            let weight = 1.0 / (later + 1) as f64;
+            (self.reached.mean).axpy(weight, &self.theta, 1.0 - weight);
+        }
+        Ok(())
+    }
+
+    /// After the last one.
+    pub fn end(mut self) -> Result<Reached> {
+        let Some(sparsity) = self.sparsity.filter(|_| self.moves) else {
+            return Ok(self.reached);
+        };
+        let mut gradient = self.reached.mean_gradient.clone();
+        self.add_ridges(&self.reached.at, &mut gradient);
+        let mut last = self.reached.at.clone();
+        self.inverse.take(1.0, &gradient, &mut last);
+        let theta = last.as_mut_slice();
+        self.nearest(sparsity.clone())?.move_to(theta, LAST_GAP)?;
+        if self.divisor.moments.is_some() {
+            // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
+            let damping = self.steps.damping / self.steps.gradients.n_iter as f64;
+            self.divisor.least = self.steps.ridge + damping;
+            let curvature = self.divisor.curvature();
+            let noise = self.steps.noise_of_gradients();
+            hide_noise(
+                theta,
+                self.divisor.columns,
+                &curvature,
+                noise,
+                sparsity.clone(),
+            )?;
+        }
+        self.reached.mean = last;
+        Ok(self.reached)
+    }
+
+    fn nearest(&self, sparsity: Sparsity) -> Result<Nearest> {
+        let (outputs, columns) = (self.steps.outputs(), self.divisor.columns);
+        Nearest::new(sparsity, outputs, columns, &self.divisor.curvature())
+    }
+
+    /// Adds the gradients of the ridges at `theta`: one draws to the start, the other to zero.
+    fn add_ridges(&self, theta: &DVector<f64>, gradient: &mut DVector<f64>) {
+        let to_zero = |j: usize| self.divisor.ridge.map_or(0.0, |ridge: &Ridge| ridge.of(j));
+        for at in 0..theta.len() {
+            let j = at % self.divisor.columns;
+            if j < self.start.drawn {
+                gradient[at] += self.steps.ridge * (theta[at] - self.start.theta[at]);
+            }
+            gradient[at] += to_zero(j) * theta[at];
+        }
+    }
+}
