@@ -129,6 +129,14 @@ def test_the_intercept_is_not_under_it():
     assert model.score(X + 3 * FAR, y) > 0.2
 
 
+def test_shares_of_classes_are_not_under_it():
+    X, _ = classes()
+    y = np.where(np.random.default_rng(3).random(N) < 0.05, 1, -1)
+    shares = classifier(epsilon=10.0, ridge=1.0).fit(X, y).predict_proba(X)[:, 1]
+    assert abs(shares.mean() - 0.05) < 0.005
+    assert shares.std() < 0.005
+
+
 def test_a_ridge_of_nothing_changes_nothing():
     X, y = reals()
     free, none = regressor().fit(X, y), regressor(ridge=0.0).fit(X, y)

@@ -275,8 +275,8 @@ class NoisyProximalGradient:
     n_iter : int, optional
         Number of steps T. None: a public rule.
     alpha, ridge : float, optional
-        Penalties in scaled units; after private scales those of the images, but for ``alpha`` of the l1 norm, which is
-        in units of the public bounds still. None: the estimator's, or 0. The intercept is not penalised.
+        Penalties in scaled units; after private scales those of the images, but for the l1 norm, weighted or not, with
+        which they are in units of the public bounds still. None: the estimator's, or 0. The intercept is not penalised.
     step : float, optional
         Length of a step. None: a public rule.
     momentum : float, optional

@@ -25,7 +25,8 @@ use crate::solver::Form;
 /// the iterates is released, but for the first quarter (half without moments), which is on its way.
 ///
 /// theta <- theta + m (theta - theta of before) - (1 - m) (H + lambda I)^-1 (g_t + ridge theta) (Polyak 1964), where H
-/// is beta M/n without its negative eigenvalues, plus the ridge. lambda is at least a public share of the largest
+/// is beta M/n without its negative eigenvalues, plus the ridge, which after private scales is another one for every coefficient
+/// of the images. lambda is at least a public share of the largest
 /// eigenvalue that the noise of M has (2 sigma sqrt(p) for a symmetric normal matrix): where the noise hides the
 /// curvature, steps are those of gradient descent. It is more where T steps would follow the noise on the gradients
 /// ([`crate::theory_of_privacy::noisy_gradients`]). For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp on |y| <= 1 the

@@ -74,7 +74,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
     n_iter : int, optional
         Iterations. None: a public rule.
     ridge : float, optional
-        Factor of the squared Euclidean norm, halved, in scaled units, for mechanisms that use it.
+        Factor of the squared Euclidean norm of the coefficients, halved, in scaled units, for mechanisms that use it.
+        Under "auto" it costs no privacy, and leaves the intercept alone. None: none, or the mechanism's own rule.
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional

@@ -327,7 +327,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     n_iter : int, optional
         Iterations. None: a public rule.
     ridge : float, optional
-        Factor of the squared Euclidean norm, halved, in scaled units, for mechanisms that use it.
+        Factor of the squared Euclidean norm of the coefficients, halved, in scaled units, for mechanisms that use it.
+        Under "auto" it costs no privacy, and leaves the intercept alone. None: none, or the mechanism's own rule.
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional
@@ -376,11 +377,11 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
 
     Notes
     -----
-    What "auto" means, by public facts alone. With ``alpha`` or ``radius`` and the l1 norm: noisy Newton steps
-    with this penalty or in this ball, after private scales; beyond 512 columns noisy proximal gradients, and
-    Frank-Wolfe for ``radius``. With ``n_iter``, or either of them and another norm, ``scale=None``, a user's own loss
-    or no intercept: Frank-Wolfe, penalised where there is ``alpha``; a user's own
-    loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; a norm other than l1: noisy proximal
+    What "auto" means, by public facts alone. With ``alpha``, ``radius`` or ``ridge`` and the l1 norm: noisy Newton
+    steps with these penalties or in this ball, after private scales; beyond 512 columns noisy proximal gradients, and
+    Frank-Wolfe for ``radius``. With ``n_iter``, or any of them and another norm, ``scale=None``, a user's own loss
+    or no intercept: Frank-Wolfe, penalised where there is ``alpha``, and noisy proximal gradients for a ``ridge``; a
+    user's own loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; a norm other than l1: noisy proximal
     gradients after private scales, with a penalty of the size of the noise. Otherwise, with n records and p features:
     objective perturbation for sparse counts (``row_norm`` far below ``sqrt(p)``); "select-refit" where all bounds are
     [0, 1] or [-1, 1], and n and epsilon are small for p and for the length of rows (``row_norm``, which a schema
@@ -637,7 +638,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     n_iter : int, optional
         Iterations. None: a public rule.
     ridge : float, optional
-        Factor of the squared Euclidean norm, halved, in scaled units, for mechanisms that use it.
+        Factor of the squared Euclidean norm of the coefficients, halved, in scaled units, for mechanisms that use it.
+        Under "auto" it costs no privacy, and leaves the intercept alone. None: none, or the mechanism's own rule.
     adjacency : {"replace-one", "add-remove"}, default "replace-one"
         Neighbouring relation. "add-remove" needs ``n_public`` and ``delta``.
     n_public : int, optional
@@ -685,11 +687,11 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
 
     Notes
     -----
-    What "auto" means, by public facts alone. With ``alpha`` or ``radius`` and the l1 norm: noisy Newton steps
-    with this penalty or in this ball, after private scales; beyond 512 columns noisy proximal gradients, and
-    Frank-Wolfe for ``radius``. With ``n_iter``, or either of them and another norm, ``scale=None``, a user's own loss
-    or no intercept: Frank-Wolfe, penalised where there is ``alpha``. Otherwise a
-    constant, the median or the quantile of the loss, where n and epsilon are too small for any model; a user's own
+    What "auto" means, by public facts alone. With ``alpha``, ``radius`` or ``ridge`` and the l1 norm: noisy Newton
+    steps with these penalties or in this ball, after private scales; beyond 512 columns noisy proximal gradients, and
+    Frank-Wolfe for ``radius``. With ``n_iter``, or any of them and another norm, ``scale=None``, a user's own loss
+    or no intercept: Frank-Wolfe, penalised where there is ``alpha``, and noisy proximal gradients for a ``ridge``.
+    Otherwise a constant, the median or the quantile of the loss, where n and epsilon are too small for any model; a user's own
     loss, the simplex or ``Vertices``: Frank-Wolfe; groups: "select-refit"; ``positive`` or a norm other than l1: noisy
     proximal gradients after private scales, with a penalty of the size of the noise for a norm. Otherwise, with n
     records and p features: "select-refit" with Newton steps where all bounds are [0, 1] or [-1, 1], and n and epsilon
