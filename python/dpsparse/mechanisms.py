@@ -17,6 +17,7 @@ from dpsparse._validation import flag, number, optional_finite, positive_integer
 from dpsparse._weighted_l1 import checked_weights
 from dpsparse.losses import CustomLoss, Loss
 from dpsparse.norms import GroupLasso
+from dpsparse.polytopes import Vertices
 
 __all__ = [
     "DualFrankWolfe",
@@ -233,9 +234,10 @@ class NoisyNewton:
         that is clamped less. It undoes what the clamp and the shrinkage of a noisy fit do to all coefficients at once.
         Needs an intercept and no more than two classes. None: no line.
     radius : float, optional
-        Largest l1 norm, weighted or not, of the coefficients, of those of all classes together: models are moved to the
-        nearest one of the ball in the metric of the released curvature, which costs nothing. In scaled units,
-        after private scales those of the public bounds. None: the estimator's, or no bound.
+        Largest norm of the coefficients; of those of all classes together, where there are three or more, and then of
+        the l1 norm alone, weighted or not. Models are moved to the nearest one of the ball in the metric of the
+        released curvature, which costs nothing. In scaled units, after private scales those of the public bounds. None:
+        the estimator's, or no bound.
     alpha : float, optional
         Penalty per unit of that norm in place of a radius, in the same units. None: the estimator's, or 0.
 
@@ -621,7 +623,7 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
     "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha``, ``radius``
-    and ``ridge`` mean noisy Newton steps after private scales for the l1 norm; else ``alpha`` means
+    and ``ridge`` mean noisy Newton steps after private scales for norms without signs; else ``alpha`` means
     penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe. Where the ball has no vertices to select among, or
     there is a ridge, these are noisy proximal gradients and Frank-Wolfe with noisy gradients.
 
@@ -654,8 +656,8 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
 def _has_units_after_scales(estimator: Any) -> bool:
     """Return whether ``alpha``, ``radius`` or ``ridge`` under "auto" says something of a model after private scales.
 
-    For the l1 norm, weighted or not, of catalogued losses: there they are in units of the public bounds whatever
-    the scales are, and gradients in these units are as far off as the bounds are wide.
+    For norms of catalogued losses: there they are in units of the public bounds whatever the scales are, and gradients
+    in these units are as far off as the bounds are wide.
     """
     weights = getattr(estimator, "feature_weights", None)
     loss = getattr(estimator, "loss", None)
@@ -666,8 +668,8 @@ def _has_units_after_scales(estimator: Any) -> bool:
         and estimator.n_iter is None
         and isinstance(estimator.scale, str)
         and estimator.scale == "auto"
-        and isinstance(estimator.norm, str)
-        and estimator.norm == "l1"
+        and not isinstance(estimator.norm, Vertices)
+        and not (isinstance(estimator.norm, str) and estimator.norm == "simplex")
         and not getattr(estimator, "positive", False)
         and (isinstance(loss, str) or (isinstance(loss, Loss) and not isinstance(loss, CustomLoss)))
         and estimator.fit_intercept is True

@@ -1,5 +1,7 @@
 //! Which mechanism is best, by public facts alone ([`crate::theory_of_privacy::leaks`]).
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use super::constant::Constant;
@@ -11,12 +13,14 @@ use crate::mechanism::{
     ClassScores, Constrained, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
     ObjectivePerturbation, SelectRefit,
 };
+use crate::norm::Norm;
 use crate::plan::defaults::{
     AUTO_CLIP, LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, SELECT_SHORT_ROWS,
     SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH, WEIGHTED_ROW, noise_allows,
 };
 use crate::plan::{Domain, PrivacyClaim};
 use crate::privacy::{Bounds, Target};
+use crate::solver::Form;
 
 /// What a fit has beside its loss, in scaled units, which are those of the public bounds.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -220,12 +224,18 @@ impl Facts<'_> {
         }
     }
 
-    /// Noisy Newton steps with what is asked for, for weighted l1 norms where moments are taken.
+    /// Noisy Newton steps with what is asked for, where moments are taken and the norm has a prox.
     fn sparse_newton(&self, rho: f64, scale: bool, reason: &'static str) -> Result<Option<Choice>> {
         let columns = self.n_features + usize::from(self.intercept);
+        let form = match self.asked.radius {
+            Some(radius) => Form::Ball(radius),
+            None => Form::Penalty(0.0),
+        };
         let norm = self.domain.norm(self.n_features);
-        let weighted = norm.is_ok_and(|norm| norm.weights().is_some());
-        if !weighted || columns > NEWTON_COLUMNS || !scale || self.loss.is_none() {
+        let takes = |norm: Arc<dyn Norm>| {
+            NoisyNewton::check_norm(norm.as_ref(), form, self.target.outputs()).is_ok()
+        };
+        if !norm.is_ok_and(takes) || columns > NEWTON_COLUMNS || !scale || self.loss.is_none() {
             return Ok(None);
         }
         let Asked {
@@ -262,7 +272,7 @@ pub struct Choice {
 /// | public facts | mechanism |
 /// |---|---|
 /// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
-/// | alpha, radius or ridge, an l1 norm, weighted or not, at most 512 columns | noisy Newton with these penalties or in this ball |
+/// | alpha, radius or ridge, a norm with a prox, without signs, at most 512 columns | noisy Newton with these penalties or in this ball |
 /// | alpha or ridge | noisy proximal gradients with these penalties |
 /// | radius | Frank-Wolfe, noisy where the ball has many vertices |
 /// | a norm with theta >= 0 | noisy proximal gradients |
@@ -334,7 +344,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
             return Ok(facts.choose(Box::new(Constant), "too few records for a model"));
         }
         _ if radius.is_some() => {
-            return match facts.sparse_newton(rho, scale, "an l1 ball")? {
+            return match facts.sparse_newton(rho, scale, "a ball")? {
                 Some(newton) => Ok(newton),
                 None if has_ridge => {
                     let problem = "is not used by Frank-Wolfe, which fits within this radius need; leave one of them at None";
@@ -345,6 +355,9 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         }
         _ if alpha.is_some() || has_ridge => {
             let newton = facts.sparse_newton(rho, scale, "a penalty")?;
+            // Only weighted l1 norms are in units of the public bounds after private scales.
+            let norm = facts.domain.norm(facts.n_features);
+            let scale = scale && norm.is_ok_and(|norm| norm.weights().is_some());
             return newton.map_or_else(|| facts.proximal("a penalty", scale), Ok);
         }
         Domain::L1 => {}

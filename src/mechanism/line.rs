@@ -190,7 +190,7 @@ impl Line {
             theta: vec![slope * reach * zoom, self.lift / value],
             drawn: 2,
         };
-        let slopes = beside.of_multiples(&theta, reach * zoom);
+        let slopes = beside.of_multiples(&theta, reach * zoom)?;
         // Of the squared loss what is expected is moved, and not what the steps are.
         let of_steps = match &self.squared {
             Some(_) => &Regularisation::default(),

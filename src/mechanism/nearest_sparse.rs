@@ -1,15 +1,18 @@
 //! Sparse models of a curvature: the nearest one of a weighted l1 ball, or with a penalty. Post-processing of what is released.
 
 use std::f64::consts::SQRT_2;
+use std::ops::Range;
+use std::sync::Arc;
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
+use super::public_width::dual_width;
 use super::sparsity::Sparsity;
 use crate::error::{Error, Result};
 use crate::loss::Squared;
-use crate::solver::{
-    CscDesign, Form, Method, Problem, Regulariser, Solution, Start, Stopping, minimise,
-};
+use crate::norm::SetFunctionNorm;
+use crate::set_function::Cardinality;
+use crate::solver::{CscDesign, Form, Method, Problem, Solution, Start, Stopping, minimise};
 
 /// Duality gap of a move, in units of the squared distance from 0, that is about what double precision allows.
 pub(super) const LAST_GAP: f64 = 1e-13;
@@ -35,6 +38,13 @@ pub(super) struct Nearest {
     columns: usize,
     factor: Factor,
     free: Free,
+    /// Of scores that are looked for together: all, where they share the ball of an l1 norm.
+    parts: Vec<Part>,
+}
+
+/// Some scores.
+#[derive(Debug)]
+struct Part {
     /// L', once a score, in units of the weights.
     design: CscDesign,
     /// Where the next one starts.
@@ -96,14 +106,20 @@ impl Nearest {
                 (Free(Vec::new()), Factor::Diagonal(roots))
             }
         };
-        let design = design(&factor, &sparsity, outputs)?;
+        let scores = match sparsity.norm() {
+            Some(_) => (0..outputs).map(|k| k..k + 1).collect(),
+            None => vec![0..outputs],
+        };
+        let parts = scores.into_iter().map(|scores| {
+            let design = design(&factor, &sparsity, scores)?;
+            Ok(Part { design, last: None })
+        });
         Ok(Self {
+            parts: parts.collect::<Result<_>>()?,
             sparsity,
             columns,
             factor,
             free,
-            design,
-            last: None,
         })
     }
 
@@ -112,51 +128,34 @@ impl Nearest {
     /// # Errors
     /// [`Error::InvalidData`] for coefficients whose squares leave the range of floats.
     pub fn move_to(&mut self, theta: &mut [f64], tol: f64) -> Result<bool> {
-        let norm = |theta: &[f64]| self.sparsity.norm(theta, self.columns);
         let free = !self.sparsity.has_zeros();
-        if matches!(self.sparsity.form, Form::Ball(radius) if free && norm(theta) <= radius) {
-            return Ok(false);
+        if let (Form::Ball(radius), true) = (self.sparsity.form, free) {
+            if self.sparsity.value(theta, self.columns)? <= radius {
+                return Ok(false);
+            }
         }
         let p = self.sparsity.weights.len();
-        let scores = theta.chunks(self.columns);
-        let targets: Vec<f64> = scores
-            .flat_map(|theta| self.factor.targets(&theta[..p]))
-            .collect();
-        let problem = Problem::new(&self.design, &targets, None, &Squared, 0.0, false)?;
-        let stopping = Stopping {
-            tol,
-            max_iter: Method::Auto.default_max_iter(Regulariser::L1),
-        };
-        let start = self.last.as_ref().map(|last| Start {
-            coefficients: &last.coefficients,
-            intercept: 0.0,
-            dual: Some(&last.dual),
-        });
-        let found = minimise(
-            &problem,
-            Regulariser::L1,
-            // The solver's loss is a mean.
-            (self.sparsity.clone().of_loss(1.0 / targets.len() as f64)).form,
-            Method::Auto,
-            stopping,
-            start,
-            &mut |_, _| Ok(()),
-        )?;
-        let nearest = found.coefficients.chunks(p);
-        for (theta, nearest) in theta.chunks_mut(self.columns).zip(nearest) {
-            let (features, last) = theta.split_at_mut(p);
-            let mut gained = 0.0;
-            for (j, theta) in features.iter_mut().enumerate() {
-                let found = nearest[j] / self.sparsity.weights[j];
-                gained += self.free.share(j) * (found - *theta);
-                *theta = found;
+        let of_part = theta.len() / self.parts.len();
+        for (part, theta) in self.parts.iter_mut().zip(theta.chunks_mut(of_part)) {
+            let scores = theta.chunks(self.columns);
+            let targets: Vec<f64> = scores
+                .flat_map(|theta| self.factor.targets(&theta[..p]))
+                .collect();
+            let nearest = part.nearest(&targets, &self.sparsity, tol)?;
+            for (theta, nearest) in theta.chunks_mut(self.columns).zip(nearest.chunks(p)) {
+                let (features, last) = theta.split_at_mut(p);
+                let mut gained = 0.0;
+                for (j, theta) in features.iter_mut().enumerate() {
+                    let found = nearest[j] / self.sparsity.weights[j];
+                    gained += self.free.share(j) * (found - *theta);
+                    *theta = found;
+                }
+                last.iter_mut().for_each(|last| *last -= gained);
             }
-            last.iter_mut().for_each(|last| *last -= gained);
         }
-        self.last = Some(found);
         if let Form::Ball(radius) = self.sparsity.form {
             // Division by weights rounds.
-            let outside = self.sparsity.norm(theta, self.columns) / radius;
+            let outside = self.sparsity.value(theta, self.columns)? / radius;
             if outside > 1.0 {
                 for theta in theta.chunks_mut(self.columns) {
                     theta[..p].iter_mut().for_each(|theta| *theta /= outside);
@@ -167,6 +166,34 @@ impl Nearest {
     }
 }
 
+impl Part {
+    /// The weighted coefficients whose products with the design are nearest to `targets`.
+    fn nearest(&mut self, targets: &[f64], sparsity: &Sparsity, tol: f64) -> Result<&[f64]> {
+        let regulariser = sparsity.regulariser();
+        let problem = Problem::new(&self.design, targets, None, &Squared, 0.0, false)?;
+        let stopping = Stopping {
+            tol,
+            max_iter: Method::Auto.default_max_iter(regulariser),
+        };
+        let start = self.last.as_ref().map(|last| Start {
+            coefficients: &last.coefficients,
+            intercept: 0.0,
+            dual: Some(&last.dual),
+        });
+        let found = minimise(
+            &problem,
+            regulariser,
+            // The solver's loss is a mean.
+            (sparsity.clone().of_loss(1.0 / targets.len() as f64)).form,
+            Method::Auto,
+            stopping,
+            start,
+            &mut |_, _| Ok(()),
+        )?;
+        Ok(&self.last.insert(found).coefficients)
+    }
+}
+
 /// Radius of a ball that holds every model that is looked for, in units of the norm of the one that there is.
 const FREE: f64 = 1e6;
 
@@ -174,8 +201,8 @@ const FREE: f64 = 1e6;
 /// nearest model of the same ball without them, if it is one. Rows of `columns` coefficients.
 ///
 /// An entry of size t with noise of variance N^2 is worth its noise in predictions where t^2 is above N^2, and the square that is found,
-/// on average the sum of both, above 2 N^2 (Mallows 1973). The model with a penalty sqrt(2) N on every |theta_kj| says which; what
-/// that takes from the others it need not. One coefficient is all that there is of a model, and stays.
+/// on average the sum of both, above 2 N^2 (Mallows 1973). The model with a penalty sqrt(2) N on every |theta_kj| says which, or one
+/// with Omega, as many times it as noise is larger in its dual norm on average; what that takes from the others it need not. One coefficient is all that there is of a model, and stays.
 ///
 /// # Errors
 /// As [`Nearest::new`] and [`Nearest::move_to`].
@@ -187,19 +214,27 @@ pub(super) fn hide_noise(
     sparsity: Sparsity,
 ) -> Result<()> {
     let (p, outputs) = (sparsity.weights.len(), theta.len() / columns);
-    let norm = sparsity.norm(theta, columns);
+    let norm = sparsity.value(theta, columns)?;
     if norm == 0.0 || outputs * p == 1 {
         return Ok(());
     }
     let nearest = |sparsity| Nearest::new(sparsity, outputs, columns, curvature);
     let mut above = theta.to_vec();
-    let penalty = Sparsity::new(vec![1.0; p], Form::Penalty(SQRT_2 * noise));
+    let relative = match sparsity.norm() {
+        Some(norm) => {
+            let l1 = SetFunctionNorm::new(Arc::new(Cardinality::new(p)?))?;
+            dual_width(norm)? / dual_width(&l1)?
+        }
+        None => 1.0,
+    };
+    let penalty = sparsity.with(vec![1.0; p], Form::Penalty(SQRT_2 * noise * relative));
     nearest(penalty)?.move_to(&mut above, LAST_GAP)?;
     let form = match sparsity.form {
         Form::Penalty(_) => Form::Ball(FREE * norm),
         ball => ball,
     };
-    let among = Sparsity::new(sparsity.weights, form).where_not_zero(&above, columns);
+    let among = sparsity.with(sparsity.weights.clone(), form);
+    let among = among.where_not_zero(&above, columns);
     nearest(among)?.move_to(theta, LAST_GAP)?;
     Ok(())
 }
@@ -236,14 +271,15 @@ impl Free {
 }
 
 /// L' along the diagonal, once a score, with column j divided by its weight; nothing where coefficients must be zero.
-fn design(factor: &Factor, sparsity: &Sparsity, outputs: usize) -> Result<CscDesign> {
+fn design(factor: &Factor, sparsity: &Sparsity, scores: Range<usize>) -> Result<CscDesign> {
     let p = sparsity.weights.len();
     let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
-    for k in 0..outputs {
+    let (first_score, outputs) = (scores.start, scores.len());
+    for k in scores {
         for (j, weight) in sparsity.weights.iter().enumerate() {
             if !sparsity.is_zero(k, j) {
                 let (first, column) = factor.row(j);
-                rows.extend((first..=j).map(|i| k * p + i));
+                rows.extend((first..=j).map(|i| (k - first_score) * p + i));
                 values.extend(column.iter().map(|value| value / weight));
             }
             starts.push(rows.len());

@@ -52,10 +52,11 @@ pub struct NoisyNewton {
     /// lambda in units of the largest eigenvalue that the noise of the moments has, or without moments of the bound beta R^2
     /// on all Hessians, positive; None: enough, and more where T steps would follow the noise on the gradients.
     pub damping: Option<f64>,
-    /// Ridge in scaled units; None: 0.
+    /// Ridge in the units of a radius; None: 0.
     pub ridge: Option<f64>,
-    /// Largest Omega of the coefficients of all scores together, for l1 norms, weighted ones too: models are moved to the nearest one
-    /// of the ball by what is released of the curvature, after every step (post-processing). In scaled units, after private scales those of the public bounds; None: no bound.
+    /// Largest Omega of the coefficients of all scores together, with three or more classes of weighted l1 norms alone: models are
+    /// moved to the nearest one of the ball by what is released of the curvature, after every step (post-processing). In scaled
+    /// units, after private scales those of the public bounds; None: no bound.
     pub radius: Option<f64>,
     /// A penalty alpha Omega in its place, in the same units; None: 0.
     pub alpha: Option<f64>,
@@ -90,7 +91,32 @@ impl NoisyNewton {
     /// Most columns, the intercept included.
     pub const MOST_COLUMNS: usize = MOST_MOMENT_COLUMNS;
 
-    fn sparsity(&self, norm: &dyn Norm) -> Result<Option<Sparsity>> {
+    /// Why steps cannot end in this norm's ball or prox, if they cannot.
+    pub(crate) fn check_norm(
+        norm: &dyn Norm,
+        form: Form,
+        outputs: usize,
+    ) -> std::result::Result<(), &'static str> {
+        if norm.weights().is_some() {
+            return Ok(());
+        }
+        if norm.is_positive() || !norm.prox_error().is_finite() {
+            return Err(
+                "is for norms with an exact prox and without signs in noisy-newton; use noisy-proximal-gradient",
+            );
+        }
+        match form {
+            Form::Ball(_) if !norm.ball_is_bounded() => {
+                Err("needs a norm: the ball of a seminorm is not bounded; use alpha")
+            }
+            Form::Ball(_) if outputs > 1 => Err(
+                "is for the l1 norm, weighted or not, where there are three or more classes; use alpha",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn sparsity(&self, norm: Arc<dyn Norm>, outputs: usize) -> Result<Option<Sparsity>> {
         let (name, form) = match (self.radius, self.alpha) {
             (None, None) => return Ok(None),
             (Some(_), None) => ("radius", Form::Ball(Domain::size(self.radius, 1.0)?)),
@@ -106,20 +132,16 @@ impl NoisyNewton {
                 return Err(Error::invalid("radius", problem));
             }
         };
-        let weights = norm.weights().ok_or_else(|| {
-            let problem = "is for the l1 norm, weighted or not, in noisy-newton; use noisy-gradient-frank-wolfe for the ball \
-                           of another norm, noisy-proximal-gradient for a penalty";
-            Error::invalid(name, problem)
-        })?;
-        if weights
-            .iter()
-            .any(|weight| !(1.0 / MOST..=MOST).contains(weight))
-        {
+        let weights = norm.weights();
+        Self::check_norm(norm.as_ref(), form, outputs)
+            .map_err(|problem| Error::invalid(name, problem))?;
+        let outside = |weight: &f64| !(1.0 / MOST..=MOST).contains(weight);
+        if weights.is_some_and(|weights| weights.iter().any(outside)) {
             let problem = "must lie between 1e-100 and 1e100";
             return Err(Error::invalid("feature_weights", problem));
         }
         let is_none = form == Form::Penalty(0.0);
-        Ok((!is_none).then(|| Sparsity::new(weights, form)))
+        Ok((!is_none).then(|| Sparsity::of_norm(norm, form)))
     }
 }
 
@@ -147,7 +169,7 @@ impl Mechanism for NoisyNewton {
             ));
         }
         let beside = Regularisation {
-            sparsity: self.sparsity(norm.as_ref())?,
+            sparsity: self.sparsity(Arc::clone(&norm), problem.outputs())?,
             ridge: Ridge::new(self.ridge, problem.schema().n_features())?,
         };
         let options = NewtonOptions {
@@ -183,10 +205,16 @@ impl Mechanism for NoisyNewton {
         if line.is_some() {
             after += ", then a line through the scores";
         }
-        match beside.sparsity.as_ref().map(|sparsity| sparsity.form) {
-            Some(Form::Ball(radius)) => after += &format!(", within an l1 ball of radius {radius}"),
-            Some(Form::Penalty(alpha)) => after += &format!(", with an l1 penalty of {alpha}"),
-            None => {}
+        if let Some(sparsity) = &beside.sparsity {
+            let norm = if sparsity.norm().is_none() {
+                "n l1"
+            } else {
+                ""
+            };
+            after += &match sparsity.form {
+                Form::Ball(radius) => format!(", within a{norm} ball of radius {radius}"),
+                Form::Penalty(alpha) => format!(", with a{norm} penalty of {alpha}"),
+            };
         }
         if threshold > 0.0 {
             after += &format!(", then a prox of {threshold}");

@@ -52,11 +52,11 @@ pub(super) struct Regularisation {
 impl Regularisation {
     fn map(
         &self,
-        sparsity: impl FnOnce(&Sparsity) -> Option<Sparsity>,
+        sparsity: impl FnOnce(&Sparsity) -> Sparsity,
         ridge: impl FnOnce(&Ridge) -> Ridge,
     ) -> Self {
         Self {
-            sparsity: self.sparsity.as_ref().and_then(sparsity),
+            sparsity: self.sparsity.as_ref().map(sparsity),
             ridge: self.ridge.as_ref().map(ridge),
         }
     }
@@ -64,7 +64,7 @@ impl Regularisation {
     /// The same of coefficients of images whose units these are, if they are images.
     pub fn of_images(&self, units: Option<&Units>, loss: LossWeight) -> Self {
         self.map(
-            |sparsity| Some(sparsity.of_images(units, loss)),
+            |sparsity| sparsity.of_images(units, loss),
             |ridge| ridge.of_images(units, loss),
         )
     }
@@ -72,7 +72,7 @@ impl Regularisation {
     /// The same beside so many times the loss.
     pub fn of_loss(&self, factor: f64) -> Self {
         self.map(
-            |sparsity| Some(sparsity.clone().of_loss(factor)),
+            |sparsity| sparsity.clone().of_loss(factor),
             |ridge| ridge.times(factor),
         )
     }
@@ -80,17 +80,23 @@ impl Regularisation {
     /// The same of coefficients that will be multiplied by `slope`.
     pub fn before_slope(&self, slope: f64) -> Self {
         self.map(
-            |sparsity| Some(sparsity.clone().before_slope(slope)),
+            |sparsity| sparsity.clone().before_slope(slope),
             |ridge| ridge.times(slope),
         )
     }
 
     /// The same of the t of models t/`unit` times `theta`, one row of coefficients.
-    pub fn of_multiples(&self, theta: &[f64], unit: f64) -> Self {
-        self.map(
-            |sparsity| sparsity.of_multiples(theta, unit),
-            |ridge| ridge.of_multiples(theta, unit),
-        )
+    ///
+    /// # Errors
+    /// As [`Sparsity::value`].
+    pub fn of_multiples(&self, theta: &[f64], unit: f64) -> Result<Self> {
+        let sparsity = self.sparsity.as_ref();
+        let slopes = sparsity.map(|sparsity| sparsity.of_multiples(theta, unit));
+        let ridge = self.ridge.as_ref();
+        Ok(Self {
+            sparsity: slopes.transpose()?.flatten(),
+            ridge: ridge.map(|ridge| ridge.of_multiples(theta, unit)),
+        })
     }
 
     /// Moves `theta`, the minimiser of a quadratic loss of one score with this Hessian, to where the sum of both is least.

@@ -1,13 +1,19 @@
-//! How an l1 norm enters a fit, in the units of what is fitted.
+//! How a norm enters a fit, in the units of what is fitted.
+
+use std::sync::Arc;
 
 use super::regularisation::LossWeight;
+use crate::error::Result;
+use crate::norm::Norm;
 use crate::question::Units;
-use crate::solver::Form;
+use crate::solver::{Form, Regulariser};
 
-/// How Omega(theta) = sum_kj weights_j |theta_kj|, over the features j of all scores k, enters: as a ball or as a penalty.
+/// How Omega(weights * theta_k), the sum over all scores k, enters: as a ball or as a penalty.
 #[derive(Debug, Clone)]
 pub(super) struct Sparsity {
-    /// Positive.
+    /// Omega; None: the l1 norm.
+    norm: Option<Arc<dyn Norm>>,
+    /// Positive, one a feature.
     pub weights: Vec<f64>,
     /// A positive radius or penalty.
     pub form: Form,
@@ -16,12 +22,42 @@ pub(super) struct Sparsity {
 }
 
 impl Sparsity {
+    /// Of the l1 norm with these weights.
     pub fn new(weights: Vec<f64>, form: Form) -> Self {
         Self {
+            norm: None,
             weights,
             form,
             zero: Vec::new(),
         }
+    }
+
+    /// Of any norm that has a prox.
+    pub fn of_norm(norm: Arc<dyn Norm>, form: Form) -> Self {
+        let l1 = norm.weights();
+        let weights = l1.clone().unwrap_or(vec![1.0; norm.n_features()]);
+        Self {
+            norm: Some(norm).filter(|_| l1.is_none()),
+            ..Self::new(weights, form)
+        }
+    }
+
+    /// The same norm with these weights and in this form, and zeros nowhere.
+    pub fn with(&self, weights: Vec<f64>, form: Form) -> Self {
+        Self {
+            norm: self.norm.clone(),
+            ..Self::new(weights, form)
+        }
+    }
+
+    /// Omega, where it is not the l1 norm.
+    pub fn norm(&self) -> Option<&dyn Norm> {
+        self.norm.as_deref()
+    }
+
+    /// Omega of the weighted coefficients, as solvers know it.
+    pub fn regulariser(&self) -> Regulariser<'_> {
+        self.norm().map_or(Regulariser::L1, Regulariser::Norm)
     }
 
     /// The same of coefficients of images whose units these are, if they are images.
@@ -29,7 +65,7 @@ impl Sparsity {
         let unit = |j: usize| units.map_or(1.0, |units| units.coefficients[j]);
         let weights = self.weights.iter().enumerate();
         let weights = weights.map(|(j, weight)| weight * unit(j)).collect();
-        let of_images = Self::new(weights, self.form);
+        let of_images = self.with(weights, self.form);
         of_images.of_loss(loss.of_images(units))
     }
 
@@ -78,15 +114,25 @@ impl Sparsity {
     }
 
     /// The same of the t of models t/`unit` times `theta`, one row of coefficients; None where Omega is 0.
-    pub fn of_multiples(&self, theta: &[f64], unit: f64) -> Option<Self> {
-        let norm = self.norm(theta, theta.len());
-        (norm > 0.0).then(|| Self::new(vec![norm / unit], self.form))
+    pub fn of_multiples(&self, theta: &[f64], unit: f64) -> Result<Option<Self>> {
+        let norm = self.value(theta, theta.len())?;
+        Ok((norm > 0.0).then(|| Self::new(vec![norm / unit], self.form)))
     }
 
     /// Omega of rows of `columns` coefficients: those that have no weight, of the intercept, are free.
-    pub fn norm(&self, theta: &[f64], columns: usize) -> f64 {
+    ///
+    /// # Errors
+    /// As [`Norm::value`].
+    pub fn value(&self, theta: &[f64], columns: usize) -> Result<f64> {
         let rows = theta.chunks(columns);
-        let entries = rows.flat_map(|theta| theta.iter().zip(&self.weights));
-        entries.map(|(theta, weight)| weight * theta.abs()).sum()
+        let weighted = |row: &[f64]| -> Vec<f64> {
+            let entries = row.iter().zip(&self.weights);
+            entries.map(|(theta, weight)| weight * theta).collect()
+        };
+        let Some(norm) = self.norm() else {
+            let l1 = rows.map(|row| weighted(row).iter().map(|theta| theta.abs()).sum::<f64>());
+            return Ok(l1.sum());
+        };
+        rows.map(|row| norm.value(&weighted(row))).sum()
     }
 }
