@@ -13,6 +13,7 @@ mod evidence;
 mod feature_scaler;
 mod frank_wolfe;
 mod greedy_selection;
+mod hidden_noise;
 mod line;
 mod minimiser;
 mod minkowski;

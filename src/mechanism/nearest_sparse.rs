@@ -1,17 +1,12 @@
 //! Sparse models of a curvature: the nearest one of a weighted l1 ball, or with a penalty. Post-processing of what is released.
 
-use std::f64::consts::SQRT_2;
 use std::ops::Range;
-use std::sync::Arc;
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
-use super::public_width::dual_width;
 use super::sparsity::Sparsity;
 use crate::error::{Error, Result};
 use crate::loss::Squared;
-use crate::norm::SetFunctionNorm;
-use crate::set_function::Cardinality;
 use crate::solver::{CscDesign, Form, Method, Problem, Solution, Start, Stopping, minimise};
 
 /// Duality gap of a move, in units of the squared distance from 0, that is about what double precision allows.
@@ -106,12 +101,12 @@ impl Nearest {
                 (Free(Vec::new()), Factor::Diagonal(roots))
             }
         };
-        let scores = match sparsity.norm() {
-            Some(_) => (0..outputs).map(|k| k..k + 1).collect(),
-            None => vec![0..outputs],
+        let together = match sparsity.norm() {
+            Some(_) => 1,
+            None => outputs,
         };
-        let parts = scores.into_iter().map(|scores| {
-            let design = design(&factor, &sparsity, scores)?;
+        let parts = (0..outputs).step_by(together).map(|first| {
+            let design = design(&factor, &sparsity, first..first + together)?;
             Ok(Part { design, last: None })
         });
         Ok(Self {
@@ -123,16 +118,21 @@ impl Nearest {
         })
     }
 
+    /// From here on with another radius or penalty.
+    pub fn set_form(&mut self, form: Form) {
+        self.sparsity.form = form;
+    }
+
     /// Moves `theta` there, up to a duality gap of `tol` times the objective at 0; in a ball it stays where it is. Whether it moved.
     ///
     /// # Errors
     /// [`Error::InvalidData`] for coefficients whose squares leave the range of floats.
     pub fn move_to(&mut self, theta: &mut [f64], tol: f64) -> Result<bool> {
         let free = !self.sparsity.has_zeros();
-        if let (Form::Ball(radius), true) = (self.sparsity.form, free) {
-            if self.sparsity.value(theta, self.columns)? <= radius {
-                return Ok(false);
-            }
+        if let (Form::Ball(radius), true) = (self.sparsity.form, free)
+            && self.sparsity.value(theta, self.columns)? <= radius
+        {
+            return Ok(false);
         }
         let p = self.sparsity.weights.len();
         let of_part = theta.len() / self.parts.len();
@@ -192,51 +192,6 @@ impl Part {
         )?;
         Ok(&self.last.insert(found).coefficients)
     }
-}
-
-/// Radius of a ball that holds every model that is looked for, in units of the norm of the one that there is.
-const FREE: f64 = 1e6;
-
-/// Makes coefficients zero that are not worth their noise, where entries of H theta have so much of it, and moves the others to the
-/// nearest model of the same ball without them, if it is one. Rows of `columns` coefficients.
-///
-/// An entry of size t with noise of variance N^2 is worth its noise in predictions where t^2 is above N^2, and the square that is found,
-/// on average the sum of both, above 2 N^2 (Mallows 1973). The model with a penalty sqrt(2) N on every |theta_kj| says which, or one
-/// with Omega, as many times it as noise is larger in its dual norm on average; what that takes from the others it need not. One coefficient is all that there is of a model, and stays.
-///
-/// # Errors
-/// As [`Nearest::new`] and [`Nearest::move_to`].
-pub(super) fn hide_noise(
-    theta: &mut [f64],
-    columns: usize,
-    curvature: &Curvature,
-    noise: f64,
-    sparsity: Sparsity,
-) -> Result<()> {
-    let (p, outputs) = (sparsity.weights.len(), theta.len() / columns);
-    let norm = sparsity.value(theta, columns)?;
-    if norm == 0.0 || outputs * p == 1 {
-        return Ok(());
-    }
-    let nearest = |sparsity| Nearest::new(sparsity, outputs, columns, curvature);
-    let mut above = theta.to_vec();
-    let relative = match sparsity.norm() {
-        Some(norm) => {
-            let l1 = SetFunctionNorm::new(Arc::new(Cardinality::new(p)?))?;
-            dual_width(norm)? / dual_width(&l1)?
-        }
-        None => 1.0,
-    };
-    let penalty = sparsity.with(vec![1.0; p], Form::Penalty(SQRT_2 * noise * relative));
-    nearest(penalty)?.move_to(&mut above, LAST_GAP)?;
-    let form = match sparsity.form {
-        Form::Penalty(_) => Form::Ball(FREE * norm),
-        ball => ball,
-    };
-    let among = sparsity.with(sparsity.weights.clone(), form);
-    let among = among.where_not_zero(&above, columns);
-    nearest(among)?.move_to(theta, LAST_GAP)?;
-    Ok(())
 }
 
 /// The row of H of the column that has no weight, over its own entry; empty without one.
@@ -349,9 +304,9 @@ mod tests {
             let ball = Sparsity::new(weights.clone(), Form::Ball(radius));
             let mut nearest = Nearest::new(ball.clone(), outputs, 4, &Curvature::Matrix(hessian.clone())).unwrap();
             let moved = nearest.move_to(&mut x, 1e-13).unwrap();
-            prop_assert_eq!(moved, ball.norm(theta, 4) > radius);
-            prop_assert!(ball.norm(&x, 4) <= radius * (1.0 + 1e-12));
-            if ball.norm(theta, 4) <= radius {
+            prop_assert_eq!(moved, ball.value(theta, 4).unwrap() > radius);
+            prop_assert!(ball.value(&x, 4).unwrap() <= radius * (1.0 + 1e-12));
+            if ball.value(theta, 4).unwrap() <= radius {
                 prop_assert_eq!(&x[..], theta);
                 return Ok(());
             }
@@ -485,33 +440,6 @@ mod tests {
                 prop_assert!((x - projected).abs() < 1e-4 * (1.0 + projected.abs()));
             }
             prop_assert_eq!([x[2], x[5]], [theta[2], theta[5]]);
-        }
-    }
-
-    /// Of the identity, entries up to sqrt(2) N are zero, and the others stay; where entries go together the rest takes over.
-    #[test]
-    fn what_is_not_worth_its_noise_is_hidden() {
-        for form in [Form::Penalty(1e-3), Form::Ball(100.0)] {
-            let sparsity = || Sparsity::new(vec![1.0; 3], form);
-            let mut theta = [0.13, -0.15, 3.0, 7.0];
-            let one = Curvature::Diagonal(vec![1.0; 4]);
-            hide_noise(&mut theta, 4, &one, 0.1, sparsity()).unwrap();
-            assert_eq!((theta[0], theta[3]), (0.0, 7.0));
-            assert!((theta[1] + 0.15).abs() < 1e-5 && (theta[2] - 3.0).abs() < 1e-5);
-            // Two features that go together: what the first loses the second has.
-            let alike = DMatrix::from_row_slice(2, 2, &[1.0, 0.9, 0.9, 1.0]);
-            let sparsity = Sparsity::new(vec![1.0; 2], form);
-            let mut theta = [0.01, 2.0];
-            hide_noise(&mut theta, 2, &Curvature::Matrix(alike), 0.1, sparsity).unwrap();
-            assert_eq!(theta[0], 0.0);
-            assert!((theta[1] - 2.009).abs() < 1e-5);
-            // A single one, and nothing at all, stay.
-            for theta in [[0.01], [0.0]] {
-                let mut hidden = theta;
-                let sparsity = Sparsity::new(vec![1.0], form);
-                hide_noise(&mut hidden, 1, &one, 0.1, sparsity).unwrap();
-                assert_eq!(hidden, theta);
-            }
         }
     }
 

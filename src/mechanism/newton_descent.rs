@@ -3,7 +3,8 @@
 use nalgebra::DVector;
 
 use super::divisor::{Divisor, Inverse};
-use super::nearest_sparse::{LAST_GAP, Nearest, hide_noise};
+use super::hidden_noise::hide_noise;
+use super::nearest_sparse::{Curvature, LAST_GAP, Nearest};
 use super::newton_steps::{NewtonSteps, Start};
 use super::regularisation::Regularisation;
 use super::ridge::Ridge;
@@ -120,19 +121,12 @@ impl<'a> Descent<'a> {
         self.inverse.take(1.0, &gradient, &mut last);
         let theta = last.as_mut_slice();
         self.nearest(sparsity.clone())?.move_to(theta, LAST_GAP)?;
-        if self.divisor.moments.is_some() {
-            // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
-            let damping = self.steps.damping / self.steps.gradients.n_iter as f64;
-            self.divisor.least = self.steps.ridge + damping;
-            let curvature = self.divisor.curvature();
+        // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
+        let damping = self.steps.damping / self.steps.gradients.n_iter as f64;
+        self.divisor.least = self.steps.ridge + damping;
+        if let Curvature::Matrix(hessian) = self.divisor.curvature() {
             let noise = self.steps.noise_of_gradients();
-            hide_noise(
-                theta,
-                self.divisor.columns,
-                &curvature,
-                noise,
-                sparsity.clone(),
-            )?;
+            hide_noise(theta, self.divisor.columns, hessian, noise, sparsity)?;
         }
         self.reached.mean = last;
         Ok(self.reached)

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::public_width::dual_width;
 use super::regularisation::LossWeight;
 use crate::error::Result;
-use crate::norm::Norm;
+use crate::norm::{Norm, SetFunctionNorm};
 use crate::question::Units;
+use crate::set_function::Cardinality;
 use crate::solver::{Form, Regulariser};
 
 /// How Omega(weights * theta_k), the sum over all scores k, enters: as a ball or as a penalty.
@@ -53,6 +55,32 @@ impl Sparsity {
     /// Omega, where it is not the l1 norm.
     pub fn norm(&self) -> Option<&dyn Norm> {
         self.norm.as_deref()
+    }
+
+    /// The dual norm of Omega at slopes of weighted coefficients.
+    ///
+    /// # Errors
+    /// As [`Norm::dual`].
+    pub fn dual(&self, slopes: &[f64]) -> Result<f64> {
+        let largest = || {
+            slopes
+                .iter()
+                .fold(0.0, |most: f64, slope| most.max(slope.abs()))
+        };
+        self.norm()
+            .map_or_else(|| Ok(largest()), |norm| norm.dual(slopes))
+    }
+
+    /// About the mean of that of standard normal slopes.
+    ///
+    /// # Errors
+    /// As [`Norm::dual`].
+    pub fn dual_width(&self) -> Result<f64> {
+        let p = self.weights.len();
+        match self.norm() {
+            Some(norm) => dual_width(norm),
+            None => dual_width(&SetFunctionNorm::new(Arc::new(Cardinality::new(p)?))?),
+        }
     }
 
     /// Omega of the weighted coefficients, as solvers know it.

@@ -1,0 +1,183 @@
+//! Which coefficients of a model are worth their noise.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::nearest_sparse::{Curvature, LAST_GAP, Nearest, factor_of};
+use super::sparsity::Sparsity;
+use crate::error::Result;
+use crate::norm::Norm;
+use crate::solver::Form;
+
+/// Radius of a ball that holds every model that is looked for, in units of the norm of the one that there is.
+const FREE: f64 = 1e6;
+
+/// Penalties whose patterns are looked at: from so many times what noise has in the dual norm on average down to so many standard
+/// deviations, each so many times the one before.
+const PATH: (f64, f64) = (4.0, 0.7);
+const FALL: f64 = 0.9;
+
+/// Makes coefficients zero that are not worth their noise, where entries of H theta have so much of it, and moves the others to the
+/// nearest model of the same ball without them, if it is one. Rows of `columns` coefficients.
+///
+/// Of the patterns of zeros that penalties with Omega of about the size of the noise leave, and of no zeros, it is the one whose best model is expected to have the least risk: -b_S' x_S/2 + N^2 tr
+/// H_SS^-1 for b = H theta, x_S = H_SS^-1 b_S and noise of variance N^2 on the entries of b, which is unbiased for one pattern
+/// (Mallows 1973). What the penalty takes from the others it need not. One coefficient is all that there is of a model, and stays.
+///
+/// # Errors
+/// As [`Nearest::new`] and [`Nearest::move_to`].
+pub(super) fn hide_noise(
+    theta: &mut [f64],
+    columns: usize,
+    hessian: DMatrix<f64>,
+    noise: f64,
+    sparsity: &Sparsity,
+) -> Result<()> {
+    let (p, outputs) = (sparsity.weights.len(), theta.len() / columns);
+    let norm = sparsity.value(theta, columns)?;
+    let has_zeros = sparsity.norm().is_none_or(Norm::ball_is_bounded);
+    if norm == 0.0 || outputs * p == 1 || !has_zeros {
+        return Ok(());
+    }
+    let risk = Risk::new(&hessian, theta, columns, noise);
+    let curvature = Curvature::Matrix(hessian.clone());
+    let nearest = |sparsity| Nearest::new(sparsity, outputs, columns, &curvature);
+    let mut best = (risk.of(theta, p)?, theta.to_vec());
+    let mut largest = 0.0f64;
+    for slopes in risk.slopes_at_zero(p) {
+        largest = largest.max(sparsity.dual(slopes.as_slice())?);
+    }
+    let mut level = largest.min(PATH.0 * noise * sparsity.dual_width()?);
+    let mut path = nearest(sparsity.with(vec![1.0; p], Form::Penalty(level)))?;
+    let mut last = Vec::new();
+    while level > PATH.1 * noise {
+        path.set_form(Form::Penalty(level));
+        let mut found = theta.to_vec();
+        path.move_to(&mut found, LAST_GAP)?;
+        let pattern: Vec<bool> = found.iter().map(|found| *found == 0.0).collect();
+        if pattern != last {
+            let value = risk.of(&found, p)?;
+            if value < best.0 {
+                best = (value, found);
+            }
+            last = pattern;
+        }
+        level *= FALL;
+    }
+    let form = match sparsity.form {
+        Form::Penalty(_) => Form::Ball(FREE * norm),
+        ball => ball,
+    };
+    let among = sparsity.with(sparsity.weights.clone(), form);
+    let among = among.where_not_zero(&best.1, columns);
+    nearest(among)?.move_to(theta, LAST_GAP)?;
+    Ok(())
+}
+
+/// What models with zeros are expected to have of the risk of a quadratic loss.
+struct Risk<'a> {
+    hessian: &'a DMatrix<f64>,
+    /// H theta, one column a score.
+    slopes: DMatrix<f64>,
+    noise: f64,
+}
+
+impl<'a> Risk<'a> {
+    fn new(hessian: &'a DMatrix<f64>, theta: &[f64], columns: usize, noise: f64) -> Self {
+        let theta = DMatrix::from_column_slice(columns, theta.len() / columns, theta);
+        Self {
+            slopes: hessian * theta,
+            hessian,
+            noise,
+        }
+    }
+
+    /// The slopes of the first p coefficients of every score at 0, where the others are at their best.
+    fn slopes_at_zero(&self, p: usize) -> impl Iterator<Item = DVector<f64>> {
+        self.slopes.column_iter().map(move |slopes| {
+            let others = (p..slopes.len()).map(|k| (k, slopes[k] / self.hessian[(k, k)]));
+            let taken = |j: usize| {
+                others
+                    .clone()
+                    .map(|(k, best)| self.hessian[(j, k)] * best)
+                    .sum::<f64>()
+            };
+            DVector::from_fn(p, |j, _| slopes[j] - taken(j))
+        })
+    }
+
+    /// Of all scores, for the best models that are zero where `theta` is, but for columns from p on.
+    fn of(&self, theta: &[f64], p: usize) -> Result<f64> {
+        let columns = self.hessian.nrows();
+        let mut total = 0.0;
+        for (slopes, theta) in self.slopes.column_iter().zip(theta.chunks(columns)) {
+            let kept: Vec<usize> = (0..columns)
+                .filter(|&j| j >= p || theta[j] != 0.0)
+                .collect();
+            if kept.is_empty() {
+                continue;
+            }
+            let matrix = self.hessian.select_rows(&kept).select_columns(&kept);
+            let slopes = DVector::from_iterator(kept.len(), kept.iter().map(|&j| slopes[j]));
+            let factor = factor_of(matrix)?;
+            total += self.noise.powi(2) * factor.inverse().trace();
+            total -= factor.solve(&slopes).dot(&slopes) / 2.0;
+        }
+        Ok(total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::norm::SetFunctionNorm;
+    use crate::set_function::GroupCover;
+    use std::sync::Arc;
+
+    const FORMS: [Form; 2] = [Form::Penalty(1e-3), Form::Ball(100.0)];
+
+    /// Of the identity, entries up to sqrt(2) N are zero, and the others stay; where entries go together the rest takes over.
+    #[test]
+    fn what_is_not_worth_its_noise_is_hidden() {
+        for form in FORMS {
+            let sparsity = Sparsity::new(vec![1.0; 3], form);
+            let mut theta = [0.13, -0.15, 3.0, 7.0];
+            hide_noise(&mut theta, 4, DMatrix::identity(4, 4), 0.1, &sparsity).unwrap();
+            assert_eq!((theta[0], theta[3]), (0.0, 7.0));
+            assert!((theta[1] + 0.15).abs() < 1e-5 && (theta[2] - 3.0).abs() < 1e-5);
+            // Two features that go together: what the first loses the second has.
+            let alike = DMatrix::from_row_slice(2, 2, &[1.0, 0.9, 0.9, 1.0]);
+            let sparsity = Sparsity::new(vec![1.0; 2], form);
+            let mut theta = [0.01, 2.0];
+            hide_noise(&mut theta, 2, alike, 0.1, &sparsity).unwrap();
+            assert_eq!(theta[0], 0.0);
+            assert!((theta[1] - 2.009).abs() < 1e-5);
+            // A single one, and nothing at all, stay.
+            for theta in [[0.01], [0.0]] {
+                let mut hidden = theta;
+                let sparsity = Sparsity::new(vec![1.0], form);
+                hide_noise(&mut hidden, 1, DMatrix::identity(1, 1), 0.1, &sparsity).unwrap();
+                assert_eq!(hidden, theta);
+            }
+        }
+    }
+
+    /// Two groups of three: squares of a group that add up to less than 2 N^2 for each of its entries are noise, however
+    /// large one of them is, and no entry of another is.
+    #[test]
+    fn groups_are_hidden_together() {
+        let groups = GroupCover::new(&[vec![0, 1, 2], vec![3, 4, 5]], None, 6).unwrap();
+        let norm = Arc::new(SetFunctionNorm::new(Arc::new(groups)).unwrap());
+        for form in FORMS {
+            let sparsity = Sparsity::of_norm(norm.clone(), form);
+            for (large, hidden) in [(0.2, true), (0.26, false)] {
+                let given = [large, 0.05, 0.05, 0.01, 1.0, -2.0];
+                let mut theta = given;
+                hide_noise(&mut theta, 6, DMatrix::identity(6, 6), 0.1, &sparsity).unwrap();
+                assert_eq!(theta[..3].iter().all(|theta| *theta == 0.0), hidden);
+                for (theta, given) in theta.iter().zip(given).skip(if hidden { 3 } else { 0 }) {
+                    assert!((theta - given).abs() < 1e-4);
+                }
+            }
+        }
+    }
+}
