@@ -16,11 +16,20 @@ const FREE: f64 = 1e6;
 const PATH: (f64, f64) = (4.0, 0.7);
 const FALL: f64 = 0.9;
 
-/// Makes coefficients zero that are not worth their noise, where entries of H theta have so much of it, and moves the others to the
+/// What theta was found by: H, of which so much is a ridge that only holds noise back, and noise of so large a standard deviation on the
+/// entries of H theta.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub hessian: DMatrix<f64>,
+    pub ridge: f64,
+    pub noise: f64,
+}
+
+/// Makes coefficients zero that are not worth their noise, and moves the others to the
 /// nearest model of the same ball without them, if it is one. Rows of `columns` coefficients.
 ///
-/// Of the patterns of zeros that penalties with Omega of about the size of the noise leave, and of no zeros, it is the one whose best model is expected to have the least risk: -b_S' x_S/2 + N^2 tr
-/// H_SS^-1 for b = H theta, x_S = H_SS^-1 b_S and noise of variance N^2 on the entries of b, which is unbiased for one pattern
+/// Of the patterns of zeros that penalties with Omega of about the size of the noise leave, and of no zeros, it is the one whose model is expected to have the least risk: x_S' (H - r I) x_S/2 - b_S' x_S + N^2 tr
+/// H_SS^-1 for b = H theta, x_S = H_SS^-1 b_S, the ridge r and noise of variance N^2 on the entries of b, which is unbiased for one pattern
 /// (Mallows 1973). What the penalty takes from the others it need not. One coefficient is all that there is of a model, and stays.
 ///
 /// # Errors
@@ -28,8 +37,7 @@ const FALL: f64 = 0.9;
 pub(super) fn hide_noise(
     theta: &mut [f64],
     columns: usize,
-    hessian: DMatrix<f64>,
-    noise: f64,
+    by: Found,
     sparsity: &Sparsity,
 ) -> Result<()> {
     let (p, outputs) = (sparsity.weights.len(), theta.len() / columns);
@@ -38,18 +46,18 @@ pub(super) fn hide_noise(
     if norm == 0.0 || outputs * p == 1 || !has_zeros {
         return Ok(());
     }
-    let risk = Risk::new(&hessian, theta, columns, noise);
-    let curvature = Curvature::Matrix(hessian.clone());
+    let risk = Risk::new(&by, theta, columns);
+    let curvature = Curvature::Matrix(by.hessian.clone());
     let nearest = |sparsity| Nearest::new(sparsity, outputs, columns, &curvature);
     let mut best = (risk.of(theta, p)?, theta.to_vec());
     let mut largest = 0.0f64;
     for slopes in risk.slopes_at_zero(p) {
         largest = largest.max(sparsity.dual(slopes.as_slice())?);
     }
-    let mut level = largest.min(PATH.0 * noise * sparsity.dual_width()?);
+    let mut level = largest.min(PATH.0 * by.noise * sparsity.dual_width()?);
     let mut path = nearest(sparsity.with(vec![1.0; p], Form::Penalty(level)))?;
     let mut last = Vec::new();
-    while level > PATH.1 * noise {
+    while level > PATH.1 * by.noise {
         path.set_form(Form::Penalty(level));
         let mut found = theta.to_vec();
         path.move_to(&mut found, LAST_GAP)?;
@@ -75,39 +83,35 @@ pub(super) fn hide_noise(
 
 /// What models with zeros are expected to have of the risk of a quadratic loss.
 struct Risk<'a> {
-    hessian: &'a DMatrix<f64>,
+    by: &'a Found,
     /// H theta, one column a score.
     slopes: DMatrix<f64>,
-    noise: f64,
 }
 
 impl<'a> Risk<'a> {
-    fn new(hessian: &'a DMatrix<f64>, theta: &[f64], columns: usize, noise: f64) -> Self {
+    fn new(by: &'a Found, theta: &[f64], columns: usize) -> Self {
         let theta = DMatrix::from_column_slice(columns, theta.len() / columns, theta);
-        Self {
-            slopes: hessian * theta,
-            hessian,
-            noise,
-        }
+        let slopes = &by.hessian * theta;
+        Self { by, slopes }
     }
 
     /// The slopes of the first p coefficients of every score at 0, where the others are at their best.
     fn slopes_at_zero(&self, p: usize) -> impl Iterator<Item = DVector<f64>> {
         self.slopes.column_iter().map(move |slopes| {
-            let others = (p..slopes.len()).map(|k| (k, slopes[k] / self.hessian[(k, k)]));
+            let others = (p..slopes.len()).map(|k| (k, slopes[k] / self.by.hessian[(k, k)]));
             let taken = |j: usize| {
                 others
                     .clone()
-                    .map(|(k, best)| self.hessian[(j, k)] * best)
+                    .map(|(k, best)| self.by.hessian[(j, k)] * best)
                     .sum::<f64>()
             };
             DVector::from_fn(p, |j, _| slopes[j] - taken(j))
         })
     }
 
-    /// Of all scores, for the best models that are zero where `theta` is, but for columns from p on.
+    /// Of all scores, for the models that are zero where `theta` is, but for columns from p on.
     fn of(&self, theta: &[f64], p: usize) -> Result<f64> {
-        let columns = self.hessian.nrows();
+        let columns = self.by.hessian.nrows();
         let mut total = 0.0;
         for (slopes, theta) in self.slopes.column_iter().zip(theta.chunks(columns)) {
             let kept: Vec<usize> = (0..columns)
@@ -116,11 +120,12 @@ impl<'a> Risk<'a> {
             if kept.is_empty() {
                 continue;
             }
-            let matrix = self.hessian.select_rows(&kept).select_columns(&kept);
+            let matrix = self.by.hessian.select_rows(&kept).select_columns(&kept);
             let slopes = DVector::from_iterator(kept.len(), kept.iter().map(|&j| slopes[j]));
             let factor = factor_of(matrix)?;
-            total += self.noise.powi(2) * factor.inverse().trace();
-            total -= factor.solve(&slopes).dot(&slopes) / 2.0;
+            let found = factor.solve(&slopes);
+            total += self.by.noise.powi(2) * factor.inverse().trace();
+            total -= (found.dot(&slopes) + self.by.ridge * found.norm_squared()) / 2.0;
         }
         Ok(total)
     }
@@ -133,6 +138,14 @@ mod tests {
     use crate::set_function::GroupCover;
     use std::sync::Arc;
 
+    fn found(hessian: DMatrix<f64>) -> Found {
+        Found {
+            hessian,
+            ridge: 0.0,
+            noise: 0.1,
+        }
+    }
+
     const FORMS: [Form; 2] = [Form::Penalty(1e-3), Form::Ball(100.0)];
 
     /// Of the identity, entries up to sqrt(2) N are zero, and the others stay; where entries go together the rest takes over.
@@ -141,21 +154,21 @@ mod tests {
         for form in FORMS {
             let sparsity = Sparsity::new(vec![1.0; 3], form);
             let mut theta = [0.13, -0.15, 3.0, 7.0];
-            hide_noise(&mut theta, 4, DMatrix::identity(4, 4), 0.1, &sparsity).unwrap();
+            hide_noise(&mut theta, 4, found(DMatrix::identity(4, 4)), &sparsity).unwrap();
             assert_eq!((theta[0], theta[3]), (0.0, 7.0));
             assert!((theta[1] + 0.15).abs() < 1e-5 && (theta[2] - 3.0).abs() < 1e-5);
             // Two features that go together: what the first loses the second has.
             let alike = DMatrix::from_row_slice(2, 2, &[1.0, 0.9, 0.9, 1.0]);
             let sparsity = Sparsity::new(vec![1.0; 2], form);
             let mut theta = [0.01, 2.0];
-            hide_noise(&mut theta, 2, alike, 0.1, &sparsity).unwrap();
+            hide_noise(&mut theta, 2, found(alike), &sparsity).unwrap();
             assert_eq!(theta[0], 0.0);
             assert!((theta[1] - 2.009).abs() < 1e-5);
             // A single one, and nothing at all, stay.
             for theta in [[0.01], [0.0]] {
                 let mut hidden = theta;
                 let sparsity = Sparsity::new(vec![1.0], form);
-                hide_noise(&mut hidden, 1, DMatrix::identity(1, 1), 0.1, &sparsity).unwrap();
+                hide_noise(&mut hidden, 1, found(DMatrix::identity(1, 1)), &sparsity).unwrap();
                 assert_eq!(hidden, theta);
             }
         }
@@ -172,7 +185,7 @@ mod tests {
             for (large, hidden) in [(0.2, true), (0.26, false)] {
                 let given = [large, 0.05, 0.05, 0.01, 1.0, -2.0];
                 let mut theta = given;
-                hide_noise(&mut theta, 6, DMatrix::identity(6, 6), 0.1, &sparsity).unwrap();
+                hide_noise(&mut theta, 6, found(DMatrix::identity(6, 6)), &sparsity).unwrap();
                 assert_eq!(theta[..3].iter().all(|theta| *theta == 0.0), hidden);
                 for (theta, given) in theta.iter().zip(given).skip(if hidden { 3 } else { 0 }) {
                     assert!((theta - given).abs() < 1e-4);

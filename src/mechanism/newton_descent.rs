@@ -3,7 +3,7 @@
 use nalgebra::DVector;
 
 use super::divisor::{Divisor, Inverse};
-use super::hidden_noise::hide_noise;
+use super::hidden_noise::{Found, hide_noise};
 use super::nearest_sparse::{Curvature, LAST_GAP, Nearest};
 use super::newton_steps::{NewtonSteps, Start};
 use super::regularisation::Regularisation;
@@ -122,11 +122,15 @@ impl<'a> Descent<'a> {
         let theta = last.as_mut_slice();
         self.nearest(sparsity.clone())?.move_to(theta, LAST_GAP)?;
         // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
-        let damping = self.steps.damping / self.steps.gradients.n_iter as f64;
-        self.divisor.least = self.steps.ridge + damping;
+        let ridge = self.steps.damping / self.steps.gradients.n_iter as f64;
+        self.divisor.least = self.steps.ridge + ridge;
         if let Curvature::Matrix(hessian) = self.divisor.curvature() {
-            let noise = self.steps.noise_of_gradients();
-            hide_noise(theta, self.divisor.columns, hessian, noise, sparsity)?;
+            let by = Found {
+                hessian,
+                ridge,
+                noise: self.steps.noise_of_gradients(),
+            };
+            hide_noise(theta, self.divisor.columns, by, sparsity)?;
         }
         self.reached.mean = last;
         Ok(self.reached)
