@@ -27,6 +27,7 @@ def wide(p):
     return np.zeros(p), np.linspace(100.0, 120.0, p)
 
 
+TWENTY_GROUPS = DisjointGroups([range(k, k + 3) for k in range(0, 60, 3)])
 CLASSIFIERS = {
     # Public facts, and what they lead to.
     "few features, wide bounds": (
@@ -63,7 +64,8 @@ CLASSIFIERS = {
     "one wide range, small epsilon": (60, {"bounds": (0, 30), "epsilon": 0.1}, "rows shortened to a public norm"),
     "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
     "more than 512 columns, wide bounds": (600, {"bounds": wide(600)}, "private a typical row norm, then noisy-newton"),
-    "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, "select-refit"),
+    "few records, groups": (60, {"norm": TWENTY_GROUPS, "epsilon": 0.5}, "select-refit"),
+    "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, "private a typical row norm, then noisy-newton"),
     "another norm": (
         8,
         {"bounds": wide(8), "norm": "linf"},
@@ -131,7 +133,12 @@ REGRESSORS = {
         f"{TARGET} and ranges of 60 features",
     ),
     "no intercept": (60, {"fit_intercept": False, "epsilon": 0.5}, "select-refit"),
-    "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, f"{TARGET}, then select-refit"),
+    "few records, groups": (60, {"norm": TWENTY_GROUPS, "epsilon": 0.5}, f"{TARGET}, then select-refit"),
+    "groups": (
+        6,
+        {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])},
+        f"{TARGET} and a typical row norm, then noisy-newton",
+    ),
     "two records a person": (60, {"records_per_person": 2}, f"{TARGET}, then select-refit"),
     "another norm": (
         8,

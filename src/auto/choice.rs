@@ -224,7 +224,19 @@ impl Facts<'_> {
         }
     }
 
+    /// Whether there are groups, and nothing says how large they may be.
+    fn hides_groups(&self) -> bool {
+        let groups = matches!(self.domain, Domain::Groups(_) | Domain::GroupLasso(_));
+        let Asked {
+            alpha,
+            radius,
+            ridge,
+        } = self.asked;
+        groups && (alpha, radius, ridge) == (None, None, None)
+    }
+
     /// Noisy Newton steps with what is asked for, where moments are taken and the norm has a prox.
+    /// Without an alpha or a radius groups that are not worth their noise are zero.
     fn sparse_newton(&self, rho: f64, scale: bool, reason: &'static str) -> Result<Option<Choice>> {
         let columns = self.n_features + usize::from(self.intercept);
         let form = match self.asked.radius {
@@ -247,6 +259,7 @@ impl Facts<'_> {
             alpha,
             radius,
             ridge,
+            hides_noise: self.hides_groups(),
             ..self.newton(rho)
         };
         let facts = self.scaled();
@@ -276,7 +289,8 @@ pub struct Choice {
 /// | alpha or ridge | noisy proximal gradients with these penalties |
 /// | radius | Frank-Wolfe, noisy where the ball has many vertices |
 /// | a norm with theta >= 0 | noisy proximal gradients |
-/// | groups | select-refit |
+/// | disjoint groups, bounds [0, 1] or [-1, 1], n mu below 5 p, or more columns | select-refit |
+/// | groups | noisy Newton, without groups that are not worth their noise |
 /// | another norm that has a prox | noisy proximal gradients |
 /// | a polytope, or a user's own loss | Frank-Wolfe, noisy where the ball has many vertices |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
@@ -362,8 +376,20 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         }
         Domain::L1 => {}
         domain if domain.is_positive() => return facts.proximal("no negative coefficients", scale),
-        Domain::Groups(_) if facts.loss.is_some() && facts.row_norm.is_none() => {
-            return Ok(facts.select_refit("groups", scale));
+        domain if facts.hides_groups() => {
+            let newton = facts.sparse_newton(rho, scale, "groups")?;
+            let selects = matches!(domain, Domain::Groups(_))
+                && facts.loss.is_some()
+                && facts.row_norm.is_none();
+            let few = facts.few(rho) && !facts.wide();
+            return match newton {
+                Some(newton) if !(selects && few) => Ok(newton),
+                _ if selects => Ok(facts.select_refit("groups", scale)),
+                _ if facts.loss.is_some() && has_prox(domain) => {
+                    facts.proximal("a norm other than l1", scale)
+                }
+                _ => Ok(facts.frank_wolfe_of_norm()),
+            };
         }
         domain if facts.loss.is_some() && has_prox(domain) => {
             return facts.proximal("a norm other than l1", scale);

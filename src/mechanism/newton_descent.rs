@@ -17,8 +17,8 @@ const STEP_GAP: f64 = 1e-9;
 /// Steps on their way.
 ///
 /// With a ball or an l1 penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the mean of their
-/// gradients, which decides which coefficients are zero; those that are not worth their noise, as far as moments tell, are too. Where
-/// a ball moves none of those that the mean is over, they are as without.
+/// gradients, which decides which coefficients are zero; those that are not worth their noise, as far as moments tell, are too, and
+/// with a penalty of 0 they alone. Where a ball moves none of those that the mean is over, they are as without.
 #[derive(Debug)]
 pub(super) struct Descent<'a> {
     steps: &'a NewtonSteps,
@@ -27,7 +27,7 @@ pub(super) struct Descent<'a> {
     inverse: Inverse,
     sparsity: Option<&'a Sparsity>,
     ends: Option<Nearest>,
-    /// Whether these moved any step that the mean is over.
+    /// Whether these moved any step that the mean is over, or nothing but noise is looked for.
     moves: bool,
     theta: DVector<f64>,
     /// theta of before.
@@ -73,7 +73,9 @@ impl<'a> Descent<'a> {
         };
         // A step is shorter than the divisor says.
         let shorter = 1.0 - steps.momentum();
-        let ends = sparsity.map(|sparsity| descent.nearest(sparsity.clone().of_loss(shorter)));
+        let held = sparsity.filter(|sparsity| !sparsity.is_free());
+        descent.moves = sparsity.is_some() && held.is_none();
+        let ends = held.map(|sparsity| descent.nearest(sparsity.clone().of_loss(shorter)));
         descent.ends = ends.transpose()?;
         Ok(descent)
     }
@@ -115,12 +117,14 @@ impl<'a> Descent<'a> {
         let Some(sparsity) = self.sparsity.filter(|_| self.moves) else {
             return Ok(self.reached);
         };
-        let mut gradient = self.reached.mean_gradient.clone();
-        self.add_ridges(&self.reached.at, &mut gradient);
-        let mut last = self.reached.at.clone();
-        self.inverse.take(1.0, &gradient, &mut last);
-        let theta = last.as_mut_slice();
-        self.nearest(sparsity.clone())?.move_to(theta, LAST_GAP)?;
+        if !sparsity.is_free() {
+            let mut gradient = self.reached.mean_gradient.clone();
+            self.add_ridges(&self.reached.at, &mut gradient);
+            self.reached.mean.copy_from(&self.reached.at);
+            (self.inverse).take(1.0, &gradient, &mut self.reached.mean);
+            let mut nearest = self.nearest(sparsity.clone())?;
+            nearest.move_to(self.reached.mean.as_mut_slice(), LAST_GAP)?;
+        }
         // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
         let ridge = self.steps.damping / self.steps.gradients.n_iter as f64;
         self.divisor.least = self.steps.ridge + ridge;
@@ -130,9 +134,9 @@ impl<'a> Descent<'a> {
                 ridge,
                 noise: self.steps.noise_of_gradients(),
             };
+            let theta = self.reached.mean.as_mut_slice();
             hide_noise(theta, self.divisor.columns, by, sparsity)?;
         }
-        self.reached.mean = last;
         Ok(self.reached)
     }
 

@@ -67,6 +67,8 @@ pub struct NoisyNewton {
     /// Share of the zCDP budget, in (0, 1), for a last line: a factor for all coefficients and a constant, with a loss
     /// that is clamped less; None: no line.
     pub line: Option<f64>,
+    /// Whether coefficients that are not worth their noise are zero, in patterns of the norm, without a radius or alpha too.
+    pub hides_noise: bool,
 }
 
 /// Largest penalty and weights: their products with units, and the squares of those, are floats whatever is released.
@@ -118,6 +120,7 @@ impl NoisyNewton {
 
     fn sparsity(&self, norm: Arc<dyn Norm>, outputs: usize) -> Result<Option<Sparsity>> {
         let (name, form) = match (self.radius, self.alpha) {
+            (None, None) if self.hides_noise => ("norm", Form::Penalty(0.0)),
             (None, None) => return Ok(None),
             (Some(_), None) => ("radius", Form::Ball(Domain::size(self.radius, 1.0)?)),
             (None, Some(alpha)) if (0.0..=MOST).contains(&alpha) => ("alpha", Form::Penalty(alpha)),
@@ -140,8 +143,8 @@ impl NoisyNewton {
             let problem = "must lie between 1e-100 and 1e100";
             return Err(Error::invalid("feature_weights", problem));
         }
-        let is_none = form == Form::Penalty(0.0);
-        Ok((!is_none).then(|| Sparsity::of_norm(norm, form)))
+        let sparsity = Sparsity::of_norm(norm, form);
+        Ok(Some(sparsity).filter(|sparsity| self.hides_noise || !sparsity.is_free()))
     }
 }
 
@@ -213,6 +216,7 @@ impl Mechanism for NoisyNewton {
             };
             after += &match sparsity.form {
                 Form::Ball(radius) => format!(", within a{norm} ball of radius {radius}"),
+                Form::Penalty(0.0) => ", without what is not worth its noise".to_owned(),
                 Form::Penalty(alpha) => format!(", with a{norm} penalty of {alpha}"),
             };
         }

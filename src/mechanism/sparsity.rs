@@ -17,7 +17,7 @@ pub(super) struct Sparsity {
     norm: Option<Arc<dyn Norm>>,
     /// Positive, one a feature.
     pub weights: Vec<f64>,
-    /// A positive radius or penalty.
+    /// A positive radius, or a penalty.
     pub form: Form,
     /// Which coefficients of all scores must be zero; empty: none.
     zero: Vec<bool>,
@@ -130,6 +130,11 @@ impl Sparsity {
         }
     }
 
+    /// Whether it is a penalty of 0, and so only says which models are sparse.
+    pub fn is_free(&self) -> bool {
+        self.form == Form::Penalty(0.0)
+    }
+
     /// Whether any coefficient must be zero.
     pub fn has_zeros(&self) -> bool {
         !self.zero.is_empty()
@@ -141,10 +146,11 @@ impl Sparsity {
         self.zero.get(at).copied().unwrap_or(false)
     }
 
-    /// The same of the t of models t/`unit` times `theta`, one row of coefficients; None where Omega is 0.
+    /// The same of the t of models t/`unit` times `theta`, one row of coefficients; None where that is 0 or free.
     pub fn of_multiples(&self, theta: &[f64], unit: f64) -> Result<Option<Self>> {
         let norm = self.value(theta, theta.len())?;
-        Ok((norm > 0.0).then(|| Self::new(vec![norm / unit], self.form)))
+        let counts = norm > 0.0 && !self.is_free();
+        Ok(counts.then(|| Self::new(vec![norm / unit], self.form)))
     }
 
     /// Omega of rows of `columns` coefficients: those that have no weight, of the intercept, are free.

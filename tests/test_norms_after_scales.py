@@ -1,0 +1,182 @@
+"""``alpha`` and ``radius`` of norms with structure under "auto", in units of the public bounds, after released scales.
+
+Every test has fixed seeds, so it is deterministic.
+"""
+
+import numpy as np
+import pytest
+
+from dpsparse import (
+    DisjointGroups,
+    InvalidArgumentError,
+    NoisyNewton,
+    PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
+    SparseClassifier,
+    SparsePoissonRegressor,
+    SparseRegressor,
+)
+from dpsparse.norms import GroupLasso
+from dpsparse.set_functions import ConcaveCardinality, GraphCut, GroupCover, LogDet, Tree
+from sparse_tables import FAR, HIGH, N, P, classes, counts, reals, regressor
+
+#: Of ten features 2, 3, 5 and 8 matter: two of the pairs do not.
+PAIRS = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
+IN_PAIRS = [2, 3, 4, 5, 8, 9]
+NORMS = {
+    "linf": "linf",
+    "groups": DisjointGroups(PAIRS),
+    "lasso": GroupLasso(PAIRS),
+    "windows": GroupCover([range(k, min(k + 4, P)) for k in range(0, P, 2)], n_features=P),
+    "tree": Tree([range(P), *PAIRS], n_features=P),
+    "root": ConcaveCardinality(np.sqrt(np.arange(1.0, P + 1))),
+}
+
+
+#: As exact estimators know them.
+EXACT = NORMS | {"groups": GroupCover(PAIRS, n_features=P)}
+
+
+def off(found, exact):
+    return np.linalg.norm(found - exact) / np.linalg.norm(exact)
+
+
+def classifier(**arguments):
+    facts = {"epsilon": 1000.0, "delta": 1e-9, "bounds": (-FAR, FAR), "classes": (-1, 1), "random_state": 0}
+    return PrivateSparseClassifier(**{**facts, **arguments})
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_reals_are_those_of_the_exact_fit_in_units_of_the_bounds(name):
+    X, y = reals()
+    norm = NORMS[name]
+    alpha = 1e-5 if name == "linf" else 1e-4
+    size = regressor(epsilon=1000.0).fit(X, y).coef_ * FAR / HIGH
+    for asked in ({"alpha": alpha}, {"radius": 0.5 * float(np.abs(size).max())}):
+        exact = SparseRegressor(norm=EXACT[name], **asked).fit(X / FAR, y / HIGH)
+        model = regressor(epsilon=1000.0, norm=norm, **asked).fit(X, y)
+        assert off(model.coef_ * FAR / HIGH, exact.coef_) < 0.1
+        noisy = regressor(epsilon=1.0, norm=norm, **asked).fit(X, y)
+        assert off(noisy.coef_ * FAR / HIGH, exact.coef_) < 0.35
+        assert noisy.certificate_.events == regressor(epsilon=1.0).fit(X, y).certificate_.events
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_classes_are_those_of_the_exact_fit_in_units_of_the_bounds(name):
+    X, y = classes()
+    for asked in ({"alpha": 1e-4 if name == "linf" else 1e-3}, {"radius": 3.0}):
+        exact = SparseClassifier(norm=EXACT[name], **asked).fit(X / FAR, y)
+        for epsilon, close in ((1000.0, 0.2), (1.0, 0.4)):
+            model = classifier(epsilon=epsilon, norm=NORMS[name], **asked).fit(X, y)
+            assert off(model.coef_ * FAR, exact.coef_) < close
+            assert model.score(X, y) > exact.score(X / FAR, y) - 0.01
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1000.0])
+@pytest.mark.parametrize("name", ["groups", "lasso"])
+def test_groups_come_out_whole(name, epsilon):
+    X, y = reals()
+    for asked in ({"alpha": 1e-4}, {}, {"alpha": 1e-9}):
+        model = regressor(epsilon=epsilon, norm=NORMS[name], **asked).fit(X, y)
+        # Without noise to speak of what records say of the others is worth it, but for a penalty.
+        if asked.get("alpha") == 1e-4 or epsilon == 1.0:
+            assert model.support_.tolist() == IN_PAIRS
+        assert model.score(X, y) > 0.72
+    X, y = classes()
+    model = classifier(epsilon=epsilon, norm=NORMS[name], alpha=1e-3).fit(X, y)
+    assert model.support_.tolist() == IN_PAIRS
+
+
+def test_noise_is_hidden_in_groups():
+    """Ninety features that say nothing, in groups of nine: the l1 norm keeps single ones of them, groups all or none."""
+    X, y = reals()
+    X = np.hstack([X, np.random.default_rng(5).normal(size=(N, 90))])
+    norm = GroupLasso([*PAIRS, *(range(k, k + 9) for k in range(P, P + 90, 9))])
+    for asked in ({"alpha": 1e-8}, {}):
+        model = regressor(epsilon=1.0, norm=norm, **asked).fit(X, y)
+        noise = [j for j in model.support_ if j >= P]
+        assert len(noise) % 9 == 0
+        assert len(noise) <= 18
+        assert set(IN_PAIRS) <= set(model.support_)
+        assert model.score(X, y) > 0.73
+
+
+def test_counts_are_those_of_the_exact_fit_in_units_of_the_bounds():
+    """Rates are in units of an eighth of the largest count."""
+    X, y = counts()
+    exact = SparsePoissonRegressor(norm=GroupLasso(PAIRS), alpha=0.002 * 5.0).fit(X / FAR, y)
+    model = PrivateSparsePoissonRegressor(
+        epsilon=1000.0,
+        delta=1e-9,
+        norm=GroupLasso(PAIRS),
+        alpha=0.002,
+        bounds=(-FAR, FAR),
+        y_bounds=(0, 40.0),
+        random_state=0,
+    ).fit(X, y)
+    assert model.support_.tolist() == exact.support_.tolist() == IN_PAIRS
+    assert off(model.coef_ * FAR, exact.coef_) < 0.25
+
+
+def test_three_classes_have_one_penalty():
+    X, y = classes()
+    y = np.where(X[:, 5] > 1.0, 2, y)
+    exact = SparseClassifier(alpha=1e-3).fit(X / FAR, y)
+    model = classifier(norm=GroupLasso(PAIRS), alpha=1e-3, classes=(-1, 1, 2)).fit(X, y)
+    assert model.score(X, y) > exact.score(X / FAR, y) - 0.02
+    assert (model.coef_.reshape(3, -1, 2) == 0.0).all(axis=2).any(axis=1).all()
+    assert np.abs(model.coef_).sum() < 0.95 * np.abs(classifier(classes=(-1, 1, 2)).fit(X, y).coef_).sum()
+    with pytest.raises(InvalidArgumentError, match="three or more classes"):
+        classifier(norm="linf", radius=1.0, classes=(-1, 1, 2), mechanism=NoisyNewton()).plan(N, P)
+
+
+@pytest.mark.parametrize("name", ["groups", "root"])
+def test_bounds_and_sizes_in_other_units_leave_the_model(name):
+    X, y = reals()
+    units = {"alpha": lambda far, high: 0.1 / (high * far), "radius": lambda far, high: far / high}
+    for size, unit in units.items():
+        models = [
+            regressor(norm=NORMS[name], bounds=(-far, far), y_bounds=(-high, high), **{size: unit(far, high)}).fit(X, y)
+            for far, high in ((FAR, HIGH), (10 * FAR, HIGH), (FAR, 4 * HIGH))
+        ]
+        for model in models[1:]:
+            assert off(model.coef_, models[0].coef_) < 0.05
+        assert np.linalg.norm(models[0].coef_) < 0.97 * np.linalg.norm(regressor().fit(X, y).coef_)
+
+
+def test_neighbours_are_alike_where_differences_are_penalised():
+    """Total variation leaves constants free: ten features that are copies of two get two coefficients."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(N, P))
+    y = X[:, :5].sum(axis=1) - X[:, 5:].sum(axis=1) + rng.normal(size=N)
+    chain = GraphCut([(j, j + 1) for j in range(P - 1)], n_features=P)
+    model = regressor(epsilon=1.0, norm=chain, alpha=1e-5).fit(X, y)
+    apart = np.abs(np.diff(model.coef_))
+    assert apart[4] > 1.5
+    assert np.delete(apart, 4).max() < 0.01
+    assert model.score(X, y) > 0.88
+    with pytest.raises(InvalidArgumentError, match="use alpha"):
+        regressor(norm=chain, radius=1.0, mechanism=NoisyNewton()).plan(N, P)
+
+
+def test_wide_bounds_are_no_reason_to_lose_everything():
+    X, y = reals()
+    for norm in NORMS.values():
+        for asked in ({"alpha": 1e-9}, {"radius": 1e3}):
+            model = regressor(epsilon=0.5, norm=norm, y_bounds=(-10_000, 10_000), **asked).fit(X, y)
+            assert model.score(X, y) > 0.6
+
+
+def test_what_is_chosen_and_said():
+    for norm in NORMS.values():
+        assert "within a ball of radius 2" in repr(regressor(norm=norm, radius=2.0).plan(N, P))
+        assert "with a penalty of 0.001" in repr(regressor(norm=norm, alpha=1e-3).plan(N, P))
+    for name in ("groups", "lasso"):
+        plan = repr(regressor(norm=NORMS[name]).plan(N, P))
+        assert "noisy-newton" in plan
+        assert "without what is not worth its noise" in plan
+    kernel = LogDet(np.eye(P), 1.0)
+    assert "noisy-proximal-gradient" in repr(regressor(norm=kernel, alpha=1e-3).plan(N, P))
+    assert "noisy-proximal-gradient" in repr(regressor(norm="linf", alpha=1e-3).plan(N, 512))
+    with pytest.raises(InvalidArgumentError, match="exact prox"):
+        regressor(norm=kernel, alpha=1e-3, mechanism=NoisyNewton()).plan(N, P)
