@@ -174,6 +174,21 @@ mod tests {
         }
     }
 
+    /// What is half of its own size already is worth less noise: at H = 2 and a ridge of 1 entries of H theta from sqrt(4/3) N on.
+    #[test]
+    fn a_ridge_that_holds_noise_back_is_no_reason_to_hide() {
+        for (slope, hidden) in [(0.11, true), (0.12, false)] {
+            let sparsity = Sparsity::new(vec![1.0; 2], Form::Penalty(1e-3));
+            let mut theta = [slope / 2.0, 3.0];
+            let by = Found {
+                ridge: 1.0,
+                ..found(2.0 * DMatrix::identity(2, 2))
+            };
+            hide_noise(&mut theta, 2, by, &sparsity).unwrap();
+            assert_eq!(theta[0] == 0.0, hidden);
+        }
+    }
+
     /// Two groups of three: squares of a group that add up to less than 2 N^2 for each of its entries are noise, however
     /// large one of them is, and no entry of another is.
     #[test]

@@ -269,8 +269,11 @@ fn indefinite() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::norm::{Norm, SetFunctionNorm};
     use crate::prox::{project_l1_ball, soft_threshold};
+    use crate::set_function::{ConcaveCardinality, GroupCover, SetFunction};
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     /// H = A A' + 0.1 of `d` columns.
     fn matrix(entries: &[f64], d: usize) -> DMatrix<f64> {
@@ -359,6 +362,47 @@ mod tests {
                     prop_assert!((alone[4 * k + j] - expected).abs() < 1e-5);
                 }
                 prop_assert_eq!(alone[4 * k + 3], theta[4 * k + 3]);
+            }
+        }
+
+        /// Norms with structure, two scores with a penalty and one in a ball: gradients are within the dual ball, and at its end
+        /// in the direction of the model.
+        #[test]
+        fn is_optimal_for_norms_with_structure(
+            entries in prop::collection::vec(-1.0..1.0f64, 16),
+            theta in prop::collection::vec(-3.0..3.0f64, 8),
+            weights in prop::collection::vec(0.1..3.0f64, 3),
+            size in 0.05..2.0f64,
+            root in any::<bool>(),
+        ) {
+            let hessian = matrix(&entries, 4);
+            let function: Arc<dyn SetFunction> = match root {
+                true => Arc::new(ConcaveCardinality::new(vec![1.0, 1.5, 1.8]).unwrap()),
+                false => Arc::new(GroupCover::new(&[vec![0, 1], vec![2]], None, 3).unwrap()),
+            };
+            let norm = Arc::new(SetFunctionNorm::new(function).unwrap());
+            for (form, outputs) in [(Form::Penalty(size), 2), (Form::Ball(size), 1)] {
+                let sparsity = Sparsity::of_norm(norm.clone(), form).with(weights.clone(), form);
+                let mut x = theta[..4 * outputs].to_vec();
+                let mut nearest =
+                    Nearest::new(sparsity.clone(), outputs, 4, &Curvature::Matrix(hessian.clone())).unwrap();
+                let moved = nearest.move_to(&mut x, 1e-13).unwrap();
+                prop_assert_eq!(moved, outputs == 2 || sparsity.value(&theta[..4], 4).unwrap() > size);
+                for (x, theta) in x.chunks(4).zip(theta.chunks(4)) {
+                    let off = DVector::from_iterator(4, x.iter().zip(theta).map(|(x, t)| x - t));
+                    let gradient = &hessian * off;
+                    prop_assert!(gradient[3].abs() < 1e-9);
+                    let slopes: Vec<f64> = (0..3).map(|j| gradient[j] / weights[j]).collect();
+                    let dual = norm.dual(&slopes).unwrap();
+                    let product: f64 = (0..3).map(|j| gradient[j] * x[j]).sum();
+                    let value = sparsity.value(x, 4).unwrap();
+                    match form {
+                        Form::Penalty(alpha) => prop_assert!(dual < alpha + 1e-4),
+                        Form::Ball(radius) => prop_assert!(value <= radius * (1.0 + 1e-12)),
+                    }
+                    let level = if outputs == 2 { size } else { dual };
+                    prop_assert!((product + level * value).abs() < 1e-3 * (1.0 + level));
+                }
             }
         }
 
