@@ -101,6 +101,17 @@ def test_weights_of_features_weigh_alpha():
     assert model.support_.tolist() == [3, 5, 8]
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 1000.0])
+def test_features_of_weight_zero_are_not_penalised(epsilon):
+    X, y = reals()
+    weights = np.ones(P)
+    weights[[2, 4]] = 0.0
+    exact = SparseRegressor(alpha=2e-3, feature_weights=weights).fit(X / FAR, y / HIGH)
+    model = regressor(epsilon=epsilon, alpha=2e-3, feature_weights=weights).fit(X, y)
+    assert model.support_.tolist() == exact.support_.tolist() == [2, 4]
+    assert abs(model.coef_[2] * FAR / HIGH - exact.coef_[2]) < 0.1 * abs(exact.coef_[2])
+
+
 def test_coefficients_that_are_not_worth_their_noise_are_zero():
     """Forty features that say nothing: the exact fit with so small a penalty has them all, and one without has too."""
     X, y = reals()

@@ -673,7 +673,7 @@ def _has_units_after_scales(estimator: Any) -> bool:
         and not getattr(estimator, "positive", False)
         and (isinstance(loss, str) or (isinstance(loss, Loss) and not isinstance(loss, CustomLoss)))
         and estimator.fit_intercept is True
-        and (weights is None or bool((checked_weights(weights) > 0.0).all()))
+        and (weights is None or estimator.radius is None or bool((checked_weights(weights) > 0.0).all()))
     )
 
 

@@ -2,9 +2,11 @@
 
 mod choice;
 mod constant;
+mod facts;
 pub(crate) mod private_scale;
 #[cfg(test)]
 mod tests;
 
-pub use choice::{Asked, Choice, Facts, auto};
+pub use choice::{Choice, auto};
+pub use facts::{Asked, Facts};
 pub use private_scale::PrivateScale;
