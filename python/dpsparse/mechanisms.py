@@ -639,11 +639,11 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
             vertices = _has_vertices(estimator)
             if _has_units_after_scales(estimator):
                 return _Auto()
-            if estimator.alpha is not None or (estimator.ridge is not None and estimator.radius is None):
+            if estimator.alpha is not None:
                 penalised = vertices and estimator.ridge is None
                 return PenalisedFrankWolfe() if penalised else NoisyProximalGradient()
             if (estimator.radius, estimator.n_iter) == (None, None):
-                return _Auto()
+                return _Auto() if estimator.ridge is None else NoisyProximalGradient()
             if vertices:
                 return FrankWolfe()
             return NoisyProximalGradient() if estimator.radius is None else NoisyGradientFrankWolfe()

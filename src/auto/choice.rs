@@ -1,7 +1,5 @@
 //! Which mechanism is best, by public facts alone ([`crate::theory_of_privacy::leaks`]).
 
-use std::sync::Arc;
-
 use super::constant::Constant;
 use super::facts::{Asked, Facts};
 use super::private_scale::PrivateScale;
@@ -11,10 +9,8 @@ use crate::mechanism::{
     Constrained, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
     ObjectivePerturbation, SelectRefit,
 };
-use crate::norm::Norm;
 use crate::plan::Domain;
 use crate::plan::defaults::{LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, noise_allows};
-use crate::solver::Form;
 
 impl Facts<'_> {
     /// Noisy Newton steps and a line through their scores. The clamp of the logistic loss opens as noise falls: none is
@@ -99,15 +95,13 @@ impl Facts<'_> {
     /// Without an alpha or a radius groups that are not worth their noise are zero.
     fn sparse_newton(&self, rho: f64, scale: bool, reason: &'static str) -> Result<Option<Choice>> {
         let columns = self.n_features + usize::from(self.intercept);
-        let form = match self.asked.radius {
-            Some(radius) => Form::Ball(radius),
-            None => Form::Penalty(0.0),
-        };
-        let norm = self.domain.norm(self.n_features);
-        let takes = |norm: Arc<dyn Norm>| {
-            NoisyNewton::check_norm(norm.as_ref(), form, self.target.outputs()).is_ok()
-        };
-        if !norm.is_ok_and(takes) || columns > NEWTON_COLUMNS || !scale || self.loss.is_none() {
+        let takes = NoisyNewton::takes(
+            self.domain,
+            self.n_features,
+            self.target.outputs(),
+            self.asked.radius.is_some(),
+        );
+        if !takes || columns > NEWTON_COLUMNS || !scale || self.loss.is_none() {
             return Ok(None);
         }
         let Asked {

@@ -93,10 +93,16 @@ impl NoisyNewton {
     /// Most columns, the intercept included.
     pub const MOST_COLUMNS: usize = MOST_MOMENT_COLUMNS;
 
-    /// Why steps cannot end in this norm's ball or prox, if they cannot.
-    pub(crate) fn check_norm(
+    /// Whether steps with so many scores can end in the ball of a norm, or in its prox.
+    pub(crate) fn takes(domain: &Domain, n_features: usize, outputs: usize, ball: bool) -> bool {
+        let checked = |norm: Arc<dyn Norm>| Self::check_norm(norm.as_ref(), ball, outputs).is_ok();
+        domain.norm(n_features).is_ok_and(checked)
+    }
+
+    /// Why they cannot, if they cannot.
+    fn check_norm(
         norm: &dyn Norm,
-        form: Form,
+        ball: bool,
         outputs: usize,
     ) -> std::result::Result<(), &'static str> {
         if norm.weights().is_some() {
@@ -107,15 +113,15 @@ impl NoisyNewton {
                 "is for norms with an exact prox and without signs in noisy-newton; use noisy-proximal-gradient",
             );
         }
-        match form {
-            Form::Ball(_) if !norm.ball_is_bounded() => {
-                Err("needs a norm: the ball of a seminorm is not bounded; use alpha")
-            }
-            Form::Ball(_) if outputs > 1 => Err(
-                "is for the l1 norm, weighted or not, where there are three or more classes; use alpha",
-            ),
-            _ => Ok(()),
+        if ball && !norm.ball_is_bounded() {
+            return Err("needs a norm: the ball of a seminorm is not bounded; use alpha");
         }
+        if ball && outputs > 1 {
+            return Err(
+                "is for the l1 norm, weighted or not, where there are three or more classes; use alpha",
+            );
+        }
+        Ok(())
     }
 
     fn sparsity(&self, norm: Arc<dyn Norm>, outputs: usize) -> Result<Option<Sparsity>> {
@@ -136,7 +142,7 @@ impl NoisyNewton {
             }
         };
         let weights = norm.weights();
-        Self::check_norm(norm.as_ref(), form, outputs)
+        Self::check_norm(norm.as_ref(), matches!(form, Form::Ball(_)), outputs)
             .map_err(|problem| Error::invalid(name, problem))?;
         let outside = |weight: &f64| !(1.0 / MOST..=MOST).contains(weight);
         if weights.is_some_and(|weights| weights.iter().any(outside)) {
