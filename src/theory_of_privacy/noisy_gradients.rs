@@ -34,13 +34,18 @@
 //!
 //! # A ball, or a penalty, of noisy Newton steps
 //!
-//! {sum_kj w_j |theta_kj| <= radius}, over the features j of all scores k, or alpha times that sum; the intercept is free. In the metric of a
+//! {sum_k Omega(theta_k) <= radius}, over the features of all scores k, or alpha times that sum; the intercept is free. In the metric of a
 //! released matrix H a point is moved to the minimiser of sum_k (x_k - theta_k)' H (x_k - theta_k)/2 over the ball, or with the
-//! penalty: with H = L L', less what the intercept takes up, a least-squares problem with p records. Everything in it is public or
-//! released: post-processing. Steps are moved one by one, by the matrix that they are divided by: theta = move(theta - H^-1 g) says that
-//! -g is normal to the ball at theta, or a subgradient of the penalty. Coefficients that are not worth their noise are zero at the end (below: entries of
-//! (H + lambda/T) theta have noise N). After private scales w_j is times h |a_j|/r, as above (|a_j|/r of counts), and alpha over h^2 (h of
-//! quantiles and counts), so that both are in units of the public bounds.
+//! penalty: with H = L L', less what the intercept takes up, a least-squares problem with p records for every score (one for all, where they share
+//! the ball of a weighted l1 norm). Everything in it is public or released: post-processing. Steps are moved one by one, by the matrix that they are
+//! divided by: theta = move(theta - H^-1 g) says that -g is normal to the ball at theta, or a subgradient of the penalty. After private scales
+//! Omega is that of u_j theta_j, u_j = h |a_j|/r, as above (|a_j|/r of counts), and alpha over h^2 (h of
+//! quantiles and counts), so that both are in units of the public bounds; a ridge is that of u_j theta_j too, over the same, and part of H.
+//!
+//! Coefficients that are not worth their noise are zero at the end. T steps leave x = (H + rI)^-1 b with r = lambda/T (below) and noise of variance
+//! N^2 on every entry of b = H minimiser. Of a model on a set S of coefficients, x_S = (H + rI)_SS^-1 b_S, the expected risk x'Hx/2 - E b'x is
+//! x_S' H_SS x_S/2 - b_S' x_S + N^2 tr (H + rI)_SS^-1 but for noise of mean 0 (Mallows 1973; the trace is the covariance of b and x). Sets are
+//! those that penalties with Omega leave.
 //!
 //! # How far noisy Newton steps go
 //!
