@@ -185,7 +185,8 @@ pub struct Choice {
 /// ```
 ///
 /// # Errors
-/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`]; an alpha or a ridge that is negative or not finite; a radius outside
+/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`](crate::plan::PrivacyClaim::validate); an alpha or a ridge that is negative or not
+/// finite; a radius outside
 /// [1e-100, 1e100]; a ridge beside a radius where Frank-Wolfe is what is left.
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let Asked {
