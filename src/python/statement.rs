@@ -3,7 +3,6 @@
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use serde::Deserialize;
 
 use super::error::UserLossError;
 use super::norm::CoreNorm;
