@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpsparse import PrivateSparseRegressor
+from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor
 
 N, P, FAR, HIGH = 20_000, 10, 20.0, 100.0
 THETA = np.array([0.0, 0.0, 1.5, -1.0, 0.0, 0.5, 0.0, 0.0, -0.3, 0.0])
@@ -33,3 +33,12 @@ def counts():
 def regressor(**arguments):
     facts = {"epsilon": 10.0, "delta": 1e-9, "bounds": (-FAR, FAR), "y_bounds": (-HIGH, HIGH), "random_state": 0}
     return PrivateSparseRegressor(**{**facts, **arguments})
+
+
+def classifier(**arguments):
+    facts = {"epsilon": 1000.0, "delta": 1e-9, "bounds": (-FAR, FAR), "classes": (-1, 1), "random_state": 0}
+    return PrivateSparseClassifier(**{**facts, **arguments})
+
+
+def off(found, exact):
+    return np.linalg.norm(found - exact) / np.linalg.norm(exact)

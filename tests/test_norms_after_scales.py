@@ -10,7 +10,6 @@ from dpsparse import (
     DisjointGroups,
     InvalidArgumentError,
     NoisyNewton,
-    PrivateSparseClassifier,
     PrivateSparsePoissonRegressor,
     SparseClassifier,
     SparsePoissonRegressor,
@@ -18,7 +17,7 @@ from dpsparse import (
 )
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import ConcaveCardinality, GraphCut, GroupCover, LogDet, Tree
-from sparse_tables import FAR, HIGH, N, P, classes, counts, reals, regressor
+from sparse_tables import FAR, HIGH, N, P, classes, classifier, counts, off, reals, regressor
 
 #: Of ten features 2, 3, 5 and 8 matter: two of the pairs do not.
 PAIRS = [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]]
@@ -35,15 +34,6 @@ NORMS = {
 
 #: As exact estimators know them.
 EXACT = NORMS | {"groups": GroupCover(PAIRS, n_features=P)}
-
-
-def off(found, exact):
-    return np.linalg.norm(found - exact) / np.linalg.norm(exact)
-
-
-def classifier(**arguments):
-    facts = {"epsilon": 1000.0, "delta": 1e-9, "bounds": (-FAR, FAR), "classes": (-1, 1), "random_state": 0}
-    return PrivateSparseClassifier(**{**facts, **arguments})
 
 
 @pytest.mark.parametrize("name", NORMS)
@@ -177,6 +167,7 @@ def test_what_is_chosen_and_said():
         plan = repr(regressor(norm=NORMS[name]).plan(N, P))
         assert "noisy-newton" in plan
         assert "without what is not worth its noise" in plan
+        assert repr(regressor(norm=NORMS[name], ridge=0.0).plan(N, P)) == plan
     kernel = LogDet(np.eye(P), 1.0)
     assert "noisy-proximal-gradient" in repr(regressor(norm=kernel, alpha=1e-3).plan(N, P))
     assert "noisy-proximal-gradient" in repr(regressor(norm="linf", alpha=1e-3).plan(N, 512))

@@ -10,22 +10,12 @@ from dpsparse import (
     InvalidArgumentError,
     NoisyNewton,
     NoisyProximalGradient,
-    PrivateSparseClassifier,
     PrivateSparsePoissonRegressor,
     SparseClassifier,
     SparsePoissonRegressor,
     SparseRegressor,
 )
-from sparse_tables import FAR, HIGH, N, P, classes, counts, reals, regressor
-
-
-def off(found, exact):
-    return np.linalg.norm(found - exact) / np.linalg.norm(exact)
-
-
-def classifier(**arguments):
-    facts = {"epsilon": 1000.0, "delta": 1e-9, "bounds": (-FAR, FAR), "classes": (-1, 1), "random_state": 0}
-    return PrivateSparseClassifier(**{**facts, **arguments})
+from sparse_tables import FAR, HIGH, N, P, classes, classifier, counts, off, reals, regressor
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 1000.0])

@@ -61,7 +61,7 @@ impl Facts<'_> {
         let mechanism = NoisyProximalGradient {
             alpha,
             ridge,
-            hides_noise: !self.domain.is_positive() && ridge.is_none_or(|ridge| ridge == 0.0),
+            hides_noise: !self.domain.is_positive() && !self.asked.has_ridge(),
             ..NoisyProximalGradient::default()
         };
         if !scale || self.loss.is_none() {
@@ -185,9 +185,8 @@ pub struct Choice {
 /// ```
 ///
 /// # Errors
-/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`](crate::plan::PrivacyClaim::validate); an alpha or a ridge that is negative or not
-/// finite; a radius outside
-/// [1e-100, 1e100]; a ridge beside a radius where Frank-Wolfe is what is left.
+/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`](crate::plan::PrivacyClaim::validate); an alpha or a
+/// ridge that is negative or not finite; a radius outside [1e-100, 1e100]; a ridge beside a radius where Frank-Wolfe is what is left.
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let Asked {
         alpha,
@@ -200,7 +199,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         }
     }
     Domain::size(radius, 1.0)?;
-    let has_ridge = ridge.is_some_and(|ridge| ridge > 0.0);
+    let has_ridge = facts.asked.has_ridge();
     let classes = facts.target.is_classes();
     let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
     // Others are a constraint that a constant need not meet, or leave features free.
@@ -216,7 +215,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
             return match facts.sparse_newton(rho, scale, "a ball")? {
                 Some(newton) => Ok(newton),
                 None if has_ridge => {
-                    let problem = "is not used by Frank-Wolfe, which fits within this radius need; leave one of them at None";
+                    let problem = "is not used by Frank-Wolfe, which a radius takes for this norm or so many columns; leave one of them at None";
                     Err(Error::invalid("ridge", problem))
                 }
                 None => Ok(facts.frank_wolfe_of_norm()),

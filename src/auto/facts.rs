@@ -24,6 +24,12 @@ pub struct Asked {
     pub ridge: Option<f64>,
 }
 
+impl Asked {
+    pub(super) fn has_ridge(&self) -> bool {
+        self.ridge.is_some_and(|ridge| ridge > 0.0)
+    }
+}
+
 /// What is public before a fit.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
@@ -139,11 +145,7 @@ impl Facts<'_> {
     /// Whether there are groups, and nothing says how large they may be.
     pub(super) fn hides_groups(&self) -> bool {
         let groups = matches!(self.domain, Domain::Groups(_) | Domain::GroupLasso(_));
-        let Asked {
-            alpha,
-            radius,
-            ridge,
-        } = self.asked;
-        groups && (alpha, radius, ridge) == (None, None, None)
+        let Asked { alpha, radius, .. } = self.asked;
+        groups && alpha.is_none() && radius.is_none() && !self.asked.has_ridge()
     }
 }

@@ -25,12 +25,14 @@ pub(super) struct Found {
     pub noise: f64,
 }
 
-/// Makes coefficients zero that are not worth their noise, and moves the others to the
-/// nearest model of the same ball without them, if it is one. Rows of `columns` coefficients.
+/// Makes coefficients zero that are not worth their noise, and moves the others to the nearest model of the same ball without them,
+/// if it is one. Rows of `columns` coefficients.
 ///
-/// Of the patterns of zeros that penalties with Omega of about the size of the noise leave, and of no zeros, it is the one whose model is expected to have the least risk: x_S' (H - r I) x_S/2 - b_S' x_S + N^2 tr
-/// H_SS^-1 for b = H theta, x_S = H_SS^-1 b_S, the ridge r and noise of variance N^2 on the entries of b, which is unbiased for one pattern
-/// (Mallows 1973). What the penalty takes from the others it need not. One coefficient is all that there is of a model, and stays.
+/// Of the patterns of zeros that penalties with Omega of about the size of the noise leave, and of no zeros, it is the one whose
+/// model is expected to have the least risk: x_S' (H - r I) x_S/2 - b_S' x_S + N^2 tr H_SS^-1 for b = H theta,
+/// x_S = H_SS^-1 b_S, the ridge r and noise of variance N^2 on the entries of b, which is unbiased for one pattern (Mallows
+/// 1973). What the penalty takes from the others it need not. One coefficient is all that there is of a model, and stays; so do all
+/// with a seminorm, whose patterns are no zeros.
 ///
 /// # Errors
 /// As [`Nearest::new`] and [`Nearest::move_to`].

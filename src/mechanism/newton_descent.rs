@@ -16,7 +16,7 @@ const STEP_GAP: f64 = 1e-9;
 
 /// Steps on their way.
 ///
-/// With a ball or an l1 penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the mean of their
+/// With a ball or a penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the mean of their
 /// gradients, which decides which coefficients are zero; those that are not worth their noise, as far as moments tell, are too, and
 /// with a penalty of 0 they alone. Where a ball moves none of those that the mean is over, they are as without.
 #[derive(Debug)]
@@ -75,7 +75,11 @@ impl<'a> Descent<'a> {
         let shorter = 1.0 - steps.momentum();
         let held = sparsity.filter(|sparsity| !sparsity.is_free());
         descent.moves = sparsity.is_some() && held.is_none();
-        let ends = held.map(|sparsity| descent.nearest(sparsity.clone().of_loss(shorter)));
+        let ends = held.map(|sparsity| {
+            let (outputs, columns) = (steps.outputs(), descent.divisor.columns);
+            let sparsity = sparsity.clone().of_loss(shorter);
+            Nearest::new(sparsity, outputs, columns, &descent.divisor.curvature())
+        });
         descent.ends = ends.transpose()?;
         Ok(descent)
     }
@@ -117,13 +121,13 @@ impl<'a> Descent<'a> {
         let Some(sparsity) = self.sparsity.filter(|_| self.moves) else {
             return Ok(self.reached);
         };
-        if !sparsity.is_free() {
+        if let Some(mut ends) = self.ends.take() {
             let mut gradient = self.reached.mean_gradient.clone();
             self.add_ridges(&self.reached.at, &mut gradient);
             self.reached.mean.copy_from(&self.reached.at);
             (self.inverse).take(1.0, &gradient, &mut self.reached.mean);
-            let mut nearest = self.nearest(sparsity.clone())?;
-            nearest.move_to(self.reached.mean.as_mut_slice(), LAST_GAP)?;
+            ends.set_form(sparsity.form);
+            ends.move_to(self.reached.mean.as_mut_slice(), LAST_GAP)?;
         }
         // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
         let ridge = self.steps.damping / self.steps.gradients.n_iter as f64;
@@ -138,11 +142,6 @@ impl<'a> Descent<'a> {
             hide_noise(theta, self.divisor.columns, by, sparsity)?;
         }
         Ok(self.reached)
-    }
-
-    fn nearest(&self, sparsity: Sparsity) -> Result<Nearest> {
-        let (outputs, columns) = (self.steps.outputs(), self.divisor.columns);
-        Nearest::new(sparsity, outputs, columns, &self.divisor.curvature())
     }
 
     /// Adds the gradients of the ridges at `theta`: one draws to the start, the other to zero.

@@ -7,7 +7,7 @@ use super::class_shrinkage::{slope_of_clamped, without_clamp};
 use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
-use super::regularisation::{LossWeight, Regularisation};
+use super::regularisation::{LossWeight, MOST, Regularisation};
 use super::ridge::Ridge;
 use super::sparsity::Sparsity;
 use crate::error::{Error, Result};
@@ -70,9 +70,6 @@ pub struct NoisyNewton {
     /// Whether coefficients that are not worth their noise are zero, in patterns of the norm, without a radius or alpha too.
     pub hides_noise: bool,
 }
-
-/// Largest penalty and weights: their products with units, and the squares of those, are floats whatever is released.
-const MOST: f64 = 1e100;
 
 #[derive(Debug)]
 struct Release {

@@ -11,6 +11,9 @@ use crate::loss::Growth;
 use crate::plan::Problem;
 use crate::question::Units;
 
+/// Largest penalty, ridge and weights: their products with units, and the squares of those, are floats whatever is released.
+pub(super) const MOST: f64 = 1e100;
+
 /// What a loss weighs beside a penalty.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LossWeight {
@@ -42,7 +45,7 @@ impl LossWeight {
     }
 }
 
-/// A ball or a penalty of an l1 norm, and a ridge, of the features of all scores.
+/// A ball or a penalty of a norm, and a ridge, of the features of all scores.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Regularisation {
     pub sparsity: Option<Sparsity>,

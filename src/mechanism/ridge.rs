@@ -1,11 +1,8 @@
 //! How a ridge enters a fit, in the units of what is fitted.
 
-use super::regularisation::LossWeight;
+use super::regularisation::{LossWeight, MOST};
 use crate::error::{Error, Result};
 use crate::question::Units;
-
-/// Largest ridge: its product with the squares of units is a float whatever is released.
-const MOST: f64 = 1e100;
 
 /// sum_kj r_j theta_kj^2/2, over the features j of all scores k.
 #[derive(Debug, Clone, PartialEq)]
