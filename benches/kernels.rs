@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use dpsparse::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE, add_inner_products, dot_portable};
+use dpsparse::numeric::kernel::{InnerProducts, MAX_DERIVATIVE, MAX_FEATURE, dot_portable};
 use dpsparse::numeric::strips::{LINE, LineVec, Strips};
 use rayon::prelude::*;
 
@@ -100,18 +100,15 @@ fn read_streams(entries: &[i16], streams: usize, ahead: bool) -> i16 {
 fn pass(strips: Strips<'_>, d: &[i16], gradient: &mut [i64]) {
     let p = gradient.len();
     let chunk = ((1 << 17) / p).clamp(256, 4096) / LINE * LINE;
-    let zeros = || vec![0i64; p];
+    let zeros = || InnerProducts::zeros(p, 1);
     let sums = (d.par_chunks(chunk).enumerate())
         .fold(zeros, |mut sums, (k, d)| {
             let piece = strips.of_records(k * chunk..k * chunk + d.len());
-            add_inner_products(piece, &[d], &mut sums);
+            sums.add(piece, &[d], 0..d.len());
             sums
         })
-        .reduce(zeros, |mut sums, more| {
-            (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
-            sums
-        });
-    gradient.copy_from_slice(&sums);
+        .reduce(zeros, |sums, more| sums.plus(&more));
+    sums.of_plane(0, gradient);
 }
 
 fn timed(work: impl FnOnce()) -> f64 {

@@ -9,6 +9,9 @@
 //! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] =
 //! 2^14.
 
+use std::ops::Range;
+use std::sync::OnceLock;
+
 use super::strips::{LINE, Line, Strips};
 
 /// Largest magnitude of a stored feature: two of them differ by at most 32766, so that a sparse entry stored
@@ -17,6 +20,10 @@ pub const MAX_FEATURE: i16 = 16_383;
 
 /// Largest magnitude of a quantised derivative.
 pub const MAX_DERIVATIVE: i16 = 1 << 14;
+
+/// Lines between one that margins are made of and the one that is fetched from memory meanwhile: as many as are on their way
+/// at once, so that memory does not wait while slopes and sums are taken.
+pub const AHEAD: usize = 128;
 
 /// The instructions that kernels are compiled for, each a superset of the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,17 +38,20 @@ pub(crate) enum Width {
     Avx512,
 }
 
-/// The widest instructions that this machine has.
+/// The widest instructions that this machine has, asked for once: kernels are called for few records at a time.
 fn detected() -> Width {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        let wider = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        return if wider { Width::Avx512 } else { Width::Avx2 };
-    }
-    Width::Portable
+    static DETECTED: OnceLock<Width> = OnceLock::new();
+    *DETECTED.get_or_init(|| {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            let wider = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            return if wider { Width::Avx512 } else { Width::Avx2 };
+        }
+        Width::Portable
+    })
 }
 
 /// The instructions to use: the widest that were detected. A test may ask for narrower ones, never for wider.
@@ -87,73 +97,148 @@ pub fn inner_products(columns: &[i16], d: &[i16], out: &mut [i64]) {
 /// Records that the widest kernel of inner products takes at a time: pieces of whole runs leave no rest.
 pub const WHOLE: usize = 128;
 
-/// sums += the inner products of all columns with each of several planes of d, which begin with the first record of the
-/// strips: those of the first plane, then those of the next.
+/// Inner products of all columns with each of several planes of d, which add up piece by piece of the records.
 ///
 /// Products are at most 16383 2^14; sums stay below 2^59, as those of fewer than 2^31 products do.
-///
-/// # Panics
-/// Where planes differ in length or are longer than the strips, and unless there is a sum for each plane and column.
-pub fn add_inner_products(strips: Strips<'_>, planes: &[&[i16]], sums: &mut [i64]) {
-    let (p, m) = (strips.columns(), planes.first().map_or(0, |d| d.len()));
-    assert_eq!(sums.len(), planes.len() * p);
-    if p == 0 {
-        return;
-    }
-    assert!(planes.iter().all(|d| d.len() == m) && m.div_ceil(LINE) <= strips.len());
-    let (whole, rest) = strips.lines().split_at(m / LINE * p);
-    for (planes, sums) in planes.chunks(PLANES).zip(sums.chunks_mut(PLANES * p)) {
-        let d: Vec<(&[Line], &[i16])> = planes.iter().map(|d| d.as_chunks()).collect();
-        let of_whole: Vec<&[Line]> = d.iter().map(|d| d.0).collect();
-        add_strips(whole, &of_whole, sums);
-        if !m.is_multiple_of(LINE) {
-            // Beyond the last record d is 0.
-            let last = d.iter().map(|(_, d)| {
-                let mut last = [0; LINE];
-                last[..d.len()].copy_from_slice(d);
-                [last]
-            });
-            let last: Vec<[Line; 1]> = last.collect();
-            let last: Vec<&[Line]> = last.iter().map(|last| &last[..]).collect();
-            add_strips(rest, &last, sums);
-        }
-    }
+#[derive(Clone)]
+pub struct InnerProducts {
+    columns: usize,
+    planes: usize,
+    /// Those of the first plane, then those of the next.
+    sums: Vec<i64>,
+    /// What the widest kernel has yet to add to the sums, [`PLANES`] planes after [`PLANES`].
+    #[cfg(target_arch = "x86_64")]
+    lanes: Vec<x86::Lanes>,
+    /// Strips that are in the lanes.
+    #[cfg(target_arch = "x86_64")]
+    strips: usize,
 }
 
 /// Planes of d that lines are multiplied by at once.
 const PLANES: usize = 3;
 
-/// The same of at most [`PLANES`] planes of whole strips.
-fn add_strips(lines: &[Line], planes: &[&[Line]], sums: &mut [i64]) {
-    let p = sums.len() / planes.len();
-    assert!(planes.iter().all(|d| d.len() * p <= lines.len()));
-    match width() {
-        Width::Portable => {
-            for (d, sums) in planes.iter().zip(sums.chunks_exact_mut(p)) {
-                for (d, strip) in d.iter().zip(lines.chunks_exact(p)) {
-                    for (sum, line) in sums.iter_mut().zip(strip) {
-                        *sum = sum.wrapping_add(dot_portable(line, d));
-                    }
+impl InnerProducts {
+    /// Of nothing yet.
+    pub fn zeros(columns: usize, planes: usize) -> Self {
+        Self {
+            columns,
+            planes,
+            sums: vec![0; planes * columns],
+            #[cfg(target_arch = "x86_64")]
+            lanes: Vec::new(),
+            #[cfg(target_arch = "x86_64")]
+            strips: 0,
+        }
+    }
+
+    /// Adds those with `records` of the planes, of which the first is the first of the strips.
+    ///
+    /// # Panics
+    /// Where there are other columns or planes than these, or fewer records.
+    pub fn add<D: AsRef<[i16]>>(
+        &mut self,
+        strips: Strips<'_>,
+        planes: &[D],
+        records: Range<usize>,
+    ) {
+        assert!(planes.len() == self.planes && strips.columns() == self.columns);
+        if self.columns == 0 {
+            return;
+        }
+        for (k, planes) in planes.chunks(PLANES).enumerate() {
+            let first = k * PLANES;
+            match planes {
+                [a] => self.add_planes(first, strips, [a], &records),
+                [a, b] => self.add_planes(first, strips, [a, b], &records),
+                [a, b, c] => self.add_planes(first, strips, [a, b, c], &records),
+                _ => unreachable!("at most {PLANES} planes"),
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 {
+            self.strips += records.len().div_ceil(LINE);
+        }
+    }
+
+    fn add_planes<D: AsRef<[i16]>, const P: usize>(
+        &mut self,
+        first: usize,
+        strips: Strips<'_>,
+        planes: [&D; P],
+        records: &Range<usize>,
+    ) {
+        let (m, d) = (records.len(), planes.map(|d| &d.as_ref()[records.clone()]));
+        let (whole, rest) = strips.lines().split_at(m / LINE * self.columns);
+        self.add_strips(first, whole, d.map(|d| d.as_chunks().0));
+        if !m.is_multiple_of(LINE) {
+            // Beyond the last record d is 0.
+            let last = d.map(|d| {
+                let (mut last, d) = ([0; LINE], d.as_chunks::<LINE>().1);
+                last[..d.len()].copy_from_slice(d);
+                [last]
+            });
+            self.add_strips(first, rest, last.each_ref().map(|last| &last[..]));
+        }
+    }
+
+    /// The same of whole strips, of the planes from the first on.
+    fn add_strips<const P: usize>(&mut self, first: usize, lines: &[Line], d: [&[Line]; P]) {
+        let p = self.columns;
+        assert!(d.iter().all(|d| d.len() * p <= lines.len()));
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 {
+            let fours = p.div_ceil(4);
+            if self.lanes.is_empty() {
+                // SAFETY: the features were detected.
+                self.lanes = unsafe { x86::no_lanes(self.planes * fours) };
+            }
+            let lanes = &mut self.lanes[first * fours..][..P * fours];
+            // SAFETY: the features were detected.
+            unsafe { x86::add_strips_avx512::<P, false>(d, lines, p, lanes.as_chunks_mut().0) };
+            return;
+        }
+        let sums = self.sums[first * p..].chunks_exact_mut(p);
+        for (d, sums) in d.into_iter().zip(sums) {
+            #[cfg(target_arch = "x86_64")]
+            if width() == Width::Avx2 {
+                // SAFETY: the feature was detected.
+                unsafe { x86::add_strips_avx2(d, lines, sums) };
+                continue;
+            }
+            for (d, strip) in d.iter().zip(lines.chunks_exact(p)) {
+                for (sum, line) in sums.iter_mut().zip(strip) {
+                    *sum = sum.wrapping_add(dot_portable(line, d));
                 }
             }
         }
+    }
+
+    /// Those with a plane.
+    pub fn of_plane(&self, plane: usize, out: &mut [i64]) {
+        let p = self.columns;
+        out.copy_from_slice(&self.sums[plane * p..][..p]);
         #[cfg(target_arch = "x86_64")]
-        Width::Avx2 => {
-            for (d, sums) in planes.iter().zip(sums.chunks_exact_mut(p)) {
-                // SAFETY: the feature was detected.
-                unsafe { x86::add_strips_avx2(d, lines, sums) }
-            }
+        if self.strips > 0 {
+            let (first, fours) = (plane / PLANES * PLANES, p.div_ceil(4));
+            let beside = PLANES.min(self.planes - first);
+            let lanes = self.lanes[first * fours..][..beside * fours].iter();
+            let lanes = lanes.skip(plane - first).step_by(beside);
+            // SAFETY: there are lanes where the features were detected.
+            unsafe { x86::add_lanes(lanes, self.strips, out) };
         }
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features were detected.
-        Width::Avx512 => unsafe {
-            match *planes {
-                [a] => x86::add_strips_avx512::<1, false>([a], lines, sums),
-                [a, b] => x86::add_strips_avx512::<2, false>([a, b], lines, sums),
-                [a, b, c] => x86::add_strips_avx512::<3, false>([a, b, c], lines, sums),
-                _ => unreachable!("at most {PLANES} planes"),
-            }
-        },
+    }
+
+    /// The sums of both.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        let mut all = Self::zeros(self.columns, self.planes);
+        let mut others = vec![0; self.columns];
+        for (plane, sums) in all.sums.chunks_exact_mut(self.columns.max(1)).enumerate() {
+            self.of_plane(plane, sums);
+            more.of_plane(plane, &mut others);
+            (sums.iter_mut().zip(&others)).for_each(|(sum, other)| *sum += other);
+        }
+        all
     }
 }
 
@@ -231,9 +316,14 @@ pub fn add_sizes(strips: Strips<'_>, sums: &mut [i64]) {
     if !sums.is_empty() {
         #[cfg(target_arch = "x86_64")]
         if width() == Width::Avx512 {
-            let ones = vec![[1; LINE]; strips.len()];
+            let (ones, p) = (vec![[1; LINE]; strips.len()], sums.len());
             // SAFETY: the features were detected.
-            unsafe { x86::add_strips_avx512::<1, true>([&ones], strips.lines(), sums) };
+            unsafe {
+                let mut lanes = x86::no_lanes(p.div_ceil(4));
+                let each = lanes.as_chunks_mut().0;
+                x86::add_strips_avx512::<1, true>([&ones], strips.lines(), p, each);
+                x86::add_lanes(lanes.iter(), strips.len(), sums);
+            }
             return;
         }
         dispatch!([], body, (strips: Strips<'_>, sums: &mut [i64]) -> ())
@@ -278,6 +368,8 @@ pub fn add_squares(strips: Strips<'_>, sums: &mut [i64]) {
 pub struct Weights {
     /// Columns with their weights.
     terms: Vec<(usize, i64)>,
+    /// How many columns there must be.
+    columns: usize,
     #[cfg(target_arch = "x86_64")]
     parts: Vec<Part>,
 }
@@ -288,6 +380,7 @@ impl Weights {
         Self {
             #[cfg(target_arch = "x86_64")]
             parts: Part::all(&terms),
+            columns: terms.iter().map(|term| term.0 + 1).max().unwrap_or(0),
             terms,
         }
     }
@@ -383,7 +476,7 @@ pub fn add_products(margins: &mut [i64], strips: Strips<'_>, weights: &Weights) 
     if weights.is_empty() {
         return;
     }
-    assert!(weights.terms.iter().all(|&(j, _)| j < strips.columns()));
+    assert!(weights.columns <= strips.columns());
     assert!(margins.len().div_ceil(LINE) <= strips.len());
     let (whole, rest) = margins.as_chunks_mut::<LINE>();
     add_to_strips(whole, strips, weights);
@@ -611,7 +704,7 @@ pub fn transpose(tile: &[i16], stride: usize, lines: &mut [Line]) {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{LINE, Line, Strips};
+    use super::{AHEAD, LINE, Line, Strips};
 
     /// Eight rows of eight entries as columns. SSE2 is part of every x86-64 machine.
     #[inline(always)]
@@ -665,7 +758,7 @@ mod x86 {
     /// Sums of i32 in lanes of 64 bits. An even one starts at 2^31, so that it is never negative and the lane is
     /// `odd 2^32 + even` as it stands: lanes add up, modulo 2^64, while the odd ones are summed apart.
     #[derive(Clone, Copy)]
-    struct Lanes {
+    pub(super) struct Lanes {
         total: __m512i,
         odd: __m512i,
     }
@@ -706,7 +799,7 @@ mod x86 {
     }
 
     /// Entries between a load and the prefetch beside it: 2 KiB.
-    const AHEAD: usize = 1024;
+    const ENTRIES_AHEAD: usize = 1024;
 
     #[target_feature(enable = "avx512bw")]
     pub(super) fn dot4_avx512(columns: [&[i16]; 4], d: &[i16]) -> [i64; 4] {
@@ -727,7 +820,9 @@ mod x86 {
                     #[allow(unused_unsafe)] // a safe function in newer compilers
                     // SAFETY: a prefetch reads nothing, wherever its address points.
                     unsafe {
-                        _mm_prefetch::<_MM_HINT_T0>(column.as_ptr().wrapping_add(at + AHEAD).cast())
+                        _mm_prefetch::<_MM_HINT_T0>(
+                            column.as_ptr().wrapping_add(at + ENTRIES_AHEAD).cast(),
+                        )
                     };
                     *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(x, derivative));
                 }
@@ -803,6 +898,14 @@ mod x86 {
                 let (mut high_sums, mut low_sums) = ([Lanes::start(); 2], [Lanes::start(); 2]);
                 for pair in 0..4 {
                     let [a, b] = [columns[2 * pair], columns[2 * pair + 1]];
+                    for line in [&strip[a], &strip[b]] {
+                        let ahead = std::ptr::from_ref(line).wrapping_add(AHEAD);
+                        #[allow(unused_unsafe)] // a safe function in newer compilers
+                        // SAFETY: a prefetch reads nothing, wherever its address points.
+                        unsafe {
+                            _mm_prefetch::<_MM_HINT_T0>(ahead.cast())
+                        };
+                    }
                     let (a, b) = (load::<false>(&strip[a]), load::<false>(&strip[b]));
                     let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
                     let weight = _mm512_set1_epi32(weights[pair]);
@@ -865,8 +968,14 @@ mod x86 {
     /// half as fast.
     const PANEL: usize = 1024;
 
-    /// sums += the inner products of all columns, or of the `SIZES` of their entries, with each of `P` planes of d, strip by
-    /// strip, so that lines are read in the order of memory.
+    /// So many lanes that hold nothing.
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn no_lanes(len: usize) -> Vec<Lanes> {
+        vec![Lanes::zero(); len]
+    }
+
+    /// Adds the inner products of all `p` columns, or of the `SIZES` of their entries, with each of `P` planes of d to lanes, strip
+    /// by strip, so that lines are read in the order of memory.
     ///
     /// Products of a line, pair by pair, are 16 sums below 2^29. Those of four columns become one vector, in which each
     /// column has four sums of four: at most 2^31 - 2^17.
@@ -874,14 +983,12 @@ mod x86 {
     pub(super) fn add_strips_avx512<const P: usize, const SIZES: bool>(
         planes: [&[Line]; P],
         lines: &[Line],
-        sums: &mut [i64],
+        p: usize,
+        lanes: &mut [[Lanes; P]],
     ) {
-        let (p, strips) = (sums.len() / P, planes[0].len());
-        let mut lanes = vec![[Lanes::zero(); P]; p.min(PANEL).div_ceil(4)];
-        for first in (0..p).step_by(PANEL) {
+        let strips = planes[0].len();
+        for (first, lanes) in (0..p).step_by(PANEL).zip(lanes.chunks_mut(PANEL / 4)) {
             let width = PANEL.min(p - first);
-            let lanes = &mut lanes[..width.div_ceil(4)];
-            lanes.fill([Lanes::zero(); P]);
             for strip in 0..strips {
                 let mut d = [_mm512_setzero_si512(); P];
                 for (d, plane) in d.iter_mut().zip(planes) {
@@ -906,13 +1013,18 @@ mod x86 {
                     add_four(four, &d, lanes);
                 }
             }
-            for (four, lanes) in lanes.iter().enumerate() {
-                let columns = width.min(4 * four + 4) - 4 * four;
-                for (plane, lanes) in lanes.iter().enumerate() {
-                    let sums = &mut sums[plane * p + first + 4 * four..][..columns];
-                    add_sums_of_four(sums, lanes.even_and_odd(strips));
-                }
-            }
+        }
+    }
+
+    /// Adds what so many strips left in lanes to the sums of as many columns, four by four.
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn add_lanes<'l>(
+        lanes: impl Iterator<Item = &'l Lanes>,
+        strips: usize,
+        sums: &mut [i64],
+    ) {
+        for (lanes, sums) in lanes.zip(sums.chunks_mut(4)) {
+            add_sums_of_four(sums, lanes.even_and_odd(strips));
         }
     }
 
@@ -1142,6 +1254,13 @@ pub(crate) mod tests {
             .sum()
     }
 
+    fn all_planes(products: &InnerProducts) -> Vec<i64> {
+        let mut sums = vec![-1; products.sums.len()];
+        let planes = sums.chunks_mut(products.columns.max(1)).enumerate();
+        planes.for_each(|(plane, out)| products.of_plane(plane, out));
+        sums
+    }
+
     fn check_dot(columns: &[Vec<i16>], d: &[i16]) {
         let slices: [&[i16]; 4] = std::array::from_fn(|k| columns[k].as_slice());
         let expected: Vec<i128> = columns.iter().map(|column| reference(column, d)).collect();
@@ -1234,6 +1353,7 @@ pub(crate) mod tests {
             n in 1usize..700,
             p in prop_oneof![0usize..12, 250usize..262],
             planes in 1usize..6,
+            piece in 1usize..9,
             bound in prop_oneof![Just(1), Just(MAX_DERIVATIVE)],
             seed in any::<u32>(),
         ) {
@@ -1243,11 +1363,14 @@ pub(crate) mod tests {
             let slopes: Vec<Vec<i16>> = (0..planes).map(|k| (0..n).map(|i| d(i, k)).collect()).collect();
             let slopes: Vec<&[i16]> = slopes.iter().map(Vec::as_slice).collect();
             let product = |j: usize, k: usize| (0..n).map(|i| i64::from(entry(i, j)) * i64::from(d(i, k))).sum::<i64>();
-            let expected: Vec<i64> = (0..planes * p).map(|at| 7 + product(at % p, at / p)).collect();
+            let expected: Vec<i64> = (0..planes * p).map(|at| 2 * product(at % p, at / p)).collect();
             let summed = || {
-                let mut sums = vec![7i64; planes * p];
-                add_inner_products(Strips::new(&lines, p), &slopes, &mut sums);
-                sums
+                let (mut sums, strips) = (InnerProducts::zeros(p, planes), Strips::new(&lines, p));
+                for start in (0..n).step_by(piece * LINE) {
+                    let records = start..n.min(start + piece * LINE);
+                    sums.add(strips.from_record(start), &slopes, records);
+                }
+                all_planes(&sums.plus(&sums))
             };
             for sums in at_every_width(summed) {
                 prop_assert_eq!(&sums, &expected);
@@ -1322,9 +1445,9 @@ pub(crate) mod tests {
                 check_dot(&vec![vec![x; n]; 4], &vec![d; n]);
                 let (lines, d) = (vec![[x; LINE]; n.div_ceil(LINE) * 3], vec![d; n]);
                 let summed = || {
-                    let mut sums = vec![0i64; 12];
-                    add_inner_products(Strips::new(&lines, 3), &[&d[..]; 4], &mut sums);
-                    sums
+                    let mut sums = InnerProducts::zeros(3, 4);
+                    sums.add(Strips::new(&lines, 3), &[&d[..]; 4], 0..n);
+                    all_planes(&sums)
                 };
                 let expected = i64::from(x) * i64::from(d[0]) * n as i64;
                 for sums in at_every_width(summed) {

@@ -111,15 +111,19 @@ impl Block<'_> {
         slopes.resize_with(outputs, || vec![0; n]);
         let weights = self.shorten(weights);
         let planes = (&mut margins[..], &mut slopes[..]);
-        let sums = self
-            .0
-            .gradients_in_one_read(moves, fresh, planes, |start, margins, slopes| {
-                let targets = &self.0.targets[start..][..margins[0].len()];
-                model.piece_of_slopes(margins, unit, targets, slopes);
+        let sums = self.0.gradients_in_one_read(
+            moves,
+            fresh,
+            planes,
+            |start, records, margins, slopes| {
+                let targets = &self.0.targets[start..];
+                model.piece_of_slopes(margins, unit, targets, records.clone(), slopes);
                 for slopes in slopes {
-                    self.weigh(start, slopes, weights);
+                    let slopes = &mut slopes[records.clone()];
+                    self.weigh(start + records.start, slopes, weights);
                 }
-            });
+            },
+        );
         sums.map(Sum)
     }
 

@@ -171,9 +171,8 @@ fn one_read(
                 let mut limbs_here: Vec<&mut [i16]> =
                     limbs.iter_mut().map(|limbs| &mut limbs[..m]).collect();
                 set_limbs(data, model, start, &scores, &mut limbs_here, &mut scratch);
-                let planes: Vec<&[i16]> = limbs_here.iter().map(|limbs| &**limbs).collect();
-                groups.add_slopes(start, &planes, &mut sums.0);
-                for (intercept, limbs) in sums.1.iter_mut().zip(planes) {
+                groups.add_slopes(start, &limbs_here, 0..m, &mut sums.0);
+                for (intercept, limbs) in sums.1.iter_mut().zip(limbs_here) {
                     *intercept += own * total(limbs);
                 }
                 (sums, limbs, scratch)

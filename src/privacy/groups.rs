@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features, chunk_of};
 use super::packed::{Coded, ROWS};
 use super::planes::Step;
-use crate::numeric::kernel::{Weights, add_inner_products, add_products, for_wide_vectors};
+use crate::numeric::kernel::{AHEAD, InnerProducts, Weights, add_products, for_wide_vectors};
 use crate::numeric::strips::LINE;
 use crate::numeric::strips::Strips;
 
@@ -42,10 +42,17 @@ pub(super) struct Addends<'g> {
 
 /// Sums of slopes, group by group, of some planes of slopes.
 pub(super) struct SlopeSums {
-    /// Times each of the wide columns, plane after plane; or by code, [`LANES`] planes side by side, then the next.
-    sums: Vec<Vec<i64>>,
+    sums: Vec<PartSums>,
     /// Slopes of a chunk of records in some planes, side by side.
     beside: Vec<[i16; LANES]>,
+}
+
+/// Sums of slopes of one group.
+enum PartSums {
+    /// Times each of the wide columns.
+    Wide(InnerProducts),
+    /// By code, [`LANES`] planes side by side, then the next.
+    Coded(Vec<[i64; LANES]>),
 }
 
 /// Planes whose slopes are added at once.
@@ -87,6 +94,15 @@ impl<'a> Groups<'a> {
     /// Records of a chunk: what is read of them stays in a near cache.
     pub(super) fn chunk(&self) -> usize {
         chunk_of(self.wide_columns() + self.groups.len())
+    }
+
+    /// Records of a piece of a chunk, of columns as they stand: what is read of them stays in the nearest cache, and the
+    /// next piece arrives from memory while slopes and sums of this one are taken.
+    pub(super) fn piece(&self) -> usize {
+        match self.coded {
+            true => self.chunk(),
+            false => (AHEAD / self.wide_columns().max(1)).max(1) * LINE,
+        }
     }
 
     /// Records of a chunk that is read but once: longer ones have fewer sums to add up, as long as each thread has some of
@@ -133,23 +149,31 @@ impl<'a> Groups<'a> {
 
     /// No sums yet, of so many planes.
     pub(super) fn no_sums(&self, planes: usize) -> SlopeSums {
-        let length = |(columns, part): &(Range<usize>, Part<'_>)| match part {
-            Part::Wide(_) => planes * columns.len(),
-            Part::Coded(_) => planes.next_multiple_of(LANES) * ROWS,
+        let none = |(columns, part): &(Range<usize>, Part<'_>)| match part {
+            Part::Wide(_) => PartSums::Wide(InnerProducts::zeros(columns.len(), planes)),
+            Part::Coded(_) => PartSums::Coded(vec![[0; LANES]; planes.div_ceil(LANES) * ROWS]),
         };
-        let sums = self.groups.iter().map(|group| vec![0; length(group)]);
+        let sums = self.groups.iter().map(none);
         SlopeSums {
             sums: sums.collect(),
             beside: Vec::new(),
         }
     }
 
-    /// Adds the slopes of at most [`CHUNK`] records from `start` on, with which a strip begins, plane by plane.
-    pub(super) fn add_slopes(&self, start: usize, planes: &[&[i16]], sums: &mut SlopeSums) {
+    /// Adds the slopes of at most [`CHUNK`] `records` of some planes, which begin with record `start`; with the first of the
+    /// records a strip begins.
+    pub(super) fn add_slopes<D: AsRef<[i16]>>(
+        &self,
+        start: usize,
+        planes: &[D],
+        records: Range<usize>,
+        sums: &mut SlopeSums,
+    ) {
         let SlopeSums { sums, beside } = sums;
         for ((_, part), sums) in self.groups.iter().zip(&mut *sums) {
-            if let Part::Wide(strips) = part {
-                add_inner_products(strips.from_record(start), planes, sums);
+            if let (Part::Wide(strips), PartSums::Wide(sums)) = (part, sums) {
+                let strips = strips.from_record(start + records.start);
+                sums.add(strips, planes, records.clone());
             }
         }
         if !self.coded {
@@ -157,14 +181,16 @@ impl<'a> Groups<'a> {
         }
         for (block, several) in planes.chunks(LANES).enumerate() {
             if planes.len() > 1 {
-                put_side_by_side(several, beside);
+                put_side_by_side(several, records.clone(), beside);
             }
             for ((_, part), sums) in self.groups.iter().zip(&mut *sums) {
-                let Part::Coded(coded) = part else { continue };
-                let codes = &coded.codes[start..][..planes[0].len()];
-                let sums = &mut sums.as_chunks_mut().0[block * ROWS..];
+                let (Part::Coded(coded), PartSums::Coded(sums)) = (part, sums) else {
+                    continue;
+                };
+                let codes = &coded.codes[start + records.start..][..records.len()];
+                let sums = &mut sums[block * ROWS..];
                 match planes {
-                    [slopes] => add_by_code(codes, slopes, sums),
+                    [slopes] => add_by_code(codes, &slopes.as_ref()[records.clone()], sums),
                     _ => add_several_by_code(codes, beside, sums),
                 }
             }
@@ -179,8 +205,7 @@ impl<'a> Groups<'a> {
             .into_par_iter()
             .fold(none, |mut sums, k| {
                 let here = k * chunk..self.n_records.min((k + 1) * chunk);
-                let slopes: Vec<&[i16]> = planes.iter().map(|d| &d[here.clone()]).collect();
-                self.add_slopes(here.start, &slopes, &mut sums);
+                self.add_slopes(0, planes, here, &mut sums);
                 sums
             })
             .reduce(none, SlopeSums::plus)
@@ -192,17 +217,18 @@ impl<'a> Groups<'a> {
     /// values of the table are below 2^14.
     pub(super) fn inner_products(&self, plane: usize, sums: &SlopeSums, out: &mut [i64]) {
         for ((columns, part), sums) in self.groups.iter().zip(&sums.sums) {
-            let (out, p) = (&mut out[columns.clone()], columns.len());
-            match part {
-                Part::Wide(_) => out.copy_from_slice(&sums[plane * p..][..p]),
-                Part::Coded(coded) => {
-                    let sums = &sums.as_chunks::<LANES>().0[plane / LANES * ROWS..];
+            let out = &mut out[columns.clone()];
+            match (part, sums) {
+                (Part::Wide(_), PartSums::Wide(sums)) => sums.of_plane(plane, out),
+                (Part::Coded(coded), PartSums::Coded(sums)) => {
+                    let sums = &sums[plane / LANES * ROWS..];
                     for (place, out) in out.iter_mut().enumerate() {
                         let values = coded.values(place).iter().zip(sums);
                         let products = values.map(|(&x, sum)| i64::from(x) * sum[plane % LANES]);
                         *out = products.sum();
                     }
                 }
+                _ => unreachable!("sums are made group by group"),
             }
         }
     }
@@ -240,18 +266,29 @@ impl SlopeSums {
     /// The sums of both.
     pub(super) fn plus(mut self, more: Self) -> Self {
         for (sums, more) in self.sums.iter_mut().zip(more.sums) {
-            (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
+            match (sums, more) {
+                (PartSums::Wide(sums), PartSums::Wide(more)) => *sums = sums.plus(&more),
+                (PartSums::Coded(sums), PartSums::Coded(more)) => {
+                    let pairs = sums.as_flattened_mut().iter_mut().zip(more.as_flattened());
+                    pairs.for_each(|(sum, more)| *sum += more);
+                }
+                _ => unreachable!("sums are made group by group"),
+            }
         }
         self
     }
 }
 
-/// The slopes of each record in some planes.
-fn put_side_by_side(planes: &[&[i16]], beside: &mut Vec<[i16; LANES]>) {
+/// The slopes of each of these records in some planes.
+fn put_side_by_side<D: AsRef<[i16]>>(
+    planes: &[D],
+    records: Range<usize>,
+    beside: &mut Vec<[i16; LANES]>,
+) {
     beside.clear();
-    beside.resize(planes[0].len(), [0; LANES]);
+    beside.resize(records.len(), [0; LANES]);
     for (lane, slopes) in planes.iter().enumerate() {
-        let pairs = beside.iter_mut().zip(*slopes);
+        let pairs = beside.iter_mut().zip(&slopes.as_ref()[records.clone()]);
         pairs.for_each(|(beside, &slope)| beside[lane] = slope);
     }
 }

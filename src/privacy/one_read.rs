@@ -1,6 +1,8 @@
 //! Gradients over dense or packed records in one read: each chunk of records is fetched from memory once, for its margins, its
 //! slopes and its sums, of all outputs.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, total};
@@ -13,8 +15,8 @@ const FEW: usize = 4;
 
 impl BoundedData {
     /// [`BoundedData::gradient`] of each plane of slopes, one after the other, at margins that these moves make; `fresh` ones
-    /// start at 0. `slopes_of(start, margins, slopes)` sets the slopes of the records from `start` on, each by its own
-    /// margins alone. None for sparse records.
+    /// start at 0. `slopes_of(start, records, margins, slopes)` sets the slopes of some records of planes that begin with
+    /// record `start`, each by its own margins alone. None for sparse records.
     ///
     /// That no margin overflows is proved at [`Move`], that no sum does at [`BoundedData::gradient`]; sums of chunks add up
     /// to the same integers whatever the chunks are.
@@ -23,7 +25,7 @@ impl BoundedData {
         moves: &[Move<'_>],
         fresh: bool,
         (margins, slopes): (&mut [Vec<i64>], &mut [Vec<i16>]),
-        slopes_of: impl Fn(usize, &[&[i64]], &mut [&mut [i16]]) + Sync,
+        slopes_of: impl Fn(usize, Range<usize>, &[&mut [i64]], &mut [&mut [i16]]) + Sync,
     ) -> Option<Vec<i64>> {
         let groups = self.groups()?;
         let steps = self.steps(moves);
@@ -31,12 +33,13 @@ impl BoundedData {
         let addends: Vec<(usize, Addends<'_>)> = addends.collect();
         let own = i64::from(self.schema.lattice_intercept());
         let moved: usize = steps.iter().map(Step::columns).sum();
-        // Where few columns move, next to nothing is read twice.
-        let chunk = match FEW * moved < groups.wide_columns() {
-            true => groups.long_chunk(),
-            false => groups.chunk(),
-        };
         let outputs = slopes.len();
+        // Where few columns move, next to nothing is read twice; where there are several outputs, reading is the least of it.
+        let (chunk, piece) = match FEW * moved < groups.wide_columns() {
+            true => (groups.long_chunk(), groups.long_chunk()),
+            false if outputs > 1 => (groups.chunk(), groups.chunk()),
+            false => (groups.chunk(), groups.piece()),
+        };
         let none = || (groups.no_sums(outputs), vec![0; outputs]);
         let (by_group, intercepts) = (by_records(margins, chunk).into_par_iter())
             .zip(by_records(slopes, chunk))
@@ -48,13 +51,15 @@ impl BoundedData {
                     if fresh {
                         margins.iter_mut().for_each(|margins| margins.fill(0));
                     }
-                    for (output, addends) in &addends {
-                        addends.add(margins[*output], start);
+                    let m = margins[0].len();
+                    for first in (0..m).step_by(piece) {
+                        let here = first..m.min(first + piece);
+                        for (output, addends) in &addends {
+                            addends.add(&mut margins[*output][here.clone()], start + first);
+                        }
+                        slopes_of(start, here.clone(), &margins, &mut slopes);
+                        groups.add_slopes(start, &slopes, here, &mut sums);
                     }
-                    let margins: Vec<&[i64]> = margins.iter().map(|margins| &**margins).collect();
-                    slopes_of(start, &margins, &mut slopes);
-                    let slopes: Vec<&[i16]> = slopes.iter().map(|slopes| &**slopes).collect();
-                    groups.add_slopes(start, &slopes, &mut sums);
                     for (sum, slopes) in own_sums.iter_mut().zip(slopes) {
                         *sum += own * total(slopes);
                     }
@@ -137,12 +142,12 @@ mod tests {
                             &moves,
                             fresh,
                             states,
-                            |start, margins, slopes| {
+                            |start, records, margins, slopes| {
                                 for (k, (slopes, margins)) in
                                     slopes.iter_mut().zip(margins).enumerate()
                                 {
-                                    for (i, slope_of) in slopes.iter_mut().enumerate() {
-                                        *slope_of = slope(start + i, k, margins[i]);
+                                    for i in records.clone() {
+                                        slopes[i] = slope(start + i, k, margins[i]);
                                     }
                                 }
                             },
@@ -155,7 +160,7 @@ mod tests {
             let (mut margins, mut slopes) = ([vec![0; n]], [vec![0; n]]);
             let states = (&mut margins[..], &mut slopes[..]);
             let moves = [step(0, &directions[0], 3)];
-            let read = sparse.gradients_in_one_read(&moves, true, states, |_, _, _| {});
+            let read = sparse.gradients_in_one_read(&moves, true, states, |_, _, _, _| {});
             assert_eq!(read, None);
         }
     }

@@ -1,5 +1,7 @@
 //! Slopes of records as clamped integers: d_ik = clamp(round(l'_k(z_i) 2^b)).
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::planes::by_records;
@@ -8,6 +10,9 @@ use crate::question::{RoomModel, SlopeBound};
 
 /// Records per piece of work.
 const CHUNK: usize = 1024;
+
+/// Records of one output whose slopes are taken at once.
+const PIECE: usize = 32;
 
 impl RoomModel {
     /// Slopes before any clamp, plane by plane.
@@ -33,9 +38,9 @@ impl RoomModel {
     /// The same of one output, by one thread.
     pub fn scalar_slopes(&self, margins: &[i64], unit: f64, targets: &[f64], out: &mut [i16]) {
         let bound = self.lattice().bound().linf as f64;
-        let pieces = margins.chunks(CHUNK).zip(targets.chunks(CHUNK));
-        for (out, (margins, targets)) in out.chunks_mut(CHUNK).zip(pieces) {
-            let (mut z, mut slopes) = ([0f64; CHUNK], [0f64; CHUNK]);
+        let pieces = margins.chunks(PIECE).zip(targets.chunks(PIECE));
+        for (out, (margins, targets)) in out.chunks_mut(PIECE).zip(pieces) {
+            let (mut z, mut slopes) = ([0f64; PIECE], [0f64; PIECE]);
             scores(margins, unit, &mut z);
             let n = out.len();
             self.model().slopes(&z[..n], targets, &mut slopes[..n]);
@@ -60,24 +65,26 @@ impl RoomModel {
             });
     }
 
-    /// Slopes of consecutive records, by one thread.
+    /// Slopes of some records of all planes, by one thread.
     pub fn piece_of_slopes(
         &self,
-        margins: &[&[i64]],
+        margins: &[&mut [i64]],
         unit: f64,
         targets: &[f64],
+        records: Range<usize>,
         out: &mut [&mut [i16]],
     ) {
         if let ([margins], [out]) = (margins, &mut *out) {
-            return self.scalar_slopes(margins, unit, targets, out);
+            let (margins, out) = (&margins[records.clone()], &mut out[records.clone()]);
+            return self.scalar_slopes(margins, unit, &targets[records], out);
         }
         let mut scratch = Vec::new();
-        for (chunk, targets) in targets.chunks(CHUNK).enumerate() {
-            let here = chunk * CHUNK..chunk * CHUNK + targets.len();
+        for first in records.clone().step_by(CHUNK) {
+            let here = first..records.end.min(first + CHUNK);
             let margins: Vec<&[i64]> = margins.iter().map(|all| &all[here.clone()]).collect();
-            let out = out.iter_mut().map(|all| &mut all[here.clone()]);
-            let mut out: Vec<&mut [i16]> = out.collect();
-            self.chunk_of_slopes(&margins, unit, targets, &mut out, &mut scratch);
+            let mut out: Vec<&mut [i16]> =
+                (out.iter_mut()).map(|all| &mut all[here.clone()]).collect();
+            self.chunk_of_slopes(&margins, unit, &targets[here], &mut out, &mut scratch);
         }
     }
 
