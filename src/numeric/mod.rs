@@ -5,6 +5,7 @@ pub(crate) mod blocked;
 pub mod directed;
 pub(crate) mod eigen;
 pub mod enclosure;
+pub(crate) mod gram;
 pub(crate) mod grid;
 pub mod kernel;
 pub mod linear;

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
-use crate::numeric::kernel::MAX_FEATURE;
-use crate::numeric::linear::dot;
+use crate::numeric::gram::{Block, ROWS, add_lower_products};
+use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
 use crate::numeric::strips::LINE;
 use crate::question::RoomModel;
 use crate::schema::Schema;
@@ -19,22 +19,25 @@ impl BoundedData {
     pub(in crate::privacy) fn weighted_gram(&self, weights: &[f64], out: &mut [f64]) {
         let (n, p) = (self.n_records(), self.n_columns());
         let mut block = vec![0.0; BLOCK * p];
-        let mut weighted = vec![0.0; BLOCK * p];
         out.fill(0.0);
         for start in (0..n).step_by(BLOCK) {
             let size = BLOCK.min(n - start);
             self.fill_block(start, size, &mut block);
             let weights = &weights[start..start + size];
-            for (weighted, column) in weighted.chunks_mut(BLOCK).zip(block.chunks(BLOCK)) {
-                for ((weighted, x), w) in weighted.iter_mut().zip(column).zip(weights) {
-                    *weighted = w * x;
+            (out.par_chunks_mut(ROWS * p).enumerate()).for_each(|(k, rows)| {
+                let mut weighted = [0.0; ROWS * BLOCK];
+                let own = block[k * ROWS * BLOCK..].chunks(BLOCK);
+                for (weighted, column) in weighted.chunks_mut(BLOCK).zip(own) {
+                    for ((weighted, x), w) in weighted.iter_mut().zip(column).zip(weights) {
+                        *weighted = w * x;
+                    }
                 }
-            }
-            out.par_chunks_mut(p).enumerate().for_each(|(j, row)| {
-                let a = &weighted[j * BLOCK..][..size];
-                for (k, entry) in row[..=j].iter_mut().enumerate() {
-                    *entry += dot(a, &block[k * BLOCK..][..size]);
-                }
+                let [own, all] = [&weighted[..], &block].map(|entries| Block {
+                    entries,
+                    stride: BLOCK,
+                    size,
+                });
+                add_lower_products(own, all, k * ROWS, p, rows);
             });
         }
     }
@@ -215,9 +218,14 @@ impl BoundedData {
                 self.fetch(start..start + size);
                 for (j, out) in block.chunks_mut(BLOCK).take(p).enumerate() {
                     let column = self.column(j, start..start + size, &mut scratch);
-                    for (out, &x) in out.iter_mut().zip(column) {
-                        *out = f64::from(x) * unit;
-                    }
+                    for_wide_vectors(
+                        #[inline(always)]
+                        || {
+                            for (out, &x) in out.iter_mut().zip(column) {
+                                *out = f64::from(x) * unit;
+                            }
+                        },
+                    );
                 }
             }
             Features::Sparse { rows, base, .. } => {
