@@ -5,6 +5,7 @@ Every test has fixed seeds, so it is deterministic.
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from dpsparse import (
     DisjointGroups,
@@ -14,6 +15,7 @@ from dpsparse import (
     SparseClassifier,
     SparsePoissonRegressor,
     SparseRegressor,
+    UnsoundMechanismError,
 )
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import ConcaveCardinality, GraphCut, GroupCover, LogDet, Tree
@@ -108,6 +110,50 @@ def test_counts_are_those_of_the_exact_fit_in_units_of_the_bounds():
     ).fit(X, y)
     assert model.support_.tolist() == exact.support_.tolist() == IN_PAIRS
     assert off(model.coef_ * FAR, exact.coef_) < 0.25
+
+
+@pytest.mark.parametrize("norm", ["l1", GroupLasso(PAIRS)])
+@pytest.mark.parametrize("asked", [{"alpha": 1e-4}, {"alpha": 1e-4, "ridge": 1e-4}, {"radius": 0.3}, {"radius": 10.0}])
+def test_no_coefficient_is_negative(norm, asked):
+    X, y = reals()
+    exact = SparseRegressor(norm=norm, positive=True, **asked).fit(X / FAR, y / HIGH)
+    assert exact.score(X / FAR, y / HIGH) > 0.35
+    for epsilon, close in ((1000.0, 0.1), (1.0, 0.4)):
+        model = regressor(epsilon=epsilon, norm=norm, positive=True, **asked).fit(X, y)
+        assert (model.coef_ >= 0.0).all()
+        assert off(model.coef_ * FAR / HIGH, exact.coef_) < close
+        assert model.certificate_.events == regressor(epsilon=epsilon).fit(X, y).certificate_.events
+
+
+def test_rates_rise_with_every_feature():
+    X, y = counts()
+    Z = X / FAR
+
+    def objective(line):
+        rates = np.exp(Z @ line[:P] + line[P])
+        slopes = (rates - y) / N
+        value = np.mean(rates - y * np.log(rates)) + 0.01 * line[:P].sum()
+        return value, np.append(Z.T @ slopes + 0.01, slopes.sum())
+
+    limits = [(0.0, None)] * P + [(None, None)]
+    exact = minimize(objective, np.zeros(P + 1), jac=True, bounds=limits, options={"ftol": 1e-12}).x[:P]
+    public = {"delta": 1e-9, "bounds": (-FAR, FAR), "y_bounds": (0, 40.0), "random_state": 0}
+    model = PrivateSparsePoissonRegressor(epsilon=1000.0, alpha=0.002, positive=True, **public).fit(X, y)
+    assert (model.coef_ >= 0.0).all()
+    assert off(model.coef_ * FAR, exact) < 0.25
+
+
+def test_a_penalty_of_nothing_leaves_signs_to_proximal_gradients():
+    X, y = reals()
+    for asked in ({"alpha": 0.0}, {"ridge": 1e-4}):
+        model = regressor(epsilon=1000.0, positive=True, **asked).fit(X, y)
+        assert "noisy-proximal-gradient" in model.certificate_.mechanism
+        assert (model.coef_ >= 0.0).all()
+    with pytest.raises(UnsoundMechanismError, match="without an alpha or a radius"):
+        regressor(positive=True, mechanism="noisy-newton").fit(X, y)
+    weights = np.where(np.arange(P) == 0, 0.0, 1.0)
+    with pytest.raises(InvalidArgumentError, match="positive weights"):
+        regressor(positive=True, feature_weights=weights, alpha=1e-4, mechanism="noisy-newton").fit(X, y)
 
 
 def test_three_classes_have_one_penalty():

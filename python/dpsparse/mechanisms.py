@@ -623,7 +623,7 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
     """Return the configured mechanism for a ``mechanism`` argument.
 
     "auto" leaves the choice to the core, unless the estimator sets what only some mechanisms use: ``alpha``, ``radius``
-    and ``ridge`` mean noisy Newton steps after private scales for norms without signs; else ``alpha`` means
+    and ``ridge`` mean noisy Newton steps after private scales; where these are not for it, ``alpha`` means
     penalised Frank-Wolfe, ``radius`` or ``n_iter`` Frank-Wolfe. Where the ball has no vertices to select among, or
     there is a ridge, these are noisy proximal gradients and Frank-Wolfe with noisy gradients.
 
@@ -670,7 +670,6 @@ def _has_units_after_scales(estimator: Any) -> bool:
         and estimator.scale == "auto"
         and not isinstance(estimator.norm, Vertices)
         and not (isinstance(estimator.norm, str) and estimator.norm == "simplex")
-        and not getattr(estimator, "positive", False)
         and (isinstance(loss, str) or (isinstance(loss, Loss) and not isinstance(loss, CustomLoss)))
         and estimator.fit_intercept is True
         and (weights is None or estimator.radius is None or bool((checked_weights(weights) > 0.0).all()))

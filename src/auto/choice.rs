@@ -95,24 +95,24 @@ impl Facts<'_> {
     /// Without an alpha or a radius groups that are not worth their noise are zero.
     fn sparse_newton(&self, rho: f64, scale: bool, reason: &'static str) -> Result<Option<Choice>> {
         let columns = self.n_features + usize::from(self.intercept);
+        let Asked { alpha, radius, .. } = self.asked;
+        let held = radius.is_some() || alpha.is_some_and(|alpha| alpha > 0.0);
+        if self.domain.is_positive() && !held {
+            return Ok(None);
+        }
         let takes = NoisyNewton::takes(
             self.domain,
             self.n_features,
             self.target.outputs(),
-            self.asked.radius.is_some(),
+            radius.is_some(),
         );
         if !takes || columns > NEWTON_COLUMNS || !scale || self.loss.is_none() {
             return Ok(None);
         }
-        let Asked {
-            alpha,
-            radius,
-            ridge,
-        } = self.asked;
         let mechanism = NoisyNewton {
             alpha,
             radius,
-            ridge,
+            ridge: self.asked.ridge,
             hides_noise: self.hides_groups(),
             ..self.newton(rho)
         };
@@ -139,7 +139,7 @@ pub struct Choice {
 /// | public facts | mechanism |
 /// |---|---|
 /// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
-/// | alpha, radius or ridge, a norm with a prox, without signs, at most 512 columns | noisy Newton with these penalties or in this ball |
+/// | alpha, radius or ridge, a norm with a prox, at most 512 columns | noisy Newton with these penalties or in this ball |
 /// | alpha or ridge | noisy proximal gradients with these penalties |
 /// | radius | Frank-Wolfe, noisy where the ball has many vertices |
 /// | a norm with theta >= 0 | noisy proximal gradients |

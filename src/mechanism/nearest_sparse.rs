@@ -130,6 +130,7 @@ impl Nearest {
     pub fn move_to(&mut self, theta: &mut [f64], tol: f64) -> Result<bool> {
         let free = !self.sparsity.has_zeros();
         if let (Form::Ball(radius), true) = (self.sparsity.form, free)
+            && self.sparsity.has_signs(theta, self.columns)
             && self.sparsity.value(theta, self.columns)? <= radius
         {
             return Ok(false);
@@ -269,7 +270,7 @@ fn indefinite() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::norm::{Norm, SetFunctionNorm};
+    use crate::norm::{GroupLasso, Norm, SetFunctionNorm};
     use crate::prox::{project_l1_ball, soft_threshold};
     use crate::set_function::{ConcaveCardinality, GroupCover, SetFunction};
     use proptest::prelude::*;
@@ -406,6 +407,38 @@ mod tests {
             }
         }
 
+        /// No coefficient is negative, and only a larger multiplier or a coefficient of 0 holds what would gain.
+        #[test]
+        fn is_optimal_where_none_may_be_negative(
+            entries in prop::collection::vec(-1.0..1.0f64, 16),
+            theta in prop::collection::vec(-3.0..3.0f64, 4),
+            size in prop_oneof![0.05..2.0f64, Just(50.0)],
+            ball: bool,
+        ) {
+            let hessian = matrix(&entries, 4);
+            let norm = GroupLasso::new(&[vec![0], vec![1], vec![2]], None, 0.0).unwrap().on_positive();
+            let form = if ball { Form::Ball(size) } else { Form::Penalty(size) };
+            let sparsity = Sparsity::of_norm(Arc::new(norm), form);
+            let mut x = theta.clone();
+            let mut nearest = Nearest::new(sparsity, 1, 4, &Curvature::Matrix(hessian.clone())).unwrap();
+            nearest.move_to(&mut x, 1e-13).unwrap();
+            prop_assert!(x[..3].iter().all(|x| *x >= 0.0));
+            let gradient = &hessian * DVector::from_fn(4, |j, _| x[j] - theta[j]);
+            prop_assert!(gradient[3].abs() < 1e-9);
+            let total: f64 = x[..3].iter().sum();
+            let level = match ball {
+                true => (0..3).map(|j| -gradient[j]).fold(0.0, f64::max),
+                false => size,
+            };
+            for j in 0..3 {
+                prop_assert!(gradient[j] + level > -1e-4);
+                prop_assert!(x[j] < 1e-4 || (gradient[j] + level).abs() < 1e-3);
+            }
+            if ball {
+                prop_assert!(total <= size * (1.0 + 1e-12) && (level < 1e-3 || total > size - 1e-3));
+            }
+        }
+
         /// Coefficients that must be zero are, and the others are at their best without them.
         #[test]
         fn is_optimal_where_some_must_be_zero(
@@ -444,6 +477,19 @@ mod tests {
                 let expected = if pattern[i] == 0.0 { 0.0 } else { theta[i] };
                 prop_assert!((x - expected).abs() < 1e-4);
             }
+        }
+
+        /// A multiple of a model without negative coefficients is none of them where its own size would be negative.
+        #[test]
+        fn multiples_have_the_signs_of_the_norm(size in 0.1..2.0f64, multiple in -3.0..3.0f64, ball: bool) {
+            let norm = GroupLasso::new(&[vec![0], vec![1]], None, 0.0).unwrap().on_positive();
+            let form = if ball { Form::Ball(100.0) } else { Form::Penalty(1e-9) };
+            let sparsity = Sparsity::of_norm(Arc::new(norm), form);
+            let multiples = sparsity.of_multiples(&[size, 0.0, -7.0], 1.0).unwrap().unwrap();
+            let mut line = vec![multiple, 1.0];
+            let mut nearest = Nearest::new(multiples, 1, 2, &Curvature::Diagonal(vec![1.0; 2])).unwrap();
+            nearest.move_to(&mut line, 1e-13).unwrap();
+            prop_assert!((line[0] - multiple.max(0.0)).abs() < 1e-6 && line[0] >= 0.0);
         }
 
         /// Where the last one was, the next one starts; it ends where any other does.

@@ -105,9 +105,14 @@ impl NoisyNewton {
         if norm.weights().is_some() {
             return Ok(());
         }
-        if norm.is_positive() || !norm.prox_error().is_finite() {
+        if !norm.prox_error().is_finite() {
             return Err(
-                "is for norms with an exact prox and without signs in noisy-newton; use noisy-proximal-gradient",
+                "is for norms with an exact prox in noisy-newton; use noisy-gradient-frank-wolfe",
+            );
+        }
+        if norm.is_positive() && (outputs > 1 || !norm.ball_is_bounded()) {
+            return Err(
+                "with signs is for one score a record and positive weights in noisy-newton; use noisy-proximal-gradient",
             );
         }
         if ball && !norm.ball_is_bounded() {
@@ -165,7 +170,11 @@ impl Mechanism for NoisyNewton {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
         let problem = clipped(problem, self.clip)?;
-        domain.check_free("its steps minimise a quadratic model of all coefficients at once")?;
+        if self.radius.is_none() && self.alpha.is_none_or(|alpha| alpha <= 0.0) {
+            domain.check_free(
+                "without an alpha or a radius its steps minimise a quadratic model of all coefficients at once",
+            )?;
+        }
         let norm = domain.norm(problem.schema().n_features())?;
         let threshold = self.threshold.unwrap_or(0.0);
         if !(threshold.is_finite() && threshold >= 0.0) {

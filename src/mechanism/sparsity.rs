@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::public_width::dual_width;
 use super::regularisation::LossWeight;
 use crate::error::Result;
-use crate::norm::{Norm, SetFunctionNorm};
+use crate::norm::{GroupLasso, Norm, SetFunctionNorm};
 use crate::question::Units;
 use crate::set_function::Cardinality;
 use crate::solver::{Form, Regulariser};
@@ -135,6 +135,19 @@ impl Sparsity {
         self.form == Form::Penalty(0.0)
     }
 
+    /// Whether no coefficient may be negative.
+    pub fn is_positive(&self) -> bool {
+        self.norm().is_some_and(Norm::is_positive)
+    }
+
+    /// Whether rows of `columns` coefficients have the signs that they must have.
+    pub fn has_signs(&self, theta: &[f64], columns: usize) -> bool {
+        let mut features = theta
+            .chunks(columns)
+            .flat_map(|theta| &theta[..self.weights.len()]);
+        !self.is_positive() || features.all(|theta| *theta >= 0.0)
+    }
+
     /// Whether any coefficient must be zero.
     pub fn has_zeros(&self) -> bool {
         !self.zero.is_empty()
@@ -149,8 +162,20 @@ impl Sparsity {
     /// The same of the t of models t/`unit` times `theta`, one row of coefficients; None where that is 0 or free.
     pub fn of_multiples(&self, theta: &[f64], unit: f64) -> Result<Option<Self>> {
         let norm = self.value(theta, theta.len())?;
-        let counts = norm > 0.0 && !self.is_free();
-        Ok(counts.then(|| Self::new(vec![norm / unit], self.form)))
+        if norm == 0.0 || self.is_free() {
+            return Ok(None);
+        }
+        let slopes = Self::new(vec![norm / unit], self.form);
+        // A negative multiple of what is not negative would be.
+        let positive = || -> Result<Arc<dyn Norm>> {
+            Ok(Arc::new(
+                GroupLasso::new(&[vec![0]], None, 0.0)?.on_positive(),
+            ))
+        };
+        Ok(Some(Self {
+            norm: self.is_positive().then(positive).transpose()?,
+            ..slopes
+        }))
     }
 
     /// Omega of rows of `columns` coefficients: those that have no weight, of the intercept, are free.

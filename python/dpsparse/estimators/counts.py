@@ -48,8 +48,8 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         column; a feature of weight 0 is not penalised, which needs ``alpha``. None: all are 1.
     positive : bool, default False
         Whether no coefficient may be negative, for ``norm="l1"`` and ``GroupLasso``. Taken by "auto" (noisy proximal
-        gradients), "noisy-proximal-gradient", "mirror-descent", "noisy-gradient-frank-wolfe", "output-perturbation" and
-        "objective-perturbation".
+        gradients without ``alpha`` and ``radius``), "noisy-newton" with one of these, "noisy-proximal-gradient",
+        "mirror-descent", "noisy-gradient-frank-wolfe", "output-perturbation" and "objective-perturbation".
     mechanism : str or mechanism object, default "auto"
         As of :class:`PrivateSparseRegressor`; all of them take counts but "simplex-sampling", since the clamp bounds
         the slope of the loss.

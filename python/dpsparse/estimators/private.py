@@ -379,8 +379,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     -----
     What "auto" means, by public facts alone. With ``alpha``, ``radius`` or ``ridge``: noisy Newton steps with these
     penalties or in this ball, of any norm with an exact prox, after private scales, in units of the public bounds;
-    coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns, and with
-    ``positive``, noisy proximal gradients, and Frank-Wolfe for ``radius``. With ``n_iter``, or any of them and
+    coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns noisy proximal
+    gradients, and Frank-Wolfe for ``radius``. With ``n_iter``, or any of them and
     ``scale=None``, a user's own loss or no intercept: Frank-Wolfe, penalised where there is ``alpha``, and noisy
     proximal gradients for a ``ridge`` or a group lasso; a user's own loss, the simplex or ``Vertices``: Frank-Wolfe;
     groups: noisy Newton steps whose groups are zero where they are not worth their noise, "select-refit" for disjoint
@@ -610,8 +610,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         column; a feature of weight 0 is not penalised, which needs ``alpha``. None: all are 1.
     positive : bool, default False
         Whether no coefficient may be negative, for ``norm="l1"`` and ``GroupLasso``. Taken by "auto" (noisy proximal
-        gradients), "noisy-proximal-gradient", "mirror-descent", "noisy-gradient-frank-wolfe", "output-perturbation" and
-        "objective-perturbation".
+        gradients without ``alpha`` and ``radius``), "noisy-newton" with one of these, "noisy-proximal-gradient",
+        "mirror-descent", "noisy-gradient-frank-wolfe", "output-perturbation" and "objective-perturbation".
     mechanism : str or mechanism object, default "auto"
         "auto" (by public facts alone; ``plan()`` and ``certificate_`` say what it chose: see the Notes), "frank-wolfe",
         "penalised-frank-wolfe", "noisy-gradient-frank-wolfe", "noisy-proximal-gradient", "noisy-newton",
@@ -691,8 +691,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     -----
     What "auto" means, by public facts alone. With ``alpha``, ``radius`` or ``ridge``: noisy Newton steps with these
     penalties or in this ball, of any norm with an exact prox, after private scales, in units of the public bounds;
-    coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns, and with
-    ``positive``, noisy proximal gradients, and Frank-Wolfe for ``radius``. With ``n_iter``, or any of them and
+    coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns noisy proximal
+    gradients, and Frank-Wolfe for ``radius``. With ``n_iter``, or any of them and
     ``scale=None``, a user's own loss or no intercept: Frank-Wolfe, penalised where there is ``alpha``, and noisy
     proximal gradients for a ``ridge`` or a group lasso. Otherwise a constant, the median or the quantile of the loss,
     where n and epsilon are too small for any model; a user's own loss, the simplex or ``Vertices``: Frank-Wolfe;
