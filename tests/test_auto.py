@@ -75,7 +75,7 @@ CLASSIFIERS = {
     "simplex": (4, {"norm": "simplex"}, "frank-wolfe"),
     "a user's loss": (8, {"loss": CustomLoss(lambda z, y: np.tanh(z - y))}, "frank-wolfe over the l1 ball"),
     "a radius": (8, {"radius": 3.0}, "private a typical row norm, then noisy-newton"),
-    "a radius, many columns": (600, {"radius": 3.0}, "frank-wolfe over the l1 ball"),
+    "a radius, many columns": (600, {"radius": 3.0}, "private a typical row norm, then noisy-newton"),
     "a radius, no scale": (8, {"radius": 3.0, "scale": None}, "frank-wolfe over the l1 ball"),
     "a penalty": (8, {"alpha": 0.01}, "private a typical row norm, then noisy-newton"),
     "a penalty, many columns": (600, {"alpha": 0.01}, "private a typical row norm, then noisy-proximal-gradient"),

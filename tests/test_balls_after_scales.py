@@ -139,10 +139,10 @@ def test_what_is_chosen_and_said():
     assert "too few records for a model" in repr(regressor(radius=2.0, epsilon=0.1).plan(300, P))
     for others in ({"scale": None}, {"fit_intercept": False}, {"n_iter": 30}, {"norm": "simplex"}):
         assert "frank-wolfe" in repr(regressor(radius=2.0, **others).plan(N, P))
-    assert "frank-wolfe" in repr(regressor(radius=2.0).plan(N, 512))
+    assert "within an l1 ball of radius 2" in repr(regressor(radius=2.0).plan(N, 512))
     assert "noisy-newton" in repr(regressor(radius=2.0).plan(N, 511))
     weighted = regressor(radius=2.0, feature_weights=np.arange(1.0, 601.0))
-    assert "noisy-gradient-frank-wolfe" in repr(weighted.plan(N, 600))
+    assert "noisy-newton" in repr(weighted.plan(N, 600))
 
 
 @pytest.mark.parametrize("radius", [0.0, -1.0, np.nan, np.inf])

@@ -112,6 +112,41 @@ def test_counts_are_those_of_the_exact_fit_in_units_of_the_bounds():
     assert off(model.coef_ * FAR, exact.coef_) < 0.25
 
 
+MANY = 530
+WIDE = {
+    "lasso": {"norm": GroupLasso([range(k, k + 2) for k in range(0, MANY, 2)]), "alpha": 1e-4},
+    "linf": {"norm": "linf", "alpha": 1e-5},
+    "positive": {"positive": True, "alpha": 1e-4},
+    "l1 ball": {"radius": 0.5},
+    "ball": {"norm": GroupLasso([range(k, k + 2) for k in range(0, MANY, 2)]), "radius": 0.5},
+    "positive ball": {"positive": True, "radius": 0.3},
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_more_columns_than_moments_are_taken_of(name):
+    """Steps without second moments, which penalties hold back somewhat more than an exact fit."""
+    X, y = reals()
+    X = np.hstack([X, np.random.default_rng(5).normal(size=(N, MANY - P))])
+    exact = SparseRegressor(tol=1e-4, **WIDE[name]).fit(X / FAR, y / HIGH).score(X / FAR, y / HIGH)
+    plain = regressor().fit(X, y).certificate_.events
+    for epsilon in (1000.0, 10.0):
+        model = regressor(epsilon=epsilon, **WIDE[name]).fit(X, y)
+        assert "noisy-newton" in model.certificate_.mechanism
+        assert model.score(X, y) > exact - 0.08
+        assert not WIDE[name].get("positive") or (model.coef_ >= 0.0).all()
+    assert model.certificate_.events == plain
+
+
+def test_balls_of_set_functions_take_long_beyond_moments():
+    cover = GroupCover([range(k, k + 2) for k in range(0, MANY, 2)], n_features=MANY)
+    assert "frank-wolfe" in regressor(norm=cover, radius=1.0).plan(N, MANY).mechanism
+    assert "noisy-newton" in regressor(norm=cover, alpha=1e-4).plan(N, MANY).mechanism
+    weighted = regressor(feature_weights=np.linspace(1, 2, MANY), radius=1.0)
+    assert "noisy-newton" in weighted.plan(N, MANY).mechanism
+    assert "noisy-proximal-gradient" in regressor(alpha=1e-4).plan(N, MANY).mechanism
+
+
 @pytest.mark.parametrize("norm", ["l1", GroupLasso(PAIRS)])
 @pytest.mark.parametrize("asked", [{"alpha": 1e-4}, {"alpha": 1e-4, "ridge": 1e-4}, {"radius": 0.3}, {"radius": 10.0}])
 def test_no_coefficient_is_negative(norm, asked):
@@ -216,6 +251,6 @@ def test_what_is_chosen_and_said():
         assert repr(regressor(norm=NORMS[name], ridge=0.0).plan(N, P)) == plan
     kernel = LogDet(np.eye(P), 1.0)
     assert "noisy-proximal-gradient" in repr(regressor(norm=kernel, alpha=1e-3).plan(N, P))
-    assert "noisy-proximal-gradient" in repr(regressor(norm="linf", alpha=1e-3).plan(N, 512))
+    assert "noisy-proximal-gradient" in repr(regressor(norm=LogDet(np.eye(512), 1.0), alpha=1e-3).plan(N, 512))
     with pytest.raises(InvalidArgumentError, match="exact prox"):
         regressor(norm=kernel, alpha=1e-3, mechanism=NoisyNewton()).plan(N, P)

@@ -15,6 +15,7 @@ from dpsparse import (
     SparsePoissonRegressor,
     SparseRegressor,
 )
+from dpsparse.set_functions import GroupCover
 from sparse_tables import FAR, HIGH, N, P, classes, classifier, counts, off, reals, regressor
 
 
@@ -154,7 +155,11 @@ def test_what_is_chosen_and_said():
         ({"ridge": -1.0}, P, "ridge must be non-negative"),
         ({"ridge": np.nan}, P, "ridge"),
         ({"ridge": 1e101}, P, "at most 1e100"),
-        ({"ridge": 1e-3, "radius": 1.0}, 512, "leave one of them at None"),
+        (
+            {"ridge": 1e-3, "radius": 1.0, "norm": GroupCover([range(512)], n_features=512)},
+            512,
+            "leave one of them at None",
+        ),
         ({"ridge": 1e-3, "alpha": 1e-3, "l1_ratio": 0.5}, P, "excludes ridge"),
         ({"ridge": 1e-3, "feature_weights": np.ones(P)}, P, "feature_weights"),
         ({"ridge": 1e-3, "n_iter": 30, "radius": 1.0}, P, "ridge is not used"),

@@ -106,7 +106,14 @@ impl Facts<'_> {
             self.target.outputs(),
             radius.is_some(),
         );
-        if !takes || columns > NEWTON_COLUMNS || !scale || self.loss.is_none() {
+        // Without second moments proximal gradients are as good for weighted l1 penalties. Nothing else knows balls and other
+        // norms in units of the public bounds, though balls of set functions would take long.
+        let norm = self.domain.norm(self.n_features);
+        let weighted = norm.is_ok_and(|norm| norm.weights().is_some());
+        let quick = weighted || !matches!(self.domain, Domain::SetFunction(_));
+        let alone = (radius.is_some() && quick) || (alpha.is_some() && !weighted);
+        let many = columns > NEWTON_COLUMNS && !alone;
+        if !takes || many || !scale || self.loss.is_none() {
             return Ok(None);
         }
         let mechanism = NoisyNewton {
@@ -140,6 +147,7 @@ pub struct Choice {
 /// |---|---|
 /// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
 /// | alpha, radius or ridge, a norm with a prox, at most 512 columns | noisy Newton with these penalties or in this ball |
+/// | alpha of another norm than l1, or a ball of another than a set function's, more columns | the same without second moments |
 /// | alpha or ridge | noisy proximal gradients with these penalties |
 /// | radius | Frank-Wolfe, noisy where the ball has many vertices |
 /// | a norm with theta >= 0 | noisy proximal gradients |

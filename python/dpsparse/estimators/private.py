@@ -379,8 +379,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
     -----
     What "auto" means, by public facts alone. With ``alpha``, ``radius`` or ``ridge``: noisy Newton steps with these
     penalties or in this ball, of any norm with an exact prox, after private scales, in units of the public bounds;
-    coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns noisy proximal
-    gradients, and Frank-Wolfe for ``radius``. With ``n_iter``, or any of them and
+    coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns the same without
+    second moments, noisy proximal gradients for ``alpha`` of the l1 norm and for ``ridge`` alone, and Frank-Wolfe for
+    ``radius`` of a set function. With ``n_iter``, or any of them and
     ``scale=None``, a user's own loss or no intercept: Frank-Wolfe, penalised where there is ``alpha``, and noisy
     proximal gradients for a ``ridge`` or a group lasso; a user's own loss, the simplex or ``Vertices``: Frank-Wolfe;
     groups: noisy Newton steps whose groups are zero where they are not worth their noise, "select-refit" for disjoint
@@ -691,8 +692,9 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     -----
     What "auto" means, by public facts alone. With ``alpha``, ``radius`` or ``ridge``: noisy Newton steps with these
     penalties or in this ball, of any norm with an exact prox, after private scales, in units of the public bounds;
-    coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns noisy proximal
-    gradients, and Frank-Wolfe for ``radius``. With ``n_iter``, or any of them and
+    coefficients that are not worth their noise are zero, in patterns of the norm. Beyond 512 columns the same without
+    second moments, noisy proximal gradients for ``alpha`` of the l1 norm and for ``ridge`` alone, and Frank-Wolfe for
+    ``radius`` of a set function. With ``n_iter``, or any of them and
     ``scale=None``, a user's own loss or no intercept: Frank-Wolfe, penalised where there is ``alpha``, and noisy
     proximal gradients for a ``ridge`` or a group lasso. Otherwise a constant, the median or the quantile of the loss,
     where n and epsilon are too small for any model; a user's own loss, the simplex or ``Vertices``: Frank-Wolfe;
