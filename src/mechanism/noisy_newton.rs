@@ -107,7 +107,7 @@ impl NoisyNewton {
         }
         if !norm.prox_error().is_finite() {
             return Err(
-                "is for norms with an exact prox in noisy-newton; use noisy-gradient-frank-wolfe",
+                "is for norms with an exact prox in noisy-newton; use noisy-proximal-gradient",
             );
         }
         if norm.is_positive() && (outputs > 1 || !norm.ball_is_bounded()) {

@@ -35,10 +35,14 @@ impl BoundedData {
         let moved: usize = steps.iter().map(Step::columns).sum();
         let outputs = slopes.len();
         // Where few columns move, next to nothing is read twice; where there are several outputs, reading is the least of it.
-        let (chunk, piece) = match FEW * moved < groups.wide_columns() {
-            true => (groups.long_chunk(), groups.long_chunk()),
-            false if outputs > 1 => (groups.chunk(), groups.chunk()),
-            false => (groups.chunk(), groups.piece()),
+        let few = FEW * moved < groups.wide_columns();
+        let chunk = match few {
+            true => groups.long_chunk(),
+            false => groups.chunk(),
+        };
+        let piece = match few || outputs > 1 {
+            true => chunk,
+            false => groups.piece(),
         };
         let none = || (groups.no_sums(outputs), vec![0; outputs]);
         let (by_group, intercepts) = (by_records(margins, chunk).into_par_iter())
