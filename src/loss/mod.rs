@@ -35,7 +35,7 @@ pub use squared::Squared;
 pub use tabulated::{Tabulated, TargetGrid};
 
 use crate::error::{Error, Result};
-use crate::numeric::kernel::map_pairs;
+use crate::numeric::kernel::{map_margins, map_pairs};
 
 /// Which targets a loss is meant for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +96,26 @@ pub trait Loss: std::fmt::Debug + Send + Sync {
         map_pairs(
             z,
             y,
+            out,
+            #[inline(always)]
+            |z, y| self.derivative(z, y),
+        );
+    }
+
+    /// Writes the derivative of every record as an integer: scale l'(z_i; y_i), z_i = margins_i * unit, rounded to the nearest one,
+    /// ties to even, and at most 2^14 in size; 0 where l' is NaN. Elementwise, as [`Loss::derivatives`].
+    fn integer_derivatives(
+        &self,
+        margins: &[i64],
+        unit: f64,
+        y: &[f64],
+        scale: f64,
+        out: &mut [i16],
+    ) {
+        map_margins(
+            (margins, unit),
+            y,
+            scale,
             out,
             #[inline(always)]
             |z, y| self.derivative(z, y),
@@ -266,6 +286,32 @@ mod tests {
                 let usual = 2.0 * linf + loss.smoothness();
                 let stated = loss.rounding().map_or(usual, |rounding| rounding.relative);
                 prop_assert!(z.abs() * loss.curvature(z, y) <= stated * (1.0 + 1e-12), "{}", entry.name);
+            }
+        }
+
+        /// Integers are those of derivatives, at every width of vectors, whatever the scale: halves go to even ones, what is too
+        /// large stays at 2^14.
+        #[test]
+        fn integer_derivatives_are_rounded_derivatives(
+            records in prop::collection::vec((-(1i64 << 40)..1 << 40, any::<bool>()), 1..70),
+            which in 0..CATALOGUE.len(),
+            scale in prop_oneof![1.0..20_000.0f64, Just(16_384.0), Just(1e9)],
+        ) {
+            let loss = by_name(CATALOGUE[which].name, &[]).unwrap();
+            let margins: Vec<i64> = records.iter().map(|record| record.0).collect();
+            let y: Vec<f64> = records.iter().map(|record| if record.1 { 1.0 } else { -1.0 }).collect();
+            let unit = 2f64.powi(-36);
+            let integers = || {
+                let mut out = vec![7i16; margins.len()];
+                loss.integer_derivatives(&margins, unit, &y, scale, &mut out);
+                out
+            };
+            for out in at_every_width(integers) {
+                for ((&margin, &y), out) in margins.iter().zip(&y).zip(out) {
+                    let exact = loss.derivative(margin as f64 * unit, y) * scale;
+                    let expected = exact.clamp(-16_384.0, 16_384.0).round_ties_even();
+                    prop_assert_eq!(f64::from(out), expected, "{}", loss.name());
+                }
             }
         }
 

@@ -18,6 +18,11 @@ pub trait Model: std::fmt::Debug + Send + Sync {
     /// Writes the slopes of m records: `z` and `out` hold K planes of m entries one after the other, `y` m entries.
     /// Entry i of every plane depends on record i alone, with the same operations wherever it lies in memory.
     fn slopes(&self, z: &[f64], y: &[f64], out: &mut [f64]);
+
+    /// The loss of one score that this is, where it is one.
+    fn scalar(&self) -> Option<&dyn Loss> {
+        None
+    }
 }
 
 /// A scalar loss as a [`Model`] of one output.
@@ -48,5 +53,9 @@ impl Model for Lifted {
 
     fn slopes(&self, z: &[f64], y: &[f64], out: &mut [f64]) {
         self.0.derivatives(z, y, out);
+    }
+
+    fn scalar(&self) -> Option<&dyn Loss> {
+        Some(&*self.0)
     }
 }

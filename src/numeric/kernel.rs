@@ -23,7 +23,7 @@ pub const MAX_DERIVATIVE: i16 = 1 << 14;
 
 /// Lines between one that margins are made of and the one that is fetched from memory meanwhile: as many as are on their way
 /// at once, so that memory does not wait while slopes and sums are taken.
-pub const AHEAD: usize = 128;
+pub const AHEAD: usize = 160;
 
 /// The instructions that kernels are compiled for, each a superset of the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -605,6 +605,49 @@ pub fn map_pairs<F: Fn(f64, f64) -> f64>(a: &[f64], b: &[f64], out: &mut [f64], 
     dispatch!([F: Fn(f64, f64) -> f64], body, (a: &[f64], b: &[f64], out: &mut [f64], map: F) -> ())
 }
 
+/// out_i = round(scale map(margins_i * unit, b_i)), ties to even and at most 2^14 in size, 0 for NaN; as [`map_pairs`].
+///
+/// # Panics
+/// When there are fewer margins or entries of b than of `out`.
+pub fn map_margins<F: Fn(f64, f64) -> f64>(
+    (margins, unit): (&[i64], f64),
+    b: &[f64],
+    scale: f64,
+    out: &mut [i16],
+    map: F,
+) {
+    #[inline(always)]
+    fn body<F: Fn(f64, f64) -> f64>(
+        margins: &[i64],
+        unit: f64,
+        b: &[f64],
+        scale: f64,
+        out: &mut [i16],
+        map: F,
+    ) {
+        let (margins, b) = (&margins[..out.len()], &b[..out.len()]);
+        for k in 0..out.len() {
+            out[k] = rounded(
+                map(margins[k] as f64 * unit, b[k]),
+                scale,
+                MAX_DERIVATIVE.into(),
+            );
+        }
+    }
+    dispatch!(
+        [F: Fn(f64, f64) -> f64],
+        body,
+        (margins: &[i64], unit: f64, b: &[f64], scale: f64, out: &mut [i16], map: F) -> ()
+    )
+}
+
+/// round(clamp(x * scale, -bound, bound)), ties to even; NaN gives 0.
+#[inline(always)]
+fn rounded(x: f64, scale: f64, bound: f64) -> i16 {
+    let integer = quantise(x, scale, 0.0, -bound, bound);
+    if x.is_nan() { 0 } else { integer }
+}
+
 /// Does `work`, compiled for wide vectors too; it should be `#[inline(always)]`.
 pub fn for_wide_vectors<F: FnOnce()>(work: F) {
     #[inline(always)]
@@ -619,8 +662,7 @@ pub fn round_clamped(x: &[f64], scale: f64, bound: f64, out: &mut [i16]) {
     #[inline(always)]
     fn body(x: &[f64], scale: f64, bound: f64, out: &mut [i16]) {
         for (out, &x) in out.iter_mut().zip(x) {
-            let x = if x.is_nan() { 0.0 } else { x };
-            *out = quantise(x, scale, 0.0, -bound, bound);
+            *out = rounded(x, scale, bound);
         }
     }
     dispatch!([], body, (x: &[f64], scale: f64, bound: f64, out: &mut [i16]) -> ())
@@ -731,6 +773,23 @@ pub fn transpose(tile: &[i16], stride: usize, lines: &mut [Line]) {
                 line[row] = tile[row * stride + first + k];
             }
         }
+    }
+}
+
+/// Asks memory for these entries, which are read soon.
+pub fn prefetch(entries: &[f64]) {
+    for line in entries.chunks(size_of::<Line>() / size_of::<f64>()) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            #[allow(unused_unsafe)] // a safe function in newer compilers
+            // SAFETY: a prefetch reads nothing, wherever its address points.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast())
+            };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = line;
     }
 }
 

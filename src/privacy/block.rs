@@ -5,11 +5,13 @@ use rayon::prelude::*;
 use super::answer::held_out_losses;
 use super::bounded_data::BoundedData;
 use super::fine_gradient;
+use super::one_read::PieceOfSlopes;
 use super::records::{Move, Pass, States, Sum, Watch};
 use super::row_norm::RowNorm;
 use super::{column_sums, second_moments};
 use crate::error::Result;
-use crate::numeric::kernel::for_wide_vectors;
+use crate::numeric::kernel::{for_wide_vectors, prefetch};
+use crate::numeric::strips::LINE;
 use crate::question::RoomModel;
 
 /// Records per piece of work.
@@ -37,17 +39,11 @@ fn first_from(thresholds: &[f64], value: f64) -> usize {
 }
 
 impl Block<'_> {
-    pub(super) fn move_margins(
-        &self,
-        moves: &[Move<'_>],
-        fresh: bool,
-        outputs: usize,
-        states: &mut States,
-    ) {
+    /// Margins that later passes go on from, as these moves make them.
+    pub(super) fn restore(&self, moves: &[Move<'_>], outputs: usize, states: &mut States) {
         let n = self.0.n_records();
         states.margins.resize_with(outputs, || vec![0; n]);
-        states.slopes.resize_with(outputs, || vec![0; n]);
-        self.0.move_planes(&mut states.margins, moves, fresh);
+        self.0.move_planes(&mut states.margins, moves, true);
     }
 
     /// How often each record counts by the length of its row, looked up once for all passes.
@@ -74,13 +70,25 @@ impl Block<'_> {
         }
     }
 
-    fn gradient(&self, model: &RoomModel, unit: f64, states: &mut States) -> Sum {
+    /// The gradients of sparse records, whose margins and slopes lie in memory until all are made.
+    fn gradient(
+        &self,
+        model: &RoomModel,
+        (moves, fresh, unit): (&[Move<'_>], bool, f64),
+        states: &mut States,
+    ) -> Sum {
         let States {
             margins,
+            new_margins,
             slopes,
             weights,
             ..
         } = states;
+        let margins = if fresh { new_margins } else { margins };
+        let (n, outputs) = (self.0.n_records(), model.outputs());
+        margins.resize_with(outputs, || vec![0; n]);
+        slopes.resize_with(outputs, || vec![0; n]);
+        self.0.move_planes(margins, moves, fresh);
         model.slopes(margins, unit, &self.0.targets, slopes);
         let weights = self.shorten(weights);
         let columns = self.0.n_columns();
@@ -93,37 +101,35 @@ impl Block<'_> {
         Sum(sums)
     }
 
-    /// [`Block::move_margins`] and [`Block::gradient`] in one read of records that are not sparse.
+    /// The gradients of other records, in one read.
     fn one_read(
         &self,
         model: &RoomModel,
         (moves, fresh, unit): (&[Move<'_>], bool, f64),
         states: &mut States,
     ) -> Option<Sum> {
-        let (n, outputs) = (self.0.n_records(), model.outputs());
         let States {
-            margins,
-            slopes,
-            weights,
-            ..
+            margins, weights, ..
         } = states;
-        margins.resize_with(outputs, || vec![0; n]);
-        slopes.resize_with(outputs, || vec![0; n]);
+        let kept = match fresh {
+            true => None,
+            false => {
+                margins.resize_with(model.outputs(), || vec![0; self.0.n_records()]);
+                Some(&mut margins[..])
+            }
+        };
         let weights = self.shorten(weights);
-        let planes = (&mut margins[..], &mut slopes[..]);
-        let sums = self.0.gradients_in_one_read(
-            moves,
-            fresh,
-            planes,
-            |start, records, margins, slopes| {
-                let targets = &self.0.targets[start..];
-                model.piece_of_slopes(margins, unit, targets, records.clone(), slopes);
-                for slopes in slopes {
-                    let slopes = &mut slopes[records.clone()];
-                    self.weigh(start + records.start, slopes, weights);
-                }
-            },
-        );
+        let outputs = model.outputs();
+        let slopes_of = |start: usize, margins: &[&mut [i64]], slopes: &mut PieceOfSlopes| {
+            let (targets, later) = self.0.targets[start..].split_at(margins[0].len());
+            // So few at a time that the machine does not see by itself that they are read one after the other.
+            prefetch(&later[..later.len().min(targets.len()).min(4 * LINE)]);
+            model.piece_of_slopes(margins, unit, targets, slopes);
+            for plane in &mut slopes.planes {
+                self.weigh(start, plane, weights);
+            }
+        };
+        let sums = (self.0).gradients_in_one_read(outputs, moves, kept, slopes_of);
         sums.map(Sum)
     }
 
@@ -140,13 +146,11 @@ impl Block<'_> {
                 moves,
                 fresh,
                 unit,
-            } => match self.one_read(model, (moves, fresh, unit), states) {
-                Some(sum) => sum,
-                None => {
-                    self.move_margins(moves, fresh, model.outputs(), states);
-                    self.gradient(model, unit, states)
-                }
-            },
+            } => {
+                let at = (moves, fresh, unit);
+                (self.one_read(model, at, states))
+                    .unwrap_or_else(|| self.gradient(model, at, states))
+            }
             Pass::Fine { model, theta } => fine_gradient::pass(self.0, model, theta, states),
             Pass::Moments => Sum(second_moments::above(self.0, watch)?),
             Pass::Absolute => Sum(column_sums::absolute(self.0)),

@@ -31,11 +31,11 @@ pub(in crate::privacy) fn chunk_of(columns: usize) -> usize {
     (ENTRIES / columns.max(1)).clamp(256, 4096) / LINE * LINE
 }
 
-/// The sum of the slopes: below 2^45 for fewer than 2^31 of them, so that nothing wraps. Checks would keep the loop from
-/// wide instructions.
+/// The sum of the slopes: of 2^16 of them at most 2^30, of fewer than 2^31 below 2^45, so that nothing wraps. Checks would keep the
+/// loop from wide instructions.
 pub(in crate::privacy) fn total(d: &[i16]) -> i64 {
-    d.iter()
-        .fold(0i64, |sum, &d| sum.wrapping_add(i64::from(d)))
+    let short = |d: &[i16]| (d.iter()).fold(0i32, |sum, &d| sum.wrapping_add(i32::from(d)));
+    (d.chunks(1 << 16)).fold(0, |sum, d| sum.wrapping_add(i64::from(short(d))))
 }
 
 /// Records as integers in [-16383, 16383] and targets in [-1, 1], with weights where the schema says so.

@@ -235,8 +235,21 @@ impl<'a> Groups<'a> {
 }
 
 impl Addends<'_> {
+    /// What is added to all margins.
+    pub(super) fn constant(&self) -> i64 {
+        self.constant
+    }
+
     /// Adds to the margins of the records from `start` on, with which a strip begins.
     pub(super) fn add(&self, margins: &mut [i64], start: usize) {
+        self.add_products(margins, start);
+        if self.constant != 0 {
+            (margins.iter_mut()).for_each(|margin| *margin = margin.wrapping_add(self.constant));
+        }
+    }
+
+    /// The same but for the constant.
+    pub(super) fn add_products(&self, margins: &mut [i64], start: usize) {
         let m = margins.len();
         for (strips, weights) in &self.wide {
             add_products(margins, strips.from_record(start), weights);
@@ -255,9 +268,6 @@ impl Addends<'_> {
             for (margin, &code) in margins.iter_mut().zip(&codes[start..]) {
                 *margin = margin.wrapping_add(addends[usize::from(code)]);
             }
-        }
-        if self.constant != 0 {
-            (margins.iter_mut()).for_each(|margin| *margin += self.constant);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Gradients over dense or packed records in one read: each chunk of records is fetched from memory once, for its margins, its
+//! Gradients over dense or packed records in one read: a piece of the records is fetched from memory once, for its margins, its
 //! slopes and its sums, of all outputs.
 
 use std::ops::Range;
@@ -13,63 +13,103 @@ use super::records::Move;
 /// Moves of fewer columns than one in so many read little of dense records.
 const FEW: usize = 4;
 
+/// Slopes of a piece of the records, output by output: they stay in the nearest cache.
+#[derive(Default)]
+pub(super) struct PieceOfSlopes {
+    /// Of all records of the piece.
+    pub planes: Vec<Vec<i16>>,
+    /// Room for floats.
+    pub scratch: Vec<f64>,
+}
+
 impl BoundedData {
-    /// [`BoundedData::gradient`] of each plane of slopes, one after the other, at margins that these moves make; `fresh` ones
-    /// start at 0. `slopes_of(start, records, margins, slopes)` sets the slopes of some records of planes that begin with
-    /// record `start`, each by its own margins alone. None for sparse records.
+    /// [`BoundedData::gradient`] of each plane of slopes, one after the other, at margins that these moves make: of those that are
+    /// `kept` and go on, or else of new ones that start at 0 and are left to nobody. `slopes_of(start, margins, slopes)` sets
+    /// the slopes of the records from `start` on, each by its own margins alone. None for sparse records.
     ///
-    /// That no margin overflows is proved at [`Move`], that no sum does at [`BoundedData::gradient`]; sums of chunks add up
-    /// to the same integers whatever the chunks are.
+    /// That no margin overflows is proved at [`Move`], that no sum does at [`BoundedData::gradient`]; sums of pieces add up
+    /// to the same integers whatever the pieces are.
     pub(in crate::privacy) fn gradients_in_one_read(
         &self,
+        outputs: usize,
         moves: &[Move<'_>],
-        fresh: bool,
-        (margins, slopes): (&mut [Vec<i64>], &mut [Vec<i16>]),
-        slopes_of: impl Fn(usize, Range<usize>, &[&mut [i64]], &mut [&mut [i16]]) + Sync,
+        kept: Option<&mut [Vec<i64>]>,
+        slopes_of: impl Fn(usize, &[&mut [i64]], &mut PieceOfSlopes) + Sync,
     ) -> Option<Vec<i64>> {
         let groups = self.groups()?;
         let steps = self.steps(moves);
         let addends = (steps.iter()).map(|step| (step.output(), groups.addends(step)));
         let addends: Vec<(usize, Addends<'_>)> = addends.collect();
+        let mut constants = vec![0; outputs];
+        for (output, addends) in &addends {
+            constants[*output] += addends.constant();
+        }
         let own = i64::from(self.schema.lattice_intercept());
         let moved: usize = steps.iter().map(Step::columns).sum();
-        let outputs = slopes.len();
-        // Where few columns move, next to nothing is read twice; where there are several outputs, reading is the least of it.
+        // Where few columns move, next to nothing is read twice.
         let few = FEW * moved < groups.wide_columns();
         let chunk = match few {
             true => groups.long_chunk(),
             false => groups.chunk(),
         };
+        // Where there are several outputs, reading is the least of it.
         let piece = match few || outputs > 1 {
             true => chunk,
             false => groups.piece(),
         };
+        let n = self.n_records();
+        let mut kept = kept.map_or_else(Vec::new, |kept| by_records(kept, chunk));
+        kept.resize_with(n.div_ceil(chunk), Vec::new);
         let none = || (groups.no_sums(outputs), vec![0; outputs]);
-        let (by_group, intercepts) = (by_records(margins, chunk).into_par_iter())
-            .zip(by_records(slopes, chunk))
-            .enumerate()
+        let start = || {
+            let margins = vec![Vec::new(); outputs];
+            let slopes = PieceOfSlopes {
+                planes: vec![Vec::new(); outputs],
+                ..PieceOfSlopes::default()
+            };
+            (none(), margins, slopes)
+        };
+        let (by_group, intercepts) = (kept.into_par_iter().enumerate())
             .fold(
-                none,
-                |(mut sums, mut own_sums), (k, (mut margins, mut slopes))| {
-                    let start = k * chunk;
-                    if fresh {
-                        margins.iter_mut().for_each(|margins| margins.fill(0));
-                    }
-                    let m = margins[0].len();
-                    for first in (0..m).step_by(piece) {
-                        let here = first..m.min(first + piece);
-                        for (output, addends) in &addends {
-                            addends.add(&mut margins[*output][here.clone()], start + first);
+                start,
+                |((mut sums, mut intercepts), mut new, mut slopes), (k, mut kept)| {
+                    let (start, end) = (k * chunk, n.min((k + 1) * chunk));
+                    for (margins, &constant) in kept.iter_mut().zip(&constants) {
+                        if constant != 0 {
+                            (margins.iter_mut())
+                                .for_each(|margin| *margin = margin.wrapping_add(constant));
                         }
-                        slopes_of(start, here.clone(), &margins, &mut slopes);
-                        groups.add_slopes(start, &slopes, here, &mut sums);
                     }
-                    for (sum, slopes) in own_sums.iter_mut().zip(slopes) {
-                        *sum += own * total(slopes);
+                    for first in (start..end).step_by(piece) {
+                        let m = piece.min(end - first);
+                        slopes
+                            .planes
+                            .iter_mut()
+                            .for_each(|plane| plane.resize(m, 0));
+                        let make = |margins: &mut [&mut [i64]]| {
+                            for (output, addends) in &addends {
+                                addends.add_products(margins[*output], first);
+                            }
+                            slopes_of(first, margins, &mut slopes);
+                        };
+                        if kept.is_empty() {
+                            for (margins, &constant) in new.iter_mut().zip(&constants) {
+                                margins.resize(m, 0);
+                                margins.fill(constant);
+                            }
+                            slices_of(&mut new, 0..m, make);
+                        } else {
+                            slices_of(&mut kept, first - start..first - start + m, make);
+                        }
+                        groups.add_slopes(first, &slopes.planes, 0..m, &mut sums);
+                        for (sum, slopes) in intercepts.iter_mut().zip(&slopes.planes) {
+                            *sum += own * total(slopes);
+                        }
                     }
-                    (sums, own_sums)
+                    ((sums, intercepts), new, slopes)
                 },
             )
+            .map(|(sums, ..)| sums)
             .reduce(none, |(sums, mut own_sums), (more, others)| {
                 (own_sums.iter_mut().zip(others)).for_each(|(sum, other)| *sum += other);
                 (sums.plus(more), own_sums)
@@ -85,6 +125,23 @@ impl BoundedData {
     }
 }
 
+/// What `work` makes of the same records of every plane.
+fn slices_of<P: AsMut<[i64]>>(
+    planes: &mut [P],
+    here: Range<usize>,
+    work: impl FnOnce(&mut [&mut [i64]]),
+) {
+    match planes {
+        [only] => work(&mut [&mut only.as_mut()[here]]),
+        several => {
+            let slices = several
+                .iter_mut()
+                .map(|plane| &mut plane.as_mut()[here.clone()]);
+            work(&mut slices.collect::<Vec<_>>());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,7 +150,8 @@ mod tests {
     use ndarray::Array2;
 
     /// One read is two passes, bit for bit: across the ends of chunks, on any number of threads, for one output and several,
-    /// for several moves of all columns or one of a few, margins that go on, and slopes that depend on where a record stands.
+    /// for several moves of all columns or one of a few, margins that go on, which new ones leave alone, and slopes that depend on where
+    /// a record stands.
     #[test]
     fn one_read_is_two_passes() {
         for (n, p, intercept) in [(1, 1, true), (5000, 37, true), (4127, 6, false)] {
@@ -138,33 +196,36 @@ mod tests {
                         .collect();
                     let mut sums = vec![0; outputs * columns];
                     data.gradients(&all, &mut sums);
-                    let mut slopes = vec![vec![0; n]; outputs];
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
                     let read = pool.unwrap().install(|| {
-                        let states = (&mut margins[..], &mut slopes[..]);
+                        let kept = (!fresh).then_some(&mut margins[..]);
                         data.gradients_in_one_read(
+                            outputs,
                             &moves,
-                            fresh,
-                            states,
-                            |start, records, margins, slopes| {
-                                for (k, (slopes, margins)) in
-                                    slopes.iter_mut().zip(margins).enumerate()
-                                {
-                                    for i in records.clone() {
-                                        slopes[i] = slope(start + i, k, margins[i]);
+                            kept,
+                            |start, margins, slopes| {
+                                let planes = slopes.planes.iter_mut().zip(margins);
+                                for (k, (slopes, margins)) in planes.enumerate() {
+                                    for (i, (out, &margin)) in
+                                        slopes.iter_mut().zip(margins.iter()).enumerate()
+                                    {
+                                        *out = slope(start + i, k, margin);
                                     }
                                 }
                             },
                         )
                     });
                     assert_eq!(read, Some(sums));
-                    assert_eq!((margins, slopes), (expected, all));
+                    let kept = if fresh {
+                        vec![vec![11; n]; outputs]
+                    } else {
+                        expected
+                    };
+                    assert_eq!(margins, kept);
                 }
             }
-            let (mut margins, mut slopes) = ([vec![0; n]], [vec![0; n]]);
-            let states = (&mut margins[..], &mut slopes[..]);
             let moves = [step(0, &directions[0], 3)];
-            let read = sparse.gradients_in_one_read(&moves, true, states, |_, _, _, _| {});
+            let read = sparse.gradients_in_one_read(1, &moves, None, |_, _, _| {});
             assert_eq!(read, None);
         }
     }

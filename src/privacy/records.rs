@@ -93,7 +93,7 @@ pub enum Pass<'a> {
         model: &'a RoomModel,
         /// How margins move before.
         moves: &'a [Move<'a>],
-        /// Whether margins start at 0.
+        /// Whether margins are new ones, which start at 0 and are left to no later pass; others go on from one pass to the next.
         fresh: bool,
         /// z_i = margin_i * unit.
         unit: f64,
@@ -198,8 +198,10 @@ pub struct States {
     pub(in crate::privacy) blocks: Vec<States>,
     /// Of records that are elsewhere, which is where theirs are.
     pub(in crate::privacy) elsewhere: Option<Arc<Remote>>,
-    /// Margins of each output.
+    /// Margins of each output that go on from pass to pass.
     pub(in crate::privacy) margins: Vec<Vec<i64>>,
+    /// Room for margins of sparse records that are made for one pass.
+    pub(in crate::privacy) new_margins: Vec<Vec<i64>>,
     /// Slopes of each output.
     pub(in crate::privacy) slopes: Vec<Vec<i16>>,
     /// How often each record counts; None: once each.

@@ -1,9 +1,8 @@
 //! Slopes of records as clamped integers: d_ik = clamp(round(l'_k(z_i) 2^b)).
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
+use super::one_read::PieceOfSlopes;
 use super::planes::by_records;
 use crate::numeric::kernel::{for_wide_vectors, round_clamped};
 use crate::question::{RoomModel, SlopeBound};
@@ -11,7 +10,7 @@ use crate::question::{RoomModel, SlopeBound};
 /// Records per piece of work.
 const CHUNK: usize = 1024;
 
-/// Records of one output whose slopes are taken at once.
+/// Records whose slopes are shortened at once.
 const PIECE: usize = 32;
 
 impl RoomModel {
@@ -37,14 +36,14 @@ impl RoomModel {
 
     /// The same of one output, by one thread.
     pub fn scalar_slopes(&self, margins: &[i64], unit: f64, targets: &[f64], out: &mut [i16]) {
-        let bound = self.lattice().bound().linf as f64;
-        let pieces = margins.chunks(PIECE).zip(targets.chunks(PIECE));
-        for (out, (margins, targets)) in out.chunks_mut(PIECE).zip(pieces) {
-            let (mut z, mut slopes) = ([0f64; PIECE], [0f64; PIECE]);
-            scores(margins, unit, &mut z);
-            let n = out.len();
-            self.model().slopes(&z[..n], targets, &mut slopes[..n]);
-            round_clamped(&slopes[..n], self.lattice().scale(), bound, out);
+        let Some(loss) = self.model().scalar() else {
+            return self.several_slopes(&[margins], unit, targets, &mut [out], &mut Vec::new());
+        };
+        loss.integer_derivatives(margins, unit, targets, self.lattice().scale(), out);
+        // Whatever the loss says.
+        let bound = self.lattice().bound().linf as i16;
+        for slope in out {
+            *slope = (*slope).max(-bound).min(bound);
         }
     }
 
@@ -61,40 +60,32 @@ impl RoomModel {
             .for_each_init(Vec::new, |scratch, ((chunk, out), targets)| {
                 let here = chunk * CHUNK..chunk * CHUNK + targets.len();
                 let margins: Vec<&[i64]> = margins.iter().map(|all| &all[here.clone()]).collect();
-                self.chunk_of_slopes(&margins, unit, targets, out, scratch);
+                self.several_slopes(&margins, unit, targets, out, scratch);
             });
     }
 
-    /// Slopes of some records of all planes, by one thread.
-    pub fn piece_of_slopes(
+    /// The slopes of a piece of the records, by one thread.
+    pub(super) fn piece_of_slopes(
         &self,
         margins: &[&mut [i64]],
         unit: f64,
         targets: &[f64],
-        records: Range<usize>,
-        out: &mut [&mut [i16]],
+        out: &mut PieceOfSlopes,
     ) {
-        if let ([margins], [out]) = (margins, &mut *out) {
-            let (margins, out) = (&margins[records.clone()], &mut out[records.clone()]);
-            return self.scalar_slopes(margins, unit, &targets[records], out);
-        }
-        let mut scratch = Vec::new();
-        for first in records.clone().step_by(CHUNK) {
-            let here = first..records.end.min(first + CHUNK);
-            let margins: Vec<&[i64]> = margins.iter().map(|all| &all[here.clone()]).collect();
-            let mut out: Vec<&mut [i16]> =
-                (out.iter_mut()).map(|all| &mut all[here.clone()]).collect();
-            self.chunk_of_slopes(&margins, unit, &targets[here], &mut out, &mut scratch);
+        let PieceOfSlopes { planes, scratch } = out;
+        match (margins, &mut **planes) {
+            ([margins], [slopes]) => self.scalar_slopes(margins, unit, targets, slopes),
+            (margins, slopes) => self.several_slopes(margins, unit, targets, slopes, scratch),
         }
     }
 
-    /// Slopes of several outputs of at most [`CHUNK`] records.
-    fn chunk_of_slopes(
+    /// Slopes of several outputs of some records, by one thread.
+    fn several_slopes<M: AsRef<[i64]>, S: AsRef<[i16]> + AsMut<[i16]>>(
         &self,
-        margins: &[&[i64]],
+        margins: &[M],
         unit: f64,
         targets: &[f64],
-        out: &mut [&mut [i16]],
+        out: &mut [S],
         scratch: &mut Vec<f64>,
     ) {
         let SlopeBound { linf, .. } = self.lattice().bound();
@@ -102,49 +93,53 @@ impl RoomModel {
         scratch.resize(2 * margins.len() * m, 0.0);
         let (z, slopes) = scratch.split_at_mut(margins.len() * m);
         for (z, margins) in z.chunks_mut(m).zip(margins) {
-            scores(margins, unit, z);
+            scores(margins.as_ref(), unit, z);
         }
         self.model().slopes(z, targets, slopes);
         for (out, slopes) in out.iter_mut().zip(slopes.chunks(m)) {
-            round_clamped(slopes, self.lattice().scale(), linf as f64, out);
+            round_clamped(slopes, self.lattice().scale(), linf as f64, out.as_mut());
         }
         self.shorten(out);
     }
 
     /// Shortens every record of these planes to the bounds on its sum and on its Euclidean norm.
-    fn shorten(&self, planes: &mut [&mut [i16]]) {
+    fn shorten<S: AsRef<[i16]> + AsMut<[i16]>>(&self, planes: &mut [S]) {
         let SlopeBound { linf, l1, l2 } = self.lattice().bound();
-        let (mut sums, mut squares) = ([0u32; CHUNK], [0u32; CHUNK]);
-        for_wide_vectors(
-            #[inline(always)]
-            || add_sizes(planes, &mut sums, &mut squares),
-        );
         // Sums are exact: fewer than 2^18 outputs of at most 2^14. So are the squares of records within the bound on the
         // sum, sum d^2 <= linf sum |d|, where that product fits; of no other record are they looked at.
         let exact = planes.len() < 1 << 18 && linf * l1 < 1 << 32;
-        let m = planes.first().map_or(0, |plane| plane.len());
-        for i in 0..m {
-            if !exact || u64::from(sums[i]) > l1 || u64::from(squares[i]) > l2 * l2 {
-                self.shorten_record(planes, i);
+        let m = planes.first().map_or(0, |plane| plane.as_ref().len());
+        for first in (0..m).step_by(PIECE) {
+            let here = first..m.min(first + PIECE);
+            let (mut sums, mut squares) = ([0u32; PIECE], [0u32; PIECE]);
+            for_wide_vectors(
+                #[inline(always)]
+                || {
+                    for plane in &*planes {
+                        add_sizes(&plane.as_ref()[here.clone()], &mut sums, &mut squares);
+                    }
+                },
+            );
+            for (i, (&sum, &square)) in here.zip(sums.iter().zip(&squares)) {
+                if !exact || u64::from(sum) > l1 || u64::from(square) > l2 * l2 {
+                    self.shorten_record(planes, i);
+                }
             }
         }
     }
 
     /// The same for one record.
-    fn shorten_record(&self, planes: &mut [&mut [i16]], i: usize) {
+    fn shorten_record<S: AsRef<[i16]> + AsMut<[i16]>>(&self, planes: &mut [S], i: usize) {
         let SlopeBound { l1, l2, .. } = self.lattice().bound();
-        let sizes = || {
-            planes
-                .iter()
-                .map(|plane| u64::from(plane[i].unsigned_abs()))
-        };
+        let sizes = || (planes.iter()).map(|plane| u64::from(plane.as_ref()[i].unsigned_abs()));
         let (sum, square) = (sizes().sum::<u64>(), sizes().map(|d| d * d).sum::<u64>());
         if sum > l1 || square > l2 * l2 {
             // Towards zero, and a little less than the quotient, which errs by an ulp.
             let factor = (l1 as f64 / sum as f64).min(l2 as f64 / (square as f64).sqrt());
             let factor = factor.min(1.0) * (1.0 - 1e-12);
             for plane in planes.iter_mut() {
-                plane[i] = (f64::from(plane[i]) * factor) as i16;
+                let slope = &mut plane.as_mut()[i];
+                *slope = (f64::from(*slope) * factor) as i16;
             }
         }
     }
@@ -162,22 +157,20 @@ fn scores(margins: &[i64], unit: f64, z: &mut [f64]) {
     );
 }
 
-/// Adds |d| and d^2 of every record of these planes, modulo 2^32.
+/// Adds |d| and d^2 of every record of a plane, modulo 2^32.
 #[inline(always)]
-fn add_sizes(planes: &[&mut [i16]], sums: &mut [u32; CHUNK], squares: &mut [u32; CHUNK]) {
-    for plane in planes {
-        for ((sum, square), &d) in sums.iter_mut().zip(squares.iter_mut()).zip(plane.iter()) {
-            let size = u32::from(d.unsigned_abs());
-            *sum = sum.wrapping_add(size);
-            *square = square.wrapping_add(size.wrapping_mul(size));
-        }
+fn add_sizes(plane: &[i16], sums: &mut [u32; PIECE], squares: &mut [u32; PIECE]) {
+    for ((sum, square), &d) in sums.iter_mut().zip(squares.iter_mut()).zip(plane) {
+        let size = u32::from(d.unsigned_abs());
+        *sum = sum.wrapping_add(size);
+        *square = square.wrapping_add(size.wrapping_mul(size));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{Growth, Model};
+    use crate::loss::{Growth, Loss, Model, Task};
     use proptest::prelude::*;
     use std::sync::Arc;
 
@@ -244,6 +237,72 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A loss of one score that says it is a tenth of what it is.
+    #[derive(Debug)]
+    struct Liar;
+
+    impl Loss for Liar {
+        fn name(&self) -> &'static str {
+            "liar"
+        }
+
+        fn task(&self) -> Task {
+            Task::Classification
+        }
+
+        fn value(&self, z: f64, _: f64) -> f64 {
+            z
+        }
+
+        fn derivative(&self, z: f64, _: f64) -> f64 {
+            z
+        }
+
+        fn curvature(&self, _: f64, _: f64) -> f64 {
+            0.0
+        }
+
+        fn growth(&self) -> Growth {
+            Growth::scalar(0.1)
+        }
+
+        fn smoothness(&self) -> f64 {
+            0.0
+        }
+
+        fn conjugate(&self, _: f64, _: f64) -> f64 {
+            0.0
+        }
+
+        fn integer_derivatives(&self, m: &[i64], _: f64, _: &[f64], _: f64, out: &mut [i16]) {
+            (out.iter_mut().zip(m)).for_each(|(out, &margin)| *out = margin as i16);
+        }
+    }
+
+    /// The room clamps what a loss of one score writes, also integers of its own.
+    #[test]
+    fn slopes_of_one_output_keep_their_bound() {
+        let bound = SlopeBound {
+            linf: 0.1,
+            l1: 0.1,
+            l2: 0.1,
+        };
+        let model = RoomModel::of_test(Arc::new(crate::loss::Lifted(Arc::new(Liar))), bound);
+        let linf = model.lattice().bound().linf as i16;
+        let margins: Vec<i64> = (-40..40).map(|k| k * i64::from(linf) / 3).collect();
+        let mut out = [vec![0; margins.len()]];
+        let targets = vec![1.0; margins.len()];
+        model.slopes(std::slice::from_ref(&margins), 1.0, &targets, &mut out);
+        for (&margin, &slope) in margins.iter().zip(&out[0]) {
+            let linf = i64::from(linf);
+            assert_eq!(
+                i64::from(slope),
+                i64::from(margin as i16).clamp(-linf, linf)
+            );
+        }
+        assert!(out[0].contains(&linf) && out[0].contains(&-linf));
     }
 
     /// Twenty outputs, whose squares do not fit 32 bits.

@@ -84,7 +84,7 @@ impl Log {
         states: u64,
         records: u64,
         (outputs, columns): (usize, usize),
-        (moves, fresh): (&[MoveData], bool),
+        moves: &[MoveData],
     ) {
         let new = || Margins {
             records,
@@ -92,9 +92,6 @@ impl Log {
             at: vec![0; outputs * columns],
         };
         let margins = self.margins.entry(states).or_insert_with(new);
-        if fresh {
-            margins.at.fill(0);
-        }
         for step in moves {
             let start = step.output as usize * columns;
             for &(column, entry) in &step.direction {
@@ -114,14 +111,10 @@ impl Log {
         std::mem::take(&mut self.gone)
     }
 
-    /// What brings a new shard here, but for states that are about to start anew.
-    pub(super) fn replay(&self, shard: usize, restarted: Option<u64>) -> Vec<Request> {
+    /// What brings a new shard here.
+    pub(super) fn replay(&self, shard: usize) -> Vec<Request> {
         let records = (self.made.iter()).map(|(number, made)| made.request(*number, shard));
-        let margins = self
-            .margins
-            .iter()
-            .filter(|(states, _)| restarted != Some(**states));
-        let margins = margins.map(|(states, margins)| {
+        let margins = (self.margins.iter()).map(|(states, margins)| {
             let outputs = margins.at.chunks(margins.columns.max(1)).enumerate();
             Request::Restore {
                 records: margins.records,

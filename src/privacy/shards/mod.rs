@@ -59,8 +59,6 @@ pub struct Script {
     place: u64,
     forget: Vec<u64>,
     newest: Newest,
-    /// States that the newest request starts anew.
-    restarted: Option<u64>,
 }
 
 enum Newest {
@@ -94,7 +92,7 @@ impl Script {
     /// # Errors
     /// [`Error::Workers`] for a request that cannot be written.
     pub fn whole(&self, shard: usize) -> Result<Vec<u8>> {
-        let before = locked(&self.log).replay(shard, self.restarted);
+        let before = locked(&self.log).replay(shard);
         match &self.newest {
             Newest::Made(number, made) => self.message(Some(before), &made.request(*number, shard)),
             Newest::Same(request) => self.message(Some(before), request),
@@ -131,7 +129,7 @@ impl Link {
     }
 
     /// One request at a time: answers come in the order of requests.
-    fn ask(&self, newest: Newest, restarted: Option<u64>) -> Result<Answer> {
+    fn ask(&self, newest: Newest) -> Result<Answer> {
         let mut log = locked(&self.log);
         let after = log.place;
         log.place += 1;
@@ -141,7 +139,6 @@ impl Link {
             place: log.place,
             forget: log.take_gone(),
             newest,
-            restarted,
         };
         drop(log);
         let place = script.place;
@@ -149,8 +146,8 @@ impl Link {
         Answer::of(&replies, place, self.workers.n_shards())
     }
 
-    fn same(&self, request: Request, restarted: Option<u64>) -> Result<Answer> {
-        self.ask(Newest::Same(Box::new(request)), restarted)
+    fn same(&self, request: Request) -> Result<Answer> {
+        self.ask(Newest::Same(Box::new(request)))
     }
 
     fn number(&self) -> u64 {
@@ -163,7 +160,7 @@ impl Link {
     /// [`Error::TooLarge`] of a worker, [`Error::Workers`].
     pub(in crate::privacy) fn room(&self, bytes: u128) -> Result<()> {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        self.same(Request::Room { bytes }, None).map(drop)
+        self.same(Request::Room { bytes }).map(drop)
     }
 }
 
@@ -202,7 +199,7 @@ impl Held {
             positions: positions.clone(),
             counts: counts.clone(),
         };
-        let answer = link.ask(Newest::Made(number, Arc::new(made)), None)?;
+        let answer = link.ask(Newest::Made(number, Arc::new(made)))?;
         let said: Arc<[u64]> = match answer.body {
             Body::Counts(said) => said.into(),
             _ => return Err(Error::Workers("do not say how many records they hold")),
@@ -311,7 +308,7 @@ impl Records for Shards {
             of: remote.number,
             by,
         });
-        let answer = link.ask(Newest::Made(number, Arc::clone(&made)), None)?;
+        let answer = link.ask(Newest::Made(number, Arc::clone(&made)))?;
         if answer.body != Body::Done {
             return Err(Error::Workers("do not say that records were made"));
         }
@@ -332,26 +329,22 @@ impl Records for Shards {
         let data = PassData::new(pass)?;
         let (length, n) = (pass.sums(self), i128::from(self.held.n_records()));
         let most = n * data.largest(self.statement.schema().n_features().max(self.n_columns()));
-        let (mut kept, mut restarted) = (None, None);
-        let mut steps = None;
+        let (mut kept, mut steps) = (None, None);
         if let PassData::Gradient { moves, fresh, .. } = &data {
             let new = || Remote::new(&link.log, link.number(), Some(Arc::clone(remote)));
             let number = states.elsewhere.get_or_insert_with(new).number;
             kept = Some(number);
-            restarted = fresh.then_some(number);
-            steps = Some((moves.clone(), *fresh));
+            steps = (!fresh).then(|| moves.clone());
         }
         let request = Request::Fold {
             records: remote.number,
             states: kept,
             pass: data,
         };
-        let sums = link.same(request, restarted)?.sums(length, most)?;
-        if let (Some(states), Some((moves, fresh)), Pass::Gradient { model, .. }) =
-            (kept, &steps, pass)
-        {
+        let sums = link.same(request)?.sums(length, most)?;
+        if let (Some(states), Some(moves), Pass::Gradient { model, .. }) = (kept, &steps, pass) {
             let size = (model.outputs(), self.n_columns());
-            locked(&link.log).moved(states, remote.number, size, (moves, *fresh));
+            locked(&link.log).moved(states, remote.number, size, moves);
         }
         Ok(Sum(sums))
     }

@@ -161,5 +161,5 @@ impl PassData {
 /// Margins of so many outputs at these moves from 0.
 pub(super) fn restore(data: &BoundedData, moves: &[MoveData], outputs: usize, states: &mut States) {
     let moves: Vec<Move<'_>> = moves.iter().map(MoveData::borrowed).collect();
-    Block(data).move_margins(&moves, true, outputs, states);
+    Block(data).restore(&moves, outputs, states);
 }

@@ -265,7 +265,7 @@ fn lost_margins_of_several_outputs_are_restored() {
         direction: vec![(1, 10)],
         weight: -3,
     };
-    log.moved(7, 5, (3, 4), (&[step], false));
+    log.moved(7, 5, (3, 4), &[step]);
     let [
         Request::Restore {
             records: 5,
@@ -273,7 +273,7 @@ fn lost_margins_of_several_outputs_are_restored() {
             outputs: 3,
             moves,
         },
-    ] = &log.replay(0, None)[..]
+    ] = &log.replay(0)[..]
     else {
         panic!("margins of three outputs: {log:?}");
     };

@@ -236,6 +236,8 @@ fn roofline() {
     let cached: Vec<i16> = lines.as_flattened()[..4 * 1536].to_vec();
     let products = 4.0 * 1536.0 * 2000.0;
     let mut states: Vec<States> = passes.iter().map(|_| States::default()).collect();
+    let mut margins = States::default();
+    Block(&classes).restore(&moves[..1], 1, &mut margins);
     let mut least = vec![f64::INFINITY; passes.len() + 5];
     let mut slopes = vec![0i16; n];
     let mut gram = vec![0.0; d * d];
@@ -266,11 +268,10 @@ fn roofline() {
             });
         }
         time(&mut || {
-            let margins = &states[0].margins;
             (slopes.par_chunks_mut(4096).enumerate()).for_each(|(k, out)| {
                 let records = k * 4096..k * 4096 + out.len();
                 let targets = &classes.targets[records.clone()];
-                logistic.scalar_slopes(&margins[0][records], unit, targets, out);
+                logistic.scalar_slopes(&margins.margins[0][records], unit, targets, out);
             });
             black_box(&slopes);
         });
