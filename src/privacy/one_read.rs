@@ -13,6 +13,9 @@ use super::records::Move;
 /// Moves of fewer columns than one in so many read little of dense records.
 const FEW: usize = 4;
 
+/// Records of a piece, at most, where there are several outputs: what is made of them stays in a near cache.
+const SEVERAL: usize = 256;
+
 /// Slopes of a piece of the records, output by output: they stay in the nearest cache.
 #[derive(Default)]
 pub(super) struct PieceOfSlopes {
@@ -52,9 +55,10 @@ impl BoundedData {
             true => groups.long_chunk(),
             false => groups.chunk(),
         };
-        // Where there are several outputs, reading is the least of it.
-        let piece = match few || outputs > 1 {
+        let piece = match few {
             true => chunk,
+            // Reading is the least of it.
+            false if outputs > 1 => chunk.min(SEVERAL),
             false => groups.piece(),
         };
         let n = self.n_records();
