@@ -21,8 +21,8 @@ pub const MAX_FEATURE: i16 = 16_383;
 /// Largest magnitude of a quantised derivative.
 pub const MAX_DERIVATIVE: i16 = 1 << 14;
 
-/// Lines between one that margins are made of and the one that is fetched from memory meanwhile: as many as are on their way
-/// at once, so that memory does not wait while slopes and sums are taken.
+/// Lines between one that margins are made of and the one that is fetched from memory meanwhile: so many that it is there when
+/// margins come to it, and that some are on their way while slopes and sums are taken.
 pub const AHEAD: usize = 160;
 
 /// The instructions that kernels are compiled for, each a superset of the one before.
@@ -780,14 +780,7 @@ pub fn transpose(tile: &[i16], stride: usize, lines: &mut [Line]) {
 pub fn prefetch(entries: &[f64]) {
     for line in entries.chunks(size_of::<Line>() / size_of::<f64>()) {
         #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            #[allow(unused_unsafe)] // a safe function in newer compilers
-            // SAFETY: a prefetch reads nothing, wherever its address points.
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast())
-            };
-        }
+        x86::prefetch(line.as_ptr());
         #[cfg(not(target_arch = "x86_64"))]
         let _ = line;
     }
@@ -909,6 +902,16 @@ mod x86 {
         })
     }
 
+    /// Asks memory for the cache line of an address, wherever it points.
+    #[inline(always)]
+    pub(super) fn prefetch<T>(address: *const T) {
+        #[allow(unused_unsafe)] // a safe function in newer compilers
+        // SAFETY: a prefetch reads nothing.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(address.cast());
+        }
+    }
+
     /// Vectors summed in i32 before widening: four pair sums stay below 2^31.
     const RUN: usize = 4;
 
@@ -974,13 +977,7 @@ mod x86 {
                 for (sum, column) in sums.iter_mut().zip(columns) {
                     // SAFETY: the slice index checks the same bounds on the column.
                     let x = unsafe { _mm512_loadu_si512(column[at..at + LANES].as_ptr().cast()) };
-                    #[allow(unused_unsafe)] // a safe function in newer compilers
-                    // SAFETY: a prefetch reads nothing, wherever its address points.
-                    unsafe {
-                        _mm_prefetch::<_MM_HINT_T0>(
-                            column.as_ptr().wrapping_add(at + ENTRIES_AHEAD).cast(),
-                        )
-                    };
+                    prefetch(column.as_ptr().wrapping_add(at + ENTRIES_AHEAD));
                     *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(x, derivative));
                 }
             }
@@ -1056,12 +1053,7 @@ mod x86 {
                 for pair in 0..4 {
                     let [a, b] = [columns[2 * pair], columns[2 * pair + 1]];
                     for line in [&strip[a], &strip[b]] {
-                        let ahead = std::ptr::from_ref(line).wrapping_add(AHEAD);
-                        #[allow(unused_unsafe)] // a safe function in newer compilers
-                        // SAFETY: a prefetch reads nothing, wherever its address points.
-                        unsafe {
-                            _mm_prefetch::<_MM_HINT_T0>(ahead.cast())
-                        };
+                        prefetch(std::ptr::from_ref(line).wrapping_add(AHEAD));
                     }
                     let (a, b) = (load::<false>(&strip[a]), load::<false>(&strip[b]));
                     let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];

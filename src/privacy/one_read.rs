@@ -17,7 +17,6 @@ const FEW: usize = 4;
 const SEVERAL: usize = 256;
 
 /// Slopes of a piece of the records, output by output: they stay in the nearest cache.
-#[derive(Default)]
 pub(super) struct PieceOfSlopes {
     /// Of all records of the piece.
     pub planes: Vec<Vec<i16>>,
@@ -69,7 +68,7 @@ impl BoundedData {
             let margins = vec![Vec::new(); outputs];
             let slopes = PieceOfSlopes {
                 planes: vec![Vec::new(); outputs],
-                ..PieceOfSlopes::default()
+                scratch: Vec::new(),
             };
             (none(), margins, slopes)
         };

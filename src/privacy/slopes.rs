@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::one_read::PieceOfSlopes;
 use super::planes::by_records;
+use crate::loss::Loss;
 use crate::numeric::kernel::{for_wide_vectors, round_clamped};
 use crate::question::{RoomModel, SlopeBound};
 
@@ -22,23 +23,26 @@ impl RoomModel {
     /// d from margins and targets, record by record: entry i of every plane depends on record i and on the public
     /// `unit` only (z_ik = margins_ik * unit), with the same operations for every record.
     pub fn slopes(&self, margins: &[Vec<i64>], unit: f64, targets: &[f64], out: &mut [Vec<i16>]) {
-        if let ([margins], [out]) = (margins, &mut *out) {
+        if let (Some(loss), [margins], [out]) = (self.model().scalar(), margins, &mut *out) {
             out.par_chunks_mut(CHUNK)
                 .zip(margins.par_chunks(CHUNK))
                 .zip(targets.par_chunks(CHUNK))
                 .for_each(|((out, margins), targets)| {
-                    self.scalar_slopes(margins, unit, targets, out);
+                    self.scalar_slopes(loss, (margins, unit), targets, out);
                 });
         } else {
             self.planes_of_slopes(margins, unit, targets, out);
         }
     }
 
-    /// The same of one output, by one thread.
-    pub fn scalar_slopes(&self, margins: &[i64], unit: f64, targets: &[f64], out: &mut [i16]) {
-        let Some(loss) = self.model().scalar() else {
-            return self.several_slopes(&[margins], unit, targets, &mut [out], &mut Vec::new());
-        };
+    /// The same of the loss of one output that this is, by one thread.
+    fn scalar_slopes(
+        &self,
+        loss: &dyn Loss,
+        (margins, unit): (&[i64], f64),
+        targets: &[f64],
+        out: &mut [i16],
+    ) {
         loss.integer_derivatives(margins, unit, targets, self.lattice().scale(), out);
         // Whatever the loss says.
         let bound = self.lattice().bound().linf as i16;
@@ -73,9 +77,11 @@ impl RoomModel {
         out: &mut PieceOfSlopes,
     ) {
         let PieceOfSlopes { planes, scratch } = out;
-        match (margins, &mut **planes) {
-            ([margins], [slopes]) => self.scalar_slopes(margins, unit, targets, slopes),
-            (margins, slopes) => self.several_slopes(margins, unit, targets, slopes, scratch),
+        match (self.model().scalar(), margins, &mut **planes) {
+            (Some(loss), [margins], [slopes]) => {
+                self.scalar_slopes(loss, (margins, unit), targets, slopes);
+            }
+            (_, margins, slopes) => self.several_slopes(margins, unit, targets, slopes, scratch),
         }
     }
 
@@ -170,7 +176,7 @@ fn add_sizes(plane: &[i16], sums: &mut [u32; PIECE], squares: &mut [u32; PIECE])
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{Growth, Loss, Model, Task};
+    use crate::loss::{Growth, Model, Task};
     use proptest::prelude::*;
     use std::sync::Arc;
 

@@ -239,7 +239,7 @@ fn roofline() {
     let mut margins = States::default();
     Block(&classes).restore(&moves[..1], 1, &mut margins);
     let mut least = vec![f64::INFINITY; passes.len() + 5];
-    let mut slopes = vec![0i16; n];
+    let mut slopes = [vec![0i16; n]];
     let mut gram = vec![0.0; d * d];
     let quarter = vec![0.25; n];
     for _ in 0..ROUNDS {
@@ -268,11 +268,7 @@ fn roofline() {
             });
         }
         time(&mut || {
-            (slopes.par_chunks_mut(4096).enumerate()).for_each(|(k, out)| {
-                let records = k * 4096..k * 4096 + out.len();
-                let targets = &classes.targets[records.clone()];
-                logistic.scalar_slopes(&margins.margins[0][records], unit, targets, out);
-            });
+            logistic.slopes(&margins.margins, unit, &classes.targets, &mut slopes);
             black_box(&slopes);
         });
         time(&mut || drop(black_box(RowNorm::gradient_weights(&short))));
