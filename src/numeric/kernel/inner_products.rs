@@ -1,0 +1,227 @@
+//! Inner products of all columns of strips with planes of integers, piece by piece of the records.
+
+use std::ops::Range;
+
+use super::dots::dot_portable;
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{Lanes, no_lanes};
+#[cfg(target_arch = "x86_64")]
+use super::width::{Width, width};
+use crate::numeric::strips::{LINE, Line, Strips};
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86;
+
+/// Records that the widest kernel of inner products takes at a time: pieces of whole runs leave no rest.
+pub const WHOLE: usize = 128;
+
+/// Inner products of all columns with each of several planes of d, which add up piece by piece of the records.
+///
+/// Products are at most 16383 2^14; sums stay below 2^59, as those of fewer than 2^31 products do.
+#[derive(Clone)]
+pub struct InnerProducts {
+    columns: usize,
+    planes: usize,
+    /// Those of the first plane, then those of the next.
+    sums: Vec<i64>,
+    /// What the widest kernel has yet to add to the sums, [`PLANES`] planes after [`PLANES`].
+    #[cfg(target_arch = "x86_64")]
+    lanes: Vec<Lanes>,
+    /// Strips that are in the lanes.
+    #[cfg(target_arch = "x86_64")]
+    strips: usize,
+}
+
+/// Planes of d that lines are multiplied by at once.
+const PLANES: usize = 3;
+
+impl InnerProducts {
+    /// Of nothing yet.
+    pub fn zeros(columns: usize, planes: usize) -> Self {
+        Self {
+            columns,
+            planes,
+            sums: vec![0; planes * columns],
+            #[cfg(target_arch = "x86_64")]
+            lanes: Vec::new(),
+            #[cfg(target_arch = "x86_64")]
+            strips: 0,
+        }
+    }
+
+    /// Adds those with `records` of the planes, of which the first is the first of the strips.
+    ///
+    /// # Panics
+    /// Where there are other columns or planes than these, or fewer records.
+    pub fn add<D: AsRef<[i16]>>(
+        &mut self,
+        strips: Strips<'_>,
+        planes: &[D],
+        records: Range<usize>,
+    ) {
+        assert!(planes.len() == self.planes && strips.columns() == self.columns);
+        if self.columns == 0 {
+            return;
+        }
+        for (k, planes) in planes.chunks(PLANES).enumerate() {
+            let first = k * PLANES;
+            match planes {
+                [a] => self.add_planes(first, strips, [a], &records),
+                [a, b] => self.add_planes(first, strips, [a, b], &records),
+                [a, b, c] => self.add_planes(first, strips, [a, b, c], &records),
+                _ => unreachable!("at most {PLANES} planes"),
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 {
+            self.strips += records.len().div_ceil(LINE);
+        }
+    }
+
+    fn add_planes<D: AsRef<[i16]>, const P: usize>(
+        &mut self,
+        first: usize,
+        strips: Strips<'_>,
+        planes: [&D; P],
+        records: &Range<usize>,
+    ) {
+        let (m, d) = (records.len(), planes.map(|d| &d.as_ref()[records.clone()]));
+        let (whole, rest) = strips.lines().split_at(m / LINE * self.columns);
+        self.add_strips(first, whole, d.map(|d| d.as_chunks().0));
+        if !m.is_multiple_of(LINE) {
+            // Beyond the last record d is 0.
+            let last = d.map(|d| {
+                let (mut last, d) = ([0; LINE], d.as_chunks::<LINE>().1);
+                last[..d.len()].copy_from_slice(d);
+                [last]
+            });
+            self.add_strips(first, rest, last.each_ref().map(|last| &last[..]));
+        }
+    }
+
+    /// The same of whole strips, of the planes from the first on.
+    fn add_strips<const P: usize>(&mut self, first: usize, lines: &[Line], d: [&[Line]; P]) {
+        let p = self.columns;
+        assert!(d.iter().all(|d| d.len() * p <= lines.len()));
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 {
+            let fours = p.div_ceil(4);
+            if self.lanes.is_empty() {
+                // SAFETY: the features were detected.
+                self.lanes = unsafe { no_lanes(self.planes * fours) };
+            }
+            let lanes = &mut self.lanes[first * fours..][..P * fours];
+            // SAFETY: the features were detected.
+            unsafe { x86::add_strips_avx512::<P, false>(d, lines, p, lanes.as_chunks_mut().0) };
+            return;
+        }
+        let sums = self.sums[first * p..].chunks_exact_mut(p);
+        for (d, sums) in d.into_iter().zip(sums) {
+            #[cfg(target_arch = "x86_64")]
+            if width() == Width::Avx2 {
+                // SAFETY: the feature was detected.
+                unsafe { x86::add_strips_avx2(d, lines, sums) };
+                continue;
+            }
+            for (d, strip) in d.iter().zip(lines.chunks_exact(p)) {
+                for (sum, line) in sums.iter_mut().zip(strip) {
+                    *sum = sum.wrapping_add(dot_portable(line, d));
+                }
+            }
+        }
+    }
+
+    /// Those with a plane.
+    pub fn of_plane(&self, plane: usize, out: &mut [i64]) {
+        let p = self.columns;
+        out.copy_from_slice(&self.sums[plane * p..][..p]);
+        #[cfg(target_arch = "x86_64")]
+        if self.strips > 0 {
+            let (first, fours) = (plane / PLANES * PLANES, p.div_ceil(4));
+            let beside = PLANES.min(self.planes - first);
+            let lanes = self.lanes[first * fours..][..beside * fours].iter();
+            let lanes = lanes.skip(plane - first).step_by(beside);
+            // SAFETY: there are lanes where the features were detected.
+            unsafe { x86::add_lanes(lanes, self.strips, out) };
+        }
+    }
+
+    /// The sums of both.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        let mut all = Self::zeros(self.columns, self.planes);
+        let mut others = vec![0; self.columns];
+        for (plane, sums) in all.sums.chunks_exact_mut(self.columns.max(1)).enumerate() {
+            self.of_plane(plane, sums);
+            more.of_plane(plane, &mut others);
+            (sums.iter_mut().zip(&others)).for_each(|(sum, other)| *sum += other);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::numeric::kernel::tests::{EXTREMES, RECORDS, at_every_width, entries, in_strips};
+    use crate::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE};
+
+    fn all_planes(products: &InnerProducts) -> Vec<i64> {
+        let mut sums = vec![-1; products.sums.len()];
+        let planes = sums.chunks_mut(products.columns.max(1)).enumerate();
+        planes.for_each(|(plane, out)| products.of_plane(plane, out));
+        sums
+    }
+
+    proptest! {
+        /// Several planes, up to panels of columns and beyond whole runs of records, at the ends of what entries may be.
+        #[test]
+        fn inner_products_match_a_wide_reference(
+            n in 1usize..700,
+            p in prop_oneof![0usize..12, 250usize..262],
+            planes in 1usize..6,
+            piece in 1usize..9,
+            bound in prop_oneof![Just(1), Just(MAX_DERIVATIVE)],
+            seed in any::<u32>(),
+        ) {
+            let (entry, slope) = (entries(seed, MAX_FEATURE), entries(!seed, MAX_DERIVATIVE));
+            let lines = in_strips(n, p, &entry);
+            let d = |i: usize, k: usize| if bound == 1 { slope(i, k).signum() * MAX_DERIVATIVE } else { slope(i, k) };
+            let slopes: Vec<Vec<i16>> = (0..planes).map(|k| (0..n).map(|i| d(i, k)).collect()).collect();
+            let slopes: Vec<&[i16]> = slopes.iter().map(Vec::as_slice).collect();
+            let product = |j: usize, k: usize| (0..n).map(|i| i64::from(entry(i, j)) * i64::from(d(i, k))).sum::<i64>();
+            let expected: Vec<i64> = (0..planes * p).map(|at| 2 * product(at % p, at / p)).collect();
+            let summed = || {
+                let (mut sums, strips) = (InnerProducts::zeros(p, planes), Strips::new(&lines, p));
+                for start in (0..n).step_by(piece * LINE) {
+                    let records = start..n.min(start + piece * LINE);
+                    sums.add(strips.from_record(start), &slopes, records);
+                }
+                all_planes(&sums.plus(&sums))
+            };
+            for sums in at_every_width(summed) {
+                prop_assert_eq!(&sums, &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_do_not_overflow() {
+        for n in RECORDS {
+            for (x, d) in EXTREMES {
+                let (lines, d) = (vec![[x; LINE]; n.div_ceil(LINE) * 3], vec![d; n]);
+                let summed = || {
+                    let mut sums = InnerProducts::zeros(3, 4);
+                    sums.add(Strips::new(&lines, 3), &[&d[..]; 4], 0..n);
+                    all_planes(&sums)
+                };
+                let expected = i64::from(x) * i64::from(d[0]) * n as i64;
+                for sums in at_every_width(summed) {
+                    assert_eq!(sums, [expected; 12]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Affine maps of features onto the integer lattice.
+
+use super::width::dispatch;
+
+/// Affine maps of features onto the integer lattice, one array per constant:
+/// x -> round(clamp(x * scale + offset, low, high)), with -16383 <= low <= high <= 16383.
+#[derive(Debug, Clone, Copy)]
+pub struct LatticeMaps<'a> {
+    /// Lattice units per unit of x.
+    pub scale: &'a [f64],
+    /// Lattice value of x = 0 before clipping.
+    pub offset: &'a [f64],
+    /// Lattice value of the lower bound.
+    pub low: &'a [f64],
+    /// Lattice value of the upper bound.
+    pub high: &'a [f64],
+}
+
+/// One value, ties to even. A value that is not finite gives some lattice point: the caller checks
+/// finiteness.
+#[inline(always)]
+pub fn quantise(x: f64, scale: f64, offset: f64, low: f64, high: f64) -> i16 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52: adding it rounds to an integer, ties to even
+    let clipped = (x * scale + offset).max(low).min(high);
+    // The low 16 bits of the shifted float are the integer in two's complement.
+    ((clipped + SHIFT).to_bits() as u16) as i16
+}
+
+/// A contiguous column under the map number `j`; false when an entry is not finite.
+pub fn quantise_column<T: Copy + Into<f64>>(
+    column: &[T],
+    maps: LatticeMaps,
+    j: usize,
+    out: &mut [i16],
+) -> bool {
+    #[inline(always)]
+    fn body<T: Copy + Into<f64>>(
+        column: &[T],
+        maps: LatticeMaps,
+        j: usize,
+        out: &mut [i16],
+    ) -> bool {
+        let (scale, offset, low, high) = (maps.scale[j], maps.offset[j], maps.low[j], maps.high[j]);
+        let mut finite = true;
+        for (out, &x) in out.iter_mut().zip(column) {
+            let x: f64 = x.into();
+            finite &= x.is_finite();
+            *out = quantise(x, scale, offset, low, high);
+        }
+        finite
+    }
+    dispatch!([T: Copy + Into<f64>], body, (column: &[T], maps: LatticeMaps, j: usize, out: &mut [i16]) -> bool)
+}
+
+/// A contiguous piece of a row, entry k under the map number `first + k`; false when an entry is not finite.
+pub fn quantise_row<T: Copy + Into<f64>>(
+    row: &[T],
+    maps: LatticeMaps,
+    first: usize,
+    out: &mut [i16],
+) -> bool {
+    #[inline(always)]
+    fn body<T: Copy + Into<f64>>(
+        row: &[T],
+        maps: LatticeMaps,
+        first: usize,
+        out: &mut [i16],
+    ) -> bool {
+        let [scale, offset, low, high] = [maps.scale, maps.offset, maps.low, maps.high]
+            .map(|constants| &constants[first..][..out.len()]);
+        let row = &row[..out.len()];
+        let mut finite = true;
+        for k in 0..out.len() {
+            let x: f64 = row[k].into();
+            finite &= x.is_finite();
+            out[k] = quantise(x, scale[k], offset[k], low[k], high[k]);
+        }
+        finite
+    }
+    dispatch!([T: Copy + Into<f64>], body,
+        (row: &[T], maps: LatticeMaps, first: usize, out: &mut [i16]) -> bool)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::numeric::kernel::MAX_FEATURE;
+    use crate::numeric::kernel::tests::at_every_width;
+
+    proptest! {
+        #[test]
+        fn quantisation_is_rounding_of_the_clipped_map(x in -1e6..1e6f64, scale in -1e3..1e3f64, offset in -1e5..1e5f64) {
+            let (low, high) = (-100.0, f64::from(MAX_FEATURE));
+            let expected = (x * scale + offset).clamp(low, high).round_ties_even() as i16;
+            prop_assert_eq!(quantise(x, scale, offset, low, high), expected);
+            let maps = LatticeMaps { scale: &[scale; 22], offset: &[offset; 22], low: &[low; 22], high: &[high; 22] };
+            let read = || {
+                let (mut column, mut row) = ([0i16; 21], [0i16; 21]);
+                assert!(quantise_column(&[x; 21], maps, 3, &mut column));
+                assert!(quantise_row(&[x; 21], maps, 1, &mut row));
+                [column, row]
+            };
+            for out in at_every_width(read) {
+                prop_assert_eq!(out, [[expected; 21]; 2]);
+            }
+        }
+    }
+
+    #[test]
+    fn non_finite_entries_are_noticed() {
+        let mut out = [0i16; 3];
+        let maps = LatticeMaps {
+            scale: &[1.0; 3],
+            offset: &[0.0; 3],
+            low: &[-1.0; 3],
+            high: &[1.0; 3],
+        };
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            at_every_width(|| {
+                assert!(!quantise_column(&[0.0, bad, 0.0], maps, 0, &mut out));
+                assert!(!quantise_row(&[0.0f32, 1.0, bad as f32], maps, 0, &mut out));
+            });
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Sums of sizes of columns and of squares of records.
+
+use super::width::dispatch;
+#[cfg(target_arch = "x86_64")]
+use super::width::{Width, width};
+#[cfg(target_arch = "x86_64")]
+use super::{inner_products::x86, lanes::no_lanes};
+use crate::numeric::strips::{LINE, Strips};
+
+/// sums_j += the sizes of all entries of column j, of at most 2^18 strips.
+///
+/// # Panics
+/// Unless there is a sum for each column.
+pub fn add_sizes(strips: Strips<'_>, sums: &mut [i64]) {
+    #[inline(always)]
+    fn body(strips: Strips<'_>, sums: &mut [i64]) {
+        let (p, lines) = (sums.len(), strips.lines());
+        for (j, sum) in sums.iter_mut().enumerate() {
+            // Less than 2^18 2^14 in each.
+            let mut lanes = [0u32; LINE];
+            for run in lines.chunks(4 * p) {
+                // Four sizes below 2^14 fit 16 bits.
+                let mut four = [0u16; LINE];
+                for line in run[j..].iter().step_by(p) {
+                    for (size, x) in four.iter_mut().zip(line) {
+                        *size = size.wrapping_add(x.unsigned_abs());
+                    }
+                }
+                for (lane, size) in lanes.iter_mut().zip(four) {
+                    *lane = lane.wrapping_add(u32::from(size));
+                }
+            }
+            let all = lanes.iter().map(|&lane| i64::from(lane));
+            *sum = all.fold(*sum, i64::wrapping_add);
+        }
+    }
+    assert!(sums.len() == strips.columns() && strips.len() <= 1 << 18);
+    if !sums.is_empty() {
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 {
+            let (ones, p) = (vec![[1; LINE]; strips.len()], sums.len());
+            // SAFETY: the features were detected.
+            unsafe {
+                let mut lanes = no_lanes(p.div_ceil(4));
+                let each = lanes.as_chunks_mut().0;
+                x86::add_strips_avx512::<1, true>([&ones], strips.lines(), p, each);
+                x86::add_lanes(lanes.iter(), strips.len(), sums);
+            }
+            return;
+        }
+        dispatch!([], body, (strips: Strips<'_>, sums: &mut [i64]) -> ())
+    }
+}
+
+/// sums_i += the sum of x_ij^2 over all columns j, for the records from the first of the strips on; nothing is checked, for
+/// the caller's proof that it fits.
+///
+/// # Panics
+/// Where there are more sums than records.
+pub fn add_squares(strips: Strips<'_>, sums: &mut [i64]) {
+    #[inline(always)]
+    fn body(strips: Strips<'_>, sums: &mut [i64]) {
+        for (sums, strip) in sums.chunks_mut(LINE).zip(strips.iter()) {
+            let mut all = [0i64; LINE];
+            for four in strip.chunks(4) {
+                // Four squares below 2^28.
+                let mut squares = [0i32; LINE];
+                for line in four {
+                    for (square, &x) in squares.iter_mut().zip(line) {
+                        let x = i32::from(x);
+                        *square = square.wrapping_add(x.wrapping_mul(x));
+                    }
+                }
+                for (sum, square) in all.iter_mut().zip(squares) {
+                    *sum = sum.wrapping_add(i64::from(square));
+                }
+            }
+            for (sum, more) in sums.iter_mut().zip(all) {
+                *sum = sum.wrapping_add(more);
+            }
+        }
+    }
+    if strips.columns() > 0 {
+        assert!(sums.len().div_ceil(LINE) <= strips.len());
+        dispatch!([], body, (strips: Strips<'_>, sums: &mut [i64]) -> ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::numeric::kernel::MAX_FEATURE;
+    use crate::numeric::kernel::tests::{at_every_width, entries, in_strips};
+
+    proptest! {
+        #[test]
+        fn sizes_and_squares_match_a_wide_reference(n in 1usize..300, p in prop_oneof![0usize..11, 255usize..259], seed in any::<u32>()) {
+            let entry = entries(seed, MAX_FEATURE);
+            let lines = in_strips(n, p, &entry);
+            let strips = Strips::new(&lines, p);
+            let read = || {
+                let (mut sizes, mut squares) = (vec![3i64; p], vec![1i64 << 59; n]);
+                add_sizes(strips, &mut sizes);
+                add_squares(strips, &mut squares);
+                (sizes, squares)
+            };
+            let size = |j: usize| 3 + (0..n).map(|i| i64::from(entry(i, j)).abs()).sum::<i64>();
+            let square = |i: usize| (1 << 59) + (0..p).map(|j| i64::from(entry(i, j)).pow(2)).sum::<i64>();
+            for (sizes, squares) in at_every_width(read) {
+                prop_assert_eq!(sizes, (0..p).map(size).collect::<Vec<_>>());
+                prop_assert_eq!(squares, (0..n).map(square).collect::<Vec<_>>());
+            }
+        }
+    }
+}
