@@ -270,22 +270,24 @@ mod tests {
         /// A relative error of z moves a slope by no more than is stated.
         #[test]
         fn relative_errors_move_slopes_as_stated(
-            which in 0..CATALOGUE.len(),
             parameter in 0.05f64..0.95,
             z in prop_oneof![-3.0..3.0f64, -30.0..30.0f64],
             y in prop_oneof![Just(-1.0), Just(1.0), -1.0..1.0f64],
         ) {
-            let entry = &CATALOGUE[which];
-            let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
-            let y = match loss.task() {
-                Task::Classification => 1f64.copysign(y),
-                Task::Regression => y,
-                Task::Counts => y.abs(),
-            };
-            if let Growth::Bounded { linf, .. } = loss.growth() {
+            for entry in CATALOGUE {
+                let loss = by_name(entry.name, &vec![parameter; entry.parameters.len()]).unwrap();
+                let Growth::Bounded { linf, .. } = loss.growth() else { continue };
+                let y = match loss.task() {
+                    Task::Classification => 1f64.copysign(y),
+                    Task::Regression => y,
+                    Task::Counts => y.abs(),
+                };
                 let usual = 2.0 * linf + loss.smoothness();
                 let stated = loss.rounding().map_or(usual, |rounding| rounding.relative);
-                prop_assert!(z.abs() * loss.curvature(z, y) <= stated * (1.0 + 1e-12), "{}", entry.name);
+                // Slopes of counts up to 8 are within their clamp near the logarithm alone.
+                for z in [z, (8.0 * y.abs()).max(0.1).ln()] {
+                    prop_assert!(z.abs() * loss.curvature(z, y) <= stated * (1.0 + 1e-12), "{}", entry.name);
+                }
             }
         }
 

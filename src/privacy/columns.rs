@@ -189,9 +189,11 @@ impl Columns {
     /// The same with every entry mapped, line by line: `map(j, line, image)` writes the image of a line of column j.
     pub(in crate::privacy) fn mapped(&self, map: impl Fn(usize, &Line, &mut Line) + Sync) -> Self {
         Self::new(self.n_records, self.n_columns, |start, images| {
-            let lines = self.strips().from_record(start).lines();
-            for (k, (image, line)) in images.iter_mut().zip(lines).enumerate() {
-                map(k % self.n_columns, line, image);
+            let strips = self.strips().from_record(start).iter();
+            for (images, strip) in images.chunks_exact_mut(self.n_columns.max(1)).zip(strips) {
+                for (j, (image, line)) in images.iter_mut().zip(strip).enumerate() {
+                    map(j, line, image);
+                }
             }
         })
     }

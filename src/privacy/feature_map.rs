@@ -7,9 +7,10 @@ use super::columns::Columns;
 use super::lines::Lines;
 use super::row_norm::RowNorm;
 use crate::numeric::grid::Grid;
-use crate::numeric::kernel::for_wide_vectors;
+use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
 use crate::numeric::strips::LINE;
 use crate::question::FeatureMap;
+use crate::question::feature_map::EntryMap;
 use crate::schema::Schema;
 
 /// Records per piece of work.
@@ -20,8 +21,10 @@ impl FeatureMap {
     /// norm depends on no order and no storage.
     pub(in crate::privacy) fn norms(&self, data: &BoundedData) -> Vec<f64> {
         let n = data.n_records();
-        let grid = Grid::up_to(self.largest_square());
-        let square = |x: i64, j: usize| grid.round(self.of(j).value(x).powi(2));
+        let unit = f64::from(MAX_FEATURE);
+        let grid = Grid::up_to(self.largest_square() * unit.powi(2));
+        let maps = self.of_each();
+        let square = |x: f64, j: usize| grid.round(maps[j].value(x).powi(2));
         let mut squares = vec![0.0; n];
         match &data.features {
             Features::Dense(columns) => {
@@ -31,25 +34,26 @@ impl FeatureMap {
                     .for_each(|(chunk, squares)| {
                         let strips = columns.strips().from_record(chunk * CHUNK);
                         for (squares, strip) in squares.chunks_mut(LINE).zip(strips.iter()) {
-                            for (j, line) in strip.iter().enumerate() {
-                                let of = self.of(j);
-                                for_wide_vectors(
-                                    #[inline(always)]
-                                    || {
-                                        for (sum, &x) in squares.iter_mut().zip(line) {
-                                            *sum += grid.round(of.value(i64::from(x)).powi(2));
+                            let mut sums = [0.0; LINE];
+                            for_wide_vectors(
+                                #[inline(always)]
+                                || {
+                                    for (map, line) in maps.iter().zip(strip) {
+                                        for (sum, &x) in sums.iter_mut().zip(line) {
+                                            *sum += grid.round(map.value(x.into()).powi(2));
                                         }
-                                    },
-                                );
-                            }
+                                    }
+                                },
+                            );
+                            squares.copy_from_slice(&sums[..squares.len()]);
                         }
                     });
             }
-            Features::Packed(packed) => squares = packed.sums(|j, x| square(i64::from(x), j)),
+            Features::Packed(packed) => squares = packed.sums(|j, x| square(x.into(), j)),
             Features::Sparse { rows, base, .. } => {
                 let unstored: Vec<f64> = (0..)
                     .zip(base)
-                    .map(|(j, &base)| square(i64::from(base), j))
+                    .map(|(j, &base)| square(base.into(), j))
                     .collect();
                 let all: f64 = unstored.iter().sum();
                 squares
@@ -59,12 +63,12 @@ impl FeatureMap {
                     .for_each(|(i, sum)| {
                         *sum = all;
                         for (j, x) in rows.line(i) {
-                            *sum += square(i64::from(base[j]) + x, j) - unstored[j];
+                            *sum += square((i64::from(base[j]) + x) as f64, j) - unstored[j];
                         }
                     });
             }
         }
-        squares.iter().map(|square| square.sqrt()).collect()
+        squares.iter().map(|square| square.sqrt() / unit).collect()
     }
 
     /// The images of the records, under `schema`, whose row norm they are shortened to. Sparse records stay sparse,
@@ -72,16 +76,15 @@ impl FeatureMap {
     /// entry of a row.
     pub(in crate::privacy) fn apply(&self, data: &BoundedData, schema: &Schema) -> BoundedData {
         let norm = RowNorm::of(schema);
+        let maps = self.of_each();
         let features = match &data.features {
             Features::Sparse {
                 rows,
                 columns,
                 base,
             } => {
-                let moved: Vec<i16> = (0..)
-                    .zip(base)
-                    .map(|(j, &base)| self.of(j).lattice_value(i64::from(base)))
-                    .collect();
+                let image = |(map, &base): (&EntryMap, &i16)| map.lattice_value(base.into());
+                let moved: Vec<i16> = maps.iter().zip(base).map(image).collect();
                 match norm {
                     Some(norm) if moved.iter().any(|&base| base != 0) => {
                         self.dense_image(&data.dense_columns(), Some(norm))
@@ -92,7 +95,7 @@ impl FeatureMap {
             }
             Features::Dense(columns) => self.dense_image(columns, norm),
             Features::Packed(packed) if norm.is_none() => {
-                Features::Packed(packed.map(|j, x| self.of(j).lattice_value(i64::from(x))))
+                Features::Packed(packed.map(|j, x| maps[j].lattice_value(x.into())))
             }
             // Shortening gives columns other values.
             Features::Packed(_) => self.dense_image(&data.dense_columns(), norm),
@@ -108,7 +111,8 @@ impl FeatureMap {
     }
 
     fn dense_image(&self, columns: &Columns, norm: Option<RowNorm>) -> Features {
-        let mut image = columns.mapped(|j, line, image| self.of(j).map_column(line, image));
+        let maps = self.of_each();
+        let mut image = columns.mapped(|j, line, image| maps[j].map_line(line, image));
         if let Some(norm) = norm {
             norm.shorten_dense(&mut image);
         }
@@ -161,10 +165,11 @@ impl FeatureMap {
 
     /// The image of a stored value of a column, relative to that of what is not stored there.
     fn image_of(&self, base: &[i16], moved: &[i16]) -> impl Fn(usize, i16) -> i16 + Sync {
+        let maps = self.of_each();
         move |j, x| {
             // Both lie in [-16383, 16383]: the difference fits.
-            let value = i64::from(base[j]) + i64::from(x);
-            self.of(j).lattice_value(value) - moved[j]
+            let value = f64::from(base[j]) + f64::from(x);
+            maps[j].lattice_value(value) - moved[j]
         }
     }
 }
@@ -172,7 +177,6 @@ impl FeatureMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::kernel::MAX_FEATURE;
     use crate::privacy::bounded_data::tests::all_kinds;
     use crate::schema::{Bounds, Geometry, Target};
     use ndarray::Array2;

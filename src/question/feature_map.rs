@@ -1,6 +1,7 @@
 //! A public affine map of every feature, and of the target.
 
-use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
+use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, quantise};
+use crate::numeric::strips::Line;
 use crate::schema::Schema;
 
 /// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units; and y -> clamp((y - middle)/half, -1, 1) where
@@ -133,12 +134,17 @@ impl FeatureMap {
 
     /// The map of feature `j` alone.
     pub(crate) fn of(&self, j: usize) -> EntryMap {
+        let unit = f64::from(MAX_FEATURE) / self.norm;
         EntryMap {
-            factor: self.factor[j],
-            shift: self.shift[j],
-            limit: self.limit,
-            norm: self.norm,
+            factor: self.factor[j] / self.norm,
+            shift: self.shift[j] * unit,
+            limit: self.limit * unit,
         }
+    }
+
+    /// The maps of all features.
+    pub(crate) fn of_each(&self) -> Vec<EntryMap> {
+        (0..self.n_features()).map(|j| self.of(j)).collect()
     }
 
     /// For each feature the values within its bounds, in scaled units of the records' schema `from`, that the map does
@@ -218,41 +224,36 @@ impl FeatureMap {
     }
 }
 
-/// The map of one feature; free of branches, so that whole columns are mapped by wide instructions.
+/// The map of one feature in lattice units; free of branches and divisions, so that whole columns are mapped by wide
+/// instructions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntryMap {
     factor: f64,
     shift: f64,
     limit: f64,
-    norm: f64,
 }
 
 impl EntryMap {
-    /// The image of a value in lattice units.
+    /// The image of a value, not rounded.
     #[inline(always)]
-    pub(crate) fn value(self, x: i64) -> f64 {
-        let x = x as f64 / f64::from(MAX_FEATURE);
-        let image = x * self.factor + self.shift;
-        image.max(-self.limit).min(self.limit) / self.norm
+    pub(crate) fn value(self, x: f64) -> f64 {
+        clip(x * self.factor + self.shift, -self.limit, self.limit)
     }
 
-    /// The same in lattice units.
+    /// The nearest integer to the image in [-16383, 16383], ties to even.
     #[inline(always)]
-    pub(crate) fn lattice_value(self, x: i64) -> i16 {
+    pub(crate) fn lattice_value(self, x: f64) -> i16 {
         let unit = f64::from(MAX_FEATURE);
-        // Rounded to the nearest integer in [-16383, 16383].
-        (self.value(x) * unit).round().max(-unit).min(unit) as i16
+        quantise(self.value(x), 1.0, 0.0, -unit, unit)
     }
-}
 
-impl EntryMap {
-    /// The images of the lattice values of a column.
-    pub(crate) fn map_column(self, column: &[i16], image: &mut [i16]) {
+    /// The images of a line of a column.
+    pub(crate) fn map_line(self, line: &Line, image: &mut Line) {
         for_wide_vectors(
             #[inline(always)]
             || {
-                for (image, &x) in image.iter_mut().zip(column) {
-                    *image = self.lattice_value(i64::from(x));
+                for (image, &x) in image.iter_mut().zip(line) {
+                    *image = self.lattice_value(x.into());
                 }
             },
         );

@@ -27,7 +27,7 @@ mod assumptions;
 mod class_slopes;
 mod descent;
 mod dual;
-mod feature_map;
+pub(crate) mod feature_map;
 mod gains;
 mod gaussian_sum;
 mod gradient;
