@@ -8,9 +8,10 @@ use super::fine_gradient;
 use super::one_read::PieceOfSlopes;
 use super::records::{Move, Pass, States, Sum, Watch};
 use super::row_norm::RowNorm;
+use super::thresholds::counts_at;
 use super::{column_sums, second_moments};
 use crate::error::Result;
-use crate::numeric::kernel::{for_wide_vectors, prefetch};
+use crate::numeric::kernel::{for_wide_vectors, prefetch, truncate};
 use crate::numeric::strips::LINE;
 use crate::question::RoomModel;
 
@@ -23,19 +24,13 @@ pub(super) struct Block<'a>(pub &'a BoundedData);
 /// Towards zero: never more than the weight allows.
 #[inline(always)]
 pub(super) fn shortened(slope: i16, weight: f64) -> i16 {
-    (f64::from(slope) * weight) as i16
+    truncate(f64::from(slope) * weight)
 }
 
-/// The first of some thresholds that is not below a value; the last one for values beyond it by rounding. Where thresholds
-/// are evenly spaced it is found without a search, but for rounding.
-fn first_from(thresholds: &[f64], value: f64) -> usize {
-    let last = thresholds.len() - 1;
-    let share = (value - thresholds[0]) / (thresholds[last] - thresholds[0]);
-    let place = ((share * last as f64).ceil() as usize).min(last);
-    if thresholds[place] >= value && (place == 0 || thresholds[place - 1] < value) {
-        return place;
-    }
-    (thresholds.partition_point(|&threshold| threshold < value)).min(last)
+/// Fetches so many numbers of the next records, or a few, from memory: each time so few are read that the machine does not see
+/// by itself that they are read one after the other.
+pub(super) fn fetch_some(later: &[f64], most: usize) {
+    prefetch(&later[..later.len().min(most).min(4 * LINE)]);
 }
 
 impl Block<'_> {
@@ -121,9 +116,12 @@ impl Block<'_> {
         let weights = self.shorten(weights);
         let outputs = model.outputs();
         let slopes_of = |start: usize, margins: &[&mut [i64]], slopes: &mut PieceOfSlopes| {
-            let (targets, later) = self.0.targets[start..].split_at(margins[0].len());
-            // So few at a time that the machine does not see by itself that they are read one after the other.
-            prefetch(&later[..later.len().min(targets.len()).min(4 * LINE)]);
+            let targets = &self.0.targets[start..][..margins[0].len()];
+            let next = start + targets.len();
+            fetch_some(&self.0.targets[next..], targets.len());
+            if let Some(weights) = weights {
+                fetch_some(&weights[next..], targets.len());
+            }
             model.piece_of_slopes(margins, unit, targets, slopes);
             for plane in &mut slopes.planes {
                 self.weigh(start, plane, weights);
@@ -152,7 +150,10 @@ impl Block<'_> {
                     .unwrap_or_else(|| self.gradient(model, at, states))
             }
             Pass::Fine { model, theta } => fine_gradient::pass(self.0, model, theta, states),
-            Pass::Moments => Sum(second_moments::above(self.0, watch)?),
+            Pass::Moments => {
+                let weights = self.shorten(&mut states.weights);
+                Sum(second_moments::above(self.0, weights, watch)?)
+            }
             Pass::Absolute => Sum(column_sums::absolute(self.0)),
             Pass::Gains { chosen } => Sum(column_sums::gains(self.0, chosen)),
             Pass::Ranges { features, at } => Sum(match features {
@@ -160,31 +161,19 @@ impl Block<'_> {
                 None => self.0.counts_of_all(at),
             }),
             Pass::Norms { map, candidates } => {
-                let mut counts = vec![0i64; candidates.len() + 1];
-                for norm in map.norms(self.0) {
-                    counts[candidates.partition_point(|&t| t < norm)] += 1;
-                }
+                let mut counts = counts_at(candidates, &map.norms(self.0), |norm| norm);
                 // Norms beyond the largest candidate by rounding belong to none.
                 counts.pop();
                 Sum(counts)
             }
             Pass::Targets { value, thresholds } => {
-                // A run of records a thread: there may be more thresholds than records of a smaller piece.
-                let run = (self.0.targets.len()).div_ceil(rayon::current_num_threads());
-                let counts = self.0.targets.par_chunks(run.max(1)).map(|targets| {
-                    let mut counts = vec![0i64; thresholds.len()];
-                    for &target in targets {
-                        counts[first_from(thresholds, value.of(target))] += 1;
-                    }
-                    counts
-                });
-                Sum(counts.reduce(
-                    || vec![0; thresholds.len()],
-                    |mut counts, more| {
-                        (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
-                        counts
-                    },
-                ))
+                let mut counts = counts_at(thresholds, &self.0.targets, |y| value.of(y));
+                // What is beyond the last one by rounding belongs to it.
+                let beyond = counts.pop().unwrap_or_default();
+                if let Some(last) = counts.last_mut() {
+                    *last += beyond;
+                }
+                Sum(counts)
             }
             Pass::HeldOut { models } => Sum(held_out_losses(self.0, models)?),
         })
@@ -238,30 +227,6 @@ mod tests {
     use crate::question::{FeatureMap, TargetValue};
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Among thresholds as a search through all of them says: even ones, others, a single one, and values on them.
-        #[test]
-        fn values_belong_to_the_first_threshold_that_is_no_smaller(
-            mut uneven in prop::collection::vec(-1.0..1.0f64, 1..40),
-            bits in 0u32..9,
-            values in prop::collection::vec(-1.2..1.2f64, 1..20),
-        ) {
-            uneven.sort_by(f64::total_cmp);
-            let half = 1i32 << bits;
-            let even: Vec<f64> = (-half..=half).map(|k| f64::from(k) / f64::from(half)).collect();
-            let powers: Vec<f64> = (0..41).rev().map(|k| 2.0 * 2f64.powf(f64::from(-k) / 2.0)).collect();
-            for thresholds in [uneven, even, powers] {
-                let above = thresholds.iter().map(|t| t + 1e-13);
-                let all = values.iter().copied().chain(thresholds.iter().copied()).chain(above);
-                for value in all.collect::<Vec<_>>() {
-                    let place = thresholds.partition_point(|&threshold| threshold < value);
-                    prop_assert_eq!(first_from(&thresholds, value), place.min(thresholds.len() - 1));
-                }
-            }
-        }
-    }
 
     /// Dense records, in one read, have the gradient of sparse ones, in two passes: beyond a first chunk too each record
     /// counts by the length of its own row and by its own weight.

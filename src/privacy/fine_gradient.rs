@@ -14,7 +14,7 @@ use super::groups::{Addends, Groups};
 use super::planes::{by_records, in_pieces};
 use super::records::{Move, Pass, Records, States, Sum, Watch};
 use crate::error::Result;
-use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
+use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, integer};
 use crate::question::RoomModel;
 
 /// Bits of a limb; limbs are balanced, in [-2^13, 2^13].
@@ -295,7 +295,8 @@ fn to_limbs(slopes: &[f64], lipschitz: f64, quanta: f64, limbs: &mut [&mut [i16]
     let m = slopes.len();
     let [low, middle, high] = limbs.each_mut().map(|limb| &mut limb[..m]);
     for (k, slope) in slopes.iter().enumerate() {
-        let mut rest = (slope.clamp(-lipschitz, lipschitz) * quanta).round() as i64;
+        let slope = if slope.is_nan() { 0.0 } else { *slope };
+        let mut rest = integer((clip(slope, -lipschitz, lipschitz) * quanta).round());
         for limb in [&mut low[k], &mut middle[k]] {
             // Balanced: in [-2^13, 2^13).
             let part = (rest << (64 - LIMB)) >> (64 - LIMB);
@@ -643,18 +644,20 @@ mod tests {
     #[test]
     fn limbs_are_balanced_and_add_up() {
         let (lipschitz, quanta) = (0.7, QUANTA / 0.7);
-        let slopes = [0.7, -0.7, 0.1, -1e-9, 3.0, -f64::MAX, 0.0, -0.35];
-        let mut limbs = [[0i16; 8]; LIMBS];
+        let slopes = [0.7, -0.7, 0.1, -1e-9, 3.0, -f64::MAX, 0.0, -0.35, f64::NAN];
+        let mut limbs = [[0i16; 9]; LIMBS];
         let planes = &mut limbs.each_mut().map(|limb| &mut limb[..]);
         to_limbs(&slopes, lipschitz, quanta, planes);
-        let sums = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| {
+        let sums: [i64; 9] = std::array::from_fn(|k| {
             let limbs = limbs.map(|limb| i64::from(limb[k]));
             assert!(limbs.iter().all(|limb| limb.abs() <= 1 << 13), "{limbs:?}");
             limbs[0] + (limbs[1] << 14) + (limbs[2] << 28)
         });
         assert_eq!([sums[0], sums[4]], [1 << 41; 2]);
         assert_eq!([sums[1], sums[5]], [-(1 << 41); 2]);
-        for (sum, slope) in sums.into_iter().zip(slopes) {
+        // What a user's loss may return.
+        assert_eq!(sums[8], 0);
+        for (sum, slope) in sums.into_iter().zip(&slopes[..8]) {
             let clamped = slope.clamp(-lipschitz, lipschitz);
             assert!((sum as f64 - clamped / lipschitz * 2f64.powi(41)).abs() < 1.0);
         }

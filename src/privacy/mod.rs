@@ -92,6 +92,7 @@ mod sparse_records;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 
 pub use crate::accounting::{accountant, calibrate, event};
 pub use crate::certificate::ledger::{Entry, Ledger, MemoryLedger, Receipt, Total};

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use super::lines::Lines;
-use crate::numeric::kernel::{MAX_FEATURE, add_squares};
+use crate::numeric::kernel::{MAX_FEATURE, add_squares, truncate};
 use crate::numeric::strips::LINE;
 use crate::schema::Schema;
 
@@ -120,7 +120,7 @@ impl RowNorm {
 
 fn shorten(value: &mut i16, factor: f64) {
     if factor < 1.0 {
-        *value = (f64::from(*value) * factor) as i16;
+        *value = truncate(f64::from(*value) * factor);
     }
 }
 

@@ -6,9 +6,8 @@ use super::bounded_data::{BoundedData, Features};
 use super::lines::Lines;
 use super::record_weights::{RecordWeights, part};
 use super::records::Watch;
-use super::row_norm::RowNorm;
 use crate::error::Result;
-use crate::numeric::kernel::{WHOLE, for_wide_vectors, inner_products};
+use crate::numeric::kernel::{WHOLE, for_wide_vectors, inner_products, truncate};
 
 /// Records per tile: whole runs of the kernel, and the columns of a hundred features stay in a second-level cache.
 const TILE: usize = 11 * WHOLE;
@@ -20,13 +19,16 @@ const WIDTH: usize = 16;
 /// shortened, and those of records with weights are multiplied by the roots of their shares.
 ///
 /// No overflow: an entry is below n 2^28 < 2^59.
-pub(super) fn above(data: &BoundedData, watch: Watch<'_>) -> Result<Vec<i64>> {
+pub(super) fn above(
+    data: &BoundedData,
+    weights: Option<&[f64]>,
+    watch: Watch<'_>,
+) -> Result<Vec<i64>> {
     let (n, d) = (data.n_records(), data.n_columns());
-    let weights = RowNorm::gradient_weights(data);
     let roots = (data.weights.as_ref()).map(RecordWeights::roots);
     let columns = Columns {
         data,
-        weights: weights.as_deref(),
+        weights,
         roots: roots.as_deref(),
     };
     // One run of records a thread: sums of integers do not depend on where runs end.
@@ -190,7 +192,7 @@ impl Columns<'_> {
                     #[inline(always)]
                     || {
                         for (value, weight) in column.iter_mut().zip(&weights[start..end]) {
-                            *value = (f64::from(*value) * weight) as i16;
+                            *value = truncate(f64::from(*value) * weight);
                         }
                     },
                 );
@@ -215,6 +217,7 @@ impl Columns<'_> {
 mod tests {
     use super::*;
     use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::privacy::row_norm::RowNorm;
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
@@ -267,7 +270,7 @@ mod tests {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
                     let sums = pool
                         .unwrap()
-                        .install(|| above(data, &mut || Ok(())).unwrap());
+                        .install(|| above(data, weights.as_deref(), &mut || Ok(())).unwrap());
                     assert!(sums == expected, "{n} x {p} on {threads} threads");
                 }
             }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::one_read::PieceOfSlopes;
 use super::planes::by_records;
 use crate::loss::Loss;
-use crate::numeric::kernel::{for_wide_vectors, round_clamped};
+use crate::numeric::kernel::{for_wide_vectors, round_clamped, truncate};
 use crate::question::{RoomModel, SlopeBound};
 
 /// Records per piece of work.
@@ -145,7 +145,7 @@ impl RoomModel {
             let factor = factor.min(1.0) * (1.0 - 1e-12);
             for plane in planes.iter_mut() {
                 let slope = &mut plane.as_mut()[i];
-                *slope = (f64::from(*slope) * factor) as i16;
+                *slope = truncate(f64::from(*slope) * factor);
             }
         }
     }

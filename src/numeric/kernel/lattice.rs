@@ -1,4 +1,4 @@
-//! Affine maps of features onto the integer lattice.
+//! Floats to integers in wide instructions, and affine maps of features onto the integer lattice.
 
 use super::width::dispatch;
 
@@ -20,10 +20,28 @@ pub struct LatticeMaps<'a> {
 /// finiteness.
 #[inline(always)]
 pub fn quantise(x: f64, scale: f64, offset: f64, low: f64, high: f64) -> i16 {
-    const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52: adding it rounds to an integer, ties to even
-    let clipped = clip(x * scale + offset, low, high);
-    // The low 16 bits of the shifted float are the integer in two's complement.
-    ((clipped + SHIFT).to_bits() as u16) as i16
+    nearest(clip(x * scale + offset, low, high))
+}
+
+/// x rounded towards zero, for x in (-32769, 32768); some integer for others. As `as i16`, in wide instructions.
+#[inline(always)]
+pub fn truncate(x: f64) -> i16 {
+    nearest(x.trunc())
+}
+
+/// 1.5 * 2^52: adding it rounds to an integer, ties to even, and leaves that in the low bits in two's complement.
+const SHIFT: f64 = 6_755_399_441_055_744.0;
+
+/// The nearest integer to x, ties to even, where it fits; else some integer.
+#[inline(always)]
+fn nearest(x: f64) -> i16 {
+    ((x + SHIFT).to_bits() as u16) as i16
+}
+
+/// The nearest integer to x, ties to even, for |x| < 2^51; some integer for others. In wide instructions, as `as i64` is not.
+#[inline(always)]
+pub fn integer(x: f64) -> i64 {
+    ((x + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits())) as i64
 }
 
 /// The nearest number in [low, high]; low for NaN. One instruction a side, where `f64::max` needs another two for NaN.
@@ -93,10 +111,38 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::kernel::MAX_FEATURE;
     use crate::numeric::kernel::tests::at_every_width;
+    use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
 
     proptest! {
+        /// As the language's own casts, within what is stated.
+        #[test]
+        fn casts_are_those_of_the_language(
+            x in prop::collection::vec(prop_oneof![-32_768.9..32_768.0f64, -3.0..3.0f64, Just(-0.0), Just(32_767.999)], 21),
+            large in prop_oneof![-2e15..2e15f64, -9.0..9.0f64],
+        ) {
+            let cast = || {
+                let mut out = [0i16; 21];
+                for_wide_vectors(
+                    #[inline(always)]
+                    || {
+                        for (out, &x) in out.iter_mut().zip(&x) {
+                            *out = truncate(x);
+                        }
+                    },
+                );
+                out
+            };
+            for out in at_every_width(cast) {
+                for (&out, &x) in out.iter().zip(&x) {
+                    prop_assert_eq!(out, x as i16);
+                }
+            }
+            prop_assert_eq!(integer(large), large.round_ties_even() as i64);
+            prop_assert_eq!(clip(large, -1.0, 2.0), large.clamp(-1.0, 2.0));
+            prop_assert_eq!(clip(f64::NAN, -1.0, 2.0), -1.0);
+        }
+
         #[test]
         fn quantisation_is_rounding_of_the_clipped_map(x in -1e6..1e6f64, scale in -1e3..1e3f64, offset in -1e5..1e5f64) {
             let (low, high) = (-100.0, f64::from(MAX_FEATURE));

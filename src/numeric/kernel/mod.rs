@@ -28,7 +28,7 @@ pub(super) mod width;
 pub use dots::{dot_portable, dot4, inner_products};
 pub(super) use floats::{LANES, lane_products};
 pub use inner_products::{InnerProducts, WHOLE};
-pub use lattice::{LatticeMaps, clip, quantise, quantise_column, quantise_row};
+pub use lattice::{LatticeMaps, clip, integer, quantise, quantise_column, quantise_row, truncate};
 pub use maps::{map_margins, map_pairs, round_clamped};
 pub use margins::{AHEAD, add_products};
 pub use memory::{fetch, on_large_pages, prefetch};

@@ -3,7 +3,8 @@ use rayon::prelude::*;
 use super::{Answer, Room};
 use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
-use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, integer};
+use crate::privacy::block::fetch_some;
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::groups::Addends;
 use crate::privacy::planes::Step;
@@ -103,30 +104,39 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
         let loss = |model: &&Integers| {
             let mut planes = vec![vec![0i64; n]; model.directions.len()];
             data.move_planes(&mut planes, &model.moves(), true);
-            let planes: Vec<&[i64]> = planes.iter().map(Vec::as_slice).collect();
-            loss_of(data, 0, &planes, model)
+            loss_of(data, 0, &planes.concat(), model)
         };
         return models.iter().map(loss).collect();
     };
     let steps = models.iter().map(|model| data.steps(&model.moves()));
     let addends = |steps: Vec<Step>| steps.iter().map(|step| groups.addends(step)).collect();
     let addends: Vec<Vec<Addends<'_>>> = steps.map(addends).collect();
-    // Columns of a chunk stay in a near cache while all models pass by.
-    let chunk = groups.chunk();
+    let (chunk, piece) = (groups.chunk(), groups.piece());
     let zeros = || vec![0; models.len()];
-    (data.targets.par_chunks(chunk).enumerate())
-        .fold(zeros, |mut losses, (k, targets)| {
-            let start = k * chunk;
-            for ((loss, model), addends) in losses.iter_mut().zip(models).zip(&addends) {
-                let mut planes = vec![0i64; addends.len() * targets.len()];
-                for (margins, addends) in planes.chunks_mut(targets.len()).zip(addends) {
-                    addends.add(margins, start);
+    (0..n.div_ceil(chunk))
+        .into_par_iter()
+        .fold(
+            || (zeros(), Vec::new()),
+            |(mut losses, mut planes): (Vec<i64>, Vec<i64>), k| {
+                let end = n.min((k + 1) * chunk);
+                // A piece stays in the nearest cache while all models pass by.
+                for start in (k * chunk..end).step_by(piece) {
+                    let m = piece.min(end - start);
+                    let next = start + m;
+                    fetch_some(&data.targets[next..], m);
+                    for ((loss, model), addends) in losses.iter_mut().zip(models).zip(&addends) {
+                        planes.clear();
+                        planes.resize(addends.len() * m, 0);
+                        for (margins, addends) in planes.chunks_mut(m).zip(addends) {
+                            addends.add(margins, start);
+                        }
+                        *loss += loss_of(data, start, &planes, model);
+                    }
                 }
-                let planes: Vec<&[i64]> = planes.chunks(targets.len()).collect();
-                *loss += loss_of(data, start, &planes, model);
-            }
-            losses
-        })
+                (losses, planes)
+            },
+        )
+        .map(|(losses, _)| losses)
         .reduce(zeros, |mut losses, more| {
             (losses.iter_mut().zip(more)).for_each(|(loss, more)| *loss += more);
             losses
@@ -134,36 +144,43 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
 }
 
 /// What the records from `start` on add to the score of a model, by their margins of each output.
-fn loss_of(data: &BoundedData, start: usize, planes: &[&[i64]], model: &Integers) -> i64 {
-    let (margins, unit) = (planes[0], model.unit);
+fn loss_of(data: &BoundedData, start: usize, planes: &[i64], model: &Integers) -> i64 {
+    let m = planes.len() / model.directions.len();
+    let (margins, unit) = (&planes[..m], model.unit);
     let records = Part {
-        margins,
-        targets: &data.targets[start..][..margins.len()],
-        shares: (data.weights.as_ref()).map(|weights| &weights.shares()[start..][..margins.len()]),
+        targets: &data.targets[start..][..m],
+        shares: (data.weights.as_ref()).map(|weights| &weights.shares()[start..][..m]),
     };
     match data.schema.target() {
         Target::Multiclass { .. } => {
             let predicted = |i: usize| {
-                let mut best = 0;
-                for k in 1..planes.len() {
+                let mut best = i;
+                for k in (i + m..planes.len()).step_by(m) {
                     // The first of equal ones, as in predictions.
-                    if planes[k][i] > planes[best][i] {
+                    if planes[k] > planes[best] {
                         best = k;
                     }
                 }
-                best
+                best / m
             };
-            let wrong = |(i, &y): (usize, &f64)| LEVELS * i64::from(predicted(i) as f64 != y);
-            records.total(records.targets.iter().enumerate().map(wrong))
+            records.total(|i, y| LEVELS * i64::from(predicted(i) as f64 != y))
         }
-        Target::Classes => records.of_score(|z, y| LEVELS * i64::from((z > 0) != (y > 0.0))),
+        Target::Classes => records.total(
+            #[inline(always)]
+            |i, y| LEVELS * i64::from((margins[i] > 0) != (y > 0.0)),
+        ),
         Target::Interval { .. } => {
             let scale = unit / f64::from(MAX_FEATURE);
             // As predictions: y_bounds are -1 and 1.
             let limit = if model.clipped { 1.0 } else { f64::INFINITY };
-            let predicted = |z: i64| (z as f64 * scale).clamp(-limit, limit);
-            let squared = |z: i64, y: f64| (predicted(z) - y).powi(2).min(1.0);
-            records.of_score(|z, y| (LEVELS as f64 * squared(z, y)).round() as i64)
+            records.total(
+                #[inline(always)]
+                |i, y| {
+                    let predicted = clip(margins[i] as f64 * scale, -limit, limit);
+                    let squared = (predicted - y).powi(2);
+                    integer((LEVELS as f64 * clip(squared, 0.0, 1.0)).round())
+                },
+            )
         }
         Target::Counts {
             low,
@@ -177,35 +194,39 @@ fn loss_of(data: &BoundedData, start: usize, planes: &[&[i64]], model: &Integers
                 rate.clamp(low / high, 1.0)
             };
             let apart = |z: i64, y: f64| (predicted(z).sqrt() - y.sqrt()).powi(2);
-            records.of_score(|z, y| (LEVELS as f64 * apart(z, y)).round() as i64)
+            records.total(|i, y| (LEVELS as f64 * apart(margins[i], y)).round() as i64)
         }
     }
 }
 
-/// Consecutive records: the margins of their first output, targets, and shares where there are weights.
+/// Consecutive records: targets, and shares where there are weights.
 struct Part<'a> {
-    margins: &'a [i64],
     targets: &'a [f64],
     shares: Option<&'a [f64]>,
 }
 
 impl Part<'_> {
-    /// The sum of what all records add, by margin and target.
-    fn of_score(&self, level: impl Fn(i64, f64) -> i64) -> i64 {
-        let records = self.margins.iter().zip(self.targets);
-        self.total(records.map(|(&z, &y)| level(z, y)))
-    }
-
-    /// The sum of what all records add, each at most 2^16, or the part that its weight leaves of it.
+    /// The sum of what all records add, each at most 2^16, by their places and targets; or of the parts that weights leave of it.
     ///
     /// No overflow: fewer than 2^31 records.
-    fn total(&self, levels: impl Iterator<Item = i64>) -> i64 {
-        match self.shares {
-            None => levels.sum(),
-            Some(shares) => (levels.zip(shares))
-                .map(|(level, &share)| part(level, share))
-                .sum(),
-        }
+    fn total(&self, level: impl Fn(usize, f64) -> i64) -> i64 {
+        let (targets, mut sum) = (self.targets, 0i64);
+        for_wide_vectors(
+            #[inline(always)]
+            || match self.shares {
+                None => {
+                    for (i, &y) in targets.iter().enumerate() {
+                        sum = sum.wrapping_add(level(i, y));
+                    }
+                }
+                Some(shares) => {
+                    for (i, (&y, &share)) in targets.iter().zip(shares).enumerate() {
+                        sum = sum.wrapping_add(part(level(i, y), share));
+                    }
+                }
+            },
+        );
+        sum
     }
 }
 

@@ -135,6 +135,16 @@ fn roofline() {
         fresh,
         unit,
     };
+    let short = {
+        let schema = classes.schema.clone().with_gradient_norm(1e9).unwrap();
+        let features = Features::Dense(classes.dense_columns());
+        BoundedData {
+            schema,
+            targets: classes.targets.clone(),
+            features,
+            weights: None,
+        }
+    };
     let passes: Vec<(&str, &BoundedData, Pass<'_>)> = vec![
         (
             "gradient step, logistic",
@@ -144,6 +154,16 @@ fn roofline() {
         (
             "gradient step, squared",
             &classes,
+            step(&squared, &moves[..1], true),
+        ),
+        (
+            "step, logistic, rows weighed",
+            &short,
+            step(&logistic, &moves[..1], true),
+        ),
+        (
+            "step, squared, rows weighed",
+            &short,
             step(&squared, &moves[..1], true),
         ),
         (
@@ -221,17 +241,8 @@ fn roofline() {
             },
         ),
         ("second moments", &classes, Pass::Moments),
+        ("second moments, rows weighed", &short, Pass::Moments),
     ];
-    let short = {
-        let schema = classes.schema.clone().with_gradient_norm(1e9).unwrap();
-        let features = Features::Dense(classes.dense_columns());
-        BoundedData {
-            schema,
-            targets: classes.targets.clone(),
-            features,
-            weights: None,
-        }
-    };
     let lines = columns.strips().lines();
     let cached: Vec<i16> = lines.as_flattened()[..4 * 1536].to_vec();
     let products = 4.0 * 1536.0 * 2000.0;
@@ -299,7 +310,9 @@ fn roofline() {
         .filter(|(name, _)| !name.ends_with("in cache"))
     {
         let bound = match name {
-            "second moments" | "curvature, floats" => Bound::Products(pairs / threads as f64),
+            "second moments" | "second moments, rows weighed" | "curvature, floats" => {
+                Bound::Products(pairs / threads as f64)
+            }
             _ => Bound::Read,
         };
         match bound {
