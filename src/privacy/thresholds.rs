@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-/// Fewest and most cells that thresholds are looked up in.
+/// Fewest and most cells that thresholds are looked up in, where they are not evenly spaced.
 const CELLS: (usize, usize) = (1 << 10, 1 << 16);
 
 /// Ascending thresholds, with cells of equal width between the first and the last: hardly more than one lies in a cell, so
@@ -10,8 +10,11 @@ const CELLS: (usize, usize) = (1 << 10, 1 << 16);
 struct Cells {
     /// Between one below all values and one above.
     thresholds: Vec<f64>,
-    /// The place of the first threshold that does not lie below a cell.
-    first: Vec<u32>,
+    /// The place of the first threshold that does not lie below a cell; None where each cell starts at its own, and a table would
+    /// only take room in a near cache.
+    first: Option<Vec<u32>>,
+    /// How many there are.
+    cells: usize,
     /// Where the first cell starts.
     start: f64,
     /// Cells a unit.
@@ -22,29 +25,37 @@ impl Cells {
     /// Of at least one threshold.
     fn new(thresholds: &[f64]) -> Self {
         let (start, end) = (thresholds[0], thresholds[thresholds.len() - 1]);
-        let cells = (2 * thresholds.len()).clamp(CELLS.0, CELLS.1);
-        let width = (end - start) / cells as f64;
+        let own = thresholds.len() - 1;
+        let width = |cells: usize| (end - start) / cells as f64;
+        let starts = |cells: usize| (0..cells).map(move |cell| start + width(cells) * cell as f64);
+        let even = own > 0 && starts(own).zip(thresholds).all(|(start, &t)| start == t);
+        let cells = match even {
+            true => own,
+            false => (2 * thresholds.len()).clamp(CELLS.0, CELLS.1),
+        };
         let ends = [f64::NEG_INFINITY, f64::INFINITY].map(|end| [end]);
         let thresholds = [&ends[0], thresholds, &ends[1]].concat();
         let mut place = 1;
-        let first = (0..cells).map(|cell| {
-            while thresholds[place] < start + width * cell as f64 {
+        let first = |start: f64| {
+            while thresholds[place] < start {
                 place += 1;
             }
             place as u32
-        });
+        };
         Self {
-            first: first.collect(),
+            first: (!even).then(|| starts(cells).map(first).collect()),
             thresholds,
+            cells,
             start,
-            per_unit: 1.0 / width,
+            per_unit: 1.0 / width(cells),
         }
     }
 
     /// The first threshold that is not below a value; as many as there are, where all are.
     fn place(&self, value: f64) -> usize {
-        let cell = ((value - self.start) * self.per_unit) as u32;
-        let first = self.first[(cell as usize).min(self.first.len() - 1)] as usize;
+        let cell = ((value - self.start) * self.per_unit) as u32 as usize;
+        let cell = cell.min(self.cells - 1);
+        let first = (self.first.as_ref()).map_or(cell + 1, |first| first[cell] as usize);
         let place = first + usize::from(self.thresholds[first] < value);
         // There may be more in the cell, and rounding may have led to the one beside.
         let place = match self.thresholds[place - 1] < value && value <= self.thresholds[place] {
