@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use super::lines::Lines;
-use crate::numeric::kernel::{MAX_FEATURE, add_squares, truncate};
+use crate::numeric::kernel::{MAX_FEATURE, add_squares, for_wide_vectors, truncate};
 use crate::numeric::strips::LINE;
 use crate::schema::Schema;
 
@@ -49,14 +49,21 @@ impl RowNorm {
                     .collect()
             }
         };
-        let weight =
-            |square: i64| (most / (square as f64 + intercept).max(1.0)).sqrt() * (1.0 - 1e-12);
-        Some(
-            squares
-                .into_iter()
-                .map(|square| weight(square).min(1.0))
-                .collect(),
-        )
+        let mut weights = vec![0.0; n];
+        (weights.par_chunks_mut(CHUNK))
+            .zip(squares.par_chunks(CHUNK))
+            .for_each(|(weights, squares)| {
+                for_wide_vectors(
+                    #[inline(always)]
+                    || {
+                        for (weight, &square) in weights.iter_mut().zip(squares) {
+                            let own = (square as f64 + intercept).max(1.0);
+                            *weight = ((most / own).sqrt() * (1.0 - 1e-12)).min(1.0);
+                        }
+                    },
+                );
+            });
+        Some(weights)
     }
 
     /// Whether rows whose squares add up to this are left as they are.
