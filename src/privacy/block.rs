@@ -207,8 +207,9 @@ impl Block<'_> {
         let (Ok(loss), 1.., 1) = (model.reviewed(), self.0.n_records(), model.outputs()) else {
             return None;
         };
-        let records = states.scores.iter().zip(&self.0.targets);
+        let records = states.scores.par_iter().zip(&self.0.targets);
         let mut weights: Vec<f64> = records
+            .with_min_len(CHUNK)
             .map(|(&z, &y)| loss.curvature(z, y) * factor)
             .collect();
         if let Some(own) = &self.0.weights {

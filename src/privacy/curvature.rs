@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::numeric::linear::{dot, norm2};
 
+/// Records of a piece of work, at least.
+const RECORDS: usize = 4096;
+
 /// Products of the Hessian of one search for a direction.
 const MOST_PRODUCTS: usize = 1000;
 
@@ -49,9 +52,9 @@ impl<'a> Curvature<'a> {
         let constant = base.map(|(&base, v)| f64::from(base) * v).sum::<f64>()
             + v.get(p).map_or(0.0, |v| own * v);
         let unit = f64::from(MAX_FEATURE).powi(-2);
-        for (margin, weight) in self.margins.iter_mut().zip(&self.weights) {
-            *margin = (*margin + constant) * weight * unit;
-        }
+        (self.margins.par_iter_mut().zip(&self.weights))
+            .with_min_len(RECORDS)
+            .for_each(|(margin, weight)| *margin = (*margin + constant) * weight * unit);
         let (features, intercept) = out.split_at_mut(p);
         self.data.float_gradient(&self.margins, features);
         let total: f64 = self.margins.iter().sum();
@@ -73,24 +76,20 @@ impl<'a> Curvature<'a> {
             f64::from(self.data.schema.lattice_intercept()),
         );
         let total: f64 = self.weights.iter().sum();
-        let square = |scratch: &mut Vec<i16>, j: usize| match &self.data.features {
+        let mut squares = vec![0.0; p];
+        match &self.data.features {
             Features::Dense(_) | Features::Packed(_) => {
-                let column = self.data.column(j, 0..self.weights.len(), scratch);
-                let terms = column.iter().zip(&self.weights);
-                terms.map(|(&x, w)| w * f64::from(x).powi(2)).sum::<f64>()
+                (self.data).float_sums(&self.weights, |x| x * x, &mut squares);
             }
-            Features::Sparse { columns, base, .. } => {
-                let base = f64::from(base[j]);
-                let term =
-                    |(i, x): (usize, i64)| self.weights[i] * x as f64 * (x as f64 + 2.0 * base);
-                base * base * total + columns.line(j).map(term).sum::<f64>()
-            }
-        };
-        let mut squares: Vec<f64> = (0..p)
-            .into_par_iter()
-            .with_min_len(16)
-            .map_init(Vec::new, square)
-            .collect();
+            Features::Sparse { columns, base, .. } => (squares.par_iter_mut().enumerate())
+                .with_min_len(16)
+                .for_each(|(j, square)| {
+                    let base = f64::from(base[j]);
+                    let term =
+                        |(i, x): (usize, i64)| self.weights[i] * x as f64 * (x as f64 + 2.0 * base);
+                    *square = base * base * total + columns.line(j).map(term).sum::<f64>();
+                }),
+        }
         if self.data.schema.has_intercept() {
             squares.push(own * own * total);
         }

@@ -8,21 +8,27 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use crate::numeric::blocked::{BLOCK, COLUMNS, blocked_sum};
+use crate::numeric::kernel::for_wide_vectors;
 
 /// Records per piece of work.
 const CHUNK: usize = 1024;
 
-/// <column, d> of a block: eight lanes.
-fn dot(column: &[i16], d: &[f64]) -> f64 {
+/// The sum of d_i of(x_i) over a block: eight lanes.
+fn dot(column: &[i16], d: &[f64], of: impl Fn(f64) -> f64) -> f64 {
     let mut lanes = [0.0; 8];
     let (xs, ds) = (column.chunks_exact(8), d.chunks_exact(8));
     let rest = xs.remainder().iter().zip(ds.remainder());
-    let tail: f64 = rest.map(|(&x, &d)| f64::from(x) * d).sum();
-    for (x, d) in xs.zip(ds) {
-        for k in 0..8 {
-            lanes[k] += f64::from(x[k]) * d[k];
-        }
-    }
+    let tail: f64 = rest.map(|(&x, &d)| of(x.into()) * d).sum();
+    for_wide_vectors(
+        #[inline(always)]
+        || {
+            for (x, d) in xs.zip(ds) {
+                for k in 0..8 {
+                    lanes[k] += of(x[k].into()) * d[k];
+                }
+            }
+        },
+    );
     lanes.iter().sum::<f64>() + tail
 }
 
@@ -44,9 +50,14 @@ impl BoundedData {
                             sums.fill(0.0);
                             for (j, &weight) in (block * COLUMNS..).zip(weights) {
                                 let column = self.column(j, start..start + out.len(), scratch);
-                                for (sum, &x) in sums.iter_mut().zip(column) {
-                                    *sum += weight * f64::from(x);
-                                }
+                                for_wide_vectors(
+                                    #[inline(always)]
+                                    || {
+                                        for (sum, &x) in sums.iter_mut().zip(column) {
+                                            *sum += weight * f64::from(x);
+                                        }
+                                    },
+                                );
                             }
                             for (out, &mut sum) in out.iter_mut().zip(sums) {
                                 *out += sum;
@@ -69,26 +80,7 @@ impl BoundedData {
     /// out_j = sum_i d_i x_ij in lattice units, under the conditions of [`Self::float_margins`].
     pub(in crate::privacy) fn float_gradient(&self, d: &[f64], out: &mut [f64]) {
         match &self.features {
-            _ if out.is_empty() => {}
-            Features::Dense(_) | Features::Packed(_) => {
-                // Block by block of records, the sums of all columns; then, column by column, blocks inside blocks.
-                let p = out.len();
-                let mut blocks = vec![0.0; d.len().div_ceil(BLOCK) * p];
-                (blocks
-                    .par_chunks_mut(p)
-                    .zip(d.par_chunks(BLOCK))
-                    .enumerate())
-                .for_each_init(Vec::new, |scratch, (k, (sums, d))| {
-                    let records = k * BLOCK..k * BLOCK + d.len();
-                    self.fetch(records.clone());
-                    for (j, sum) in sums.iter_mut().enumerate() {
-                        *sum = dot(self.column(j, records.clone(), scratch), d);
-                    }
-                });
-                (out.par_iter_mut().enumerate()).for_each(|(j, out)| {
-                    *out = blocked_sum(blocks.iter().skip(j).step_by(p).copied())
-                });
-            }
+            Features::Dense(_) | Features::Packed(_) => self.float_sums(d, |x| x, out),
             Features::Sparse { columns, .. } => out
                 .par_iter_mut()
                 .enumerate()
@@ -97,6 +89,35 @@ impl BoundedData {
                     *out = blocked_sum(columns.line(j).map(|(i, x)| d[i] * x as f64));
                 }),
         }
+    }
+
+    /// out_j = sum_i d_i of(x_ij), for records that are not sparse: block by block of records, the sums of all columns; then,
+    /// column by column, blocks inside blocks.
+    pub(in crate::privacy) fn float_sums(
+        &self,
+        d: &[f64],
+        of: impl Fn(f64) -> f64 + Copy + Sync,
+        out: &mut [f64],
+    ) {
+        if out.is_empty() {
+            return;
+        }
+        let p = out.len();
+        let mut blocks = vec![0.0; d.len().div_ceil(BLOCK) * p];
+        (blocks
+            .par_chunks_mut(p)
+            .zip(d.par_chunks(BLOCK))
+            .enumerate())
+        .for_each_init(Vec::new, |scratch, (k, (sums, d))| {
+            let records = k * BLOCK..k * BLOCK + d.len();
+            self.fetch(records.clone());
+            for (j, sum) in sums.iter_mut().enumerate() {
+                *sum = dot(self.column(j, records.clone(), scratch), d, of);
+            }
+        });
+        (out.par_iter_mut().enumerate()).for_each(|(j, out)| {
+            *out = blocked_sum(blocks.iter().skip(j).step_by(p).copied());
+        });
     }
 }
 
@@ -119,7 +140,7 @@ mod tests {
             let integer = |k: usize| (value(k) as i128 - (1 << 51)) * i128::from(column[k]);
             let (exact, size) = (0..n).map(integer).fold((0i128, 0i128), |(a, b), t| (a + t, b + t.abs()));
             let bound = (additions_over_records(n) + 2.0) * 2f64.powi(-53) * (size as f64) * 2f64.powi(-52);
-            let blocks = column.chunks(BLOCK).zip(d.chunks(BLOCK)).map(|(x, d)| dot(x, d));
+            let blocks = column.chunks(BLOCK).zip(d.chunks(BLOCK)).map(|(x, d)| dot(x, d, |x| x));
             prop_assert!((blocked_sum(blocks) - exact as f64 * 2f64.powi(-52)).abs() <= bound);
             let plain = blocked_sum((0..n).map(|k| d[k] * f64::from(column[k])));
             prop_assert!((plain - exact as f64 * 2f64.powi(-52)).abs() <= bound);
