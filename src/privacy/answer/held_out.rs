@@ -16,6 +16,9 @@ use crate::schema::{Schema, Target};
 /// Sum of the absolute integer coefficients: margins stay below 2^44 2^15 with what rounding adds.
 const MARGIN_UNITS: f64 = (1u64 << 44) as f64;
 
+/// Records of a piece of sparse ones.
+const CHUNK: usize = 4096;
+
 impl Answer for HeldOut {
     /// The models, in the user's units of the schema.
     type At<'a> = &'a [LinearModel];
@@ -102,9 +105,16 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
     let n = data.n_records();
     let Some(groups) = data.groups() else {
         let loss = |model: &&Integers| {
-            let mut planes = vec![vec![0i64; n]; model.directions.len()];
-            data.move_planes(&mut planes, &model.moves(), true);
-            loss_of(data, 0, &planes.concat(), model)
+            let mut all = vec![vec![0i64; n]; model.directions.len()];
+            data.move_planes(&mut all, &model.moves(), true);
+            let mut planes = Vec::new();
+            let losses = (0..n).step_by(CHUNK).map(|start| {
+                let end = n.min(start + CHUNK);
+                planes.clear();
+                (all.iter()).for_each(|margins| planes.extend_from_slice(&margins[start..end]));
+                loss_of(data, start, &planes, model)
+            });
+            losses.sum()
         };
         return models.iter().map(loss).collect();
     };
@@ -143,7 +153,7 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
         })
 }
 
-/// What the records from `start` on add to the score of a model, by their margins of each output.
+/// What the records from `start` on add to the score of a model, by their margins, those of one output after the other.
 fn loss_of(data: &BoundedData, start: usize, planes: &[i64], model: &Integers) -> i64 {
     let m = planes.len() / model.directions.len();
     let (margins, unit) = (&planes[..m], model.unit);
