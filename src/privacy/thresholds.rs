@@ -62,7 +62,8 @@ impl Cells {
             true => place,
             false => (self.thresholds).partition_point(|&threshold| threshold < value),
         };
-        place - 1
+        // What is no number would belong to the first.
+        place.saturating_sub(1)
     }
 }
 
@@ -116,7 +117,11 @@ mod tests {
                 for &value in &all {
                     expected[thresholds.partition_point(|&threshold| threshold < value)] += 1;
                 }
-                prop_assert_eq!(counts_at(&thresholds, &all, |value| value), expected);
+                prop_assert_eq!(counts_at(&thresholds, &all, |value| value), &expected[..]);
+                expected.fill(0);
+                (expected[0], expected[thresholds.len()]) = (2, 1);
+                let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+                prop_assert_eq!(counts_at(&thresholds, &odd, |value| value), expected);
             }
         }
     }
