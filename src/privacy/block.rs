@@ -12,7 +12,6 @@ use super::thresholds::counts_at;
 use super::{column_sums, second_moments};
 use crate::error::Result;
 use crate::numeric::kernel::{for_wide_vectors, prefetch, truncate};
-use crate::numeric::strips::LINE;
 use crate::question::RoomModel;
 
 /// Records per piece of work.
@@ -25,12 +24,6 @@ pub(super) struct Block<'a>(pub &'a BoundedData);
 #[inline(always)]
 pub(super) fn shortened(slope: i16, weight: f64) -> i16 {
     truncate(f64::from(slope) * weight)
-}
-
-/// Fetches so many numbers of the next records, or a few, from memory: each time so few are read that the machine does not see
-/// by itself that they are read one after the other.
-pub(super) fn fetch_some(later: &[f64], most: usize) {
-    prefetch(&later[..later.len().min(most).min(4 * LINE)]);
 }
 
 impl Block<'_> {
@@ -118,9 +111,9 @@ impl Block<'_> {
         let slopes_of = |start: usize, margins: &[&mut [i64]], slopes: &mut PieceOfSlopes| {
             let targets = &self.0.targets[start..][..margins[0].len()];
             let next = start + targets.len();
-            fetch_some(&self.0.targets[next..], targets.len());
+            prefetch(&self.0.targets[next..], targets.len());
             if let Some(weights) = weights {
-                fetch_some(&weights[next..], targets.len());
+                prefetch(&weights[next..], targets.len());
             }
             model.piece_of_slopes(margins, unit, targets, slopes);
             for plane in &mut slopes.planes {

@@ -87,18 +87,18 @@ impl FeatureMap {
                 let moved: Vec<i16> = maps.iter().zip(base).map(image).collect();
                 match norm {
                     Some(norm) if moved.iter().any(|&base| base != 0) => {
-                        self.dense_image(&data.dense_columns(), Some(norm))
+                        dense_image(&maps, &data.dense_columns(), Some(norm))
                     }
-                    Some(norm) => self.shortened_image(rows, base, moved, norm),
-                    None => self.sparse_image((rows, columns), base, moved),
+                    Some(norm) => shortened_image(&maps, rows, base, moved, norm),
+                    None => sparse_image(&maps, (rows, columns), base, moved),
                 }
             }
-            Features::Dense(columns) => self.dense_image(columns, norm),
+            Features::Dense(columns) => dense_image(&maps, columns, norm),
             Features::Packed(packed) if norm.is_none() => {
                 Features::Packed(packed.map(|j, x| maps[j].lattice_value(x.into())))
             }
             // Shortening gives columns other values.
-            Features::Packed(_) => self.dense_image(&data.dense_columns(), norm),
+            Features::Packed(_) => dense_image(&maps, &data.dense_columns(), norm),
         };
         BoundedData {
             schema: schema.clone(),
@@ -109,68 +109,66 @@ impl FeatureMap {
             weights: data.weights.clone(),
         }
     }
+}
 
-    fn dense_image(&self, columns: &Columns, norm: Option<RowNorm>) -> Features {
-        let maps = self.of_each();
-        let mut image = columns.mapped(|j, line, image| maps[j].map_line(line, image));
-        if let Some(norm) = norm {
-            norm.shorten_dense(&mut image);
-        }
-        Features::Dense(image)
+fn dense_image(maps: &[EntryMap], columns: &Columns, norm: Option<RowNorm>) -> Features {
+    let mut image = columns.mapped(|j, line, image| maps[j].map_line(line, image));
+    if let Some(norm) = norm {
+        norm.shorten_dense(&mut image);
     }
+    Features::Dense(image)
+}
 
-    /// `moved` is the image of `base`. What is stored where stays as it is, by rows and by columns.
-    fn sparse_image(
-        &self,
-        (rows, columns): (&Lines, &Lines),
-        base: &[i16],
-        moved: Vec<i16>,
-    ) -> Features {
-        let image = self.image_of(base, &moved);
-        let mut columns = columns.with_values(columns.values.clone());
-        let lines: Vec<&mut [i16]> = columns.values_mut().collect();
-        (lines.into_par_iter().enumerate())
-            .for_each(|(j, column)| column.iter_mut().for_each(|x| *x = image(j, *x)));
-        Features::Sparse {
-            rows: Self::image_of_rows(rows, image),
-            columns,
-            base: moved,
-        }
+/// `moved` is the image of `base`. What is stored where stays as it is, by rows and by columns.
+fn sparse_image(
+    maps: &[EntryMap],
+    (rows, columns): (&Lines, &Lines),
+    base: &[i16],
+    moved: Vec<i16>,
+) -> Features {
+    let image = image_of(maps, base, &moved);
+    let mut columns = columns.with_values(columns.values.clone());
+    let lines: Vec<&mut [i16]> = columns.values_mut().collect();
+    (lines.into_par_iter().enumerate())
+        .for_each(|(j, column)| column.iter_mut().for_each(|x| *x = image(j, *x)));
+    Features::Sparse {
+        rows: image_of_rows(rows, image),
+        columns,
+        base: moved,
     }
+}
 
-    /// The same with rows that are shortened, where `moved` is 0.
-    fn shortened_image(
-        &self,
-        rows: &Lines,
-        base: &[i16],
-        moved: Vec<i16>,
-        norm: RowNorm,
-    ) -> Features {
-        let mut rows = Self::image_of_rows(rows, self.image_of(base, &moved));
-        norm.shorten_rows(&mut rows);
-        Features::Sparse {
-            columns: rows.transposed(base.len()),
-            rows,
-            base: moved,
-        }
+/// The same with rows that are shortened, where `moved` is 0.
+fn shortened_image(
+    maps: &[EntryMap],
+    rows: &Lines,
+    base: &[i16],
+    moved: Vec<i16>,
+    norm: RowNorm,
+) -> Features {
+    let mut rows = image_of_rows(rows, image_of(maps, base, &moved));
+    norm.shorten_rows(&mut rows);
+    Features::Sparse {
+        columns: rows.transposed(base.len()),
+        rows,
+        base: moved,
     }
+}
 
-    fn image_of_rows(rows: &Lines, image: impl Fn(usize, i16) -> i16 + Sync) -> Lines {
-        let mut values = vec![0; rows.values.len()];
-        (values.par_iter_mut())
-            .zip(rows.indices.par_iter().zip(&rows.values))
-            .for_each(|(out, (&j, &x))| *out = image(j as usize, x));
-        rows.with_values(values)
-    }
+fn image_of_rows(rows: &Lines, image: impl Fn(usize, i16) -> i16 + Sync) -> Lines {
+    let mut values = vec![0; rows.values.len()];
+    (values.par_iter_mut())
+        .zip(rows.indices.par_iter().zip(&rows.values))
+        .for_each(|(out, (&j, &x))| *out = image(j as usize, x));
+    rows.with_values(values)
+}
 
-    /// The image of a stored value of a column, relative to that of what is not stored there.
-    fn image_of(&self, base: &[i16], moved: &[i16]) -> impl Fn(usize, i16) -> i16 + Sync {
-        let maps = self.of_each();
-        move |j, x| {
-            // Both lie in [-16383, 16383]: the difference fits.
-            let value = f64::from(base[j]) + f64::from(x);
-            maps[j].lattice_value(value) - moved[j]
-        }
+/// The image of a stored value of a column, relative to that of what is not stored there.
+fn image_of(maps: &[EntryMap], base: &[i16], moved: &[i16]) -> impl Fn(usize, i16) -> i16 + Sync {
+    move |j, x| {
+        // Both lie in [-16383, 16383]: the difference fits.
+        let value = f64::from(base[j]) + f64::from(x);
+        maps[j].lattice_value(value) - moved[j]
     }
 }
 

@@ -42,8 +42,10 @@ pub fn fetch(lines: &[Line]) {
     std::hint::black_box(read(lines));
 }
 
-/// Asks memory for these entries, which are read soon.
-pub fn prefetch(entries: &[f64]) {
+/// Asks memory for the first of these entries, which are read next: at most so many, and so few at a time that the machine does not
+/// see by itself that they are read one after the other.
+pub fn prefetch(entries: &[f64], most: usize) {
+    let entries = &entries[..entries.len().min(most).min(4 * LINE)];
     for line in entries.chunks(size_of::<Line>() / size_of::<f64>()) {
         #[cfg(target_arch = "x86_64")]
         x86::prefetch(line.as_ptr());

@@ -3,8 +3,7 @@ use rayon::prelude::*;
 use super::{Answer, Room};
 use crate::error::{Error, Result};
 use crate::exact::selection::ExponentialMechanism;
-use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, integer};
-use crate::privacy::block::fetch_some;
+use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, integer, prefetch};
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::groups::Addends;
 use crate::privacy::planes::Step;
@@ -132,8 +131,7 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
                 // A piece stays in the nearest cache while all models pass by.
                 for start in (k * chunk..end).step_by(piece) {
                     let m = piece.min(end - start);
-                    let next = start + m;
-                    fetch_some(&data.targets[next..], m);
+                    prefetch(&data.targets[start + m..], m);
                     for ((loss, model), addends) in losses.iter_mut().zip(models).zip(&addends) {
                         planes.clear();
                         planes.resize(addends.len() * m, 0);
