@@ -13,6 +13,9 @@ use crate::schema::Schema;
 /// Records per block.
 const BLOCK: usize = 512;
 
+/// Columns of a block that a thread fills, at least.
+const COLUMNS: usize = 16;
+
 impl BoundedData {
     /// out_jk = sum_i w_i x_ij x_ik in scaled units for k <= j, row by row in a square; the intercept last. Threads
     /// share the entries of `out`, so they change no bit of it.
@@ -20,7 +23,7 @@ impl BoundedData {
         let (n, p) = (self.n_records(), self.n_columns());
         let mut block = vec![0.0; BLOCK * p];
         out.fill(0.0);
-        for start in (0..n).step_by(BLOCK) {
+        let mut add = |start: usize| {
             let size = BLOCK.min(n - start);
             self.fill_block(start, size, &mut block);
             let weights = &weights[start..start + size];
@@ -28,9 +31,14 @@ impl BoundedData {
                 let mut weighted = [0.0; ROWS * BLOCK];
                 let own = block[k * ROWS * BLOCK..].chunks(BLOCK);
                 for (weighted, column) in weighted.chunks_mut(BLOCK).zip(own) {
-                    for ((weighted, x), w) in weighted.iter_mut().zip(column).zip(weights) {
-                        *weighted = w * x;
-                    }
+                    for_wide_vectors(
+                        #[inline(always)]
+                        || {
+                            for ((weighted, x), w) in weighted.iter_mut().zip(column).zip(weights) {
+                                *weighted = w * x;
+                            }
+                        },
+                    );
                 }
                 let [own, all] = [&weighted[..], &block].map(|entries| Block {
                     entries,
@@ -39,7 +47,9 @@ impl BoundedData {
                 });
                 add_lower_products(own, all, k * ROWS, p, rows);
             });
-        }
+        };
+        // Within the pool: a loop that is begun outside of it waits until a thread wakes up.
+        rayon::scope(|_| (0..n).step_by(BLOCK).for_each(&mut add));
     }
 
     /// Lower triangle, row by row in a square, of the `factor` times sum_i (diag(P_i) - P_i P_i') (x) x_i x_i' of a softmax
@@ -214,19 +224,21 @@ impl BoundedData {
         let unit = 1.0 / f64::from(MAX_FEATURE);
         match &self.features {
             Features::Dense(_) | Features::Packed(_) => {
-                let mut scratch = Vec::new();
                 self.fetch(start..start + size);
-                for (j, out) in block.chunks_mut(BLOCK).take(p).enumerate() {
-                    let column = self.column(j, start..start + size, &mut scratch);
-                    for_wide_vectors(
-                        #[inline(always)]
-                        || {
-                            for (out, &x) in out.iter_mut().zip(column) {
-                                *out = f64::from(x) * unit;
-                            }
-                        },
-                    );
-                }
+                let columns = block[..p * BLOCK].par_chunks_mut(BLOCK).enumerate();
+                columns
+                    .with_min_len(COLUMNS)
+                    .for_each_init(Vec::new, |scratch, (j, out)| {
+                        let column = self.column(j, start..start + size, scratch);
+                        for_wide_vectors(
+                            #[inline(always)]
+                            || {
+                                for (out, &x) in out.iter_mut().zip(column) {
+                                    *out = f64::from(x) * unit;
+                                }
+                            },
+                        );
+                    });
             }
             Features::Sparse { rows, base, .. } => {
                 for (out, &base) in block.chunks_mut(BLOCK).zip(base) {

@@ -7,10 +7,14 @@ use super::lines::Lines;
 use super::record_weights::{RecordWeights, part};
 use super::records::Watch;
 use crate::error::Result;
-use crate::numeric::kernel::{WHOLE, for_wide_vectors, inner_products, truncate};
+use crate::numeric::kernel::{add_gram, for_wide_vectors, truncate};
+use crate::numeric::strips::{LINE, Line, LineVec};
 
-/// Records per tile: whole runs of the kernel, and the columns of a hundred features stay in a second-level cache.
-const TILE: usize = 11 * WHOLE;
+/// Records per tile: the columns of a hundred features stay in a second-level cache.
+const TILE: usize = 44 * LINE;
+
+/// Products that a thread takes before somebody may stop it: they take longer than to wake it up.
+const PRODUCTS: usize = 1 << 28;
 
 /// Inner products of columns multiply so many entries in the time in which records take one product of two stored ones.
 const WIDTH: usize = 16;
@@ -35,13 +39,13 @@ pub(super) fn above(
     let threads = rayon::current_num_threads().min(n.div_ceil(TILE)).max(1);
     let run = n.div_ceil(threads).next_multiple_of(TILE);
     let mut partial: Vec<Partial> = (0..threads).map(|_| Partial::new(d)).collect();
-    for tile in (0..run).step_by(TILE) {
+    let several = (PRODUCTS / (TILE * d * d)).max(1) * TILE;
+    for first in (0..run).step_by(several) {
         watch()?;
         partial.par_iter_mut().enumerate().for_each(|(k, partial)| {
-            let start = k * run + tile;
-            let end = (start + TILE).min(n).min((k + 1) * run);
-            if start < end {
-                columns.add(start, end, partial);
+            let last = n.min((k + 1) * run).min(k * run + first + several);
+            for start in (k * run + first..last).step_by(TILE) {
+                columns.add(start, last.min(start + TILE), partial);
             }
         });
     }
@@ -58,10 +62,9 @@ pub(super) fn above(
 /// The sums over some of the records.
 struct Partial {
     sums: Vec<i64>,
-    /// Columns of a tile.
-    tile: Vec<i16>,
-    /// Inner products of one column with it and the next ones, or one row.
-    products: Vec<i64>,
+    /// Columns of a tile, each padded with zeros to whole lines.
+    tile: LineVec,
+    /// One row.
     row: Vec<(usize, i64)>,
 }
 
@@ -69,8 +72,7 @@ impl Partial {
     fn new(d: usize) -> Self {
         Self {
             sums: vec![0; d * (d + 1) / 2],
-            tile: Vec::new(),
-            products: vec![0; d],
+            tile: LineVec::default(),
             row: Vec::new(),
         }
     }
@@ -137,79 +139,74 @@ impl Columns<'_> {
         }
     }
 
-    /// Inner products of columns of a tile.
+    /// Products of the columns of a tile.
     fn add_tile(&self, start: usize, end: usize, partial: &mut Partial) {
-        let (d, m) = (self.data.n_columns(), end - start);
-        self.fill(start, end, &mut partial.tile);
-        let Partial {
-            sums,
-            tile,
-            products,
-            ..
-        } = partial;
-        let mut rest = sums.as_mut_slice();
-        for j in 0..d {
-            let (sums, after) = rest.split_at_mut(d - j);
-            let products = &mut products[..d - j];
-            inner_products(&tile[j * m..], &tile[j * m..(j + 1) * m], products);
-            sums.iter_mut()
-                .zip(products)
-                .for_each(|(sum, product)| *sum += *product);
-            rest = after;
+        let (d, lines) = (self.data.n_columns(), (end - start).div_ceil(LINE));
+        if partial.tile.len() != d * lines {
+            partial.tile = LineVec::zeros(d * lines);
         }
+        self.fill(start, end, &mut partial.tile);
+        add_gram(&partial.tile, lines, &mut partial.sums);
     }
 
     /// The columns one after the other, of these records.
-    fn fill(&self, start: usize, end: usize, tile: &mut Vec<i16>) {
+    fn fill(&self, start: usize, end: usize, tile: &mut [Line]) {
         let (schema, m) = (&self.data.schema, end - start);
-        tile.clear();
+        let p = schema.n_features();
+        let mut columns: Vec<&mut [i16]> = (tile.as_flattened_mut())
+            .chunks_exact_mut(m.next_multiple_of(LINE))
+            .map(|column| {
+                let (column, padding) = column.split_at_mut(m);
+                padding.fill(0);
+                column
+            })
+            .collect();
         match &self.data.features {
             Features::Dense(_) | Features::Packed(_) => {
-                tile.resize(schema.n_features() * m, 0);
                 self.data.fetch(start..end);
-                for (j, column) in tile.chunks_exact_mut(m).enumerate() {
+                for (j, column) in columns[..p].iter_mut().enumerate() {
                     self.data.fill_column(j, start, column);
                 }
             }
             Features::Sparse { rows, base, .. } => {
-                for &base in base {
-                    tile.resize(tile.len() + m, base);
+                for (column, &base) in columns.iter_mut().zip(base) {
+                    column.fill(base);
                 }
                 for i in start..end {
                     for (j, value) in rows.line(i) {
                         // base + value is the lattice value, in [-16383, 16383].
-                        tile[j * m + i - start] = (i64::from(base[j]) + value) as i16;
+                        columns[j][i - start] = (i64::from(base[j]) + value) as i16;
                     }
                 }
             }
         }
         if schema.has_intercept() {
-            tile.resize(tile.len() + m, schema.lattice_intercept());
+            columns[p].fill(schema.lattice_intercept());
         }
         if let Some(weights) = self.weights {
-            for column in tile.chunks_exact_mut(m) {
-                for_wide_vectors(
-                    #[inline(always)]
-                    || {
-                        for (value, weight) in column.iter_mut().zip(&weights[start..end]) {
-                            *value = truncate(f64::from(*value) * weight);
-                        }
-                    },
-                );
-            }
+            change(&mut columns, &weights[start..end], |value, weight| {
+                truncate(f64::from(value) * weight)
+            });
         }
         if let Some(roots) = self.roots {
-            for column in tile.chunks_exact_mut(m) {
-                for_wide_vectors(
-                    #[inline(always)]
-                    || {
-                        for (value, &root) in column.iter_mut().zip(&roots[start..end]) {
-                            *value = part(i64::from(*value), root) as i16;
-                        }
-                    },
-                );
-            }
+            change(&mut columns, &roots[start..end], |value, root| {
+                part(i64::from(value), root) as i16
+            });
         }
+    }
+}
+
+/// Changes every entry by what its record counts for.
+fn change(columns: &mut [&mut [i16]], by: &[f64], of: impl Fn(i16, f64) -> i16) {
+    for column in columns {
+        for_wide_vectors(
+            #[inline(always)]
+            || {
+                for (value, &by) in column.iter_mut().zip(by) {
+                    *value = of(*value, by);
+                }
+            },
+        );
     }
 }
 
@@ -228,6 +225,7 @@ mod tests {
         for (n, p, stored, geometry) in [
             (3, 4, 4, Geometry::Centred),
             (TILE + 5, 7, 3, Geometry::Centred),
+            (2 * TILE - 3, 6, 3, Geometry::Centred),
             (2 * TILE + 1, 50, 2, Geometry::Uncentred),
             (TILE + 1, 50, 2, Geometry::Centred),
         ] {

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::dots::dot_portable;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Lanes, no_lanes};
 #[cfg(target_arch = "x86_64")]
@@ -11,9 +10,6 @@ use crate::numeric::strips::{LINE, Line, Strips};
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86;
-
-/// Records that the widest kernel of inner products takes at a time: pieces of whole runs leave no rest.
-pub const WHOLE: usize = 128;
 
 /// Inner products of all columns with each of several planes of d, which add up piece by piece of the records.
 ///
@@ -158,6 +154,13 @@ impl InnerProducts {
         }
         all
     }
+}
+
+/// Inner product of one column with d, in plain Rust. Nothing wraps, for products below 2^29 of fewer than 2^31 records: checks would
+/// keep the loop from wide instructions.
+pub fn dot_portable(column: &[i16], d: &[i16]) -> i64 {
+    let products = (column.iter().zip(d)).map(|(&x, &d)| i32::from(x).wrapping_mul(i32::from(d)));
+    products.fold(0i64, |sum, product| sum.wrapping_add(i64::from(product)))
 }
 
 #[cfg(test)]

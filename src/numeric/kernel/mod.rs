@@ -9,8 +9,8 @@
 //! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] =
 //! 2^14.
 
-mod dots;
 mod floats;
+mod gram;
 mod inner_products;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
@@ -25,9 +25,9 @@ mod transpose;
 mod weights;
 pub(super) mod width;
 
-pub use dots::{dot_portable, dot4, inner_products};
 pub(super) use floats::{LANES, lane_products};
-pub use inner_products::{InnerProducts, WHOLE};
+pub use gram::add_gram;
+pub use inner_products::{InnerProducts, dot_portable};
 pub use lattice::{LatticeMaps, clip, integer, quantise, quantise_column, quantise_row, truncate};
 pub use maps::{map_margins, map_pairs, round_clamped};
 pub use margins::{AHEAD, add_products};

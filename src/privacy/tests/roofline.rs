@@ -13,7 +13,8 @@ use rayon::prelude::*;
 
 use crate::loss::{Logistic, Squared};
 use crate::numeric::kernel::tests::processor_seconds;
-use crate::numeric::kernel::{fetch, inner_products};
+use crate::numeric::kernel::{add_gram, fetch};
+use crate::numeric::strips::LINE;
 use crate::privacy::block::Block;
 use crate::privacy::bounded_data::{BoundedData, Features};
 use crate::privacy::counts::Thresholds;
@@ -24,6 +25,10 @@ use crate::question::LinearModel;
 
 /// Rounds in which all take turns.
 const ROUNDS: usize = 15;
+
+/// Columns whose products stay in the nearest cache, and their lines.
+const CACHED: usize = 8;
+const CACHED_LINES: usize = 64;
 
 /// What a pass cannot be faster than.
 enum Bound {
@@ -244,8 +249,8 @@ fn roofline() {
         ("second moments, rows weighed", &short, Pass::Moments),
     ];
     let lines = columns.strips().lines();
-    let cached: Vec<i16> = lines.as_flattened()[..4 * 1536].to_vec();
-    let products = 4.0 * 1536.0 * 2000.0;
+    let cached = &lines[..CACHED * CACHED_LINES];
+    let products = (1000 * CACHED * (CACHED + 1) / 2 * CACHED_LINES * LINE) as f64;
     let mut states: Vec<States> = passes.iter().map(|_| States::default()).collect();
     let mut margins = States::default();
     Block(&classes).restore(&moves[..1], 1, &mut margins);
@@ -266,9 +271,9 @@ fn roofline() {
         });
         time(&mut || {
             (0..threads).into_par_iter().for_each(|_| {
-                let mut out = [0; 4];
-                for _ in 0..2000 {
-                    inner_products(black_box(&cached), &cached[..1536], &mut out);
+                let mut out = [0; CACHED * (CACHED + 1) / 2];
+                for _ in 0..1000 {
+                    add_gram(black_box(cached), CACHED_LINES, &mut out);
                 }
                 black_box(out);
             });
