@@ -7,11 +7,14 @@ use super::lines::Lines;
 use super::record_weights::{RecordWeights, part};
 use super::records::Watch;
 use crate::error::Result;
-use crate::numeric::kernel::{add_gram, for_wide_vectors, truncate};
+use crate::numeric::kernel::{RUN, add_gram, for_wide_vectors, truncate};
 use crate::numeric::strips::{LINE, Line, LineVec};
 
 /// Records per tile: the columns of a hundred features stay in a second-level cache.
-const TILE: usize = 44 * LINE;
+const TILE: usize = 11 * WHOLE;
+
+/// Records of a run of lines.
+const WHOLE: usize = RUN * LINE;
 
 /// Products that a thread takes before somebody may stop it: they take longer than to wake it up.
 const PRODUCTS: usize = 1 << 28;
@@ -62,7 +65,7 @@ pub(super) fn above(
 /// The sums over some of the records.
 struct Partial {
     sums: Vec<i64>,
-    /// Columns of a tile, each padded with zeros to whole lines.
+    /// Columns of a tile, each padded with zeros to whole runs of lines.
     tile: LineVec,
     /// One row.
     row: Vec<(usize, i64)>,
@@ -141,7 +144,7 @@ impl Columns<'_> {
 
     /// Products of the columns of a tile.
     fn add_tile(&self, start: usize, end: usize, partial: &mut Partial) {
-        let (d, lines) = (self.data.n_columns(), (end - start).div_ceil(LINE));
+        let (d, lines) = (self.data.n_columns(), (end - start).div_ceil(WHOLE) * RUN);
         if partial.tile.len() != d * lines {
             partial.tile = LineVec::zeros(d * lines);
         }
@@ -154,7 +157,7 @@ impl Columns<'_> {
         let (schema, m) = (&self.data.schema, end - start);
         let p = schema.n_features();
         let mut columns: Vec<&mut [i16]> = (tile.as_flattened_mut())
-            .chunks_exact_mut(m.next_multiple_of(LINE))
+            .chunks_exact_mut(m.next_multiple_of(WHOLE))
             .map(|column| {
                 let (column, padding) = column.split_at_mut(m);
                 padding.fill(0);
@@ -225,7 +228,7 @@ mod tests {
         for (n, p, stored, geometry) in [
             (3, 4, 4, Geometry::Centred),
             (TILE + 5, 7, 3, Geometry::Centred),
-            (2 * TILE - 3, 6, 3, Geometry::Centred),
+            (2 * TILE - 77, 6, 3, Geometry::Centred),
             (2 * TILE + 1, 50, 2, Geometry::Uncentred),
             (TILE + 1, 50, 2, Geometry::Centred),
         ] {

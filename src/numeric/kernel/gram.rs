@@ -5,6 +5,9 @@ use super::inner_products::dot_portable;
 use super::width::{Width, width};
 use crate::numeric::strips::Line;
 
+/// Lines that are multiplied before sums widen: a column has whole runs of them.
+pub const RUN: usize = 4;
+
 /// Rows and columns of a tile of products: of the widest vectors, their sums and what is loaded fill all registers.
 const TILE: (usize, usize) = (4, 2);
 
@@ -18,12 +21,14 @@ const PANEL: usize = 128;
 /// 2^59.
 ///
 /// # Panics
-/// Unless there are d columns for d (d + 1) / 2 sums.
+/// Unless columns are whole runs, and d of them have d (d + 1) / 2 sums.
 pub fn add_gram(columns: &[Line], lines: usize, sums: &mut [i64]) {
     let d = columns.len().checked_div(lines).unwrap_or(0);
-    assert!(columns.len() == d * lines && sums.len() == d * (d + 1) / 2);
+    assert!(lines.is_multiple_of(RUN) && columns.len() == d * lines);
+    assert!(sums.len() == d * (d + 1) / 2);
+    let (runs, columns) = (lines / RUN, columns.as_chunks().0);
     // The last column again in the place of those that there are not.
-    let column = |j: usize| &columns[j.min(d - 1) * lines..][..lines];
+    let column = |j: usize| &columns[j.min(d - 1) * runs..][..runs];
     for first in (0..d).step_by(PANEL) {
         let end = d.min(first + PANEL);
         for j in (0..end).step_by(TILE.0) {
@@ -41,8 +46,11 @@ pub fn add_gram(columns: &[Line], lines: usize, sums: &mut [i64]) {
     }
 }
 
+/// Lines of a column, run by run.
+type Column<'a> = &'a [[Line; RUN]];
+
 /// The products of every row with each column.
-fn products(rows: [&[Line]; TILE.0], columns: [&[Line]; TILE.1]) -> [[i64; TILE.0]; TILE.1] {
+fn products(rows: [Column<'_>; TILE.0], columns: [Column<'_>; TILE.1]) -> [[i64; TILE.0]; TILE.1] {
     #[cfg(target_arch = "x86_64")]
     match width() {
         Width::Portable => {}
@@ -53,7 +61,7 @@ fn products(rows: [&[Line]; TILE.0], columns: [&[Line]; TILE.1]) -> [[i64; TILE.
     }
     columns.map(|column| {
         rows.map(|row| {
-            let lines = row.iter().zip(column);
+            let lines = row.as_flattened().iter().zip(column.as_flattened());
             lines.fold(0, |sum: i64, (row, column)| {
                 sum.wrapping_add(dot_portable(row, column))
             })
@@ -65,52 +73,48 @@ fn products(rows: [&[Line]; TILE.0], columns: [&[Line]; TILE.1]) -> [[i64; TILE.
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::TILE;
-    use crate::numeric::kernel::lanes::{Lanes, RUN, load};
+    use super::{Column, RUN, TILE};
+    use crate::numeric::kernel::lanes::{Lanes, load};
     use crate::numeric::strips::Line;
 
     /// All of the same length.
     #[target_feature(enable = "avx512bw")]
     pub(super) fn products_avx512(
-        rows: [&[Line]; TILE.0],
-        columns: [&[Line]; TILE.1],
+        [a, b, c, d]: [Column<'_>; TILE.0],
+        [x, y]: [Column<'_>; TILE.1],
     ) -> [[i64; TILE.0]; TILE.1] {
-        let len = rows[0].len();
-        let (rows, columns) = (rows.map(|row| &row[..len]), columns.map(|x| &x[..len]));
+        let runs = a.len();
+        let (rows, columns) = (
+            [a, &b[..runs], &c[..runs], &d[..runs]],
+            [&x[..runs], &y[..runs]],
+        );
         let mut lanes = [[Lanes::zero(); TILE.0]; TILE.1];
-        let mut add = |run: std::ops::Range<usize>| {
+        for run in 0..runs {
             let mut sums = [[Lanes::start(); TILE.0]; TILE.1];
-            for at in run {
-                let rows = rows.map(|row| load::<false>(&row[at]));
+            for at in 0..RUN {
                 for (sums, column) in sums.iter_mut().zip(columns) {
-                    let column = load::<false>(&column[at]);
+                    let column = load::<false>(&column[run][at]);
                     for (sum, row) in sums.iter_mut().zip(rows) {
+                        let row = load::<false>(&row[run][at]);
                         *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(row, column));
                     }
                 }
             }
-            for (lanes, sums) in lanes.iter_mut().zip(sums) {
-                for (lanes, sum) in lanes.iter_mut().zip(sums) {
-                    lanes.add(sum);
-                }
+            for (lanes, sum) in (lanes.as_flattened_mut().iter_mut()).zip(sums.as_flattened()) {
+                lanes.add(*sum);
             }
-        };
-        // Runs of a length that the compiler knows, then what is left.
-        let whole = len / RUN * RUN;
-        (0..whole).step_by(RUN).for_each(|at| add(at..at + RUN));
-        add(whole..len);
-        let runs = whole / RUN + 1;
-        lanes.map(|lanes| {
-            lanes.map(|lanes| {
-                let (even, odd) = lanes.even_and_odd(runs);
-                _mm512_reduce_add_epi64(_mm512_add_epi64(even, odd))
-            })
-        })
+        }
+        let mut products = [[0; TILE.0]; TILE.1];
+        for (product, lanes) in (products.as_flattened_mut().iter_mut()).zip(lanes.as_flattened()) {
+            let (even, odd) = lanes.even_and_odd(runs);
+            *product = _mm512_reduce_add_epi64(_mm512_add_epi64(even, odd));
+        }
+        products
     }
 
     /// Those of four rows with one column.
     #[target_feature(enable = "avx2")]
-    pub(super) fn dots_avx2(rows: [&[Line]; TILE.0], column: &[Line]) -> [i64; TILE.0] {
+    pub(super) fn dots_avx2(rows: [Column<'_>; TILE.0], column: Column<'_>) -> [i64; TILE.0] {
         let halves = |line: &Line| {
             let (halves, _) = line.as_chunks::<16>();
             // SAFETY: half a line is exactly 256 bits.
@@ -119,7 +123,8 @@ mod x86 {
         rows.map(|row| {
             let mut total = _mm256_setzero_si256();
             // Two lines are four vectors.
-            for (row, column) in row.chunks(RUN / 2).zip(column.chunks(RUN / 2)) {
+            let lines = row.as_flattened().chunks(RUN / 2);
+            for (row, column) in lines.zip(column.as_flattened().chunks(RUN / 2)) {
                 let mut sum = _mm256_setzero_si256();
                 for (row, column) in row.iter().zip(column) {
                     for (row, column) in halves(row).into_iter().zip(halves(column)) {
@@ -150,7 +155,7 @@ mod tests {
     use crate::numeric::strips::LINE;
 
     fn check(columns: &[Vec<Line>]) {
-        let lines = columns.first().map_or(1, Vec::len);
+        let lines = columns.first().map_or(RUN, Vec::len);
         let pairs = (0..columns.len()).flat_map(|j| (j..columns.len()).map(move |l| (j, l)));
         let of = |j: usize| columns[j].as_flattened();
         let expected: Vec<i128> = pairs.map(|(j, l)| 7 + reference(of(j), of(l))).collect();
@@ -167,18 +172,18 @@ mod tests {
     proptest! {
         /// About whole tiles and panels, and runs of lines, at the ends of what entries may be.
         #[test]
-        fn products_match_a_wide_reference(lines in 1usize..11, d in prop_oneof![0usize..12, 126usize..133], seed in any::<u32>()) {
+        fn products_match_a_wide_reference(runs in 1usize..4, d in prop_oneof![0usize..12, 126usize..133], seed in any::<u32>()) {
             let entry = entries(seed, MAX_FEATURE);
             let line = |j: usize, at: usize| std::array::from_fn(|k| entry(LINE * at + k, j));
             let columns: Vec<Vec<Line>> =
-                (0..d).map(|j| (0..lines).map(|at| line(j, at)).collect()).collect();
+                (0..d).map(|j| (0..RUN * runs).map(|at| line(j, at)).collect()).collect();
             check(&columns);
         }
     }
 
     #[test]
     fn extremes_do_not_overflow() {
-        for lines in [1, 3, 4, 5, 3001] {
+        for lines in [RUN, 3000] {
             let sign = [1, 1, -1, -1, 1, -1, 1];
             let columns = sign.map(|sign| vec![[sign * MAX_FEATURE; LINE]; lines]);
             check(&columns);

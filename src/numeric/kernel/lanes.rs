@@ -4,9 +4,6 @@ use std::arch::x86_64::*;
 
 use crate::numeric::strips::Line;
 
-/// Vectors summed in i32 before widening: four pair sums stay below 2^31.
-pub(super) const RUN: usize = 4;
-
 /// Sums of i32 in lanes of 64 bits. An even one starts at 2^31, so that it is never negative and the lane is
 /// `odd 2^32 + even` as it stands: lanes add up, modulo 2^64, while the odd ones are summed apart.
 #[derive(Clone, Copy)]

@@ -26,7 +26,7 @@ mod weights;
 pub(super) mod width;
 
 pub(super) use floats::{LANES, lane_products};
-pub use gram::add_gram;
+pub use gram::{RUN, add_gram};
 pub use inner_products::{InnerProducts, dot_portable};
 pub use lattice::{LatticeMaps, clip, integer, quantise, quantise_column, quantise_row, truncate};
 pub use maps::{map_margins, map_pairs, round_clamped};

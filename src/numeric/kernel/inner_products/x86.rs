@@ -2,7 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use crate::numeric::kernel::lanes::{Lanes, RUN, load};
+use crate::numeric::kernel::gram::RUN;
+use crate::numeric::kernel::lanes::{Lanes, load};
 use crate::numeric::strips::Line;
 
 /// Columns whose sums are taken side by side: memory is read in its own order up to so many, and 256 make passes over 1000 columns
