@@ -107,14 +107,27 @@ impl Block<'_> {
             }
         };
         let weights = self.shorten(weights);
+        let targets_of = |start: usize, m: usize| {
+            let (targets, next) = (&self.0.targets[start..][..m], start + m);
+            prefetch(&self.0.targets[next..], m);
+            if let Some(weights) = weights {
+                prefetch(&weights[next..], m);
+            }
+            targets
+        };
+        if let (true, Some(loss)) = (fresh, model.model().scalar()) {
+            let slopes_of = |start: usize, margins: &[i64], slopes: &mut [i16]| {
+                let targets = targets_of(start, margins.len());
+                model.scalar_slopes(loss, (margins, unit), targets, slopes);
+                self.weigh(start, slopes, weights);
+            };
+            if let Some(sums) = self.0.gradient_in_one_read(moves, slopes_of) {
+                return Some(Sum(sums));
+            }
+        }
         let outputs = model.outputs();
         let slopes_of = |start: usize, margins: &[&mut [i64]], slopes: &mut PieceOfSlopes| {
-            let targets = &self.0.targets[start..][..margins[0].len()];
-            let next = start + targets.len();
-            prefetch(&self.0.targets[next..], targets.len());
-            if let Some(weights) = weights {
-                prefetch(&weights[next..], targets.len());
-            }
+            let targets = targets_of(start, margins[0].len());
             model.piece_of_slopes(margins, unit, targets, slopes);
             for plane in &mut slopes.planes {
                 self.weigh(start, plane, weights);

@@ -147,6 +147,14 @@ impl<'a> Groups<'a> {
         }
     }
 
+    /// All columns and what each is multiplied by in one step, where all stand as they are and some of them move.
+    pub(super) fn only<'s>(&self, steps: &'s [Addends<'a>]) -> Option<(Strips<'a>, &'s Weights)> {
+        let ([(_, Part::Wide(strips))], [step]) = (&self.groups[..], steps) else {
+            return None;
+        };
+        step.wide.first().map(|(_, weights)| (*strips, weights))
+    }
+
     /// No sums yet, of so many planes.
     pub(super) fn no_sums(&self, planes: usize) -> SlopeSums {
         let none = |(columns, part): &(Range<usize>, Part<'_>)| match part {

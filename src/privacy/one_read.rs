@@ -6,9 +6,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, total};
-use super::groups::Addends;
+use super::groups::{Addends, Groups};
 use super::planes::{Step, by_records};
 use super::records::Move;
+use crate::numeric::kernel::InnerProducts;
 
 /// Moves of fewer columns than one in so many read little of dense records.
 const FEW: usize = 4;
@@ -25,6 +26,46 @@ pub(super) struct PieceOfSlopes {
 }
 
 impl BoundedData {
+    /// [`BoundedData::gradient`] at margins of one output that these moves make and that are left to nobody, strip by strip:
+    /// `slopes_of(start, margins, slopes)` sets the slopes of the records from `start` on, each by its own margin alone. None for
+    /// records that are not dense, several moves, and moves of few columns.
+    pub(in crate::privacy) fn gradient_in_one_read(
+        &self,
+        moves: &[Move<'_>],
+        slopes_of: impl Fn(usize, &[i64], &mut [i16]) + Sync,
+    ) -> Option<Vec<i64>> {
+        let groups = self.groups()?;
+        let steps = self.steps(moves);
+        let addends: Vec<Addends<'_>> = steps.iter().map(|step| groups.addends(step)).collect();
+        let (strips, weights) = groups.only(&addends)?;
+        if moves_few(&groups, &steps) {
+            return None;
+        }
+        let (n, chunk, constant) = (self.n_records(), groups.chunk(), steps[0].constant());
+        let none = || (InnerProducts::zeros(strips.columns(), 1), 0);
+        let (products, total) = (0..n.div_ceil(chunk))
+            .into_par_iter()
+            .fold(none, |(mut products, total), k| {
+                let (start, m) = (k * chunk, chunk.min(n - k * chunk));
+                let strips = strips.from_record(start);
+                let more = products.add_in_one_read(
+                    strips,
+                    m,
+                    (weights, constant),
+                    |first, margins, slopes| slopes_of(start + first, margins, slopes),
+                );
+                (products, total + more)
+            })
+            .reduce(none, |(products, total), (more, others)| {
+                (products.plus(&more), total + others)
+            });
+        let mut sums = vec![0i64; self.n_columns()];
+        let (features, last) = sums.split_at_mut(self.schema.n_features());
+        products.of_plane(0, features);
+        last.fill(i64::from(self.schema.lattice_intercept()) * total);
+        Some(sums)
+    }
+
     /// [`BoundedData::gradient`] of each plane of slopes, one after the other, at margins that these moves make: of those that are
     /// `kept` and go on, or else of new ones that start at 0 and are left to nobody. `slopes_of(start, margins, slopes)` sets
     /// the slopes of the records from `start` on, each by its own margins alone. None for sparse records.
@@ -47,9 +88,8 @@ impl BoundedData {
             constants[*output] += addends.constant();
         }
         let own = i64::from(self.schema.lattice_intercept());
-        let moved: usize = steps.iter().map(Step::columns).sum();
-        // Where few columns move, next to nothing is read twice.
-        let few = FEW * moved < groups.wide_columns();
+        // Next to nothing is read twice.
+        let few = moves_few(&groups, &steps);
         let chunk = match few {
             true => groups.long_chunk(),
             false => groups.chunk(),
@@ -128,6 +168,12 @@ impl BoundedData {
     }
 }
 
+/// Whether few of the columns move.
+fn moves_few(groups: &Groups<'_>, steps: &[Step]) -> bool {
+    let moved: usize = steps.iter().map(Step::columns).sum();
+    FEW * moved < groups.wide_columns()
+}
+
 /// What `work` makes of the same records of every plane.
 fn slices_of<P: AsMut<[i64]>>(
     planes: &mut [P],
@@ -184,6 +230,7 @@ mod tests {
                     1,
                     vec![step(0, &directions[0], 3), step(0, &directions[1], -2)],
                 ),
+                (1, vec![step(0, &directions[0], 3)]),
                 (1, vec![step(0, &directions[0][..1], 3)]),
                 (
                     4,
@@ -218,6 +265,18 @@ mod tests {
                             },
                         )
                     });
+                    if let (true, [first, ..]) = (fresh, &moves[..])
+                        && outputs == 1
+                    {
+                        // Of one move alone, if it is of most columns.
+                        let read = data.gradient_in_one_read(&moves, |start, margins, slopes| {
+                            for (i, (out, &margin)) in slopes.iter_mut().zip(margins).enumerate() {
+                                *out = slope(start + i, 0, margin);
+                            }
+                        });
+                        let most = moves.len() == 1 && FEW * first.direction.len() > columns;
+                        assert_eq!(read, most.then(|| sums.clone()));
+                    }
                     assert_eq!(read, Some(sums));
                     let kept = if fresh {
                         vec![vec![11; n]; outputs]

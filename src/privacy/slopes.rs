@@ -36,7 +36,7 @@ impl RoomModel {
     }
 
     /// The same of the loss of one output that this is, by one thread.
-    fn scalar_slopes(
+    pub(super) fn scalar_slopes(
         &self,
         loss: &dyn Loss,
         (margins, unit): (&[i64], f64),

@@ -16,8 +16,8 @@ pub(super) mod x86;
 /// Products are at most 16383 2^14; sums stay below 2^59, as those of fewer than 2^31 products do.
 #[derive(Clone)]
 pub struct InnerProducts {
-    columns: usize,
-    planes: usize,
+    pub(super) columns: usize,
+    pub(super) planes: usize,
     /// Those of the first plane, then those of the next.
     sums: Vec<i64>,
     /// What the widest kernel has yet to add to the sums, [`PLANES`] planes after [`PLANES`].
@@ -25,7 +25,7 @@ pub struct InnerProducts {
     lanes: Vec<Lanes>,
     /// Strips that are in the lanes.
     #[cfg(target_arch = "x86_64")]
-    strips: usize,
+    pub(super) strips: usize,
 }
 
 /// Planes of d that lines are multiplied by at once.
@@ -101,14 +101,8 @@ impl InnerProducts {
         assert!(d.iter().all(|d| d.len() * p <= lines.len()));
         #[cfg(target_arch = "x86_64")]
         if width() == Width::Avx512 {
-            let fours = p.div_ceil(4);
-            if self.lanes.is_empty() {
-                // SAFETY: the features were detected.
-                self.lanes = unsafe { no_lanes(self.planes * fours) };
-            }
-            let lanes = &mut self.lanes[first * fours..][..P * fours];
             // SAFETY: the features were detected.
-            unsafe { x86::add_strips_avx512::<P, false>(d, lines, p, lanes.as_chunks_mut().0) };
+            unsafe { x86::add_strips_avx512::<P, false>(d, lines, p, self.lanes(first)) };
             return;
         }
         let sums = self.sums[first * p..].chunks_exact_mut(p);
@@ -125,6 +119,18 @@ impl InnerProducts {
                 }
             }
         }
+    }
+
+    /// The lanes of so many planes from the first on.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn lanes<const P: usize>(&mut self, first: usize) -> &mut [[Lanes; P]] {
+        let fours = self.columns.div_ceil(4);
+        if self.lanes.is_empty() {
+            // SAFETY: there are lanes where the features were detected.
+            self.lanes = unsafe { no_lanes(self.planes * fours) };
+        }
+        let lanes = &mut self.lanes[first * fours..][..P * fours];
+        lanes.as_chunks_mut().0
     }
 
     /// Those with a plane.

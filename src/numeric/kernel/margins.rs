@@ -39,13 +39,7 @@ fn add_to_strips(margins: &mut [[i64; LINE]], strips: Strips<'_>, weights: &Weig
         Width::Avx512 => {
             for part in &weights.parts {
                 // SAFETY: the features were detected.
-                unsafe {
-                    if part.low.is_empty() {
-                        x86::add_products_avx512::<false>(margins, strips, part);
-                    } else {
-                        x86::add_products_avx512::<true>(margins, strips, part);
-                    }
-                }
+                unsafe { x86::add_products_avx512(margins, strips, part) };
             }
         }
         #[cfg(target_arch = "x86_64")]
@@ -71,97 +65,119 @@ fn add_to_strips(margins: &mut [[i64; LINE]], strips: Strips<'_>, weights: &Weig
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+pub(super) mod x86 {
     use std::arch::x86_64::*;
 
     use super::AHEAD;
     use crate::numeric::kernel::lanes::{Lanes, load};
     use crate::numeric::kernel::memory::x86::prefetch;
     use crate::numeric::kernel::weights::Part;
-    use crate::numeric::strips::{LINE, Strips};
+    use crate::numeric::strips::{LINE, Line, Strips};
 
-    /// margins += 2^shift times the sum of weight * column, strip by strip; `TWO` says whether weights have low parts.
-    ///
-    /// Two columns are multiplied at once, in lanes of 32 bits: eight high parts, or four low ones, add up to at most
-    /// 2^31 - 2^17.
+    /// margins += 2^shift times the sum of weight * column, strip by strip.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn add_products_avx512<const TWO: bool>(
+    pub(super) fn add_products_avx512(
         margins: &mut [[i64; LINE]],
         strips: Strips<'_>,
         part: &Part,
     ) {
+        for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
+            add_to_strip_avx512(margins, strip, part);
+        }
+    }
+
+    /// The same of one strip.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    pub(in crate::numeric::kernel) fn add_to_strip_avx512(
+        margins: &mut [i64; LINE],
+        strip: &[Line],
+        part: &Part,
+    ) {
+        if part.low.is_empty() {
+            add_parts::<false>(margins, strip, part);
+        } else {
+            add_parts::<true>(margins, strip, part);
+        }
+    }
+
+    /// `TWO` says whether weights have low parts.
+    ///
+    /// Two columns are multiplied at once, in lanes of 32 bits: eight high parts, or four low ones, add up to at most
+    /// 2^31 - 2^17.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn add_parts<const TWO: bool>(margins: &mut [i64; LINE], strip: &[Line], part: &Part) {
         let shift = _mm_cvtsi32_si128(part.shift as i32);
         let (columns, _) = part.columns.as_chunks::<8>();
         let (high_weights, _) = part.high.as_chunks::<4>();
         let (low_weights, _) = part.low.as_chunks::<4>();
         let groups = columns.len();
         assert!(high_weights.len() == groups && (!TWO || low_weights.len() == groups));
-        for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
-            // Of the first and of the second four of every eight records.
-            let (mut high, mut low) = ([Lanes::zero(); 2], [Lanes::zero(); 2]);
-            for group in 0..groups {
-                let (columns, weights) = (&columns[group], &high_weights[group]);
-                let (mut high_sums, mut low_sums) = ([Lanes::start(); 2], [Lanes::start(); 2]);
-                for pair in 0..4 {
-                    let [a, b] = [columns[2 * pair], columns[2 * pair + 1]];
-                    for line in [&strip[a], &strip[b]] {
-                        prefetch(std::ptr::from_ref(line).wrapping_add(AHEAD));
-                    }
-                    let (a, b) = (load::<false>(&strip[a]), load::<false>(&strip[b]));
-                    let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
-                    let weight = _mm512_set1_epi32(weights[pair]);
-                    for (sum, half) in high_sums.iter_mut().zip(halves) {
+        // Of the first and of the second four of every eight records.
+        let (mut high, mut low) = ([Lanes::zero(); 2], [Lanes::zero(); 2]);
+        for group in 0..groups {
+            let (columns, weights) = (&columns[group], &high_weights[group]);
+            let (mut high_sums, mut low_sums) = ([Lanes::start(); 2], [Lanes::start(); 2]);
+            for pair in 0..4 {
+                let [a, b] = [columns[2 * pair], columns[2 * pair + 1]];
+                for line in [&strip[a], &strip[b]] {
+                    prefetch(std::ptr::from_ref(line).wrapping_add(AHEAD));
+                }
+                let (a, b) = (load::<false>(&strip[a]), load::<false>(&strip[b]));
+                let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
+                let weight = _mm512_set1_epi32(weights[pair]);
+                for (sum, half) in high_sums.iter_mut().zip(halves) {
+                    *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
+                }
+                if TWO {
+                    let weight = _mm512_set1_epi32(low_weights[group][pair]);
+                    for ((sum, half), lanes) in low_sums.iter_mut().zip(halves).zip(&mut low) {
                         *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
-                    }
-                    if TWO {
-                        let weight = _mm512_set1_epi32(low_weights[group][pair]);
-                        for ((sum, half), lanes) in low_sums.iter_mut().zip(halves).zip(&mut low) {
-                            *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
-                            if pair % 2 == 1 {
-                                lanes.add(*sum);
-                                *sum = Lanes::start();
-                            }
+                        if pair % 2 == 1 {
+                            lanes.add(*sum);
+                            *sum = Lanes::start();
                         }
                     }
                 }
-                for (lanes, sum) in high.iter_mut().zip(high_sums) {
-                    lanes.add(sum);
-                }
             }
-            // Records 0, 1, 8, 9, ... and 2, 3, 10, 11, ... of each half's own order.
-            let mut quarters = [_mm512_setzero_si512(); 4];
-            for half in 0..2 {
-                let (mut even, mut odd) = high[half].even_and_odd(groups);
-                if TWO {
-                    let (low_even, low_odd) = low[half].even_and_odd(2 * groups);
-                    even = _mm512_add_epi64(_mm512_slli_epi64::<16>(even), low_even);
-                    odd = _mm512_add_epi64(_mm512_slli_epi64::<16>(odd), low_odd);
-                }
-                quarters[2 * half] = _mm512_unpacklo_epi64(even, odd);
-                quarters[2 * half + 1] = _mm512_unpackhi_epi64(even, odd);
+            for (lanes, sum) in high.iter_mut().zip(high_sums) {
+                lanes.add(sum);
             }
-            let [a, b, c, d] = quarters;
-            let (ab, cd) = (
-                _mm512_shuffle_i64x2::<0x44>(a, b),
-                _mm512_shuffle_i64x2::<0x44>(c, d),
-            );
-            let (later_ab, later_cd) = (
-                _mm512_shuffle_i64x2::<0xee>(a, b),
-                _mm512_shuffle_i64x2::<0xee>(c, d),
-            );
-            let sums = [
-                _mm512_shuffle_i64x2::<0x88>(ab, cd),
-                _mm512_shuffle_i64x2::<0xdd>(ab, cd),
-                _mm512_shuffle_i64x2::<0x88>(later_ab, later_cd),
-                _mm512_shuffle_i64x2::<0xdd>(later_ab, later_cd),
-            ];
-            for (sum, margins) in sums.into_iter().zip(margins.chunks_exact_mut(8)) {
-                // SAFETY: the chunk has eight i64, which are exactly 512 bits.
-                let before = unsafe { _mm512_loadu_si512(margins.as_ptr().cast()) };
-                let after = _mm512_add_epi64(before, _mm512_sll_epi64(sum, shift));
-                // SAFETY: as for the load.
-                unsafe { _mm512_storeu_si512(margins.as_mut_ptr().cast(), after) };
+        }
+        // Records 0, 1, 8, 9, ... and 2, 3, 10, 11, ... of each half's own order.
+        let mut quarters = [_mm512_setzero_si512(); 4];
+        for half in 0..2 {
+            let (mut even, mut odd) = high[half].even_and_odd(groups);
+            if TWO {
+                let (low_even, low_odd) = low[half].even_and_odd(2 * groups);
+                even = _mm512_add_epi64(_mm512_slli_epi64::<16>(even), low_even);
+                odd = _mm512_add_epi64(_mm512_slli_epi64::<16>(odd), low_odd);
             }
+            quarters[2 * half] = _mm512_unpacklo_epi64(even, odd);
+            quarters[2 * half + 1] = _mm512_unpackhi_epi64(even, odd);
+        }
+        let [a, b, c, d] = quarters;
+        let (ab, cd) = (
+            _mm512_shuffle_i64x2::<0x44>(a, b),
+            _mm512_shuffle_i64x2::<0x44>(c, d),
+        );
+        let (later_ab, later_cd) = (
+            _mm512_shuffle_i64x2::<0xee>(a, b),
+            _mm512_shuffle_i64x2::<0xee>(c, d),
+        );
+        let sums = [
+            _mm512_shuffle_i64x2::<0x88>(ab, cd),
+            _mm512_shuffle_i64x2::<0xdd>(ab, cd),
+            _mm512_shuffle_i64x2::<0x88>(later_ab, later_cd),
+            _mm512_shuffle_i64x2::<0xdd>(later_ab, later_cd),
+        ];
+        for (sum, margins) in sums.into_iter().zip(margins.chunks_exact_mut(8)) {
+            // SAFETY: the chunk has eight i64, which are exactly 512 bits.
+            let before = unsafe { _mm512_loadu_si512(margins.as_ptr().cast()) };
+            let after = _mm512_add_epi64(before, _mm512_sll_epi64(sum, shift));
+            // SAFETY: as for the load.
+            unsafe { _mm512_storeu_si512(margins.as_mut_ptr().cast(), after) };
         }
     }
 

@@ -18,6 +18,7 @@ mod lattice;
 mod maps;
 mod margins;
 mod memory;
+mod one_read;
 mod sizes;
 #[cfg(test)]
 pub(crate) mod tests;

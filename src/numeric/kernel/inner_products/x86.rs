@@ -30,25 +30,36 @@ pub(in crate::numeric::kernel) fn add_strips_avx512<const P: usize, const SIZES:
             for (d, plane) in d.iter_mut().zip(planes) {
                 *d = load::<false>(&plane[strip]);
             }
-            let (fours, rest) = lines[strip * p + first..][..width].as_chunks::<4>();
-            for (four, lanes) in fours.iter().zip(&mut *lanes) {
-                let [a, b, c, e] = four;
-                let four = [
-                    load::<SIZES>(a),
-                    load::<SIZES>(b),
-                    load::<SIZES>(c),
-                    load::<SIZES>(e),
-                ];
-                add_four(four, &d, lanes);
-            }
-            if let ([_, ..], Some(lanes)) = (rest, lanes.last_mut()) {
-                let mut four = [_mm512_setzero_si512(); 4];
-                for (x, line) in four.iter_mut().zip(rest) {
-                    *x = load::<SIZES>(line);
-                }
-                add_four(four, &d, lanes);
-            }
+            add_strip::<P, SIZES>(&d, &lines[strip * p + first..][..width], lanes);
         }
+    }
+}
+
+/// The same of one strip.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+pub(in crate::numeric::kernel) fn add_strip<const P: usize, const SIZES: bool>(
+    d: &[__m512i; P],
+    strip: &[Line],
+    lanes: &mut [[Lanes; P]],
+) {
+    let (fours, rest) = strip.as_chunks::<4>();
+    for (four, lanes) in fours.iter().zip(&mut *lanes) {
+        let [a, b, c, e] = four;
+        let four = [
+            load::<SIZES>(a),
+            load::<SIZES>(b),
+            load::<SIZES>(c),
+            load::<SIZES>(e),
+        ];
+        add_four(four, d, lanes);
+    }
+    if let ([_, ..], Some(lanes)) = (rest, lanes.last_mut()) {
+        let mut four = [_mm512_setzero_si512(); 4];
+        for (x, line) in four.iter_mut().zip(rest) {
+            *x = load::<SIZES>(line);
+        }
+        add_four(four, d, lanes);
     }
 }
 
