@@ -99,7 +99,7 @@ impl Block<'_> {
         let States {
             margins, weights, ..
         } = states;
-        let kept = match fresh {
+        let mut kept = match fresh {
             true => None,
             false => {
                 margins.resize_with(model.outputs(), || vec![0; self.0.n_records()]);
@@ -115,13 +115,14 @@ impl Block<'_> {
             }
             targets
         };
-        if let (true, Some(loss)) = (fresh, model.model().scalar()) {
+        if let (Some(loss), [step]) = (model.model().scalar(), moves) {
             let slopes_of = |start: usize, margins: &[i64], slopes: &mut [i16]| {
                 let targets = targets_of(start, margins.len());
                 model.scalar_slopes(loss, (margins, unit), targets, slopes);
                 self.weigh(start, slopes, weights);
             };
-            if let Some(sums) = self.0.gradient_in_one_read(moves, slopes_of) {
+            let kept = kept.as_mut().map(|kept| &mut kept[0][..]);
+            if let Some(sums) = self.0.gradient_in_one_read(step, kept, slopes_of) {
                 return Some(Sum(sums));
             }
         }

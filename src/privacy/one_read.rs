@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, total};
-use super::groups::{Addends, Groups};
+use super::groups::Addends;
 use super::planes::{Step, by_records};
 use super::records::Move;
 use crate::numeric::kernel::InnerProducts;
@@ -26,34 +26,33 @@ pub(super) struct PieceOfSlopes {
 }
 
 impl BoundedData {
-    /// [`BoundedData::gradient`] at margins of one output that these moves make and that are left to nobody, strip by strip:
-    /// `slopes_of(start, margins, slopes)` sets the slopes of the records from `start` on, each by its own margin alone. None for
-    /// records that are not dense, several moves, and moves of few columns.
+    /// [`BoundedData::gradient`] at margins of one output that this move makes, of those that are `kept` and go on, or else of new
+    /// ones that start at 0 and are left to nobody, strip by strip: `slopes_of(start, margins, slopes)` sets the slopes of the
+    /// records from `start` on, each by its own margin alone. None for records that are not dense.
     pub(in crate::privacy) fn gradient_in_one_read(
         &self,
-        moves: &[Move<'_>],
+        step: &Move<'_>,
+        kept: Option<&mut [i64]>,
         slopes_of: impl Fn(usize, &[i64], &mut [i16]) + Sync,
     ) -> Option<Vec<i64>> {
         let groups = self.groups()?;
-        let steps = self.steps(moves);
-        let addends: Vec<Addends<'_>> = steps.iter().map(|step| groups.addends(step)).collect();
+        let steps = self.steps(std::slice::from_ref(step));
+        let addends = steps.iter().map(|step| groups.addends(step));
+        let addends: Vec<Addends<'_>> = addends.collect();
         let (strips, weights) = groups.only(&addends)?;
-        if moves_few(&groups, &steps) {
-            return None;
-        }
         let (n, chunk, constant) = (self.n_records(), groups.chunk(), steps[0].constant());
+        let mut kept: Vec<Option<&mut [i64]>> =
+            kept.map_or_else(Vec::new, |kept| kept.chunks_mut(chunk).map(Some).collect());
+        kept.resize_with(n.div_ceil(chunk), || None);
         let none = || (InnerProducts::zeros(strips.columns(), 1), 0);
-        let (products, total) = (0..n.div_ceil(chunk))
-            .into_par_iter()
-            .fold(none, |(mut products, total), k| {
+        let (products, total) = (kept.into_par_iter().enumerate())
+            .fold(none, |(mut products, total), (k, kept)| {
                 let (start, m) = (k * chunk, chunk.min(n - k * chunk));
-                let strips = strips.from_record(start);
-                let more = products.add_in_one_read(
-                    strips,
-                    m,
-                    (weights, constant),
-                    |first, margins, slopes| slopes_of(start + first, margins, slopes),
-                );
+                let (strips, at) = (strips.from_record(start), (weights, constant));
+                let slopes_of = |first: usize, margins: &[i64], slopes: &mut [i16]| {
+                    slopes_of(start + first, margins, slopes);
+                };
+                let more = products.add_in_one_read(strips, m, at, kept, slopes_of);
                 (products, total + more)
             })
             .reduce(none, |(products, total), (more, others)| {
@@ -88,8 +87,9 @@ impl BoundedData {
             constants[*output] += addends.constant();
         }
         let own = i64::from(self.schema.lattice_intercept());
-        // Next to nothing is read twice.
-        let few = moves_few(&groups, &steps);
+        let moved: usize = steps.iter().map(Step::columns).sum();
+        // Where few columns move, next to nothing is read twice.
+        let few = FEW * moved < groups.wide_columns();
         let chunk = match few {
             true => groups.long_chunk(),
             false => groups.chunk(),
@@ -166,12 +166,6 @@ impl BoundedData {
         }
         Some(sums)
     }
-}
-
-/// Whether few of the columns move.
-fn moves_few(groups: &Groups<'_>, steps: &[Step]) -> bool {
-    let moved: usize = steps.iter().map(Step::columns).sum();
-    FEW * moved < groups.wide_columns()
 }
 
 /// What `work` makes of the same records of every plane.
@@ -265,19 +259,21 @@ mod tests {
                             },
                         )
                     });
-                    if let (true, [first, ..]) = (fresh, &moves[..])
-                        && outputs == 1
-                    {
-                        // Of one move alone, if it is of most columns.
-                        let read = data.gradient_in_one_read(&moves, |start, margins, slopes| {
-                            for (i, (out, &margin)) in slopes.iter_mut().zip(margins).enumerate() {
-                                *out = slope(start + i, 0, margin);
-                            }
-                        });
-                        let most = moves.len() == 1 && FEW * first.direction.len() > columns;
-                        assert_eq!(read, most.then(|| sums.clone()));
+                    assert_eq!(read.as_ref(), Some(&sums));
+                    if let (1, [only]) = (outputs, &moves[..]) {
+                        let mut alone = vec![11i64; n];
+                        let kept = (!fresh).then_some(&mut alone[..]);
+                        let read =
+                            data.gradient_in_one_read(only, kept, |start, margins, slopes| {
+                                for (i, (out, &margin)) in
+                                    slopes.iter_mut().zip(margins).enumerate()
+                                {
+                                    *out = slope(start + i, 0, margin);
+                                }
+                            });
+                        assert_eq!(read, Some(sums));
+                        assert_eq!(alone, margins[0]);
                     }
-                    assert_eq!(read, Some(sums));
                     let kept = if fresh {
                         vec![vec![11; n]; outputs]
                     } else {
@@ -288,6 +284,8 @@ mod tests {
             }
             let moves = [step(0, &directions[0], 3)];
             let read = sparse.gradients_in_one_read(1, &moves, None, |_, _, _| {});
+            assert_eq!(read, None);
+            let read = sparse.gradient_in_one_read(&moves[0], None, |_, _, _| {});
             assert_eq!(read, None);
         }
     }

@@ -44,9 +44,9 @@ pub fn fetch(lines: &[Line]) {
 
 /// Asks memory for the first of these entries, which are read next: at most so many, and so few at a time that the machine does not
 /// see by itself that they are read one after the other.
-pub fn prefetch(entries: &[f64], most: usize) {
+pub fn prefetch<T>(entries: &[T], most: usize) {
     let entries = &entries[..entries.len().min(most).min(4 * LINE)];
-    for line in entries.chunks(size_of::<Line>() / size_of::<f64>()) {
+    for line in entries.chunks(size_of::<Line>() / size_of::<T>()) {
         #[cfg(target_arch = "x86_64")]
         x86::prefetch(line.as_ptr());
         #[cfg(not(target_arch = "x86_64"))]

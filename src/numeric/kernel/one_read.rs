@@ -2,6 +2,7 @@
 
 use super::InnerProducts;
 use super::margins::add_products;
+use super::memory::prefetch;
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
 use super::width::{Width, width};
@@ -10,42 +11,61 @@ use crate::numeric::strips::{LINE, Strips};
 /// Records that are read at once, at most: sums of so many slopes fit 32 bits.
 const MOST: usize = 1 << 16;
 
+/// Margins that take less than one column in so many leave most lines to the sums to fetch.
+#[cfg(target_arch = "x86_64")]
+const FEW: usize = 4;
+
 impl InnerProducts {
-    /// Adds those with slopes that are made strip by strip of margins, a constant and the sum of weight * column:
-    /// `slopes_of(start, margins, slopes)` sets the slopes of at most a strip's records from `start` on. The sum of all slopes.
+    /// Adds those with slopes that are made strip by strip of margins, a constant and the sum of weight * column, added to those
+    /// that are `kept` and go on, or else to 0: `slopes_of(start, margins, slopes)` sets the slopes of at most a strip's records
+    /// from `start` on. The sum of all slopes.
     ///
     /// That margins fit is for the caller to prove, as for [`add_products`].
     ///
     /// # Panics
-    /// Where there are several planes, columns that the strips have not, none, or fewer records in the strips.
+    /// Where there are several planes, columns that the strips have not, none, or fewer records in the strips or among those
+    /// that are kept.
     pub fn add_in_one_read(
         &mut self,
         strips: Strips<'_>,
         records: usize,
         (weights, constant): (&Weights, i64),
+        mut kept: Option<&mut [i64]>,
         mut slopes_of: impl FnMut(usize, &[i64], &mut [i16]),
     ) -> i64 {
         assert!(self.planes == 1 && self.columns > 0 && strips.columns() == self.columns);
         assert!(weights.columns <= self.columns && records <= MOST);
         let strips = strips.of_records(0..records);
-        let mut slopes_of = |strip: usize, margins: &[i64; LINE]| {
+        let mut slopes_of = |strip: usize, margins: &mut [i64; LINE]| {
             let (start, mut slopes) = (strip * LINE, [0; LINE]);
             let m = LINE.min(records - start);
+            if let Some(kept) = &mut kept {
+                prefetch(&kept[start + m..], m);
+                for (margin, kept) in margins.iter_mut().zip(&mut kept[start..][..m]) {
+                    *kept = kept.wrapping_add(*margin);
+                    *margin = *kept;
+                }
+            }
             slopes_of(start, &margins[..m], &mut slopes[..m]);
             slopes
         };
         #[cfg(target_arch = "x86_64")]
         if width() == Width::Avx512 {
             self.strips += strips.len();
-            let at = (&weights.parts[..], constant);
+            let (at, lanes) = ((&weights.parts[..], constant), self.lanes(0));
             // SAFETY: the features were detected.
-            return unsafe { x86::read_avx512(strips, at, self.lanes(0), slopes_of) };
+            return unsafe {
+                match FEW * weights.terms.len() < strips.columns() {
+                    true => x86::read_avx512::<true>(strips, at, lanes, slopes_of),
+                    false => x86::read_avx512::<false>(strips, at, lanes, slopes_of),
+                }
+            };
         }
         let mut total = 0;
         for (k, strip) in strips.iter().enumerate() {
             let (strip, mut margins) = (Strips::new(strip, self.columns), [constant; LINE]);
             add_products(&mut margins, strip, weights);
-            let slopes = slopes_of(k, &margins);
+            let slopes = slopes_of(k, &mut margins);
             self.add(strip, &[&slopes], 0..LINE);
             total += slopes.iter().map(|&slope| i64::from(slope)).sum::<i64>();
         }
@@ -63,13 +83,14 @@ mod x86 {
     use crate::numeric::kernel::weights::Part;
     use crate::numeric::strips::{LINE, Line, Strips};
 
-    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits.
+    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits. `FETCH` says whether sums ask memory for the next
+    /// strips, where margins take few of their lines.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn read_avx512(
+    pub(super) fn read_avx512<const FETCH: bool>(
         strips: Strips<'_>,
         (weights, constant): (&[Part], i64),
         lanes: &mut [[Lanes; 1]],
-        mut slopes_of: impl FnMut(usize, &[i64; LINE]) -> Line,
+        mut slopes_of: impl FnMut(usize, &mut [i64; LINE]) -> Line,
     ) -> i64 {
         let (ones, mut total) = (_mm512_set1_epi16(1), _mm512_setzero_si512());
         for (k, strip) in strips.iter().enumerate() {
@@ -77,8 +98,8 @@ mod x86 {
             for part in weights {
                 add_to_strip_avx512(&mut margins, strip, part);
             }
-            let slopes = load::<false>(&slopes_of(k, &margins));
-            add_strip::<1, false>(&[slopes], strip, lanes);
+            let slopes = load::<false>(&slopes_of(k, &mut margins));
+            add_strip::<1, false, FETCH>(&[slopes], strip, lanes);
             total = _mm512_add_epi32(total, _mm512_madd_epi16(slopes, ones));
         }
         i64::from(_mm512_reduce_add_epi32(total))
@@ -94,30 +115,37 @@ mod tests {
     use crate::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE};
 
     proptest! {
-        /// Twice the same records: margins, their slopes, and products of those, of small weights and of large ones.
+        /// Twice the same records: margins, new ones or those that go on, their slopes, and products of those, of small weights and
+        /// of large ones, of all columns or of some.
         #[test]
         fn one_read_is_margins_slopes_and_products(
             n in 1usize..300,
             p in 1usize..40,
             largest in prop_oneof![Just(1i64 << 14), Just(1 << 30), Just(1 << 40)],
+            few in any::<bool>(),
+            kept in any::<bool>(),
             constant in -9i64..9,
             seed in any::<u32>(),
         ) {
             let entry = entries(seed, MAX_FEATURE);
             let lines = in_strips(n, p, &entry);
             let weight = |j: usize| i64::from(entry(j, n)) * largest / i64::from(MAX_FEATURE);
-            let weights = Weights::new((0..p).map(|j| (j, weight(j))).collect());
-            let margin = |i: usize| constant + (0..p).map(|j| weight(j) * i64::from(entry(i, j))).sum::<i64>();
+            let moved = if few { p.div_ceil(5) } else { p };
+            let weights = Weights::new((0..moved).map(|j| (j, weight(j))).collect());
+            let step = |i: usize| constant + (0..moved).map(|j| weight(j) * i64::from(entry(i, j))).sum::<i64>();
+            let margin = |i: usize, time: i64| if kept { i as i64 + (time + 1) * step(i) } else { step(i) };
             let slope = |i: usize, margin: i64| match i % 5 {
                 0 => MAX_DERIVATIVE,
                 k => (margin % 16_000) as i16 + k as i16,
             };
-            let slopes: Vec<i64> = (0..n).map(|i| slope(i, margin(i)).into()).collect();
-            let product = |j: usize| (0..n).map(|i| slopes[i] * i64::from(entry(i, j))).sum::<i64>();
+            let slopes = [0, 1].map(|time| (0..n).map(|i| slope(i, margin(i, time)).into()).collect::<Vec<i64>>());
+            let product = |j: usize| (0..n).map(|i| (slopes[0][i] + slopes[1][i]) * i64::from(entry(i, j))).sum::<i64>();
             let read = || {
                 let mut sums = InnerProducts::zeros(p, 1);
+                let mut margins: Vec<i64> = (0..n as i64).collect();
                 let totals = [0; 2].map(|_| {
-                    sums.add_in_one_read(Strips::new(&lines, p), n, (&weights, constant), |start, margins, slopes| {
+                    let (strips, at) = (Strips::new(&lines, p), (&weights, constant));
+                    sums.add_in_one_read(strips, n, at, kept.then_some(&mut margins), |start, margins, slopes| {
                         assert!(margins.len() == slopes.len());
                         for (i, (slope_of, &margin)) in slopes.iter_mut().zip(margins).enumerate() {
                             *slope_of = slope(start + i, margin);
@@ -126,11 +154,13 @@ mod tests {
                 });
                 let mut out = vec![0; p];
                 sums.of_plane(0, &mut out);
-                (out, totals)
+                (out, totals, margins)
             };
-            for (products, totals) in at_every_width(read) {
-                prop_assert_eq!(products, (0..p).map(|j| 2 * product(j)).collect::<Vec<_>>());
-                prop_assert_eq!(totals, [slopes.iter().sum::<i64>(); 2]);
+            for (products, totals, margins) in at_every_width(read) {
+                prop_assert_eq!(products, (0..p).map(product).collect::<Vec<_>>());
+                prop_assert_eq!(totals, slopes.each_ref().map(|slopes| slopes.iter().sum::<i64>()));
+                let last = |i: usize| if kept { margin(i, 1) } else { i as i64 };
+                prop_assert_eq!(margins, (0..n).map(last).collect::<Vec<_>>());
             }
         }
     }
@@ -143,9 +173,10 @@ mod tests {
             let read = || {
                 let mut sums = InnerProducts::zeros(1, 1);
                 let (strips, weights) = (Strips::new(&lines, 1), Weights::new(vec![(0, 1)]));
-                let total = sums.add_in_one_read(strips, MOST, (&weights, 0), |_, _, slopes| {
-                    slopes.fill(slope)
-                });
+                let total =
+                    sums.add_in_one_read(strips, MOST, (&weights, 0), None, |_, _, slopes| {
+                        slopes.fill(slope)
+                    });
                 let mut out = [0];
                 sums.of_plane(0, &mut out);
                 (out, total)

@@ -4,6 +4,8 @@ use std::arch::x86_64::*;
 
 use crate::numeric::kernel::gram::RUN;
 use crate::numeric::kernel::lanes::{Lanes, load};
+use crate::numeric::kernel::margins::AHEAD;
+use crate::numeric::kernel::memory::x86::prefetch;
 use crate::numeric::strips::Line;
 
 /// Columns whose sums are taken side by side: memory is read in its own order up to so many, and 256 make passes over 1000 columns
@@ -30,21 +32,30 @@ pub(in crate::numeric::kernel) fn add_strips_avx512<const P: usize, const SIZES:
             for (d, plane) in d.iter_mut().zip(planes) {
                 *d = load::<false>(&plane[strip]);
             }
-            add_strip::<P, SIZES>(&d, &lines[strip * p + first..][..width], lanes);
+            add_strip::<P, SIZES, false>(&d, &lines[strip * p + first..][..width], lanes);
         }
     }
 }
 
-/// The same of one strip.
+/// The same of one strip; `FETCH` says whether memory is asked for what is some lines further on.
 #[inline]
 #[target_feature(enable = "avx512bw")]
-pub(in crate::numeric::kernel) fn add_strip<const P: usize, const SIZES: bool>(
+pub(in crate::numeric::kernel) fn add_strip<
+    const P: usize,
+    const SIZES: bool,
+    const FETCH: bool,
+>(
     d: &[__m512i; P],
     strip: &[Line],
     lanes: &mut [[Lanes; P]],
 ) {
     let (fours, rest) = strip.as_chunks::<4>();
     for (four, lanes) in fours.iter().zip(&mut *lanes) {
+        if FETCH {
+            for line in four {
+                prefetch(std::ptr::from_ref(line).wrapping_add(AHEAD));
+            }
+        }
         let [a, b, c, e] = four;
         let four = [
             load::<SIZES>(a),
