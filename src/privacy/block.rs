@@ -236,44 +236,50 @@ mod tests {
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
-    /// Dense records, in one read, have the gradient of sparse ones, in two passes: beyond a first chunk too each record
-    /// counts by the length of its own row and by its own weight.
+    /// Dense records, in one read, have the gradient of sparse ones, in two passes, of one output and of several: beyond a first
+    /// chunk too each record counts by the length of its own row and by its own weight.
     #[test]
     fn every_record_counts_by_its_own_weights_in_one_read_too() {
         let (n, p) = (9_000, 40);
-        let bounds = Bounds {
-            lower: vec![-1.0],
-            upper: vec![1.0],
-        };
-        let (geometry, target) = (Geometry::Uncentred, Target::Classes);
-        let schema = Schema::new(p, bounds, geometry, target, true, None).unwrap();
-        let schema = schema.with_gradient_norm(0.9).unwrap();
-        let schema = schema.with_max_weight(2.0).unwrap();
         let x = Array2::from_shape_fn((n, p), |(i, j)| {
             ((i * 37 + j * 11) % (3 + i % 50)) as f64 / 60.0
         });
         let own: Vec<f64> = (0..n).map(|i| (i * 5 % 9) as f64 / 4.0).collect();
-        let model = RoomModel::new(&Logistic.into(), None).unwrap();
-        let direction: Vec<(u32, i64)> =
-            (0..=p as u32).map(|j| (j, i64::from(j % 7) - 3)).collect();
-        let moves = [Move {
-            output: 0,
-            direction: &direction,
-            weight: 1,
-        }];
-        let [dense, sparse, _] = all_kinds(&x, &schema).map(|data| {
-            let data = data.weighed(Some(&own)).unwrap();
-            let pass = Pass::Gradient {
-                model: &model,
-                moves: &moves,
-                fresh: true,
-                unit: 1e-5,
+        for target in [Target::Classes, Target::Multiclass { classes: 3 }] {
+            let bounds = Bounds {
+                lower: vec![-1.0],
+                upper: vec![1.0],
             };
-            let sums = Block(&data).fold(&pass, &mut States::default(), &mut || Ok(()));
-            sums.unwrap().0
-        });
-        assert!(dense.iter().any(|&sum| sum != 0));
-        assert_eq!(dense, sparse);
+            let schema = Schema::new(p, bounds, Geometry::Uncentred, target, true, None).unwrap();
+            let schema = schema.with_gradient_norm(0.9).unwrap();
+            let schema = schema.with_max_weight(2.0).unwrap();
+            let model = RoomModel::for_target(&Logistic.into(), None, target).unwrap();
+            let outputs = model.outputs();
+            let entry = |j: u32, output: usize| (j, i64::from(j % 7) - 3 + output as i64);
+            let directions: Vec<Vec<(u32, i64)>> = (0..outputs)
+                .map(|output| (0..=p as u32).map(|j| entry(j, output)).collect())
+                .collect();
+            let moves: Vec<Move<'_>> = (directions.iter().enumerate())
+                .map(|(output, direction)| Move {
+                    output,
+                    direction,
+                    weight: 1,
+                })
+                .collect();
+            let [dense, sparse, _] = all_kinds(&x, &schema).map(|data| {
+                let data = data.weighed(Some(&own)).unwrap();
+                let pass = Pass::Gradient {
+                    model: &model,
+                    moves: &moves,
+                    fresh: true,
+                    unit: 1e-5,
+                };
+                let sums = Block(&data).fold(&pass, &mut States::default(), &mut || Ok(()));
+                sums.unwrap().0
+            });
+            assert!(dense.iter().any(|&sum| sum != 0));
+            assert_eq!(dense, sparse);
+        }
     }
 
     /// A norm or a target at a threshold counts there; what rounding puts beyond the last one is a target there, and a

@@ -94,11 +94,9 @@ impl BoundedData {
             true => groups.long_chunk(),
             false => groups.chunk(),
         };
-        let piece = match few {
+        let piece = match few || outputs == 1 {
             true => chunk,
-            // Reading is the least of it.
-            false if outputs > 1 => chunk.min(SEVERAL),
-            false => groups.piece(),
+            false => chunk.min(SEVERAL),
         };
         let n = self.n_records();
         let mut kept = kept.map_or_else(Vec::new, |kept| by_records(kept, chunk));
