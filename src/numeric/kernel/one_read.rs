@@ -1,15 +1,18 @@
 //! Margins, slopes and their inner products with all columns, strip by strip: a strip is read once.
 
 use super::InnerProducts;
-use super::margins::add_products;
+use super::margins::{AHEAD, add_products};
 use super::memory::prefetch;
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
 use super::width::{Width, width};
-use crate::numeric::strips::{LINE, Strips};
+use crate::numeric::strips::{LINE, Line, Strips};
 
 /// Records that are read at once, at most: sums of so many slopes fit 32 bits.
 const MOST: usize = 1 << 16;
+
+/// Strips whose slopes are made at once, at most.
+const TOGETHER: usize = 16;
 
 /// Margins that take less than one column in so many leave most lines to the sums to fetch.
 #[cfg(target_arch = "x86_64")]
@@ -17,7 +20,7 @@ const FEW: usize = 4;
 
 impl InnerProducts {
     /// Adds those with slopes that are made strip by strip of margins, a constant and the sum of weight * column, added to those
-    /// that are `kept` and go on, or else to 0: `slopes_of(start, margins, slopes)` sets the slopes of at most a strip's records
+    /// that are `kept` and go on, or else to 0: `slopes_of(start, margins, slopes)` sets the slopes of some records
     /// from `start` on. The sum of all slopes.
     ///
     /// That margins fit is for the caller to prove, as for [`add_products`].
@@ -36,9 +39,10 @@ impl InnerProducts {
         assert!(self.planes == 1 && self.columns > 0 && strips.columns() == self.columns);
         assert!(weights.columns <= self.columns && records <= MOST);
         let strips = strips.of_records(0..records);
-        let mut slopes_of = |strip: usize, margins: &mut [i64; LINE]| {
-            let (start, mut slopes) = (strip * LINE, [0; LINE]);
-            let m = LINE.min(records - start);
+        let mut slopes_of = |first: usize, margins: &mut [[i64; LINE]], slopes: &mut [Line]| {
+            let start = first * LINE;
+            let m = (LINE * margins.len()).min(records - start);
+            let margins = &mut margins.as_flattened_mut()[..m];
             if let Some(kept) = &mut kept {
                 prefetch(&kept[start + m..], m);
                 for (margin, kept) in margins.iter_mut().zip(&mut kept[start..][..m]) {
@@ -46,8 +50,9 @@ impl InnerProducts {
                     *margin = *kept;
                 }
             }
-            slopes_of(start, &margins[..m], &mut slopes[..m]);
-            slopes
+            let (slopes, beyond) = slopes.as_flattened_mut().split_at_mut(m);
+            slopes_of(start, margins, slopes);
+            beyond.fill(0);
         };
         #[cfg(target_arch = "x86_64")]
         if width() == Width::Avx512 {
@@ -61,22 +66,34 @@ impl InnerProducts {
                 }
             };
         }
+        let several = together(self.columns);
+        let (mut margins, mut slopes) = ([[0; LINE]; TOGETHER], [[0; LINE]; TOGETHER]);
         let mut total = 0;
-        for (k, strip) in strips.iter().enumerate() {
-            let (strip, mut margins) = (Strips::new(strip, self.columns), [constant; LINE]);
-            add_products(&mut margins, strip, weights);
-            let slopes = slopes_of(k, &mut margins);
-            self.add(strip, &[&slopes], 0..LINE);
+        for (k, lines) in strips.lines().chunks(several * self.columns).enumerate() {
+            let strips = Strips::new(lines, self.columns);
+            let margins = &mut margins[..strips.len()];
+            let slopes = &mut slopes[..strips.len()];
+            margins.fill([constant; LINE]);
+            add_products(margins.as_flattened_mut(), strips, weights);
+            slopes_of(k * several, margins, slopes);
+            let slopes = slopes.as_flattened();
+            self.add(strips, &[slopes], 0..slopes.len());
             total += slopes.iter().map(|&slope| i64::from(slope)).sum::<i64>();
         }
         total
     }
 }
 
+/// Strips of so many columns whose slopes are made at once, where the nearest cache holds them.
+fn together(columns: usize) -> usize {
+    (AHEAD / columns).clamp(1, TOGETHER)
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
+    use super::{TOGETHER, together};
     use crate::numeric::kernel::inner_products::x86::add_strip;
     use crate::numeric::kernel::lanes::{Lanes, load};
     use crate::numeric::kernel::margins::x86::add_to_strip_avx512;
@@ -90,17 +107,27 @@ mod x86 {
         strips: Strips<'_>,
         (weights, constant): (&[Part], i64),
         lanes: &mut [[Lanes; 1]],
-        mut slopes_of: impl FnMut(usize, &mut [i64; LINE]) -> Line,
+        mut slopes_of: impl FnMut(usize, &mut [[i64; LINE]], &mut [Line]),
     ) -> i64 {
+        let several = together(strips.columns());
+        let (mut margins, mut slopes) = ([[0; LINE]; TOGETHER], [[0; LINE]; TOGETHER]);
         let (ones, mut total) = (_mm512_set1_epi16(1), _mm512_setzero_si512());
-        for (k, strip) in strips.iter().enumerate() {
-            let mut margins = [constant; LINE];
-            for part in weights {
-                add_to_strip_avx512(&mut margins, strip, part);
+        for (k, lines) in (strips.lines().chunks(several * strips.columns())).enumerate() {
+            let strips = Strips::new(lines, strips.columns());
+            let margins = &mut margins[..strips.len()];
+            let slopes = &mut slopes[..strips.len()];
+            for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
+                *margins = [constant; LINE];
+                for part in weights {
+                    add_to_strip_avx512(margins, strip, part);
+                }
             }
-            let slopes = load::<false>(&slopes_of(k, &mut margins));
-            add_strip::<1, false, FETCH>(&[slopes], strip, lanes);
-            total = _mm512_add_epi32(total, _mm512_madd_epi16(slopes, ones));
+            slopes_of(k * several, margins, slopes);
+            for (slopes, strip) in slopes.iter().zip(strips.iter()) {
+                let slopes = load::<false>(slopes);
+                add_strip::<1, false, FETCH>(&[slopes], strip, lanes);
+                total = _mm512_add_epi32(total, _mm512_madd_epi16(slopes, ones));
+            }
         }
         i64::from(_mm512_reduce_add_epi32(total))
     }
@@ -119,8 +146,8 @@ mod tests {
         /// of large ones, of all columns or of some.
         #[test]
         fn one_read_is_margins_slopes_and_products(
-            n in 1usize..300,
-            p in 1usize..40,
+            n in 1usize..1400,
+            p in prop_oneof![1usize..40, 90usize..170],
             largest in prop_oneof![Just(1i64 << 14), Just(1 << 30), Just(1 << 40)],
             few in any::<bool>(),
             kept in any::<bool>(),
