@@ -81,8 +81,11 @@ pub(super) mod x86 {
         strips: Strips<'_>,
         part: &Part,
     ) {
-        for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
-            add_to_strip_avx512(margins, strip, part);
+        let strips = margins.iter_mut().zip(strips.iter());
+        if part.low.is_empty() {
+            strips.for_each(|(margins, strip)| add_parts::<false>(margins, strip, part));
+        } else {
+            strips.for_each(|(margins, strip)| add_parts::<true>(margins, strip, part));
         }
     }
 
