@@ -57,12 +57,16 @@ impl InnerProducts {
         #[cfg(target_arch = "x86_64")]
         if width() == Width::Avx512 {
             self.strips += strips.len();
-            let (at, lanes) = ((&weights.parts[..], constant), self.lanes(0));
+            let (at, columns) = ((&weights.parts[..], constant), self.columns);
+            let lanes = self.lanes(0);
             // SAFETY: the features were detected.
             return unsafe {
-                match FEW * weights.terms.len() < strips.columns() {
-                    true => x86::read_avx512::<true>(strips, at, lanes, slopes_of),
-                    false => x86::read_avx512::<false>(strips, at, lanes, slopes_of),
+                if FEW * weights.terms.len() < columns {
+                    x86::read_avx512::<4>(strips, at, lanes, slopes_of)
+                } else if columns > AHEAD {
+                    x86::read_avx512::<2>(strips, at, lanes, slopes_of)
+                } else {
+                    x86::read_avx512::<0>(strips, at, lanes, slopes_of)
                 }
             };
         }
@@ -93,17 +97,18 @@ fn together(columns: usize) -> usize {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{TOGETHER, together};
+    use super::{AHEAD, TOGETHER, together};
     use crate::numeric::kernel::inner_products::x86::add_strip;
     use crate::numeric::kernel::lanes::{Lanes, load};
     use crate::numeric::kernel::margins::x86::add_to_strip_avx512;
+    use crate::numeric::kernel::memory::x86::prefetch;
     use crate::numeric::kernel::weights::Part;
     use crate::numeric::strips::{LINE, Line, Strips};
 
-    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits. `FETCH` says whether sums ask memory for the next
-    /// strips, where margins take few of their lines.
+    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits. Of every four lines sums ask memory for `FETCHED`
+    /// others: all of those that margins leave to them, or some beyond those that margins fetch.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn read_avx512<const FETCH: bool>(
+    pub(super) fn read_avx512<const FETCHED: usize>(
         strips: Strips<'_>,
         (weights, constant): (&[Part], i64),
         lanes: &mut [[Lanes; 1]],
@@ -125,7 +130,13 @@ mod x86 {
             slopes_of(k * several, margins, slopes);
             for (slopes, strip) in slopes.iter().zip(strips.iter()) {
                 let slopes = load::<false>(slopes);
-                add_strip::<1, false, FETCH>(&[slopes], strip, lanes);
+                let beyond = if FETCHED < 4 { strip.len() } else { 0 };
+                let next = strip.as_ptr().wrapping_add(beyond + AHEAD);
+                add_strip::<1, false>(&[slopes], strip, lanes, |four| {
+                    for line in 0..FETCHED {
+                        prefetch(next.wrapping_add(FETCHED * four + line));
+                    }
+                });
                 total = _mm512_add_epi32(total, _mm512_madd_epi16(slopes, ones));
             }
         }

@@ -4,8 +4,6 @@ use std::arch::x86_64::*;
 
 use crate::numeric::kernel::gram::RUN;
 use crate::numeric::kernel::lanes::{Lanes, load};
-use crate::numeric::kernel::margins::AHEAD;
-use crate::numeric::kernel::memory::x86::prefetch;
 use crate::numeric::strips::Line;
 
 /// Columns whose sums are taken side by side: memory is read in its own order up to so many, and 256 make passes over 1000 columns
@@ -32,37 +30,25 @@ pub(in crate::numeric::kernel) fn add_strips_avx512<const P: usize, const SIZES:
             for (d, plane) in d.iter_mut().zip(planes) {
                 *d = load::<false>(&plane[strip]);
             }
-            add_strip::<P, SIZES, false>(&d, &lines[strip * p + first..][..width], lanes);
+            let strip = &lines[strip * p + first..][..width];
+            add_strip::<P, SIZES>(&d, strip, lanes, |_| {});
         }
     }
 }
 
-/// The same of one strip; `FETCH` says whether memory is asked for what is some lines further on.
+/// The same of one strip; before the k-th four of its lines `fetch(k)` asks memory for others.
 #[inline]
 #[target_feature(enable = "avx512bw")]
-pub(in crate::numeric::kernel) fn add_strip<
-    const P: usize,
-    const SIZES: bool,
-    const FETCH: bool,
->(
+pub(in crate::numeric::kernel) fn add_strip<const P: usize, const SIZES: bool>(
     d: &[__m512i; P],
     strip: &[Line],
     lanes: &mut [[Lanes; P]],
+    fetch: impl Fn(usize),
 ) {
     let (fours, rest) = strip.as_chunks::<4>();
-    for (four, lanes) in fours.iter().zip(&mut *lanes) {
-        if FETCH {
-            for line in four {
-                prefetch(std::ptr::from_ref(line).wrapping_add(AHEAD));
-            }
-        }
-        let [a, b, c, e] = four;
-        let four = [
-            load::<SIZES>(a),
-            load::<SIZES>(b),
-            load::<SIZES>(c),
-            load::<SIZES>(e),
-        ];
+    for ((k, four), lanes) in fours.iter().enumerate().zip(&mut *lanes) {
+        fetch(k);
+        let four = four.each_ref().map(|line| load::<SIZES>(line));
         add_four(four, d, lanes);
     }
     if let ([_, ..], Some(lanes)) = (rest, lanes.last_mut()) {
