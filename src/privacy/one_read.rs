@@ -28,7 +28,10 @@ pub(super) struct PieceOfSlopes {
 impl BoundedData {
     /// [`BoundedData::gradient`] at margins of one output that this move makes, of those that are `kept` and go on, or else of new
     /// ones that start at 0 and are left to nobody, strip by strip: `slopes_of(start, margins, slopes)` sets the slopes of the
-    /// records from `start` on, each by its own margin alone. None for records that are not dense.
+    /// records from `start` on, each by its own margin alone. None for records that are not dense, and for a move of the intercept
+    /// alone.
+    ///
+    /// That nothing overflows is proved where [`BoundedData::gradients_in_one_read`] says.
     pub(in crate::privacy) fn gradient_in_one_read(
         &self,
         step: &Move<'_>,

@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn extremes_do_not_overflow() {
-        for lines in [RUN, 3000] {
+        for lines in [RUN, 3128] {
             let sign = [1, 1, -1, -1, 1, -1, 1];
             let columns = sign.map(|sign| vec![[sign * MAX_FEATURE; LINE]; lines]);
             check(&columns);
