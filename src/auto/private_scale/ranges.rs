@@ -215,7 +215,7 @@ fn boxed((low, high): (f64, f64)) -> (f64, f64) {
 }
 
 /// Mapped to a standard deviation of [`RANGE_DEVIATION`], if values are normal: an indicator of half of the records
-/// has as much.
+/// has somewhat less.
 fn clipped(range: (f64, f64), deviations: f64) -> (f64, f64) {
     if range.0 == range.1 {
         return (-1.0, 1.0); // most values are equal; the others may be anywhere
