@@ -6,8 +6,9 @@ use super::releases::Scales;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
-    CLIPPED_LEVEL, CLIPPED_MARGIN, CLIPPED_NATS, CLIPPED_SPARE, MOST_UNIT_RANGES, RANGE_DEVIATION,
-    RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_SHARE, level_times_epsilon0,
+    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, CLIPPED_NATS, CLIPPED_SPARE,
+    MOST_UNIT_RANGES, RANGE_DEVIATION, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN,
+    RANGE_SHARE, level_times_epsilon0,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -39,9 +40,15 @@ pub(super) struct RangeChoice {
 }
 
 impl RangeChoice {
-    /// The level is as low as [`Ranges::nats`] allow, and epsilon0 no larger than the lowest level wants, nor than
-    /// [`RANGE_SHARE`] gives unless the highest level needs it.
-    pub(super) fn new(of: RangesOf, scales: Scales, n: usize, person: usize, rho: f64) -> Self {
+    /// For some of `p` features. The level is as low as [`Ranges::nats`] allow, and epsilon0 no larger than the lowest level
+    /// wants, nor than [`RANGE_SHARE`] gives unless the highest level needs it.
+    pub(super) fn new(
+        of: RangesOf,
+        scales: Scales,
+        (n, p): (usize, usize),
+        person: usize,
+        rho: f64,
+    ) -> Self {
         let least = match scales {
             Scales::Clipped => CLIPPED_LEVEL,
             _ => RANGE_LEVELS.0,
@@ -58,8 +65,11 @@ impl RangeChoice {
             _ => needed,
         };
         let [needed, wanted] = [needed, wanted].map(|nats| level_times_epsilon0(nats, n, person));
+        // As much again where every feature has a range: less depends on them where most are indicators.
+        let [usual, most] = RANGE_SHARE;
+        let usual = usual * (1.0 + count as f64 / p.max(1) as f64);
         let [usual, most] =
-            RANGE_SHARE.map(|share| (8.0 * share * rho / (2 * count) as f64).sqrt());
+            [usual, most].map(|share| (8.0 * share * rho / (2 * count) as f64).sqrt());
         // More than usual only where that suffices.
         let needed_at_most = needed / RANGE_LEVELS.1;
         let epsilon0 = match needed_at_most <= most {
@@ -96,7 +106,7 @@ impl RangeChoice {
         (finest.into_iter())
             .chain(together)
             .chain([not_unit(bounds, p)])
-            .map(|of| Self::new(of, scales, n, person, rho))
+            .map(|of| Self::new(of, scales, (n, p), person, rho))
             .find(|choice| choice.sound)
     }
 
@@ -214,26 +224,25 @@ fn boxed((low, high): (f64, f64)) -> (f64, f64) {
     (middle - half, middle + half)
 }
 
-/// Mapped to a standard deviation of [`RANGE_DEVIATION`], if values are normal: an indicator of half of the records
-/// has somewhat less.
+/// Mapped to a standard deviation of [`CLIPPED_DEVIATION`], if values are normal.
 fn clipped(range: (f64, f64), deviations: f64) -> (f64, f64) {
     if range.0 == range.1 {
         return (-1.0, 1.0); // most values are equal; the others may be anywhere
     }
-    let (middle, half) = of_unit_deviation(range, deviations);
+    let (middle, half) = of_deviation(range, deviations, CLIPPED_DEVIATION);
     (middle - half, middle + half)
 }
 
 /// Middle and half of what is mapped to [-1, 1]: no more than the public bounds, which are [-1, 1] here, are wide. They
 /// bound the spread already, and noise on a range must not make a feature weigh less.
-fn of_unit_deviation((low, high): (f64, f64), deviations: f64) -> (f64, f64) {
-    let half = 0.5 * (high - low) / deviations / RANGE_DEVIATION;
+fn of_deviation((low, high): (f64, f64), deviations: f64, deviation: f64) -> (f64, f64) {
+    let half = 0.5 * (high - low) / deviations / deviation;
     (0.5 * (low + high), half.min(1.0))
 }
 
 /// Where such features are clipped, beyond what few values are.
 fn clipped_at(level: f64) -> f64 {
-    clipped_at_deviations(level) * RANGE_DEVIATION
+    clipped_at_deviations(level) * CLIPPED_DEVIATION
 }
 
 /// The same in standard deviations, if they are normal.
@@ -241,10 +250,10 @@ pub(super) fn clipped_at_deviations(level: f64) -> f64 {
     (1.0 + 2.0 * CLIPPED_MARGIN * (level - CLIPPED_LEVEL)) * upper_quantile(level)
 }
 
-/// The same, and no narrower than that the public bounds fit the lattice: nothing within them is clipped, and models are
+/// Mapped to one of [`RANGE_DEVIATION`]: that of an indicator of half of the records; and no narrower than that the public bounds fit the lattice: nothing within them is clipped, and models are
 /// linear beyond any limit.
 fn spread(range: (f64, f64), deviations: f64) -> (f64, f64) {
-    let (middle, half) = of_unit_deviation(range, deviations);
+    let (middle, half) = of_deviation(range, deviations, RANGE_DEVIATION);
     // So too where most values are equal, and both quantiles: a range that noise makes wider has the same image.
     let half = half.max((1.0 + middle.abs()) / RANGE_LIMIT);
     (middle - half, middle + half)
@@ -299,6 +308,19 @@ mod tests {
             assert_eq!([image(0, -1.0), image(0, 1.0)], [0.0, 1.0]);
             assert!(image(1, -0.1).abs() < 1e-3 && image(1, 0.1) > 0.3);
             assert!(image(2, -1.0) == 0.0 && (image(2, 1.0) - RANGE_LIMIT).abs() < 1e-9);
+        }
+    }
+
+    /// Two ranges are paid as much again where they are all that there is, and next to nothing more among many indicators.
+    #[test]
+    fn ranges_are_paid_by_the_share_of_features_that_have_one() {
+        let paid = |p: usize, rho: f64| {
+            let of = RangesOf::Each(vec![0, 1]);
+            let choice = RangeChoice::new(of, Scales::Clipped, (2_000, p), 1, rho);
+            2.0 * 2.0 * choice.epsilon0.powi(2) / 8.0 / rho
+        };
+        for (p, share) in [(2, 0.14), (4, 0.105), (200, 0.0707)] {
+            assert!((paid(p, 0.02) - share).abs() < 1e-9, "{p}");
         }
     }
 

@@ -75,7 +75,7 @@ impl Releases {
         let outer = problem.schema();
         let (n, p) = (problem.n_samples(), outer.n_features());
         let person = problem.records_per_person();
-        let sure = |of| RangeChoice::new(of, scales, n, person, rho);
+        let sure = |of| RangeChoice::new(of, scales, (n, p), person, rho);
         let choice = match scales {
             Scales::Boxes => Some(sure(every(outer.bounds(), p))),
             Scales::Ranges | Scales::Clipped => {
