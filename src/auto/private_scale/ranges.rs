@@ -65,9 +65,13 @@ impl RangeChoice {
             _ => needed,
         };
         let [needed, wanted] = [needed, wanted].map(|nats| level_times_epsilon0(nats, n, person));
-        // As much again where every feature has a range: less depends on them where most are indicators.
+        // Where features are clipped as much again if every one has a range: less depends on them where most are indicators.
+        let again = match scales {
+            Scales::Clipped => count as f64 / p.max(1) as f64,
+            _ => 0.0,
+        };
         let [usual, most] = RANGE_SHARE;
-        let usual = usual * (1.0 + count as f64 / p.max(1) as f64);
+        let usual = usual * (1.0 + again);
         let [usual, most] =
             [usual, most].map(|share| (8.0 * share * rho / (2 * count) as f64).sqrt());
         // More than usual only where that suffices.
@@ -311,16 +315,18 @@ mod tests {
         }
     }
 
-    /// Two ranges are paid as much again where they are all that there is, and next to nothing more among many indicators.
+    /// Two ranges that clip are paid as much again where they are all that there is, and next to nothing more among many
+    /// indicators.
     #[test]
     fn ranges_are_paid_by_the_share_of_features_that_have_one() {
-        let paid = |p: usize, rho: f64| {
+        let paid = |scales: Scales, p: usize| {
             let of = RangesOf::Each(vec![0, 1]);
-            let choice = RangeChoice::new(of, Scales::Clipped, (2_000, p), 1, rho);
-            2.0 * 2.0 * choice.epsilon0.powi(2) / 8.0 / rho
+            let choice = RangeChoice::new(of, scales, (2_000, p), 1, 0.02);
+            2.0 * 2.0 * choice.epsilon0.powi(2) / 8.0 / 0.02
         };
         for (p, share) in [(2, 0.14), (4, 0.105), (200, 0.0707)] {
-            assert!((paid(p, 0.02) - share).abs() < 1e-9, "{p}");
+            assert!((paid(Scales::Clipped, p) - share).abs() < 1e-9, "{p}");
+            assert!((paid(Scales::Ranges, p) - 0.07).abs() < 1e-9, "{p}");
         }
     }
 
