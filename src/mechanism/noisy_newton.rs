@@ -22,7 +22,7 @@ use crate::solver::Form;
 /// Private Newton steps on mean loss + (ridge/2)|theta|^2 with one bound on all Hessians: beta times the second moments
 /// of the records (Boehning & Lindsay 1988), released once (Dwork, Talwar, Thakurta & Zhang 2014), then T noisy
 /// gradients ([`crate::theory_of_privacy::noisy_gradients`], [`crate::theory_of_privacy::select_refit`]); the mean of
-/// the iterates is released, but for the first two fifths (half without moments), which are on their way.
+/// the iterates is released, but for the first quarter (half without moments), which is on its way.
 ///
 /// theta <- theta + m (theta - theta of before) - (1 - m) (H + lambda I)^-1 (g_t + ridge theta) (Polyak 1964), where H
 /// is beta M/n without its negative eigenvalues, plus the ridge, which after private scales is another one for every coefficient

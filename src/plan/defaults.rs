@@ -127,10 +127,9 @@ pub const MOST_ENTRIES: f64 = 4e9;
 pub const NEWTON_MOMENTUM: f64 = 0.5;
 
 /// Share of noisy Newton steps that are on their way: the iterates after them are averaged. Where the curvature is known
-/// the mean of the last half has twice the variance that all gradients allow, of the last three quarters 1.35 times. Where noise
-/// hides it iterates are drawn to the start: later ones less, which is worth the variance at epsilon 0.1 (.003 of R^2 on 121
-/// tables for 0.4 beside 0.25), and 0.5 takes .0005 at 4.
-pub const NEWTON_EARLY: f64 = 0.4;
+/// the mean of the last half has twice the variance that all gradients allow, of the last three quarters 1.35 times, and
+/// momentum 0.5 has forgotten the start after ten steps but for 3 %.
+pub const NEWTON_EARLY: f64 = 0.25;
 
 /// The same without second moments, where steps are short and all iterates are drawn to the start.
 pub const DESCENT_EARLY: f64 = 0.5;
@@ -394,8 +393,8 @@ pub const CLIPPED_DEVIATION: f64 = 0.6;
 pub const CLIPPED_MARGIN: f64 = 10.0;
 
 /// Largest shares of the zCDP budget that private ranges of the features spend: the first, in regressions, which clip there, and as
-/// much again by the share of the features that have one, but up to the second where they could not be had without. On 121 tables twice the first for all of
-/// them brings .004 of R^2 where features are numbers, and takes .01 at epsilon 0.1 where most are indicators.
+/// much again by the share of the features that have one, but up to the second where they could not be had without. On 121 tables
+/// twice the first for all of them brings .004 of R^2 where features are numbers, and takes .01 at epsilon 0.1 where most are indicators.
 pub const RANGE_SHARE: [f64; 2] = [0.07, 0.25];
 
 /// Lowest and highest quantile at the lower end of a private range. On cod_rna, without noise, 0.05 gives .950, 0.1
