@@ -29,7 +29,7 @@ LEVEL = 1e-6
 LEVELS = (0.9, 0.95)
 SLACK = 0.03
 #: Fits by the number of records: some minutes in all.
-RUNS = {5000: 200, 20_000: 120, 50_000: 60}
+RUNS = {5000: 200, 20_000: 120, 50_000: 120}
 
 # A trace by hand: three features and an intercept, moments and gradients without noise.
 REGRESSION = {
