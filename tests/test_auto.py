@@ -126,7 +126,16 @@ REGRESSORS = {
     ),
     "very few records, a quantile": (8, {"loss": Pinball(level=0.9), "epsilon": 0.02}, "a constant, the 0.9 quantile"),
     "very few records, no scale": (60, {"epsilon": 0.02, "scale": None}, "select-refit"),
-    "many features, wide bounds": (120, {"bounds": wide(120)}, f"{TARGET} and a typical row norm, then noisy-newton"),
+    "many features, wide bounds": (
+        120,
+        {"bounds": wide(120)},
+        f"{TARGET} and histograms of 120 features and a typical row norm, then noisy-newton",
+    ),
+    "many features, wide bounds, small epsilon": (
+        120,
+        {"bounds": wide(120), "epsilon": 0.5},
+        f"{TARGET}, rows shortened to a public norm, then noisy-newton",
+    ),
     "many features, wide bounds, large epsilon": (
         60,
         {"bounds": wide(60), "epsilon": 16.0},

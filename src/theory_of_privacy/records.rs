@@ -78,7 +78,7 @@
 //! held-out loss       round(u_i q_i) of an integer q_i >= 0, no larger.
 //! ```
 //!
-//! Quantiles, norms and sums of sizes, which only set scales, count every record once. Draws from the entropic minimiser
+//! Quantiles, norms, histograms and sums of sizes, which only set scales, count every record once. Draws from the entropic minimiser
 //! are refused: the error of its gradients is proved for records without weights.
 //!
 //! In the user's units, where a loss is a mean weighted by w_i, noise is larger by W over the mean weight, and so is what
@@ -90,6 +90,15 @@
 //! k - #{x <= t}, 0). One value more or less moves each count by at most 1, and so their maximum: sensitivity 1. |#{x
 //! <= t} - k| has the same sensitivity but leaves the choice to chance where many values are equal: every threshold on
 //! one side of the tie gets the same score.
+//!
+//! # Histograms
+//!
+//! Numbers of values of c features in public bins. A record adds a vector with one 1 for each feature, whose Euclidean norm is
+//! sqrt(c), and no negative entry. For two such vectors |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 c: a replaced record moves the sums
+//! by at most sqrt(2 c), one added or removed by sqrt(c), and m of them by m times that. The noise is rounded Gaussian; what laws say
+//! of the noisy numbers is post-processing. With a zCDP budget rho it is sqrt(c/rho) records on every bin; two quantiles of each feature
+//! by the exponential mechanism err by as many ranks for every nat of their choice. Where such quantiles would often be missed, the
+//! bins still say where most values are, and how sure that is.
 //!
 //! # Code
 //!

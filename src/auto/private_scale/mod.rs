@@ -1,9 +1,12 @@
 //! Scales of features by private releases, before any mechanism.
 
+mod features;
 mod ranges;
 mod releases;
+mod spread;
 mod target;
 mod typical_count;
+mod weights;
 
 use std::sync::Arc;
 
@@ -34,6 +37,8 @@ const NEAR: f64 = 3e-5;
 /// - ranges of features, two quantiles each by the exponential mechanism ([`Ranges`]): of all features where they
 ///   can be had with little error; of those alone whose bounds are not [0, 1] or [-1, 1] where not; one range of all
 ///   values where all bounds are the same and there are too many features for either;
+/// - in regressions, where such quantiles could be missed, histograms of the features instead ([`Histograms`]), and the mean and
+///   deviation of each that are expected after them, as wide as they leave open;
 /// - or weights of columns ([`AbsoluteSums`]), where a row norm far below sqrt(p) says that records are sparse
 ///   counts;
 /// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows ([`TypicalNorm`]), to which
@@ -47,6 +52,7 @@ const NEAR: f64 = 3e-5;
 /// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
 /// the epsilon that is left: the largest with which all events together meet (epsilon, delta).
 ///
+/// [`Histograms`]: crate::question::Histograms
 /// [`Ranges`]: crate::question::Ranges
 /// [`TargetQuantile`]: crate::question::TargetQuantile
 /// [`AbsoluteSums`]: crate::question::AbsoluteSums

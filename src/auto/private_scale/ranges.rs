@@ -6,9 +6,8 @@ use super::releases::Scales;
 use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
-    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, CLIPPED_NATS, CLIPPED_SPARE,
-    MOST_UNIT_RANGES, RANGE_DEVIATION, RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN,
-    RANGE_SHARE, level_times_epsilon0,
+    CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_DEVIATION,
+    RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_SHARE, level_times_epsilon0,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -58,10 +57,9 @@ impl RangeChoice {
             RangesOf::Together(_) => 1,
         };
         let [needed, wanted] = Ranges::nats(count);
-        // A quantile that is missed leaves a range no wider than the public bounds; in classifiers, where nothing is clipped,
-        // it could stretch a narrow feature instead.
+        // Where quantiles may be missed histograms are better, which tell how sure they are.
         let needed = match scales {
-            Scales::Clipped => (needed - CLIPPED_SPARE).max(CLIPPED_NATS),
+            Scales::Clipped => needed + Ranges::SPARE,
             _ => needed,
         };
         let [needed, wanted] = [needed, wanted].map(|nats| level_times_epsilon0(nats, n, person));
@@ -72,6 +70,10 @@ impl RangeChoice {
         };
         let [usual, most] = RANGE_SHARE;
         let usual = usual * (1.0 + again);
+        let most = match scales {
+            Scales::Clipped => usual,
+            _ => most,
+        };
         let [usual, most] =
             [usual, most].map(|share| (8.0 * share * rho / (2 * count) as f64).sqrt());
         // More than usual only where that suffices.
@@ -151,39 +153,46 @@ fn public_scales(schema: &Schema) -> (Vec<f64>, Vec<f64>) {
     (0..schema.n_features()).map(scale).unzip()
 }
 
-/// The released ranges of all features, in scaled units of a centred schema; public bounds for those without one.
-pub(super) fn ranges_of_all(
-    question: &Question<Ranges>,
-    ranges: &[(f64, f64)],
-    schema: &Schema,
-) -> Vec<(f64, f64)> {
-    let p = schema.n_features();
-    match question.of() {
-        RangesOf::Each(features) => {
-            let mut all: Vec<_> = (0..p).map(|j| schema.scaled_bounds(j)).collect();
-            for (&j, &range) in features.iter().zip(ranges) {
-                all[j as usize] = range;
+/// Ranges that were released, in scaled units of a centred schema.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub of: RangesOf,
+    pub ranges: Vec<(f64, f64)>,
+    /// Their ends are about these quantiles: q, and 1 - q.
+    pub level: f64,
+    /// Values at a bound have ends no farther from it than this.
+    pub resolution: f64,
+}
+
+impl Found {
+    /// Of all features; public bounds for those without one.
+    pub fn of_all(&self, schema: &Schema) -> Vec<(f64, f64)> {
+        let p = schema.n_features();
+        match &self.of {
+            RangesOf::Each(features) => {
+                let mut all: Vec<_> = (0..p).map(|j| schema.scaled_bounds(j)).collect();
+                for (&j, &range) in features.iter().zip(&self.ranges) {
+                    all[j as usize] = range;
+                }
+                all
             }
-            all
+            RangesOf::Together(_) => vec![self.ranges[0]; p],
         }
-        RangesOf::Together(_) => vec![ranges[0]; p],
     }
 }
 
-/// Maps ranges (in scaled units of a centred schema), released at quantile `level`, as `scales` say; features without
-/// one by their public bounds. Those that are clipped are so `open` times as far out as where noise is large.
+/// Maps what was found as `scales` say; features without a range by their public bounds. Those that are clipped are so `open`
+/// times as far out as where noise is large.
 pub(super) fn map_of_ranges(
     scales: Scales,
-    question: &Question<Ranges>,
-    ranges: &[(f64, f64)],
+    found: &Found,
     schema: &Schema,
     open: f64,
 ) -> FeatureMap {
     let p = schema.n_features();
     let (mut factor, mut shift) = public_scales(schema);
-    let deviations = upper_quantile(question.level());
-    // Values at a bound have ends no farther from it than this.
-    let end = 1.0 - question.resolution();
+    let deviations = upper_quantile(found.level);
+    let end = 1.0 - found.resolution;
     let mut set = |j: usize, range: (f64, f64)| {
         let range = of_equal_values(range, end);
         let (low, high) = match scales {
@@ -197,17 +206,17 @@ pub(super) fn map_of_ranges(
         let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
         (factor[j], shift[j]) = (1.0 / half, -middle / half);
     };
-    match question.of() {
+    match &found.of {
         RangesOf::Each(features) => {
-            for (&j, &range) in features.iter().zip(ranges) {
+            for (&j, &range) in features.iter().zip(&found.ranges) {
                 set(j as usize, range);
             }
         }
-        RangesOf::Together(_) => (0..p).for_each(|j| set(j, ranges[0])),
+        RangesOf::Together(_) => (0..p).for_each(|j| set(j, found.ranges[0])),
     }
     let limit = match scales {
         Scales::Boxes => 1.0,
-        Scales::Clipped => open * clipped_at(question.level()),
+        Scales::Clipped => open * clipped_at(found.level),
         _ => f64::INFINITY,
     };
     FeatureMap::new(factor, shift, limit)
@@ -306,7 +315,13 @@ mod tests {
             // As far from the bound as may be released for values at it.
             let at = -1.0 + 0.99 * question.resolution();
             let ranges = [(at, at), (-0.3, 0.1), (at, at)];
-            let map = map_of_ranges(Scales::Ranges, &question, &ranges, &schema, 1.0);
+            let found = Found {
+                of: question.of().clone(),
+                ranges: ranges.to_vec(),
+                level: question.level(),
+                resolution: question.resolution(),
+            };
+            let map = map_of_ranges(Scales::Ranges, &found, &schema, 1.0);
             let unit = f64::from(MAX_FEATURE);
             let image = |j: usize, x: f64| map.of(j).value((x * unit).trunc()) / unit;
             assert_eq!([image(0, -1.0), image(0, 1.0)], [0.0, 1.0]);

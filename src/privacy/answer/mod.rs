@@ -8,6 +8,7 @@ mod gains;
 mod gaussian_sum;
 mod gradient;
 mod held_out;
+mod histograms;
 mod lagging_vertex;
 mod lattice;
 mod moments;

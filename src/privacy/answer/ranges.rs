@@ -10,7 +10,7 @@ use crate::privacy::records::{Pass, States};
 use crate::question::{Ranges, RangesOf};
 
 /// Features that are counted at once.
-const FEATURES: usize = 8;
+pub(super) const FEATURES: usize = 8;
 
 impl RangesOf {
     /// Some features at a time: counts of all of them at once would fill memory.
@@ -74,7 +74,7 @@ fn value_at(at: Thresholds, choice: usize) -> f64 {
 
 /// Thresholds so far apart, the first and last at the ends of the lattice or the one step beyond that makes them even: no
 /// value is above all of them.
-fn grid(stride: i64) -> Thresholds {
+pub(super) fn grid(stride: i64) -> Thresholds {
     let most = i64::from(MAX_FEATURE);
     Thresholds {
         limit: (most + stride - 1) / stride * stride,
@@ -85,6 +85,8 @@ fn grid(stride: i64) -> Thresholds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::Histograms;
+    use crate::question::histograms::{STRIDE, thresholds_up_to};
     use crate::question::ranges::{MOST_CANDIDATES, stride};
 
     /// What is released for a value is within the resolution of it, on coarse grids too, and on either side alike.
@@ -105,6 +107,18 @@ mod tests {
             for choice in [0, at.len() - 1] {
                 assert!(value_at(at, choice).abs() <= 1.0);
             }
+        }
+    }
+
+    /// All values of the lattice are in a bin, and the thresholds of bins are those of the grid.
+    #[test]
+    fn bins_of_histograms_are_made_of_thresholds() {
+        let (at, bins) = (grid(STRIDE), thresholds_up_to());
+        assert_eq!(*bins.last().unwrap(), at.len());
+        assert!(bins.windows(2).all(|pair| pair[0] < pair[1]));
+        let most = f64::from(MAX_FEATURE);
+        for (&up_to, end) in bins.iter().zip(Histograms::ends()) {
+            assert_eq!(at.at(up_to - 1) as f64 / most, end);
         }
     }
 

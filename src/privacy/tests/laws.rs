@@ -11,6 +11,7 @@ use crate::exact::tap::{Seen, watched};
 use crate::loss::{Admitted, Logistic};
 use crate::numeric::normal;
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
+use crate::privacy::Answer;
 use crate::privacy::answer::{Part, VertexAt};
 use crate::privacy::{
     FeatureMap, Geometry, MemoryLedger, Question, RoomModel, RunningPlan, RunningSoftmax, Schema,
@@ -165,23 +166,33 @@ fn sums_leave_with_the_noise_of_their_events() {
             follow("gradient", &noise, &|x| normal::cdf(x / sigma));
         }
 
-        let question = root.absolute_sums(3.0).unwrap();
-        let noise: Vec<f64> = answers(&root, question.once(), 3000, &|session| {
-            session.ask(&question, ())
-        })
-        .into_iter()
-        .flat_map(|(released, seen)| {
-            let noise = |(r, q): (&i64, i64)| (r - q) as f64;
-            released
-                .iter()
-                .zip(integers(&seen))
-                .map(noise)
-                .collect::<Vec<_>>()
-        })
-        .collect();
-        let scale = sigma(&question);
-        follow("sums of sizes", &noise, &|x| normal::cdf(x / scale));
+        let sums = root.absolute_sums(3.0).unwrap();
+        let histograms = root.histograms(1e4, vec![0, 2]).unwrap();
+        integers_follow("sums of sizes", &root, &sums, 3000);
+        integers_follow("histograms", &root, &histograms, 300);
     });
+}
+
+/// Integers in units of the sums themselves.
+fn integers_follow<A>(name: &str, root: &Arc<Statement>, question: &Question<A>, times: u64)
+where
+    A: for<'a> Answer<At<'a> = (), Released = Vec<i64>> + Sync,
+{
+    let noise: Vec<f64> = answers(root, question.once(), times, &|session| {
+        session.ask(question, ())
+    })
+    .into_iter()
+    .flat_map(|(released, seen)| {
+        let noise = |(r, q): (&i64, i64)| (r - q) as f64;
+        released
+            .iter()
+            .zip(integers(&seen))
+            .map(noise)
+            .collect::<Vec<_>>()
+    })
+    .collect();
+    let scale = sigma(question);
+    follow(name, &noise, &|x| normal::cdf(x / scale));
 }
 
 /// sigma above the diagonal and sqrt(2) sigma on it, the same entry on both sides of it.

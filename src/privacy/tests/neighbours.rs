@@ -143,12 +143,12 @@ pub fn n_features(setting: &Setting) -> usize {
     setting.about.schema().n_features()
 }
 
-/// Sums: gradients at several coefficients, moments and sums of sizes, with noise so small and so large that sums are
+/// Sums: gradients at several coefficients, moments, histograms and sums of sizes, with noise so small and so large that sums are
 /// floored.
 #[test]
 fn sums_move_by_no_more_than_their_sensitivity() {
     alone(|| {
-        let mut reached = [Reached::default(), Reached::default(), Reached::default()];
+        let mut reached: [Reached; 4] = Default::default();
         for setting in settings() {
             for multiplier in [1.0, 1e5] {
                 let question = setting.about.gradient(&setting.model, multiplier).unwrap();
@@ -169,6 +169,14 @@ fn sums_move_by_no_more_than_their_sensitivity() {
                     &l2_of_moments,
                 );
                 reached[1].add(&setting, moved, gaussian(&question));
+                let features: Vec<u32> = (0..n_features(&setting) as u32).collect();
+                let question = setting.about.histograms(multiplier, features).unwrap();
+                let moved = setting.worst(
+                    &[question.once()],
+                    &|session| session.ask(&question, ()).map(drop),
+                    &l2,
+                );
+                reached[3].add(&setting, moved, gaussian(&question));
                 if setting.about.schema().row_norm().is_none() {
                     assert!(setting.about.absolute_sums(multiplier).is_err());
                     continue;
@@ -185,6 +193,7 @@ fn sums_move_by_no_more_than_their_sensitivity() {
         reached[0].at_least(0.95);
         reached[1].at_least(0.6);
         reached[2].at_least(0.95);
+        reached[3].at_least(0.95);
     });
 }
 
