@@ -108,3 +108,52 @@ impl Question<Histograms> {
         &self.answer.features
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::event::{Adjacency, Event};
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+
+    fn statement(adjacency: Adjacency, person: usize) -> Arc<Statement> {
+        let bounds = Bounds {
+            lower: vec![-1.0],
+            upper: vec![1.0],
+        };
+        let (geometry, target) = (Geometry::Centred, Target::Classes);
+        let schema = Schema::new(5, bounds, geometry, target, true, None).unwrap();
+        Statement::new(schema, 100, adjacency, person).unwrap()
+    }
+
+    /// sqrt(2 c) of a replaced record, sqrt(c) of one that is added, as often as a person has records.
+    #[test]
+    fn the_sensitivity_is_that_of_one_bin_a_feature() {
+        let replace = Adjacency::ReplaceOne;
+        for (adjacency, person, squared) in [
+            (replace, 1, 2.0),
+            (Adjacency::AddRemove, 1, 1.0),
+            (replace, 3, 18.0),
+        ] {
+            for c in 1..=5u32 {
+                let about = statement(adjacency, person);
+                let question = about.histograms(7.0, (0..c).collect()).unwrap();
+                let [(Event::Gaussian { sensitivity, sigma }, 1)] = question.events()[..] else {
+                    panic!("{:?}", question.events());
+                };
+                let exact = (squared * f64::from(c)).sqrt();
+                assert!(sensitivity >= exact && sensitivity < exact * (1.0 + 1e-12));
+                assert!(sigma >= 7.0 * sensitivity && question.noise_scale() == sigma);
+            }
+        }
+    }
+
+    #[test]
+    fn features_are_those_of_the_records_in_order() {
+        let about = statement(Adjacency::ReplaceOne, 1);
+        assert!(about.histograms(1.0, vec![0, 4]).is_ok());
+        for features in [vec![], vec![5], vec![1, 1], vec![2, 0]] {
+            let error = about.histograms(1.0, features).unwrap_err();
+            assert_eq!(error.to_string(), "scale needs features of the records");
+        }
+    }
+}
