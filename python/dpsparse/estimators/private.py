@@ -707,8 +707,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     of the target first: its unit, and bounds that are wider than need be, change little. Where bounds other than [0, 1]
     and [-1, 1] say little, features are clipped to private ranges, in the fit and in predictions (``feature_ranges_``):
     the tails of few records, which would decide the errors of a linear model, count no more than the ends of these
-    ranges. They come from two quantiles of each feature or, where records are too few for those, from noisy histograms of
-    all. Without an intercept the target stays as it is. ``scale=None`` forgoes all scales.
+    ranges. They come from two quantiles of each feature or, where records are too few for those, from noisy histograms.
+    Without an intercept the target stays as it is. ``scale=None`` forgoes all scales.
 
     References
     ----------
