@@ -1,5 +1,7 @@
 //! Every draw of every mechanism has its event: what samplers were given is counted against certificates.
 
+use std::sync::Arc;
+
 use ndarray::Array2;
 
 use crate::accounting::event::{Adjacency, Event};
@@ -92,16 +94,21 @@ fn problem(
 ) -> Option<Problem> {
     let geometry = mechanism.geometry(domain, intercept, None).ok()?;
     let schema = Schema::new(P, bounds, geometry, target, intercept, None).unwrap();
-    Some(Problem {
-        statement: Statement::new(schema, N, adjacency, persons).unwrap(),
+    let statement = Statement::new(schema, N, adjacency, persons).unwrap();
+    Some(problem_of(statement, loss, 3.0))
+}
+
+fn problem_of(statement: Arc<Statement>, loss: Admitted, epsilon: f64) -> Problem {
+    Problem {
+        statement,
         loss,
         residual_bound: None,
         spread: None,
-        epsilon: 3.0,
+        epsilon,
         delta: Some(1e-5),
         reason: None,
         assumptions: Vec::new(),
-    })
+    }
 }
 
 /// Runs a plan: its certificate lists the events that it announced, one for every draw.
@@ -273,16 +280,8 @@ fn a_constant_is_one_choice() {
         for (loss, target, intercept, constant) in losses.clone() {
             let geometry = Geometry::Uncentred;
             let schema = Schema::new(P, bounds.clone(), geometry, target, intercept, None).unwrap();
-            let problem = Problem {
-                statement: Statement::new(schema, N, adjacency, persons).unwrap(),
-                loss: loss.clone(),
-                residual_bound: None,
-                spread: None,
-                epsilon: 0.1,
-                delta: Some(1e-5),
-                reason: None,
-                assumptions: Vec::new(),
-            };
+            let statement = Statement::new(schema, N, adjacency, persons).unwrap();
+            let problem = problem_of(statement, loss.clone(), 0.1);
             let facts = Facts {
                 claim: problem.claim(),
                 n_features: P,
@@ -392,16 +391,8 @@ fn plans_of_scales(
             None => Geometry::Centred,
         };
         let schema = Schema::new(P, bounds.clone(), geometry, target, true, row_norm).unwrap();
-        let problem = Problem {
-            statement: Statement::new(schema, N, adjacency, 1).unwrap(),
-            loss: loss.clone(),
-            residual_bound: None,
-            spread: None,
-            epsilon,
-            delta: Some(1e-5),
-            reason: None,
-            assumptions: Vec::new(),
-        };
+        let statement = Statement::new(schema, N, adjacency, 1).unwrap();
+        let problem = problem_of(statement, loss.clone(), epsilon);
         let facts = Facts {
             claim: problem.claim(),
             n_features: P,
