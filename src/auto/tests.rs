@@ -33,16 +33,15 @@ impl Draws {
         for (k, seen_now) in seen.iter().enumerate() {
             match seen_now {
                 Seen::Integers(values) => {
-                    // The entries above a diagonal come first, or after a choice; gradients of 3 columns are as many.
+                    // The entries above a diagonal are no gradient, unless there are 3 columns: then they come first, or after a choice.
                     let at = |back: usize| k.checked_sub(back).map(|k| &seen[k]);
                     let triangle = values.len() * values.len().saturating_sub(1) / 2;
                     let sums = |back: usize| match at(back) {
                         Some(Seen::Integers(values)) => Some(values.len()),
                         _ => None,
                     };
-                    // One entry above a diagonal of two is no gradient: those have two columns or more.
-                    let diagonal =
-                        sums(1) == Some(triangle) && (sums(2).is_none() || triangle == 1);
+                    let diagonal = sums(1) == Some(triangle)
+                        && (sums(2).is_none() || triangle != values.len());
                     draws.sums += u64::from(!diagonal);
                 }
                 Seen::Scores(..) | Seen::Groups(..) => draws.choices += 1,
@@ -361,6 +360,40 @@ fn histograms_of_features_have_their_event() {
         ] {
             for plan in plans_of_scales(name, facts(), (0.0, 9.0), None, epsilon) {
                 assert!(plan.mechanism().contains(has), "{}", plan.mechanism());
+            }
+        }
+    }
+}
+
+/// Features that no range moves have their means, in one event of a row whose entries are not negative; with ranges of all of them
+/// there is none.
+#[test]
+fn means_of_features_have_their_event() {
+    let x = Array2::from_shape_fn((N, P), |(i, j)| ((i * (j + 3)) % 17) as f64 / 6.0);
+    for name in ["noisy-proximal-gradient", "noisy-newton"] {
+        let facts = || (Logistic.into(), Target::Classes);
+        let [replaced, added] = plans_of_scales(name, facts(), (0.0, 9.0), None, 0.5);
+        let row = 0.15 * 16_383.0;
+        for (plan, exact) in [(replaced, f64::sqrt(2.0) * row), (added, row)] {
+            assert!(
+                plan.mechanism().contains("means of 4 features"),
+                "{}",
+                plan.mechanism()
+            );
+            let of_means = |event: &&(Event, u64)| match event.0 {
+                Event::Gaussian { sensitivity, .. } => {
+                    (exact..1.0001 * exact).contains(&sensitivity)
+                }
+                _ => false,
+            };
+            let found: Vec<_> = plan.events().iter().filter(of_means).collect();
+            assert!(matches!(found[..], [(_, 1)]), "{:?}", plan.events());
+            check(name, &plan, &x, &signs());
+        }
+        // With more budget all have ranges, and with less means are hidden; elsewhere sizes are no sums.
+        for (lower, epsilon) in [(0.0, 30.0), (0.0, 0.02), (-9.0, 0.5)] {
+            for plan in plans_of_scales(name, facts(), (lower, 9.0), None, epsilon) {
+                assert!(!plan.mechanism().contains("means"), "{}", plan.mechanism());
             }
         }
     }

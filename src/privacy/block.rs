@@ -9,7 +9,7 @@ use super::one_read::PieceOfSlopes;
 use super::records::{Move, Pass, States, Sum, Watch};
 use super::row_norm::RowNorm;
 use super::thresholds::counts_at;
-use super::{column_sums, second_moments};
+use super::{column_sums, image_sums, second_moments};
 use crate::error::Result;
 use crate::numeric::kernel::{for_wide_vectors, prefetch, truncate};
 use crate::question::RoomModel;
@@ -162,6 +162,9 @@ impl Block<'_> {
                 Sum(second_moments::above(self.0, weights, watch)?)
             }
             Pass::Absolute => Sum(column_sums::absolute(self.0)),
+            Pass::Images { map, row_norm } => {
+                Sum(image_sums::of_images(self.0, map, RowNorm::new(row_norm)))
+            }
             Pass::Gains { chosen } => Sum(column_sums::gains(self.0, chosen)),
             Pass::Ranges { features, at } => Sum(match features {
                 Some(features) => self.0.counts_of_features(features, at),

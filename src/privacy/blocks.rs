@@ -239,12 +239,15 @@ mod tests {
             let moves = [Move { output: 0, direction: &direction, weight: 1 << 20 }];
             let gradient = |fresh| Pass::Gradient { model: &model, moves: &moves, fresh, unit: 2f64.powi(-36) };
             let map = FeatureMap::linear(vec![0.5, 1.0, -0.2]);
+            let moved = FeatureMap::new(vec![0.5, 1.0, -0.2], vec![0.5, -0.1, 0.0], 0.9);
             let models = [LinearModel { coefficients: vec![0.5, -1.0, 2.0], intercepts: vec![0.1], feature_ranges: None }];
             let passes = [
                 gradient(true),
                 gradient(false),
                 Pass::Moments,
                 Pass::Absolute,
+                Pass::Images { map: &map, row_norm: 0.4 },
+                Pass::Images { map: &moved, row_norm: 0.7 },
                 Pass::Gains { chosen: &[] },
                 Pass::Gains { chosen: &[2, 0] },
                 Pass::Ranges { features: Some(&[0, 2]), at: Thresholds { limit: 16_383, stride: 1_000 } },
@@ -292,7 +295,7 @@ mod tests {
         model: &'a RoomModel,
         models: &'a [LinearModel],
         map: &'a FeatureMap,
-    ) -> [Pass<'a>; 9] {
+    ) -> [Pass<'a>; 10] {
         let moves: &[Move] = &[];
         let unit = 1.0;
         [
@@ -308,6 +311,7 @@ mod tests {
             },
             Pass::Moments,
             Pass::Absolute,
+            Pass::Images { map, row_norm: 0.4 },
             Pass::Gains { chosen: &[1] },
             Pass::Ranges {
                 features: None,

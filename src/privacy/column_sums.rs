@@ -8,7 +8,10 @@ use super::bounded_data::{BoundedData, Features, chunk_of};
 use crate::numeric::kernel::add_sizes;
 
 /// Sums of all features over chunks of records.
-fn sums_of_chunks(data: &BoundedData, add: impl Fn(Range<usize>, &mut [i64]) + Sync) -> Vec<i64> {
+pub(super) fn sums_of_chunks(
+    data: &BoundedData,
+    add: impl Fn(Range<usize>, &mut [i64]) + Sync,
+) -> Vec<i64> {
     let (n, p) = (data.n_records(), data.schema.n_features());
     let (chunk, zeros) = (chunk_of(p), || vec![0; p]);
     (0..n.div_ceil(chunk))
@@ -18,10 +21,13 @@ fn sums_of_chunks(data: &BoundedData, add: impl Fn(Range<usize>, &mut [i64]) + S
             add(records, &mut sums);
             sums
         })
-        .reduce(zeros, |mut sums, more| {
-            (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
-            sums
-        })
+        .reduce(zeros, added)
+}
+
+/// The sums of both.
+pub(super) fn added(mut sums: Vec<i64>, more: Vec<i64>) -> Vec<i64> {
+    (sums.iter_mut().zip(more)).for_each(|(sum, more)| *sum += more);
+    sums
 }
 
 /// sum_i |x_ij| in lattice units for every feature: below 2^31 2^14.

@@ -66,6 +66,7 @@ mod fine_gradient;
 mod float_products;
 mod float_records;
 mod groups;
+mod image_sums;
 mod journal;
 mod lagging_gradient;
 mod lagging_scores;

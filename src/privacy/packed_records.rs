@@ -368,6 +368,10 @@ mod tests {
             },
             Pass::Moments,
             Pass::Absolute,
+            Pass::Images {
+                map: &map,
+                row_norm: 0.5,
+            },
             Pass::Gains { chosen: &[] },
             Pass::Gains { chosen: &chosen },
             Pass::Ranges {

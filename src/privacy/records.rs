@@ -110,6 +110,13 @@ pub enum Pass<'a> {
     Moments,
     /// sum_i |x_ij| for every feature.
     Absolute,
+    /// The same of images that are shortened to a row norm.
+    Images {
+        /// The public map.
+        map: &'a FeatureMap,
+        /// In scaled units.
+        row_norm: f64,
+    },
     /// sum_i max(x_ij - b_i, 0) for every feature j, b_i the largest of 0 and of x_ia over the chosen features a: what j adds.
     Gains {
         /// The chosen features.
@@ -152,7 +159,9 @@ impl Pass<'_> {
             Pass::Gradient { model, .. } => columns * model.outputs(),
             Pass::Fine { model, .. } => columns * model.outputs() * super::fine_gradient::LIMBS,
             Pass::Moments => columns * (columns + 1) / 2,
-            Pass::Absolute | Pass::Gains { .. } => records.statement().schema().n_features(),
+            Pass::Absolute | Pass::Images { .. } | Pass::Gains { .. } => {
+                records.statement().schema().n_features()
+            }
             Pass::Ranges { features, at } => features.map_or(1, <[u32]>::len) * at.len(),
             Pass::Norms { candidates, .. } => candidates.len(),
             Pass::Targets { thresholds, .. } => thresholds.len(),

@@ -21,8 +21,13 @@ pub(super) struct RowNorm {
 impl RowNorm {
     /// The bound of a schema that has one.
     pub(super) fn of(schema: &Schema) -> Option<Self> {
-        let bound = |norm: f64| (norm * f64::from(MAX_FEATURE)).floor();
-        schema.row_norm().map(|norm| Self { bound: bound(norm) })
+        schema.row_norm().map(Self::new)
+    }
+
+    /// The bound of a norm in scaled units.
+    pub(super) fn new(norm: f64) -> Self {
+        let bound = (norm * f64::from(MAX_FEATURE)).floor();
+        Self { bound }
     }
 
     /// How often each record counts in a gradient: w with w |(x_i, c)|_2 <= |(R, c)|_2, c the lattice value of the
@@ -76,7 +81,7 @@ impl RowNorm {
     }
 
     /// What the entries of a row with this sum of squares are multiplied by: 1 for a short one.
-    fn factor(self, square: i64) -> f64 {
+    pub(super) fn factor(self, square: i64) -> f64 {
         if self.exceeded_by(square) {
             self.bound / (square as f64).sqrt() * (1.0 - 1e-12)
         } else {
@@ -86,7 +91,7 @@ impl RowNorm {
 
     /// Truncation moves towards zero: |new| <= |old| factor (1 + 2^-52), so the norm ends below the bound. Checked all
     /// the same: nothing is left of a row that is longer still. An error would tell of one record.
-    fn check(self, square: i64) -> f64 {
+    pub(super) fn check(self, square: i64) -> f64 {
         if self.exceeded_by(square) { 0.0 } else { 1.0 }
     }
 
@@ -114,14 +119,16 @@ impl RowNorm {
 
     /// Compressed rows; an unstored entry must be 0.
     pub(super) fn shorten_rows(self, rows: &mut Lines) {
-        let square = |row: &[i16]| row.iter().map(|&value| square(value)).sum::<i64>();
         let rows: Vec<&mut [i16]> = rows.values_mut().collect();
-        rows.into_par_iter().for_each(|row| {
-            for factor in [Self::factor, Self::check] {
-                let factor = factor(self, square(row));
-                row.iter_mut().for_each(|value| shorten(value, factor));
-            }
-        });
+        rows.into_par_iter().for_each(|row| self.shorten_row(row));
+    }
+
+    /// One row.
+    pub(super) fn shorten_row(self, row: &mut [i16]) {
+        for factor in [Self::factor, Self::check] {
+            let factor = factor(self, row.iter().map(|&value| square(value)).sum());
+            row.iter_mut().for_each(|value| shorten(value, factor));
+        }
     }
 }
 

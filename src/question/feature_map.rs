@@ -65,6 +65,23 @@ impl FeatureMap {
         Self::new(factor, shift, f64::INFINITY)
     }
 
+    /// Whether feature `j` has these constants.
+    pub(crate) fn has(&self, j: usize, constants: (f64, f64)) -> bool {
+        (self.factor[j], self.shift[j]) == constants
+    }
+
+    /// The same map, its images of each feature moved by so much towards zero.
+    ///
+    /// # Panics
+    /// If there are other numbers of features.
+    pub fn around(mut self, means: &[f64]) -> Self {
+        assert_eq!(self.n_features(), means.len());
+        for (shift, mean) in self.shift.iter_mut().zip(means) {
+            *shift -= mean;
+        }
+        self
+    }
+
     /// The same map with its image divided by `norm`.
     pub fn divided_by(self, norm: f64) -> Self {
         Self { norm, ..self }

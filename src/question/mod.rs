@@ -12,7 +12,7 @@
 //!
 //! | shape | kinds | proof |
 //! |---|---|---|
-//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`], [`Histograms`] | a bound on one contribution |
+//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`], [`ImageSums`], [`Histograms`] | a bound on one contribution |
 //! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`HeldOut`], [`Gains`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
 //! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
 //!
@@ -33,6 +33,7 @@ mod gaussian_sum;
 mod gradient;
 mod held_out;
 pub(crate) mod histograms;
+mod image_sums;
 mod lattice;
 mod model;
 mod moments;
@@ -62,6 +63,7 @@ pub use gains::Gains;
 pub use gradient::Gradient;
 pub use held_out::{HeldOut, LinearModel};
 pub use histograms::Histograms;
+pub use image_sums::ImageSums;
 pub use lattice::{GAMMA_FAILURE, PointNoise};
 pub use model::{RoomModel, SlopeBound, SlopeLattice};
 pub use moments::{MOST_MOMENT_COLUMNS, Moments};

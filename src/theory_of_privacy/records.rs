@@ -78,7 +78,7 @@
 //! held-out loss       round(u_i q_i) of an integer q_i >= 0, no larger.
 //! ```
 //!
-//! Quantiles, norms, histograms and sums of sizes, which only set scales, count every record once. Draws from the entropic minimiser
+//! Quantiles, norms, histograms and sums of sizes, of images too, which only set scales, count every record once. Draws from the entropic minimiser
 //! are refused: the error of its gradients is proved for records without weights.
 //!
 //! In the user's units, where a loss is a mean weighted by w_i, noise is larger by W over the mean weight, and so is what
@@ -99,6 +99,16 @@
 //! of the noisy numbers is post-processing. With a zCDP budget rho it is sqrt(c/rho) records on every bin; two quantiles of each feature
 //! by the exponential mechanism err by as many ranks for every nat of their choice. Where such quantiles would often be missed, the
 //! bins still say where most values are, and how sure that is.
+//!
+//! # Sums of images
+//!
+//! Sums of |x_ij| after a public map of every feature, rows shortened to a public norm r: a contribution has no negative entry and is no
+//! longer than r, so that |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 r^2. A replaced record moves them by at most sqrt(2) r, one added or
+//! removed by r. The norm may have been released before: then it is public. Where features are not negative their sums are means.
+//!
+//! What later noise is in proportion to is the norm of a row, and |x - c|^2 is least, in the mean over records, at their mean: the square
+//! of a row of indicators is the number of ones in it, sum_j p_j, and around its mean sum_j p_j (1 - p_j). Noise of variance s^2 on each
+//! of p means adds p s^2 at most.
 //!
 //! # Code
 //!

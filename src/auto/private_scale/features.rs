@@ -68,6 +68,19 @@ impl OfFeatures {
         }
     }
 
+    /// Whether feature `j` is mapped by what is released of it; indicators stay where they are.
+    pub fn moves(&self, schema: &Schema, j: usize) -> bool {
+        let of = |features: &[u32]| features.binary_search(&(j as u32)).is_ok();
+        match self {
+            Self::Ranges(ranges) => match ranges.of() {
+                RangesOf::Each(features) => of(features) && !schema.bounds().is_unit(j),
+                RangesOf::Together(_) => true,
+            },
+            Self::Histograms(histograms) => of(histograms.features()),
+            Self::Weights(_) => true,
+        }
+    }
+
     pub fn planned(&self) -> Planned {
         match self {
             Self::Ranges(ranges) => ranges.once(),

@@ -1,6 +1,7 @@
 //! Scales of features by private releases, before any mechanism.
 
 mod features;
+mod means;
 mod ranges;
 mod releases;
 mod spread;
@@ -39,6 +40,8 @@ const NEAR: f64 = 3e-5;
 ///   values where all bounds are the same and there are too many features for either;
 /// - in regressions, where such quantiles could be missed, histograms of the features instead ([`Histograms`]), and the mean and
 ///   deviation of each that are expected after them, as wide as they leave open;
+/// - the means of features that no range moves, whose bounds begin or end at zero ([`ImageSums`]): indicators are around theirs, where
+///   rows are shorter, as long as noise on the means does not undo it;
 /// - or weights of columns ([`AbsoluteSums`]), where a row norm far below sqrt(p) says that records are sparse
 ///   counts;
 /// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows ([`TypicalNorm`]), to which
@@ -52,6 +55,7 @@ const NEAR: f64 = 3e-5;
 /// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
 /// the epsilon that is left: the largest with which all events together meet (epsilon, delta).
 ///
+/// [`ImageSums`]: crate::question::ImageSums
 /// [`Histograms`]: crate::question::Histograms
 /// [`Ranges`]: crate::question::Ranges
 /// [`TargetQuantile`]: crate::question::TargetQuantile
@@ -101,7 +105,12 @@ impl PrivateScale {
     }
 
     /// The public facts of the scaled records.
-    fn scaled_schema(&self, problem: &Problem, target: Target) -> Result<Schema> {
+    fn scaled_schema(
+        &self,
+        problem: &Problem,
+        target: Target,
+        around_means: bool,
+    ) -> Result<Schema> {
         let outer = problem.schema();
         let bounds = Bounds {
             lower: vec![-1.0],
@@ -120,7 +129,8 @@ impl PrivateScale {
             Some(SCALED_ROW),
         )?;
         if intercept {
-            schema = schema.with_intercept_value(SCALED_INTERCEPT * SCALED_ROW)?;
+            let value = SCALED_INTERCEPT[usize::from(around_means)];
+            schema = schema.with_intercept_value(value * SCALED_ROW)?;
         }
         if self.inner.weighs_records(target) {
             schema = schema.with_gradient_norm(SCALED_ROW)?;
@@ -175,7 +185,7 @@ impl Mechanism for PrivateScale {
             (None, Some(count)) => count.images(),
             (None, None) => problem.schema().target(),
         };
-        let schema = self.scaled_schema(&problem, images)?;
+        let schema = self.scaled_schema(&problem, images, releases.has_means())?;
         let mapped = match self.scales.is_linear() {
             true => problem.statement.scaled(schema)?,
             false => problem.statement.mapped(schema)?,

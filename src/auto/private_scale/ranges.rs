@@ -138,7 +138,7 @@ pub(super) fn public_map(scales: Scales, schema: &Schema) -> FeatureMap {
 
 /// Public factors and shifts, for features of a centred schema: bounds that begin or end at 0 to [0, 1] or [-1, 0], since
 /// most values may be 0, others to [-1, 1].
-fn public_scales(schema: &Schema) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn public_scales(schema: &Schema) -> (Vec<f64>, Vec<f64>) {
     let scale = |j: usize| {
         let (lo, hi) = schema.bounds().of(j);
         let size = lo.abs().max(hi.abs());

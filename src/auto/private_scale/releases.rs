@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::features::OfFeatures;
+use super::means::Means;
 use super::ranges::public_map;
 use super::target::TargetScale;
 use super::typical_count::TypicalCount;
@@ -58,6 +59,7 @@ pub(super) struct Releases {
     /// How many times as far out features are clipped as where noise is large.
     open: f64,
     features: Option<OfFeatures>,
+    means: Option<Means>,
     norm: Option<Question<TypicalNorm>>,
     target: Option<TargetScale>,
     count: Option<TypicalCount>,
@@ -69,19 +71,17 @@ impl Releases {
     /// # Errors
     /// Noise that the exact samplers do not take.
     pub(super) fn new(scales: Scales, problem: &Problem, rho: f64) -> Result<Self> {
-        let statement = &problem.statement;
         let outer = problem.schema();
         let n = problem.n_samples();
         let person = problem.records_per_person();
-        let wanted = 4.0 * NORM_NATS[1] * person as f64 / (NORM_LEVEL * n as f64);
-        let epsilon0 = (8.0 * NORM_SHARE * rho).sqrt().min(wanted);
-        let found = scales.has_norm() && epsilon0 * NORM_NATS[1] >= wanted * NORM_NATS[0];
-        let norm = || statement.typical_norm(epsilon0, NORM_LEVEL);
+        let features = OfFeatures::new(scales, problem, rho)?;
+        let norm = || typical_norm(problem, NORM_SHARE * rho);
         Ok(Self {
             scales,
             open: clamps_open(n, person, outer.n_columns(), rho),
-            features: OfFeatures::new(scales, problem, rho)?,
-            norm: found.then(norm).transpose()?,
+            means: Means::new(scales, features.as_ref(), problem, rho)?,
+            features,
+            norm: (scales.has_norm().then(norm)).transpose()?.flatten(),
             target: TargetScale::new(problem, rho)?,
             count: TypicalCount::new(problem, rho)?,
         })
@@ -90,6 +90,11 @@ impl Releases {
     /// Whether rows are shortened to a norm that is not released: none was asked for, or n is too small for it.
     fn has_public_norm(&self) -> bool {
         self.scales.has_norm() && self.norm.is_none()
+    }
+
+    /// Whether features without a range are around their means.
+    pub(super) fn has_means(&self) -> bool {
+        self.means.is_some()
     }
 
     /// What is released of the target.
@@ -110,21 +115,28 @@ impl Releases {
 
     pub(super) fn planned(&self) -> Vec<Planned> {
         let features = self.features.iter().map(OfFeatures::planned);
+        let means = self.means.iter().flat_map(Means::planned);
         let norm = self.norm.iter().map(Question::once);
         let count = self.count.iter().map(TypicalCount::planned);
         let target = (self.target.iter().flat_map(TargetScale::planned)).chain(count);
-        target.chain(features).chain(norm).collect()
+        target.chain(features).chain(means).chain(norm).collect()
     }
 
     pub(super) fn events(&self) -> Vec<(Event, u64)> {
         let features = self.features.iter().flat_map(OfFeatures::events);
+        let means = self.means.iter().flat_map(Means::events);
         let norm = self.norm.iter().flat_map(Question::events);
         let count = self.count.iter().map(TypicalCount::question);
         let target = (self.target.iter())
             .flat_map(TargetScale::questions)
             .chain(count)
             .flat_map(Question::events);
-        target.chain(features).chain(norm).copied().collect()
+        target
+            .chain(features)
+            .chain(means)
+            .chain(norm)
+            .copied()
+            .collect()
     }
 
     pub(super) fn describe(&self) -> String {
@@ -136,6 +148,7 @@ impl Releases {
             parts.push("size of a typical count".into());
         }
         parts.extend(self.features.iter().map(OfFeatures::describe));
+        parts.extend(self.means.iter().map(Means::describe));
         if self.norm.is_some() {
             parts.push("a typical row norm".into());
         }
@@ -166,11 +179,33 @@ impl Releases {
             Some(count) => count.release(session, map)?,
             None => map,
         };
+        let map = match &self.means {
+            Some(means) => means.release(session, map)?,
+            None => map,
+        };
         let norm = match &self.norm {
             Some(norm) => session.ask(norm, &map)?,
-            None if self.has_public_norm() => PUBLIC_NORM * (p as f64).sqrt(),
+            None if self.has_public_norm() => public_norm(p),
             None => return Ok((map, found)),
         };
         Ok((map.divided_by(norm / SCALED_ROW), found))
     }
+}
+
+/// A typical norm of rows for a zCDP budget, no more than it is worth; None where n is too small for it.
+pub(super) fn typical_norm(problem: &Problem, rho: f64) -> Result<Option<Question<TypicalNorm>>> {
+    let (n, person) = (
+        problem.n_samples() as f64,
+        problem.records_per_person() as f64,
+    );
+    let wanted = 4.0 * NORM_NATS[1] * person / (NORM_LEVEL * n);
+    let epsilon0 = (8.0 * rho).sqrt().min(wanted);
+    (epsilon0 * NORM_NATS[1] >= wanted * NORM_NATS[0])
+        .then(|| problem.statement.typical_norm(epsilon0, NORM_LEVEL))
+        .transpose()
+}
+
+/// What rows of so many features are shortened to where nothing is released.
+pub(super) fn public_norm(p: usize) -> f64 {
+    PUBLIC_NORM * (p as f64).sqrt()
 }

@@ -9,6 +9,7 @@ mod gaussian_sum;
 mod gradient;
 mod held_out;
 mod histograms;
+mod image_sums;
 mod lagging_vertex;
 mod lattice;
 mod moments;

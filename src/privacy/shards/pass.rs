@@ -21,6 +21,10 @@ pub(super) enum PassData {
     },
     Moments,
     Absolute,
+    Images {
+        map: FeatureMap,
+        row_norm: f64,
+    },
     Gains {
         chosen: Vec<u32>,
     },
@@ -89,6 +93,10 @@ impl PassData {
             }
             Pass::Moments => PassData::Moments,
             Pass::Absolute => PassData::Absolute,
+            Pass::Images { map, row_norm } => PassData::Images {
+                map: map.clone(),
+                row_norm,
+            },
             Pass::Gains { chosen } => PassData::Gains {
                 chosen: chosen.to_vec(),
             },
@@ -130,6 +138,10 @@ impl PassData {
             }),
             PassData::Moments => fold(Pass::Moments),
             PassData::Absolute => fold(Pass::Absolute),
+            PassData::Images { map, row_norm } => fold(Pass::Images {
+                map,
+                row_norm: *row_norm,
+            }),
             PassData::Gains { chosen } => fold(Pass::Gains { chosen }),
             PassData::Ranges { features, at } => fold(Pass::Ranges {
                 features: features.as_deref(),
@@ -150,7 +162,7 @@ impl PassData {
         match self {
             PassData::Gradient { .. } => i128::from(MAX_DERIVATIVE) * entry,
             PassData::Moments => entry * entry,
-            PassData::Absolute | PassData::Gains { .. } => entry,
+            PassData::Absolute | PassData::Images { .. } | PassData::Gains { .. } => entry,
             PassData::Ranges { features: None, .. } => n_features as i128,
             PassData::Ranges { .. } | PassData::Norms { .. } | PassData::Targets { .. } => 1,
             PassData::HeldOut { .. } => i128::from(LEVELS),

@@ -596,6 +596,7 @@ proptest! {
         let folds = [
             PassData::Gradient { model, moves: moves.clone(), fresh, unit },
             PassData::Moments,
+            PassData::Images { map: map.clone(), row_norm: unit },
             PassData::Norms { map: map.clone(), candidates: vec![unit, 2.0] },
             PassData::HeldOut { models },
         ];

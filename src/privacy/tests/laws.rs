@@ -168,18 +168,27 @@ fn sums_leave_with_the_noise_of_their_events() {
 
         let sums = root.absolute_sums(3.0).unwrap();
         let histograms = root.histograms(1e4, vec![0, 2]).unwrap();
-        integers_follow("sums of sizes", &root, &sums, 3000);
-        integers_follow("histograms", &root, &histograms, 300);
+        let images = root.image_sums(3.0, 0.15).unwrap();
+        let map = FeatureMap::new(vec![0.5; P], vec![0.5; P], f64::INFINITY);
+        integers_follow("sums of sizes", &root, &sums, 3000, ());
+        integers_follow("histograms", &root, &histograms, 300, ());
+        integers_follow("sums of images", &root, &images, 3000, &map);
     });
 }
 
 /// Integers in units of the sums themselves.
-fn integers_follow<A>(name: &str, root: &Arc<Statement>, question: &Question<A>, times: u64)
-where
-    A: for<'a> Answer<At<'a> = (), Released = Vec<i64>> + Sync,
+fn integers_follow<'a, A, At>(
+    name: &str,
+    root: &Arc<Statement>,
+    question: &Question<A>,
+    times: u64,
+    at: At,
+) where
+    A: Answer<At<'a> = At, Released = Vec<i64>> + Sync,
+    At: Copy + std::fmt::Debug,
 {
     let noise: Vec<f64> = answers(root, question.once(), times, &|session| {
-        session.ask(question, ())
+        session.ask(question, at)
     })
     .into_iter()
     .flat_map(|(released, seen)| {

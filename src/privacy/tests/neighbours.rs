@@ -143,12 +143,12 @@ pub fn n_features(setting: &Setting) -> usize {
     setting.about.schema().n_features()
 }
 
-/// Sums: gradients at several coefficients, moments, histograms and sums of sizes, with noise so small and so large that sums are
+/// Sums: gradients at several coefficients, moments, histograms and sums of sizes, of features and of images, with noise so small and so large that sums are
 /// floored.
 #[test]
 fn sums_move_by_no_more_than_their_sensitivity() {
     alone(|| {
-        let mut reached: [Reached; 4] = Default::default();
+        let mut reached: [Reached; 5] = Default::default();
         for setting in settings() {
             for multiplier in [1.0, 1e5] {
                 let question = setting.about.gradient(&setting.model, multiplier).unwrap();
@@ -177,6 +177,17 @@ fn sums_move_by_no_more_than_their_sensitivity() {
                     &l2,
                 );
                 reached[3].add(&setting, moved, gaussian(&question));
+                let p = n_features(&setting);
+                for (row_norm, shift) in [(0.15, 0.5), (1.0, 0.5), (0.3, 0.0)] {
+                    let question = setting.about.image_sums(multiplier, row_norm).unwrap();
+                    let map = FeatureMap::new(vec![0.5; p], vec![shift; p], f64::INFINITY);
+                    let moved = setting.worst(
+                        &[question.once()],
+                        &|session| session.ask(&question, &map).map(drop),
+                        &l2,
+                    );
+                    reached[4].add(&setting, moved, gaussian(&question));
+                }
                 if setting.about.schema().row_norm().is_none() {
                     assert!(setting.about.absolute_sums(multiplier).is_err());
                     continue;
@@ -194,6 +205,7 @@ fn sums_move_by_no_more_than_their_sensitivity() {
         reached[1].at_least(0.6);
         reached[2].at_least(0.95);
         reached[3].at_least(0.95);
+        reached[4].at_least(0.95);
     });
 }
 

@@ -230,6 +230,14 @@ fn roofline() {
         ),
         ("absolute sums", &classes, Pass::Absolute),
         (
+            "sums of images",
+            &classes,
+            Pass::Images {
+                map: &map,
+                row_norm: 0.15,
+            },
+        ),
+        (
             "ranges of every feature",
             &classes,
             Pass::Ranges {

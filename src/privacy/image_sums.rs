@@ -1,0 +1,165 @@
+//! Sums of the sizes of images of features, rows shortened to a public norm, exactly: no image is kept.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::bounded_data::{BoundedData, Features};
+use super::column_sums::{added, sums_of_chunks};
+use super::lines::Lines;
+use super::row_norm::RowNorm;
+use crate::numeric::kernel::{for_wide_vectors, truncate};
+use crate::question::FeatureMap;
+use crate::question::feature_map::EntryMap;
+
+/// sum_i |x_ij| in lattice units for every feature of the images, whose rows are shortened.
+pub(super) fn of_images(data: &BoundedData, map: &FeatureMap, norm: RowNorm) -> Vec<i64> {
+    let maps = map.of_each();
+    if let Features::Sparse { rows, base, .. } = &data.features {
+        let mut unstored = maps.iter().zip(base);
+        if unstored.all(|(map, &base)| map.lattice_value(base.into()) == 0) {
+            return of_rows((rows, base), &maps, norm);
+        }
+    }
+    sums_of_chunks(data, |records, sums| {
+        let mut images = Images::of(data, &maps, records);
+        images.shorten(norm);
+        images.add_sizes(sums);
+    })
+}
+
+/// Of compressed rows whose unstored entries have the image 0.
+fn of_rows((rows, base): (&Lines, &[i16]), maps: &[EntryMap], norm: RowNorm) -> Vec<i64> {
+    let n = rows.len();
+    let pieces = n.div_ceil(4 * rayon::current_num_threads()).max(1);
+    let zeros = || vec![0i64; base.len()];
+    let of_piece = |start: usize| {
+        let (mut sums, mut images) = (zeros(), Vec::new());
+        for i in start..n.min(start + pieces) {
+            images.clear();
+            images.extend(rows.line(i).map(|(j, x)| {
+                let value = i64::from(base[j]) + x;
+                maps[j].lattice_value(value as f64)
+            }));
+            norm.shorten_row(&mut images);
+            for ((j, _), &image) in rows.line(i).zip(&images) {
+                sums[j] += i64::from(image).abs();
+            }
+        }
+        sums
+    };
+    (0..n.div_ceil(pieces))
+        .into_par_iter()
+        .map(|piece| of_piece(piece * pieces))
+        .reduce(zeros, added)
+}
+
+/// The images of some records, column by column.
+struct Images {
+    records: usize,
+    values: Vec<i16>,
+}
+
+impl Images {
+    fn of(data: &BoundedData, maps: &[EntryMap], records: Range<usize>) -> Self {
+        let mut images = Self {
+            records: records.len(),
+            values: vec![0; maps.len() * records.len()],
+        };
+        let columns = images.values.chunks_exact_mut(images.records);
+        for (j, (map, column)) in maps.iter().zip(columns).enumerate() {
+            data.fill_column(j, records.start, column);
+            for_wide_vectors(
+                #[inline(always)]
+                || {
+                    for x in column {
+                        *x = map.lattice_value((*x).into());
+                    }
+                },
+            );
+        }
+        images
+    }
+
+    /// As [`RowNorm`] has it.
+    fn shorten(&mut self, norm: RowNorm) {
+        for factor in [RowNorm::factor, RowNorm::check] {
+            let squares = self.squares();
+            let factors: Vec<f64> = squares.iter().map(|&square| factor(norm, square)).collect();
+            if factors.iter().all(|&factor| factor == 1.0) {
+                continue;
+            }
+            for column in self.values.chunks_exact_mut(self.records) {
+                for_wide_vectors(
+                    #[inline(always)]
+                    || {
+                        for (x, factor) in column.iter_mut().zip(&factors) {
+                            *x = truncate(f64::from(*x) * factor);
+                        }
+                    },
+                );
+            }
+        }
+    }
+
+    /// p < 2^32 entries below 2^28 each stay below 2^60.
+    fn squares(&self) -> Vec<i64> {
+        let mut squares = vec![0i64; self.records];
+        for column in self.values.chunks_exact(self.records) {
+            for_wide_vectors(
+                #[inline(always)]
+                || {
+                    for (square, &x) in squares.iter_mut().zip(column) {
+                        *square += i64::from(i32::from(x) * i32::from(x));
+                    }
+                },
+            );
+        }
+        squares
+    }
+
+    /// At most 2^12 sizes below 2^14 to a column.
+    fn add_sizes(&self, sums: &mut [i64]) {
+        let columns = self.values.chunks_exact(self.records);
+        for (sum, column) in sums.iter_mut().zip(columns) {
+            let sizes = |sum: i32, &x: &i16| sum.wrapping_add(i32::from(x).abs());
+            *sum += i64::from(column.iter().fold(0, sizes));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::privacy::bounded_data::tests::all_kinds;
+    use crate::privacy::column_sums::absolute;
+    use crate::schema::{Bounds, Geometry, Schema, Target};
+    use ndarray::Array2;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Those of images that are made and kept, in every storage, whether or not zeros stay zero.
+        #[test]
+        fn sums_are_those_of_the_images(
+            x in prop::collection::vec(prop_oneof![Just(0.0), -2.0..2.0f64], 40 * 3),
+            factor in prop::collection::vec(-3.0..3.0f64, 3),
+            shift in prop::collection::vec(-1.0..1.0f64, 3),
+            still: bool,
+            divisor in 0.3..4.0f64,
+            norm in 0.01..1.7f64,
+        ) {
+            let lower = vec![-1.0, if still { -2.0 } else { 0.5 }, -2.0];
+            let bounds = Bounds { lower, upper: vec![1.0, 2.0, 2.0] };
+            let from = Schema::new(3, bounds, Geometry::Centred, Target::Classes, true, None).unwrap();
+            let bounds = Bounds { lower: vec![-1.0], upper: vec![1.0] };
+            let to = Schema::new(3, bounds, Geometry::Uncentred, Target::Classes, true, Some(norm)).unwrap();
+            let x = Array2::from_shape_vec((40, 3), x).unwrap();
+            let shift = if still { vec![0.0; 3] } else { shift };
+            let map = FeatureMap::new(factor, shift, 1.0).divided_by(divisor);
+            for data in all_kinds(&x, &from) {
+                let expected = absolute(&map.apply(&data, &to));
+                prop_assert_eq!(of_images(&data, &map, RowNorm::new(norm)), expected);
+            }
+        }
+    }
+}
