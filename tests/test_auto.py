@@ -63,7 +63,16 @@ CLASSIFIERS = {
     "one wide range, large epsilon": (60, {"bounds": (0, 30), "epsilon": 8.0}, "private ranges of 60 features"),
     "one wide range, small epsilon": (60, {"bounds": (0, 30), "epsilon": 0.1}, "rows shortened to a public norm"),
     "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
-    "more than 512 columns, wide bounds": (600, {"bounds": wide(600)}, "private a typical row norm, then noisy-newton"),
+    "more than 512 columns, wide bounds": (
+        600,
+        {"bounds": wide(600)},
+        "private means of 600 features and a typical row norm, then noisy-newton",
+    ),
+    "more than 512 columns, wide bounds, small epsilon": (
+        600,
+        {"bounds": wide(600), "epsilon": 0.2},
+        "rows shortened to a public norm, then noisy-newton",
+    ),
     "few records, groups": (60, {"norm": TWENTY_GROUPS, "epsilon": 0.5}, "select-refit"),
     "groups": (6, {"norm": DisjointGroups([[0, 1], [2, 3], [4, 5]])}, "private a typical row norm, then noisy-newton"),
     "another norm": (

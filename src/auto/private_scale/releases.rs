@@ -119,7 +119,8 @@ impl Releases {
         let norm = self.norm.iter().map(Question::once);
         let count = self.count.iter().map(TypicalCount::planned);
         let target = (self.target.iter().flat_map(TargetScale::planned)).chain(count);
-        target.chain(features).chain(means).chain(norm).collect()
+        let of_features = features.chain(means);
+        target.chain(of_features).chain(norm).collect()
     }
 
     pub(super) fn events(&self) -> Vec<(Event, u64)> {
@@ -131,12 +132,8 @@ impl Releases {
             .flat_map(TargetScale::questions)
             .chain(count)
             .flat_map(Question::events);
-        target
-            .chain(features)
-            .chain(means)
-            .chain(norm)
-            .copied()
-            .collect()
+        let of_features = features.chain(means);
+        target.chain(of_features).chain(norm).copied().collect()
     }
 
     pub(super) fn describe(&self) -> String {
