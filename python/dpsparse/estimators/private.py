@@ -708,6 +708,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     and [-1, 1] say little, features are clipped to private ranges, in the fit and in predictions (``feature_ranges_``):
     the tails of few records, which would decide the errors of a linear model, count no more than the ends of these
     ranges. They come from two quantiles of each feature or, where records are too few for those, from noisy histograms.
+    Features without a range whose bounds begin or end at zero, as indicators, are around noisy means, where rows are
+    shorter: noise is in proportion to them.
     Without an intercept the target stays as it is. ``scale=None`` forgoes all scales.
 
     References
