@@ -130,6 +130,17 @@ impl Bounds {
         (side(&self.lower), side(&self.upper))
     }
 
+    /// 1 for a feature that varies and whose lower bound is zero, -1 for one whose upper bound is, else 0: sizes of such features
+    /// are these features up to their sign.
+    pub(crate) fn sign(&self, j: usize) -> f64 {
+        match self.of(j) {
+            (low, high) if low >= high => 0.0,
+            (0.0, _) => 1.0,
+            (_, 0.0) => -1.0,
+            _ => 0.0,
+        }
+    }
+
     /// Whether feature `j` is declared to be an indicator or to be scaled already: bounds [0, 1] or [-1, 1].
     pub fn is_unit(&self, j: usize) -> bool {
         matches!(self.of(j), (0.0 | -1.0, 1.0))
@@ -733,6 +744,17 @@ impl Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Sizes add up to sums where bounds begin or end at zero.
+    #[test]
+    fn signs_are_those_of_the_bounds() {
+        let bounds = Bounds {
+            lower: vec![0.0, -3.0, -1.0, 0.0, 2.0],
+            upper: vec![1.0, 0.0, 1.0, 0.0, 5.0],
+        };
+        let signs = (0..5).map(|j| bounds.sign(j));
+        assert!(signs.eq([1.0, -1.0, 0.0, 0.0, 0.0]));
+    }
 
     /// What would abort, or be ended by the system, is refused: 512 GB of maps and models.
     #[test]

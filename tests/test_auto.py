@@ -35,7 +35,12 @@ CLASSIFIERS = {
         {"bounds": wide(8)},
         "private ranges of 8 features and a typical row norm, then noisy-newton",
     ),
-    "few features, unit bounds": (8, {"bounds": (0, 1)}, "private a typical row norm, then noisy-newton"),
+    "few features, unit bounds": (
+        8,
+        {"bounds": (0, 1)},
+        "private means of 8 features and a typical row norm, then noisy-newton",
+    ),
+    "few features, unit bounds around zero": (8, {"bounds": (-1, 1)}, "private a typical row norm, then noisy-newton"),
     "a row norm": (8, {"bounds": (0, 1), "row_norm": 1.5}, "private a typical row norm, then noisy-newton"),
     "a row norm and wide bounds": (
         8,
@@ -54,7 +59,11 @@ CLASSIFIERS = {
         {"bounds": (0, 1), "row_norm": 1.2, "epsilon": 0.5},
         "rows shortened to a public norm, then noisy-newton",
     ),
-    "more records": (60, {"bounds": (0, 1)}, "private a typical row norm, then noisy-newton"),
+    "more records": (
+        60,
+        {"bounds": (0, 1)},
+        "private means of 60 features and a typical row norm, then noisy-newton",
+    ),
     "one wide range": (
         60,
         {"bounds": (0, 30), "epsilon": 2.0},
@@ -114,7 +123,13 @@ REGRESSORS = {
     ),
     "few records": (60, {"epsilon": 0.5}, f"{TARGET}, then select-refit"),
     "few records, a robust loss": (60, {"epsilon": 0.5, "loss": "absolute"}, f"{TARGET}, then select-refit"),
-    "few records, long rows": (60, {"bounds": (0, 1), "epsilon": 2.0}, f"{TARGET}, then select-refit"),
+    "few records, long rows": (60, {"bounds": (0, 1), "epsilon": 0.5}, f"{TARGET}, then select-refit"),
+    "more records, long rows": (
+        60,
+        {"bounds": (0, 1), "epsilon": 2.0},
+        f"{TARGET} and means of 60 features and a typical row norm, then noisy-newton",
+    ),
+    "more records, long rows, no means": (60, {"bounds": (-1, 1), "epsilon": 2.0}, f"{TARGET}, then select-refit"),
     "few records, short rows": (
         60,
         {"bounds": (0, 1), "row_norm": 1.2, "epsilon": 2.0},

@@ -156,7 +156,7 @@ pub struct Choice {
 /// | another norm that has a prox | noisy proximal gradients |
 /// | a polytope, or a user's own loss | Frank-Wolfe, noisy where the ball has many vertices |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
-/// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19), p < 2047 | select-refit |
+/// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19; reals without R, and features that can be around means, 15 sqrt(p)), p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
 /// R is the row norm, where there is one. Private scales ([`PrivateScale`]) come before all of these but the first and
@@ -269,7 +269,11 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     };
     let (chosen, reason): (Box<dyn Mechanism>, _) = if lipschitz && sparse {
         (Box::new(objective()), "rows far shorter than sqrt(p)")
-    } else if facts.target.outputs() == 1 && facts.few(rho) && !facts.wide() {
+    } else if facts.target.outputs() == 1
+        && facts.few(rho)
+        && !facts.wide()
+        && !(scale && facts.better_around_means(rho))
+    {
         return Ok(facts.select_refit("unit bounds, few records", scale));
     } else {
         (Box::new(facts.newton(rho)), "l1 and a smooth loss")

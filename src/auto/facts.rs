@@ -6,8 +6,8 @@ use super::private_scale::{in_units_of_spread, models_targets};
 use crate::loss::Loss;
 use crate::mechanism::{ClassScores, NoisyNewton};
 use crate::plan::defaults::{
-    AUTO_CLIP, SELECT_SHORT_ROWS, SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH, WEIGHTED_ROW,
-    noise_allows,
+    AUTO_CLIP, SELECT_AROUND_MEANS, SELECT_SHORT_ROWS, SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH,
+    WEIGHTED_ROW, noise_allows,
 };
 use crate::plan::{Domain, PrivacyClaim};
 use crate::privacy::{Bounds, Target};
@@ -83,9 +83,23 @@ impl Facts<'_> {
         self.bounds.fits(self.n_features) && !self.bounds.all_unit(self.n_features)
     }
 
-    /// Whether ranges of features could help: they move features, which takes an intercept and no row norm.
+    /// Whether ranges or means of features could help: they move features, which takes an intercept and no row norm.
     pub(super) fn movable(&self) -> bool {
-        self.wide() && self.intercept && self.row_norm.is_none()
+        let some = self.wide() || self.has_means();
+        some && self.intercept && self.row_norm.is_none()
+    }
+
+    /// Whether there are features whose sizes add up to means.
+    fn has_means(&self) -> bool {
+        let bounds = self.bounds;
+        bounds.fits(self.n_features) && (0..self.n_features).any(|j| bounds.sign(j) != 0.0)
+    }
+
+    /// Whether reals with unit bounds are better around their means than selected, with this noise.
+    pub(super) fn better_around_means(&self, rho: f64) -> bool {
+        let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
+        let enough = SELECT_AROUND_MEANS * (self.n_features as f64).sqrt();
+        !self.target.is_classes() && self.movable() && noise_allows(n, person, rho) >= enough
     }
 
     /// Whether objective perturbation is proved for these facts: one record per person

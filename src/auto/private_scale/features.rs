@@ -36,6 +36,8 @@ impl OfFeatures {
         let (n, p) = (problem.n_samples(), problem.schema().n_features());
         let person = problem.records_per_person();
         let choice = match scales {
+            // Nothing is to be found of them.
+            Scales::Ranges | Scales::Clipped if bounds.all_unit(p) => None,
             Scales::Boxes => {
                 let of = every(bounds, p);
                 Some(RangeChoice::new(of, scales, (n, p), person, rho))
@@ -51,7 +53,7 @@ impl OfFeatures {
         };
         match (choice, scales) {
             (Some(choice), _) => choice.question(statement).map(|of| Some(Self::Ranges(of))),
-            (None, Scales::Clipped) => {
+            (None, Scales::Clipped) if !bounds.all_unit(p) => {
                 let histograms = histograms(statement, not_unit(bounds, p), rho)?;
                 Ok(histograms.map(Self::Histograms))
             }

@@ -9,7 +9,7 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::plan::defaults::{MEAN_SHARE, MEANS_ENOUGH, MEANS_NOISE, MEANS_NORM_SHARE, SCALED_ROW};
-use crate::privacy::{FeatureMap, Planned, Question, Schema, Session};
+use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{ImageSums, TypicalNorm};
 
 /// Of features whose bounds begin or end at zero, so that sums of their sizes are sums.
@@ -35,8 +35,9 @@ impl Means {
     ) -> Result<Option<Self>> {
         let outer = problem.schema();
         let (n, p) = (problem.n_samples() as f64, outer.n_features());
-        let left =
-            |&j: &usize| sign(outer, j) != 0.0 && !features.is_some_and(|of| of.moves(outer, j));
+        let left = |&j: &usize| {
+            outer.bounds().sign(j) != 0.0 && !features.is_some_and(|of| of.moves(outer, j))
+        };
         let count = (0..p).filter(left).count();
         if !matches!(scales, Scales::Ranges | Scales::Clipped) || count == 0 {
             return Ok(None);
@@ -75,7 +76,7 @@ impl Means {
         let schema = statement.schema();
         let (factor, shift) = public_scales(schema);
         let left = |j: usize| match map.has(j, (factor[j], shift[j])) {
-            true => sign(schema, j),
+            true => schema.bounds().sign(j),
             false => 0.0,
         };
         let signs: Vec<f64> = (0..schema.n_features()).map(left).collect();
@@ -95,16 +96,6 @@ impl Means {
     }
 }
 
-/// 1 for a feature whose lower bound is zero, -1 for one whose upper bound is, else 0.
-fn sign(schema: &Schema, j: usize) -> f64 {
-    match schema.bounds().of(j) {
-        (lo, hi) if lo >= hi => 0.0,
-        (0.0, _) => 1.0,
-        (_, 0.0) => -1.0,
-        _ => 0.0,
-    }
-}
-
 /// Means of sizes with noise of a standard deviation `sigma`, each drawn to the mean of all by as much as it is noise (James & Stein
 /// 1961), and within [0, 1]; with their signs.
 fn expected(noisy: &[f64], sigma: f64, signs: &[f64]) -> Vec<f64> {
@@ -121,7 +112,6 @@ fn expected(noisy: &[f64], sigma: f64, signs: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::privacy::{Bounds, Geometry, Target};
 
     /// Without noise they are what was found, with nothing but noise their mean; features that are left out have none.
     #[test]
@@ -144,18 +134,5 @@ mod tests {
         // Beyond what there can be.
         assert_eq!(expected(&[-0.3, 1.4], 0.0, &[1.0, 1.0]), [0.0, 1.0]);
         assert_eq!(expected(&[], 1.0, &[]), [0.0; 0]);
-    }
-
-    /// Sizes add up to sums where bounds begin or end at zero.
-    #[test]
-    fn signs_are_those_of_the_bounds() {
-        let bounds = Bounds {
-            lower: vec![0.0, -3.0, -1.0, 0.0, 2.0],
-            upper: vec![1.0, 0.0, 1.0, 0.0, 5.0],
-        };
-        let (geometry, target) = (Geometry::Centred, Target::Classes);
-        let schema = Schema::new(5, bounds, geometry, target, true, None).unwrap();
-        let signs = (0..5).map(|j| sign(&schema, j));
-        assert!(signs.eq([1.0, -1.0, 0.0, 0.0, 0.0]));
     }
 }

@@ -41,7 +41,8 @@ const NEAR: f64 = 3e-5;
 /// - in regressions, where such quantiles could be missed, histograms of the features instead ([`Histograms`]), and the mean and
 ///   deviation of each that are expected after them, as wide as they leave open;
 /// - the means of features that no range moves, whose bounds begin or end at zero ([`ImageSums`]): indicators are around theirs, where
-///   rows are shorter, as long as noise on the means does not undo it;
+///   rows are shorter, as long as noise on the means does not undo it, and where long rows count less and are not shortened: shortened
+///   rows that are moved are not sparse;
 /// - or weights of columns ([`AbsoluteSums`]), where a row norm far below sqrt(p) says that records are sparse
 ///   counts;
 /// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows ([`TypicalNorm`]), to which
@@ -77,7 +78,11 @@ impl PrivateScale {
         let geometry = inner.geometry(facts.domain, true, facts.row_norm)?;
         let scales = match geometry {
             Geometry::Uncentred if facts.sparse() => Scales::Weights,
-            Geometry::Uncentred if facts.movable() => Self::ranges(facts),
+            Geometry::Uncentred
+                if facts.movable() && (facts.wide() || inner.weighs_records(facts.target)) =>
+            {
+                Self::ranges(facts)
+            }
             Geometry::Uncentred => Scales::Norm,
             Geometry::Centred if facts.intercept => Scales::Boxes,
             Geometry::Centred => {
@@ -175,7 +180,8 @@ impl Mechanism for PrivateScale {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
-        let releases = Releases::new(self.scales, &problem, rho)?;
+        let weighs = self.inner.weighs_records(problem.schema().target());
+        let releases = Releases::new(self.scales, weighs, &problem, rho)?;
         let target = releases.target();
         let images = match (target, releases.count()) {
             (Some(_), _) => Target::Interval {

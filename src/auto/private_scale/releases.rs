@@ -66,11 +66,11 @@ pub(super) struct Releases {
 }
 
 impl Releases {
-    /// What is released of the scales under a zCDP budget.
+    /// What is released of the scales under a zCDP budget, before a mechanism in which long rows count less, or are shortened.
     ///
     /// # Errors
     /// Noise that the exact samplers do not take.
-    pub(super) fn new(scales: Scales, problem: &Problem, rho: f64) -> Result<Self> {
+    pub(super) fn new(scales: Scales, weighs: bool, problem: &Problem, rho: f64) -> Result<Self> {
         let outer = problem.schema();
         let n = problem.n_samples();
         let person = problem.records_per_person();
@@ -79,7 +79,9 @@ impl Releases {
         Ok(Self {
             scales,
             open: clamps_open(n, person, outer.n_columns(), rho),
-            means: Means::new(scales, features.as_ref(), problem, rho)?,
+            means: (weighs.then(|| Means::new(scales, features.as_ref(), problem, rho)))
+                .transpose()?
+                .flatten(),
             features,
             norm: (scales.has_norm().then(norm)).transpose()?.flatten(),
             target: TargetScale::new(problem, rho)?,
