@@ -445,8 +445,7 @@ pub const MEAN_SHARE: f64 = 0.05;
 /// Of the squared norm of a row, what noise on all means adds to it where they are worth no more.
 pub const MEANS_ENOUGH: f64 = 0.01;
 
-/// The same where they are not worth it: .15, .3, .5 and .6 are alike on 111 tables, and with 1 grants loses .01 of accuracy at
-/// epsilon 0.1.
+/// The same where they are not worth it: .15, .3, .5 and .6 are alike on 111 tables.
 pub const MEANS_NOISE: f64 = 0.5;
 
 /// Largest share of the zCDP budget that a typical norm of what means are of spends.

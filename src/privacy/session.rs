@@ -200,13 +200,8 @@ impl<'a> Session<'a> {
         let scaled = map.is_linear() && to.derives(self.statement(), Derivation::Scaled);
         let by = [Derivation::Mapped, Derivation::Scaled][usize::from(scaled)];
         self.derives(to, by)?;
-        let p = self.records.get().schema().n_features();
-        if map.n_features() != p || to.schema().n_features() != p {
-            return Err(Error::invalid(
-                "map",
-                "must have the features of the records",
-            ));
-        }
+        map.check(self.records.get().schema())?;
+        map.check(to.schema())?;
         if !map.moves_targets() && to.schema().target() != self.statement().schema().target() {
             return Err(Error::invalid(
                 "map",

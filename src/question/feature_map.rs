@@ -1,5 +1,6 @@
 //! A public affine map of every feature, and of the target.
 
+use crate::error::{Error, Result};
 use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, quantise};
 use crate::numeric::strips::Line;
 use crate::schema::Schema;
@@ -52,6 +53,18 @@ impl FeatureMap {
     /// Number of features that it maps.
     pub fn n_features(&self) -> usize {
         self.factor.len()
+    }
+
+    /// Refuses records of `schema` that it is not a map of.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `map` for other than as many features.
+    pub(crate) fn check(&self, schema: &Schema) -> Result<()> {
+        if self.n_features() != schema.n_features() {
+            let problem = "must have the features of the records";
+            return Err(Error::invalid("map", problem));
+        }
+        Ok(())
     }
 
     /// Whether zero stays zero in every feature.
@@ -251,6 +264,11 @@ pub(crate) struct EntryMap {
 }
 
 impl EntryMap {
+    /// Whether all images are 0.
+    pub(crate) fn is_zero(self) -> bool {
+        self.factor == 0.0 && self.shift == 0.0
+    }
+
     /// The image of a value, not rounded.
     #[inline(always)]
     pub(crate) fn value(self, x: f64) -> f64 {

@@ -53,7 +53,7 @@ impl OfFeatures {
         };
         match (choice, scales) {
             (Some(choice), _) => choice.question(statement).map(|of| Some(Self::Ranges(of))),
-            (None, Scales::Clipped) if !bounds.all_unit(p) => {
+            (None, Scales::Clipped) => {
                 let histograms = histograms(statement, not_unit(bounds, p), rho)?;
                 Ok(histograms.map(Self::Histograms))
             }

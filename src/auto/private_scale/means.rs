@@ -119,12 +119,9 @@ mod tests {
         let signs = [1.0, -1.0, 0.0, 1.0];
         let noisy = [0.1, 0.5, 7.0, 0.9];
         let exact = expected(&noisy, 0.0, &signs);
-        let pairs = exact.iter().zip([0.1, -0.5, 0.0, 0.9]);
-        assert!(
-            pairs
-                .into_iter()
-                .all(|(found, mean)| (found - mean).abs() < 1e-12)
-        );
+        for (found, mean) in exact.iter().zip([0.1, -0.5, 0.0, 0.9]) {
+            assert!((found - mean).abs() < 1e-12);
+        }
         for mean in expected(&noisy, 10.0, &signs).iter().zip(signs) {
             assert!((mean.0 - 0.5 * mean.1).abs() < 1e-12);
         }

@@ -1,5 +1,5 @@
 use super::{Answer, Room};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::privacy::records::{Pass, States};
 use crate::question::{FeatureMap, ImageSums};
 use crate::schema::Schema;
@@ -12,13 +12,7 @@ impl Answer for ImageSums {
     type State = States;
 
     fn check(&self, map: &&FeatureMap, schema: &Schema) -> Result<()> {
-        if map.n_features() != schema.n_features() {
-            return Err(Error::invalid(
-                "map",
-                "must have the features of the records",
-            ));
-        }
-        Ok(())
+        map.check(schema)
     }
 
     fn draw(&self, map: &FeatureMap, room: Room<'_, '_, States>) -> Result<Vec<i64>> {
