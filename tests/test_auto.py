@@ -41,7 +41,17 @@ CLASSIFIERS = {
         "private means of 8 features and a typical row norm, then noisy-newton",
     ),
     "few features, unit bounds around zero": (8, {"bounds": (-1, 1)}, "private a typical row norm, then noisy-newton"),
-    "a row norm": (8, {"bounds": (0, 1), "row_norm": 1.5}, "private a typical row norm, then noisy-newton"),
+    "a row norm": (8, {"bounds": (-1, 1), "row_norm": 1.5}, "private a typical row norm, then noisy-newton"),
+    "a row norm around means": (
+        8,
+        {"bounds": (0, 1), "row_norm": 1.5},
+        "private means of 8 features and a typical row norm, then noisy-newton",
+    ),
+    "a row norm and shortened rows": (
+        8,
+        {"bounds": (0, 1), "row_norm": 1.5, "norm": "linf"},
+        "private a typical row norm, then noisy-proximal-gradient with penalty 0.0",
+    ),
     "a row norm and wide bounds": (
         8,
         {"bounds": wide(8), "row_norm": 1.5},
@@ -132,8 +142,13 @@ REGRESSORS = {
     "more records, long rows, no means": (60, {"bounds": (-1, 1), "epsilon": 2.0}, f"{TARGET}, then select-refit"),
     "few records, short rows": (
         60,
-        {"bounds": (0, 1), "row_norm": 1.2, "epsilon": 2.0},
+        {"bounds": (-1, 1), "row_norm": 1.2, "epsilon": 2.0},
         f"{TARGET} and a typical row norm, then noisy-newton",
+    ),
+    "few records, short rows around means": (
+        60,
+        {"bounds": (0, 1), "row_norm": 1.2, "epsilon": 2.0},
+        f"{TARGET} and means of 60 features and a typical row norm, then noisy-newton",
     ),
     "fewer records, short rows": (
         60,

@@ -57,6 +57,27 @@ def test_means_come_where_they_help():
     assert "means" not in short
 
 
+def test_a_row_norm_is_no_reason_to_stay_where_features_are():
+    """More public knowledge must not hurt: the norm of one-hot rows says less than their means do."""
+    X, y = drawn(N)
+    attributes, label = X[:, :-1], y > np.median(y)
+    norm = np.sqrt(len(LEVELS))
+    for estimator, fixed, target in (
+        (PrivateSparseRegressor, {"y_bounds": (-30, 30)}, y),
+        (PrivateSparseClassifier, {"classes": (False, True)}, label),
+    ):
+        for epsilon in (0.2, 1.0):
+            without, given = (
+                estimator(epsilon=epsilon, delta=1e-6, bounds=(0, 1), random_state=0, **fixed, **known).fit(
+                    attributes, target
+                )
+                for known in ({}, {"row_norm": norm})
+            )
+            assert f"means of {P - 1} features" in given.certificate_.mechanism
+            np.testing.assert_array_equal(given.coef_, without.coef_)
+            assert given.intercept_ == without.intercept_
+
+
 def test_fits_are_better_around_means():
     X, y = drawn(N)
     tested = drawn(5_000, seed=2)

@@ -67,7 +67,7 @@ impl Facts<'_> {
         if !scale || self.loss.is_none() {
             return Ok(self.choose(Box::new(mechanism), reason));
         }
-        let facts = self.scaled();
+        let facts = self.scaled(mechanism.weighs_records(self.target));
         let mechanism = PrivateScale::new(Box::new(mechanism), &facts)?;
         Ok(facts.choose(Box::new(mechanism), reason))
     }
@@ -123,7 +123,7 @@ impl Facts<'_> {
             hides_noise: self.hides_groups(),
             ..self.newton(rho)
         };
-        let facts = self.scaled();
+        let facts = self.scaled(mechanism.weighs_records(self.target));
         let mechanism = PrivateScale::new(Box::new(mechanism), &facts)?;
         Ok(Some(facts.choose(Box::new(mechanism), reason)))
     }
@@ -156,11 +156,12 @@ pub struct Choice {
 /// | another norm that has a prox | noisy proximal gradients |
 /// | a polytope, or a user's own loss | Frank-Wolfe, noisy where the ball has many vertices |
 /// | classes, a Lipschitz loss, rows far shorter than sqrt(p) | objective perturbation |
-/// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19; reals without R, and features that can be around means, 15 sqrt(p)), p < 2047 | select-refit |
+/// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19; reals whose features can be around means, 15 sqrt(p)), p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
-/// R is the row norm, where there is one. Private scales ([`PrivateScale`]) come before all of these but the first and
-/// Frank-Wolfe, and the middle and spread of the target alone before select-refit.
+/// R is the row norm, where there is one; a fit whose features ranges or means move has no other use for it. Private scales
+/// ([`PrivateScale`]) come before all of these but the first and Frank-Wolfe, and the middle and spread of the target alone
+/// before select-refit.
 ///
 /// ```
 /// use dpsparse::loss::Logistic;
@@ -278,7 +279,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     } else {
         (Box::new(facts.newton(rho)), "l1 and a smooth loss")
     };
-    let facts = facts.scaled();
+    let facts = facts.scaled(chosen.weighs_records(facts.target));
     let mechanism: Box<dyn Mechanism> = if scale {
         Box::new(PrivateScale::new(chosen, &facts)?)
     } else {

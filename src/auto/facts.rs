@@ -89,6 +89,18 @@ impl Facts<'_> {
         some && self.intercept && self.row_norm.is_none()
     }
 
+    /// The same, if a row norm is not used.
+    fn movable_without_norm(&self) -> bool {
+        !self.sparse() && self.without_norm().movable()
+    }
+
+    fn without_norm(&self) -> Self {
+        Self {
+            row_norm: None,
+            ..*self
+        }
+    }
+
     /// Whether there are features whose sizes add up to means.
     fn has_means(&self) -> bool {
         let bounds = self.bounds;
@@ -99,7 +111,8 @@ impl Facts<'_> {
     pub(super) fn better_around_means(&self, rho: f64) -> bool {
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
         let enough = SELECT_AROUND_MEANS * (self.n_features as f64).sqrt();
-        !self.target.is_classes() && self.movable() && noise_allows(n, person, rho) >= enough
+        let movable = self.movable_without_norm();
+        !self.target.is_classes() && movable && noise_allows(n, person, rho) >= enough
     }
 
     /// Whether objective perturbation is proved for these facts: one record per person
@@ -134,14 +147,13 @@ impl Facts<'_> {
         ClassScores(self.target.outputs()).least_clip()
     }
 
-    /// The same facts for private scales: a norm says nothing about features that ranges move.
-    pub(super) fn scaled(&self) -> Self {
-        match self.sparse() || !self.wide() {
-            true => *self,
-            false => Self {
-                row_norm: None,
-                ..*self
-            },
+    /// The same facts for private scales before a mechanism that counts long rows less or shortens them: a norm says nothing about
+    /// features that ranges or means move, and rows are shorter there than any norm tells.
+    pub(super) fn scaled(&self, weighs: bool) -> Self {
+        let moved = self.wide() || (weighs && self.movable_without_norm());
+        match moved && !self.sparse() {
+            true => self.without_norm(),
+            false => *self,
         }
     }
 

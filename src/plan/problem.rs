@@ -6,7 +6,7 @@ use crate::loss::{Admitted, Growth, Poisson, Task};
 use crate::plan::defaults::{
     CLASSIFIER_CURVATURE, CLASSIFIER_DISTANCE, CLASSIFIER_FLATNESS, CLASSIFIER_MARGIN,
     CLASSIFIER_RADIUS, LEAST_RIDGE, REGRESSOR_CURVATURE, REGRESSOR_DISTANCE, REGRESSOR_FLATNESS,
-    REGRESSOR_MARGIN, REGRESSOR_RADIUS, RESIDUAL_BOUND,
+    REGRESSOR_MARGIN, REGRESSOR_RADIUS, REGRESSOR_SPREAD, RESIDUAL_BOUND,
 };
 use crate::plan::{Domain, PrivacyClaim};
 use crate::polytope::Selectable;
@@ -225,6 +225,8 @@ impl Problem {
             Target::Interval { .. } => (REGRESSOR_FLATNESS, REGRESSOR_DISTANCE, REGRESSOR_MARGIN),
             Target::Counts { .. } => (CLASSIFIER_FLATNESS, REGRESSOR_DISTANCE, CLASSIFIER_MARGIN),
         };
+        // Models are as large as targets are spread.
+        let size = (self.spread).map_or(1.0, |spread| spread / REGRESSOR_SPREAD);
         let bound = self.smoothness() * self.gradient_bound().powi(2);
         // Records span no more directions than there are records.
         let directions = self.schema().n_columns().min(self.n_samples()) as f64;
@@ -232,7 +234,7 @@ impl Problem {
             columns: self.schema().n_columns() as f64,
             trace: self.curvature() * bound,
             floor: flatness * bound / self.schema().n_columns() as f64,
-            distance: least.max(margin * directions.sqrt() / self.gradient_bound()),
+            distance: size * least.max(margin * directions.sqrt() / self.gradient_bound()),
         }
     }
 

@@ -315,9 +315,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         shortened. None: sqrt(n_features), or the schema's.
     scale : {"auto", "private", None}, default "auto"
         "private": part of the budget first finds scales for the features: for public bounds that are much wider than
-        the data. These are ranges (two quantiles each by the exponential mechanism) or, where ``row_norm`` says that
-        records are sparse counts, weights of columns (a Gaussian release); and a typical norm of the rows. "auto":
-        where ``mechanism="auto"`` finds it worth its budget. None: never.
+        the data. These are ranges (two quantiles each by the exponential mechanism) and means of features without one
+        (a Gaussian release) or, where ``row_norm`` says that records are sparse counts, weights of columns (another);
+        and a typical norm of the rows. "auto": where ``mechanism="auto"`` finds it worth its budget. None: never.
     classes : sequence of labels, optional
         The public labels, two or more, in any order: ``classes_`` is sorted. None: read from y, recorded as an
         assumption. Three or more are one softmax model with one budget, for ``loss="logistic"``; a label without
