@@ -88,6 +88,26 @@ def test_fits_are_better_around_means():
     assert np.mean(around) > np.mean(without) + 0.02
 
 
+@pytest.mark.parametrize("bounds", [(0, 1), (-1, 1)])
+def test_rows_may_be_zero_as_a_rule(bounds):
+    """Three quarters of the rows are zero: a typical norm is one of the others, and no indicator is clipped by it."""
+
+    def flags(n, seed):
+        rng = np.random.default_rng(seed)
+        X = (rng.random((n, 20)) < 0.015).astype(float)
+        return X, X @ (3 * np.random.default_rng(1).normal(size=20)) + 0.7 * rng.normal(size=n)
+
+    X, y = flags(6_000, 0)
+    tested = flags(6_000, 2)
+    for epsilon in (1.0, 4.0, 16.0):
+        models = [
+            regressor(seed, epsilon=epsilon, bounds=bounds).fit(sp.csr_array(X) if seed % 2 else X, y)
+            for seed in range(6)
+        ]
+        # Exact fits have .63. Where images were clipped, and predictions not, they had -9 in bounds (-1, 1).
+        assert min(model.score(*tested) for model in models) > 0.5
+
+
 def test_models_are_the_same_in_every_storage():
     X, y = drawn(N)
     one = regressor().fit(X, y)

@@ -100,6 +100,11 @@ impl FeatureMap {
         Self { norm, ..self }
     }
 
+    /// What its image is divided by.
+    pub(crate) fn norm(&self) -> f64 {
+        self.norm
+    }
+
     /// The same map, which moves the targets `middle` to 0 and `middle` + `half` to 1, and clips beyond.
     ///
     /// # Panics
@@ -153,6 +158,13 @@ impl FeatureMap {
             _ => by_entries,
         };
         largest.max(f64::MIN_POSITIVE) / self.norm
+    }
+
+    /// The largest size of an image of feature `j` of records of schema `from`.
+    pub(crate) fn largest_entry(&self, j: usize, from: &Schema) -> f64 {
+        let (low, high) = from.scaled_bounds(j);
+        let image = |x: f64| (self.factor[j] * x + self.shift[j]).abs().min(self.limit);
+        image(low).max(image(high)) / self.norm
     }
 
     /// A bound on the sum of squares of the image of any record, but for rounding.

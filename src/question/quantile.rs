@@ -4,13 +4,36 @@ use super::statement::Statement;
 use crate::error::{Error, Result};
 use crate::exact::selection::InverseTemperature;
 
+/// Levels are multiples of 2^-LEVEL_BITS, so that ranks are exact.
+const LEVEL_BITS: u32 = 40;
+
 /// The choice of a quantile among thresholds, by the exponential mechanism (Smith 2011). Scores are those of
-/// `quantile_scores`, k = round(q n) is public. **Sensitivity**: a record moves the number of values up to t by at most 1,
-/// m of them by m.
+/// `quantile_scores` for the rank k = round(q n), n the public number of records, or that of values that are counted.
+///
+/// **Sensitivity**: a record moves the number of values up to t by at most 1, m of them by m. With a public k so it does
+/// scores. Where the values of some records are not counted, N of them are, and a record more or less moves N, #{x <= t} and
+/// round(q N) by 0 or 1, since q < 1, all in one direction: their differences, and so scores, move by at most 1 again; another value in
+/// place of one that is counted moves #{x <= t} alone.
 #[derive(Debug, Clone)]
 pub(crate) struct Quantile {
     pub(crate) temperature: InverseTemperature,
-    pub(crate) rank: i64,
+    /// q 2^LEVEL_BITS.
+    level: i64,
+    n_samples: i64,
+}
+
+impl Quantile {
+    /// k among the records.
+    pub(crate) fn rank(&self) -> i64 {
+        self.rank_among(self.n_samples)
+    }
+
+    /// k among so many values.
+    pub(crate) fn rank_among(&self, count: i64) -> i64 {
+        let half = 1 << (LEVEL_BITS - 1);
+        // No more than the count, which fits.
+        ((i128::from(self.level) * i128::from(count) + half) >> LEVEL_BITS) as i64
+    }
 }
 
 impl Statement {
@@ -20,9 +43,11 @@ impl Statement {
             let problem = "needs a quantile between zero and one";
             return Err(Error::invalid("level", problem));
         }
+        let one = 1_i64 << LEVEL_BITS;
         Ok(Quantile {
             temperature: InverseTemperature::new(epsilon0, self.records_per_person())?,
-            rank: (level * self.n_samples() as f64).round() as i64,
+            level: ((level * one as f64) as i64).clamp(1, one - 1),
+            n_samples: self.n_samples() as i64,
         })
     }
 

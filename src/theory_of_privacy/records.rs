@@ -91,6 +91,10 @@
 //! <= t} - k| has the same sensitivity but leaves the choice to chance where many values are equal: every threshold on
 //! one side of the tie gets the same score.
 //!
+//! Norms of rows that are zero are not counted: the rank among the N others is round(q N) for a public q < 1. A record more or less
+//! moves N, #{x < t}, #{x <= t} and round(q N) by 0 or 1, all in one direction, so that their differences move by at most 1. A replaced
+//! record whose norm is counted before and after moves the counts alone, and one that is counted only once is a record more or less.
+//!
 //! # Histograms
 //!
 //! Numbers of values of c features in public bins. A record adds a vector with one 1 for each feature, whose Euclidean norm is

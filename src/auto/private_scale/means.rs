@@ -87,10 +87,11 @@ impl Means {
             Some(norm) => session.ask(norm, &sizes)?,
             None => public_norm(signs.iter().filter(|&&sign| sign != 0.0).count()),
         };
-        let sizes = sizes.divided_by(norm / SCALED_ROW);
+        // Sizes end at 1, and so do their images.
+        let sizes = sizes.divided_by((norm / SCALED_ROW).max(1.0));
         let sums = session.ask(&self.sums, &sizes)?;
         // In units of the map's images.
-        let unit = self.sums.unit() * norm / SCALED_ROW / statement.n_samples() as f64;
+        let unit = self.sums.unit() * sizes.norm() / statement.n_samples() as f64;
         let noisy: Vec<f64> = sums.iter().map(|&sum| sum as f64 * unit).collect();
         Ok(map.around(&expected(&noisy, self.sums.noise_scale() * unit, &signs)))
     }

@@ -13,7 +13,7 @@ use crate::plan::Problem;
 use crate::plan::defaults::{
     NORM_LEVEL, NORM_NATS, NORM_SHARE, PUBLIC_NORM, SCALED_ROW, clamps_open,
 };
-use crate::privacy::{FeatureMap, Planned, Question, Session};
+use crate::privacy::{FeatureMap, Planned, Question, Schema, Session};
 use crate::question::TypicalNorm;
 
 /// Which scales are worth their budget, by public facts that are known before there is a schema.
@@ -187,7 +187,17 @@ impl Releases {
             None if self.has_public_norm() => public_norm(p),
             None => return Ok((map, found)),
         };
+        // Where images end at 1, features that no range clips would lose what coefficients count on.
+        let largest = (0..p)
+            .filter(|&j| schema.bounds().is_unit(j) && !self.moves(schema, j))
+            .fold(0.0f64, |most, j| most.max(map.largest_entry(j, schema)));
+        let norm = norm.max(SCALED_ROW * largest);
         Ok((map.divided_by(norm / SCALED_ROW), found))
+    }
+
+    /// Whether feature `j` is mapped by what is released of it alone.
+    fn moves(&self, schema: &Schema, j: usize) -> bool {
+        (self.features.as_ref()).is_some_and(|of| of.moves(schema, j))
     }
 }
 

@@ -7,6 +7,9 @@ use crate::schema::Schema;
 /// Candidates are the largest norm times 2^(-k/PER_OCTAVE) for k from 0 to PER_OCTAVE * OCTAVES.
 const PER_OCTAVE: usize = 4;
 const OCTAVES: usize = 7;
+/// Rows no longer than this share of the largest norm are zero: each entry of such a row is half a unit of the lattice at most, by
+/// rounding.
+const ZERO: f64 = 1.0 / 8192.0;
 
 impl Answer for TypicalNorm {
     /// The public map whose images have the norms.
@@ -21,15 +24,19 @@ impl Answer for TypicalNorm {
 
     fn draw(&self, map: &FeatureMap, room: Room<'_, '_, States>) -> Result<f64> {
         let largest = map.largest_norm(room.records.statement().schema());
-        let candidates: Vec<f64> = (0..=PER_OCTAVE * OCTAVES)
-            .rev()
-            .map(|k| largest * 2f64.powf(-(k as f64) / PER_OCTAVE as f64))
+        let norm = |k: usize| largest * 2f64.powf(-(k as f64) / PER_OCTAVE as f64);
+        let candidates: Vec<f64> = [largest * ZERO]
+            .into_iter()
+            .chain((0..=PER_OCTAVE * OCTAVES).rev().map(norm))
             .collect();
         let pass = Pass::Norms {
             map,
             candidates: &candidates,
         };
-        let counts = room.records.fold(&pass, room.state, room.watch)?.0;
-        Ok(candidates[self.0.choose(counts, room.source)?])
+        let mut counts = room.records.fold(&pass, room.state, room.watch)?.0;
+        // A row of zeros has no length that could be typical.
+        counts.remove(0);
+        let rank = self.0.rank_among(counts.iter().sum());
+        Ok(candidates[1 + self.0.choose(counts, rank, room.source)?])
     }
 }
