@@ -100,11 +100,6 @@ impl FeatureMap {
         Self { norm, ..self }
     }
 
-    /// What its image is divided by.
-    pub(crate) fn norm(&self) -> f64 {
-        self.norm
-    }
-
     /// The same map, which moves the targets `middle` to 0 and `middle` + `half` to 1, and clips beyond.
     ///
     /// # Panics

@@ -46,7 +46,8 @@ impl Statement {
         let one = 1_i64 << LEVEL_BITS;
         Ok(Quantile {
             temperature: InverseTemperature::new(epsilon0, self.records_per_person())?,
-            level: ((level * one as f64) as i64).clamp(1, one - 1),
+            // Up: ranks of halves are the next ones, whatever the last bit of the level.
+            level: ((level * one as f64).ceil() as i64).min(one - 1),
             n_samples: self.n_samples() as i64,
         })
     }

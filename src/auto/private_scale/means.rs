@@ -88,10 +88,11 @@ impl Means {
             None => public_norm(signs.iter().filter(|&&sign| sign != 0.0).count()),
         };
         // Sizes end at 1, and so do their images.
-        let sizes = sizes.divided_by((norm / SCALED_ROW).max(1.0));
+        let divisor = (norm / SCALED_ROW).max(1.0);
+        let sizes = sizes.divided_by(divisor);
         let sums = session.ask(&self.sums, &sizes)?;
         // In units of the map's images.
-        let unit = self.sums.unit() * sizes.norm() / statement.n_samples() as f64;
+        let unit = self.sums.unit() * divisor / statement.n_samples() as f64;
         let noisy: Vec<f64> = sums.iter().map(|&sum| sum as f64 * unit).collect();
         Ok(map.around(&expected(&noisy, self.sums.noise_scale() * unit, &signs)))
     }

@@ -46,8 +46,9 @@ const NEAR: f64 = 3e-5;
 /// - or weights of columns ([`AbsoluteSums`]), where a row norm far below sqrt(p) says that records are sparse
 ///   counts;
 /// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows that are not zero ([`TypicalNorm`]), or what
-///   the largest entry of a feature with unit bounds asks for where that is more, to which longer rows are shortened; in regressions, and in noisy Newton steps, they count less instead
-///   ([`Schema::with_gradient_norm`]), which leaves log odds as they are; where n is too small for it, a public norm.
+///   the largest entry of a feature with unit bounds asks for where that is more, to which longer rows are shortened; in
+///   regressions, and in noisy Newton steps, they count less instead ([`Schema::with_gradient_norm`]), which leaves log odds as
+///   they are; where n is too small for it, a public norm.
 ///
 /// First of all, for regressions with squared residuals or quantiles, the middle and the spread of the target ([`TargetQuantile`]),
 /// which is mapped to units of its spread: clamps are in these units, whatever the public bounds. For counts the size of
