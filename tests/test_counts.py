@@ -140,6 +140,63 @@ def test_a_typical_count_is_released_where_records_are_many():
         assert "typical count" not in private(**arguments).plan(1000, 3).mechanism
 
 
+def concentrated(n, seed=0):
+    """Counts about five of their standard deviations above zero, as ages and years of schooling are."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 4))
+    return X, rng.poisson(40 * np.exp(X @ [0.2, -0.1, 0.0, 0.0])).astype(float)
+
+
+def test_counts_far_above_their_spread_are_fitted_as_well_as_others():
+    X, y = concentrated(10_000)
+    exact = SparsePoissonRegressor(alpha=1e-9).fit(X, y)
+    assert y.mean() > 4.5 * y.std()
+    for epsilon, loss in [(0.1, 0.06), (1.0, 0.02), (1e3, 0.002)]:
+        for high in (100, 10_000):
+            models = [private(epsilon=epsilon, y_bounds=(0, high), random_state=seed).fit(X, y) for seed in range(5)]
+            assert min(model.score(X, y) for model in models) > exact.score(X, y) - loss, (epsilon, high)
+    assert np.abs(models[0].coef_ - exact.coef_).max() < 0.01
+
+
+def test_counts_that_are_nearly_all_zero_or_equal_have_a_rate():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (6_000, 3))
+    drawn = rng.poisson(3 * np.exp(0.8 * X[:, 0])).astype(float)
+    for share, usual in [(0.9, 0.0), (0.97, 7.0)]:
+        y = np.where(rng.random(len(X)) < share, usual, drawn)
+        scores = [private(random_state=seed, y_bounds=(0, 60)).fit(X, y).score(X, y) for seed in range(8)]
+        assert min(scores) > -0.1, (share, usual)
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_few_counts_have_a_constant_rate(alike):
+    X, y = concentrated(300) if alike else problem(300)[:2]
+    estimator = private(epsilon=0.25)
+    plan = estimator.plan(*X.shape)
+    assert "a constant" in plan.mechanism
+    assert plan.n_iter == 1
+    models = [private(epsilon=0.25, random_state=seed).fit(X, y) for seed in range(20)]
+    assert keeps_its_claim(models[0].certificate_)
+    for model in models:
+        assert np.all(model.coef_ == 0.0)
+        assert np.exp(model.intercept_) == pytest.approx(model.predict(X[:1])[0])
+    assert np.median([model.score(X, y) for model in models]) > -0.3
+    # No counts at all still have a rate.
+    assert private(epsilon=0.25).fit(X, 0.0 * y).predict(X[:1])[0] > 0.0
+
+
+@pytest.mark.parametrize("penalty", [{"alpha": 0.02}, {"ridge": 0.2}, {"radius": 0.15}])
+def test_penalties_of_counts_are_in_units_of_public_bounds_wherever_rates_start(penalty):
+    X, y = concentrated(20_000)
+    ours = private(epsilon=1e5, y_bounds=(0, 160), **penalty).fit(X, y)
+    # A loss whose unit is an eighth of the upper bound.
+    penalised = {name: value if name == "radius" else 20 * value for name, value in penalty.items()}
+    exact = SparsePoissonRegressor(**({"alpha": None, "tol": 1e-9} | penalised)).fit(X, y)
+    free = SparsePoissonRegressor(alpha=1e-9).fit(X, y)
+    assert np.abs(ours.coef_ - exact.coef_).max() < 0.01
+    assert np.abs(free.coef_ - exact.coef_).max() > 0.02
+
+
 def test_models_are_compared_by_roots_of_counts():
     X, y, _ = problem(200)
     facts = {"n_features": 4, "n_held_out": 50, "share": 0.25, "adjacency": "replace-one", "records_per_person": 1}

@@ -145,7 +145,7 @@ pub struct Choice {
 ///
 /// | public facts | mechanism |
 /// |---|---|
-/// | reals, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
+/// | reals or counts, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
 /// | alpha, radius or ridge, a norm with a prox, at most 512 columns | noisy Newton with these penalties or in this ball |
 /// | alpha of another norm than l1, or a ball of another than a set function's, more columns | the same without second moments |
 /// | alpha or ridge | noisy proximal gradients with these penalties |

@@ -163,6 +163,8 @@ impl Line {
     ) -> Result<(Vec<f64>, Option<Box<Trace>>)> {
         let mut theta = fit.theta;
         let intercept = session.statement().schema().intercept_value();
+        // The larger rates are in units of their spread, the less skewed their law.
+        let lift = self.lift / session.rate();
         // Of scores with so much noise the best multiple is less.
         let mut slope = self.slope * self.signal / (self.signal + fit.noise);
         let deviation = fit.deviation.unwrap_or(self.signal.sqrt());
@@ -187,7 +189,7 @@ impl Line {
         let mut projected = session.projected(&projection, &self.statement)?;
         let value = self.statement.schema().intercept_value();
         let start = Start {
-            theta: vec![slope * reach * zoom, self.lift / value],
+            theta: vec![slope * reach * zoom, lift / value],
             drawn: 2,
         };
         let slopes = beside.of_multiples(&theta, reach * zoom)?;
@@ -238,7 +240,6 @@ impl Line {
         line: &[f64],
         (reach, zoom): (f64, f64),
     ) -> Result<LineTrace> {
-        let question = &self.steps.gradients.question;
         let value = self.statement.schema().intercept_value();
         let n = released.n_samples as f64;
         let weight = self.mean_weight(&released);
@@ -250,7 +251,7 @@ impl Line {
             let mut size = 0.0;
             for side in [-1.0, 1.0] {
                 let point = [line[0], line[1] + side * off / value];
-                let gradient = session.ask(question, &point)?;
+                let gradient = self.steps.gradients.ask(session, &point)?;
                 points.extend(point);
                 gradients.extend(gradient.iter().map(|g| g / n));
                 size += clamp - side * gradients[gradients.len() - 1] / (value * weight);

@@ -312,7 +312,7 @@ impl Program<Fitted> for Steps {
         let mut mean = vec![0.0; entries];
         let first_of_mean = n_iter / 2;
         for t in 0..n_iter {
-            let mut gradient = session.ask(&self.gradients.question, &theta)?;
+            let mut gradient = self.gradients.ask(session, &theta)?;
             scores.project(&mut gradient);
             for (dual, g) in dual.iter_mut().zip(&gradient) {
                 *dual -= self.step * g * self.normaliser;

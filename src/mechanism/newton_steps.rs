@@ -250,7 +250,7 @@ impl NewtonSteps {
         };
         let mut descent = Descent::new(self, start, divisor, &beside)?;
         for t in 0..n_iter {
-            let gradient = session.ask(&self.gradients.question, descent.theta())?;
+            let gradient = self.gradients.ask(session, descent.theta())?;
             let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
             if let Some(trace) = &mut trace {

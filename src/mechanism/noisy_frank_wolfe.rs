@@ -146,7 +146,7 @@ impl Program<Fitted> for Steps {
         let (mut theta, mut mean) = (vec![0.0; entries], vec![0.0; entries]);
         let mut vertex = vec![0.0; entries];
         for t in 0..n_iter {
-            let mut gradient = session.ask(&self.gradients.question, &theta)?;
+            let mut gradient = self.gradients.ask(session, &theta)?;
             scores.project(&mut gradient);
             let nu = self.options.weight(t as f64);
             for (mean, g) in mean.iter_mut().zip(&gradient) {

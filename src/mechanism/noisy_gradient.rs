@@ -4,7 +4,7 @@ use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::plan::Problem;
-use crate::privacy::{Planned, Question};
+use crate::privacy::{Planned, Question, Session};
 use crate::question::Gradient;
 
 /// Most iterations that a plan takes.
@@ -45,6 +45,12 @@ impl Gradients {
             n_iter,
             noise_scale,
         })
+    }
+
+    /// One of them, at coefficients of scores ([`Session::of_scores`]).
+    pub fn ask(&self, session: &mut Session<'_>, theta: &[f64]) -> Result<Vec<f64>> {
+        let at = session.of_scores(theta);
+        session.ask(&self.question, &at)
     }
 
     /// All of them.

@@ -242,7 +242,7 @@ impl Program<Fitted> for Steps {
         let mut mean_gradient = vec![0.0; entries];
         let first_of_mean = n_iter / 2;
         for t in 0..n_iter {
-            let mut gradient = session.ask(&self.gradients.question, &theta)?;
+            let mut gradient = self.gradients.ask(session, &theta)?;
             scores.project(&mut gradient);
             let weight = match t.checked_sub(first_of_mean) {
                 Some(later) => 1.0 / (later + 1) as f64,

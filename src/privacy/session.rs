@@ -1,6 +1,7 @@
 //! A release at work: the only way from records to the outside.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub struct Session<'a> {
     usual_target: f64,
     /// See [`Session::units`].
     units: Option<Units>,
+    /// See [`Session::of_scores`].
+    rate: f64,
 }
 
 /// A part as it was last read: the fits of a search often share it, and only the public facts decide how it is read.
@@ -101,6 +104,7 @@ impl<'a> Session<'a> {
             last_read: None,
             usual_target: 1.0,
             units: None,
+            rate: 1.0,
         }
     }
 
@@ -119,6 +123,27 @@ impl<'a> Session<'a> {
     /// features mapped to [-1, 1] by their bounds; None where no map was made, or features are others since.
     pub fn units(&self) -> Option<&Units> {
         self.units.as_ref()
+    }
+
+    /// Of counts, the rate of score 0, in units of these records: r, where scores s stand for rates r e^(s/r)
+    /// ([`FeatureMap::with_rate`]). 1 without a map of them. Public.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The coefficients to ask these records about for those whose scores are meant: others where counts have a [rate](Session::rate).
+    pub fn of_scores<'t>(&self, theta: &'t [f64]) -> Cow<'t, [f64]> {
+        let (rate, intercept) = (self.rate, self.records.get().schema().intercept_value());
+        if rate == 1.0 {
+            return theta.into();
+        }
+        let mut theta: Vec<f64> = theta.iter().map(|theta| theta / rate).collect();
+        theta
+            .iter_mut()
+            .last()
+            .into_iter()
+            .for_each(|last| *last += rate.ln() / intercept);
+        theta.into()
     }
 
     /// An answer: the question is taken off the plan, then noise or a choice is drawn. What the caller says, `at`, is
@@ -217,6 +242,7 @@ impl<'a> Session<'a> {
         Ok(Session {
             usual_target: map.usual_target(self.usual_target),
             units: Some(units),
+            rate: map.rate(),
             ..self.with(made)
         })
     }
@@ -353,6 +379,7 @@ impl<'a> Session<'a> {
             last_read: None,
             usual_target: self.usual_target,
             units: None,
+            rate: self.rate,
         }
     }
 

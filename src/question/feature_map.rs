@@ -20,6 +20,8 @@ pub struct FeatureMap {
     target: Option<(f64, f64)>,
     /// Distance from the middle that few targets exceed.
     tail: Option<f64>,
+    /// Of counts, the rate of score 0, in units of their images.
+    rate: f64,
 }
 
 /// What one unit of what is fitted to images is in units of the records themselves ([`FeatureMap::undo`]), with features
@@ -47,6 +49,7 @@ impl FeatureMap {
             norm: 1.0,
             target: None,
             tail: None,
+            rate: 1.0,
         }
     }
 
@@ -116,6 +119,21 @@ impl FeatureMap {
     /// clips nothing.
     pub fn with_tail(self, tail: Option<f64>) -> Self {
         Self { tail, ..self }
+    }
+
+    /// The same map of counts, with scores s of the images that stand for rates of `rate` e^(s/`rate`) units of theirs: the slope of
+    /// a count's loss has the curvature 1 at score 0, whatever the rate is there.
+    ///
+    /// # Panics
+    /// If the rate is not positive and finite.
+    pub fn with_rate(self, rate: f64) -> Self {
+        assert!(rate.is_finite() && rate > 0.0);
+        Self { rate, ..self }
+    }
+
+    /// Of counts, the rate of score 0, in units of their images.
+    pub(crate) fn rate(&self) -> f64 {
+        self.rate
     }
 
     /// About how far images of targets are from 0, if targets are from it no further than `end`: no further by their
@@ -217,7 +235,7 @@ impl FeatureMap {
         let half = self.target.map_or(1.0, |(_, half)| half);
         // Scores of counts are logarithms, which no unit of rates multiplies.
         let (target, of_scores) = match (from.target().units(), to.target().units()) {
-            (Some(own), Some(image)) => (half * own / image, 1.0),
+            (Some(own), Some(image)) => (half * own / (image * self.rate), 1.0 / self.rate),
             _ => (half, half),
         };
         let own = |(j, factor): (usize, &f64)| {
@@ -239,7 +257,9 @@ impl FeatureMap {
     pub fn undo(&self, theta: &mut [f64], from: &Schema, to: &Schema) {
         let (middle, half) = match (self.target, from.target().units(), to.target().units()) {
             // e^z/units of a target, times half where targets were divided by it.
-            (Some((_, half)), Some(image), Some(own)) => ((half * own / image).ln(), 1.0),
+            (Some((_, half)), Some(image), Some(own)) => {
+                ((half * own / image * self.rate).ln(), 1.0 / self.rate)
+            }
             (target, ..) => target.unwrap_or((0.0, 1.0)),
         };
         theta.iter_mut().for_each(|theta| *theta *= half);

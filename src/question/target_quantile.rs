@@ -9,8 +9,8 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 
 /// A quantile of the targets of a regression, or of their distances from a public point, by the exponential mechanism
-/// (Smith 2011): of the targets on an even grid over [-1, 1], as fine as n, the level and epsilon0 are worth, of distances
-/// on a geometric grid below 2, the largest.
+/// (Smith 2011): of the targets on an even grid over [-1, 1], as fine as n, the level and epsilon0 are worth, of counts
+/// and of distances on geometric grids below 1 and 2, the largest.
 ///
 /// **Sensitivity**: that of a quantile of one value a record (`question/quantile.rs`). One bounded-range event.
 #[derive(Debug, Clone)]
@@ -31,6 +31,8 @@ const SURE: f64 = 9.0;
 pub enum TargetValue {
     /// The targets.
     Itself,
+    /// The targets of counts, which are not negative, on a finer geometric grid than that of distances.
+    Size,
     /// Their distances from this point, in [-1, 1].
     DistanceFrom(f64),
 }

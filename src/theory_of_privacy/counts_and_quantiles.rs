@@ -22,12 +22,20 @@
 //! gradient counts it.
 //!
 //! *Units.* With a unit s of rates the count is y/s and the rate s e^z: s moves the intercept alone. So s is free to be
-//! chosen by public facts, or by a released quantile of counts, and the released model is mapped back by adding ln s to
+//! chosen by public facts, or by released quantiles of counts, and the released model is mapped back by adding ln s to
 //! its intercept. Without an intercept s = 1.
+//!
+//! *Where scores start.* Ages, weeks or years of schooling lie several of their standard deviations above 0. In units of the
+//! mean their slopes would be small beside any clamp that leaves other counts alone; in units s of their spread they are of
+//! order one, but rates are r = (median)/s there, and so is the curvature e^z. So coefficients are those of scores u with z =
+//! ln r + u/r: the slope per unit of u is r l'(z)/r = l'(z), whose curvature is e^z/r, about 1, whatever r is; for r = 1 they are
+//! logarithms of rates, and for large r the rate is s (r + u), as that of reals. A release is asked about the z of given u: r
+//! is released before, and affine maps of coefficients are post-processing, so that nothing above changes. Where the median is
+//! below the spread, r = 1.
 //!
 //! *What a clamp costs.* Counts have a long upper tail, which the clamp cuts: at theta* the mean of clamped slopes is 0,
 //! not that of slopes, and rates come out too small, by about 0.2/c in logarithms with c in units of the mean count (on
-//! two tables). That bias is public knowledge on average and data's own in detail: a last line through the released
+//! two tables), and less where laws are far from 0, which are hardly skewed. That bias is public knowledge on average and data's own in detail: a last line through the released
 //! scores, two coefficients with a wider clamp, undoes it where noise allows. c grows with n mu/p, so that it vanishes.
 //!
 //! **Quantiles.** The pinball loss at level t, averaged over a uniform law of width h

@@ -59,16 +59,16 @@ class PrivateSparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _Priv
         Public bounds of the counts, in their own unit, ``0 <= lower < upper``. Values outside are clipped, in silence;
         they need not be integers. None: (0, 1), with a ``DefaultBoundsWarning``.
     residual_bound : float, optional
-        Clamp of the difference of rate and count, in units of a typical count where that is released, else of
+        Clamp of the difference of rate and count, in units of the spread of counts where that is released, else of
         ``y_bounds[1] / 8`` (without an intercept: in units of the counts). None: 1, and more as noise gets small
-        where a typical count is released.
+        where the spread is released.
     schema : Schema, optional
         Public facts about the columns of a table, as in :class:`PrivateSparseClassifier`.
     row_norm : float, optional
         Public bound on the Euclidean norm of a scaled row, for mechanisms that use it ("linf", groups).
     scale : {"auto", "private", None}, default "auto"
-        Private scales of the features, see :class:`PrivateSparseClassifier`, and of the counts: one of their high
-        quantiles, a choice by the exponential mechanism, in models with an intercept.
+        Private scales of the features, see :class:`PrivateSparseClassifier`, and of the counts: their median and a
+        quantile of the distances from it, two choices by the exponential mechanism, in models with an intercept.
     fit_intercept : bool, default True
         The intercept is private too, and part of the ball.
     n_iter : int, optional

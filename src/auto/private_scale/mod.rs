@@ -1,19 +1,21 @@
 //! Scales of features by private releases, before any mechanism.
 
+mod counts;
 mod features;
 mod means;
+mod middle_spread;
 mod ranges;
 mod releases;
 mod spread;
 mod target;
-mod typical_count;
 mod weights;
 
 use std::sync::Arc;
 
+pub(super) use self::middle_spread::models_targets;
 use self::releases::{Releases, Scales};
 use self::target::TargetScale;
-pub(super) use self::target::{in_units_of_spread, models_targets};
+pub(super) use self::target::in_units_of_spread;
 use crate::accounting::accountant::keeps;
 use crate::accounting::calibrate::{calibrate_between, epsilon_from_rho, rho_from_epsilon};
 use crate::accounting::event::Event;
@@ -51,12 +53,13 @@ const NEAR: f64 = 3e-5;
 ///   they are; where n is too small for it, a public norm.
 ///
 /// First of all, for regressions with squared residuals or quantiles, the middle and the spread of the target ([`TargetQuantile`]),
-/// which is mapped to units of its spread: clamps are in these units, whatever the public bounds. For counts the size of
-/// a typical one, a high quantile over that of an exponential law.
+/// which is mapped to units of its spread: clamps are in these units, whatever the public bounds. The same of counts, whose rates
+/// start at their middle ([`FeatureMap::with_rate`]).
 ///
 /// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
 /// the epsilon that is left: the largest with which all events together meet (epsilon, delta).
 ///
+/// [`FeatureMap::with_rate`]: crate::privacy::FeatureMap::with_rate
 /// [`ImageSums`]: crate::question::ImageSums
 /// [`Histograms`]: crate::question::Histograms
 /// [`Ranges`]: crate::question::Ranges
@@ -184,12 +187,12 @@ impl Mechanism for PrivateScale {
         let weighs = self.inner.weighs_records(problem.schema().target());
         let releases = Releases::new(self.scales, weighs, &problem, rho)?;
         let target = releases.target();
-        let images = match (target, releases.count()) {
+        let images = match (target, releases.counts()) {
             (Some(_), _) => Target::Interval {
                 low: -1.0,
                 high: 1.0,
             },
-            (None, Some(count)) => count.images(),
+            (None, Some(counts)) => counts.images(),
             (None, None) => problem.schema().target(),
         };
         let schema = self.scaled_schema(&problem, images, releases.has_means())?;
@@ -217,9 +220,9 @@ impl Mechanism for PrivateScale {
                 reason: None,
                 ..problem.clone()
             };
-            let problem = match (releases.count(), problem.residual_bound) {
+            let problem = match (releases.counts(), problem.residual_bound) {
                 (Some(_), Some(given)) => problem.of_counts(given)?,
-                (Some(count), None) => problem.of_counts(count.clamp())?,
+                (Some(counts), None) => problem.of_counts(counts.clamp())?,
                 (None, _) => problem,
             };
             self.inner.plan(problem, domain)

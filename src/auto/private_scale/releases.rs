@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::counts::CountScale;
 use super::features::OfFeatures;
 use super::means::Means;
 use super::ranges::public_map;
 use super::target::TargetScale;
-use super::typical_count::TypicalCount;
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
@@ -62,7 +62,7 @@ pub(super) struct Releases {
     means: Option<Means>,
     norm: Option<Question<TypicalNorm>>,
     target: Option<TargetScale>,
-    count: Option<TypicalCount>,
+    counts: Option<CountScale>,
 }
 
 impl Releases {
@@ -85,7 +85,7 @@ impl Releases {
             features,
             norm: (scales.has_norm().then(norm)).transpose()?.flatten(),
             target: TargetScale::new(problem, rho)?,
-            count: TypicalCount::new(problem, rho)?,
+            counts: CountScale::new(problem, rho, weighs)?,
         })
     }
 
@@ -105,8 +105,8 @@ impl Releases {
     }
 
     /// What is released of counts.
-    pub(super) fn count(&self) -> Option<&TypicalCount> {
-        self.count.as_ref()
+    pub(super) fn counts(&self) -> Option<&CountScale> {
+        self.counts.as_ref()
     }
 
     /// Where features are clipped to ranges that are released, in standard deviations if they are normal.
@@ -119,8 +119,8 @@ impl Releases {
         let features = self.features.iter().map(OfFeatures::planned);
         let means = self.means.iter().flat_map(Means::planned);
         let norm = self.norm.iter().map(Question::once);
-        let count = self.count.iter().map(TypicalCount::planned);
-        let target = (self.target.iter().flat_map(TargetScale::planned)).chain(count);
+        let counts = self.counts.iter().flat_map(CountScale::planned);
+        let target = (self.target.iter().flat_map(TargetScale::planned)).chain(counts);
         let of_features = features.chain(means);
         target.chain(of_features).chain(norm).collect()
     }
@@ -129,10 +129,10 @@ impl Releases {
         let features = self.features.iter().flat_map(OfFeatures::events);
         let means = self.means.iter().flat_map(Means::events);
         let norm = self.norm.iter().flat_map(Question::events);
-        let count = self.count.iter().map(TypicalCount::question);
+        let counts = self.counts.iter().flat_map(CountScale::questions);
         let target = (self.target.iter())
             .flat_map(TargetScale::questions)
-            .chain(count)
+            .chain(counts)
             .flat_map(Question::events);
         let of_features = features.chain(means);
         target.chain(of_features).chain(norm).copied().collect()
@@ -143,8 +143,8 @@ impl Releases {
         if self.target.is_some() {
             parts.push("middle and spread of the target".into());
         }
-        if self.count.is_some() {
-            parts.push("size of a typical count".into());
+        if self.counts.is_some() {
+            parts.push("size and spread of a typical count".into());
         }
         parts.extend(self.features.iter().map(OfFeatures::describe));
         parts.extend(self.means.iter().map(Means::describe));
@@ -174,8 +174,8 @@ impl Releases {
             Some(target) => target.release(session, map)?,
             None => map,
         };
-        let map = match &self.count {
-            Some(count) => count.release(session, map)?,
+        let map = match &self.counts {
+            Some(counts) => counts.release(session, map)?,
             None => map,
         };
         let map = match &self.means {

@@ -1,48 +1,28 @@
 //! Where the targets of a regression lie, and how far apart: bounds say little, and every clamp is in these units.
 
+use super::middle_spread::MiddleAndSpread;
 use crate::error::Result;
 use crate::loss::{Admitted, Growth, Huber, Pinball};
-use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    DISTANCE_NATS, LINE_DEFAULT_SHARE, MODEL_NATS, ROBUST_LEVEL, TARGET_CLAMP, TARGET_LEVELS,
-    TARGET_NATS, TARGET_REACH, TARGET_SHARE, TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open,
-    level_times_epsilon0, line_clamp,
+    LINE_DEFAULT_SHARE, ROBUST_LEVEL, TARGET_CLAMP, TARGET_LEVELS, TARGET_NATS, TARGET_REACH,
+    TARGET_TAIL, TARGET_TAIL_SHARE, clamps_open, level_times_epsilon0, line_clamp,
 };
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
-
-/// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of [`TARGET_SHARE`].
-fn affordable(rho: f64) -> [f64; 3] {
-    TARGET_SHARE.map(|share| (8.0 * share * rho / 2.0).sqrt())
-}
-
-/// What a median takes so that the quantile is so many nats likelier; no level is higher.
-fn of_median(nats: f64, n: usize, person: usize) -> f64 {
-    level_times_epsilon0(nats, n, person) / 0.5
-}
 
 /// Whether the targets of this loss are found first: its own units are those of the spread.
 pub(in crate::auto) fn in_units_of_spread(loss: &str) -> bool {
     matches!(loss, "squared" | "pinball" | "huber")
 }
 
-/// Whether a model of so many records is worth its noise under a zCDP budget, where nothing but bounds is known of the targets.
-pub(in crate::auto) fn models_targets(n: usize, person: usize, rho: f64) -> bool {
-    let [_, most, _] = affordable(rho);
-    most >= of_median(MODEL_NATS, n, person)
-}
-
 /// A median, and one or two quantiles of the distances from it; targets are mapped so that [`TargetScale::spread`] is about one
 /// standard deviation of them, if they are normal.
 #[derive(Debug)]
 pub(super) struct TargetScale {
-    median: Question<TargetQuantile>,
-    distance: Question<TargetQuantile>,
+    targets: MiddleAndSpread,
     /// A distance that few targets exceed, where a line's clamp would be wider than most are.
     tail: Option<Question<TargetQuantile>>,
-    /// Distance of the second quantile in standard deviations of a normal law.
-    deviations: f64,
     /// Clamp of the residuals of a fit, in standard deviations.
     clamp: f64,
     /// What is mapped to 1, in standard deviations.
@@ -59,21 +39,14 @@ impl TargetScale {
         if !takes || !schema.has_intercept() || schema.target().is_classes() {
             return Ok(None);
         }
-        let (n, person) = (problem.n_samples(), problem.records_per_person());
-        let [usual, most, all] = affordable(rho);
-        let [least, sure, fine] = TARGET_NATS.map(|nats| of_median(nats, n, person));
-        let wanted = level_times_epsilon0(DISTANCE_NATS, n, person);
-        let worth = usual.max(most.min(fine)).max(all.min(sure));
-        // No more than the lowest level wants.
-        let epsilon0 = worth.min(wanted / TARGET_LEVELS.0);
-        if epsilon0 < least {
-            return Ok(None);
-        }
         let lowest = match problem.threshold() {
             Some(_) => ROBUST_LEVEL,
             None => TARGET_LEVELS.0,
         };
-        let tail = (wanted / epsilon0).clamp(lowest, TARGET_LEVELS.1);
+        let Some(targets) = MiddleAndSpread::new(problem, rho, lowest)? else {
+            return Ok(None);
+        };
+        let (n, person) = (problem.n_samples(), problem.records_per_person());
         let statement = &problem.statement;
         let open = clamps_open(n, person, schema.n_columns(), rho);
         let clamp = TARGET_CLAMP * open.min(30.0);
@@ -83,10 +56,8 @@ impl TargetScale {
         let worth = squared && line > TARGET_REACH && few < TARGET_TAIL;
         let tail_question = || statement.target_quantile(small, 1.0 - few.max(TARGET_TAIL / 5.0));
         Ok(Some(Self {
-            median: statement.target_quantile(epsilon0, 0.5)?,
+            targets,
             tail: worth.then(tail_question).transpose()?,
-            distance: statement.target_quantile(epsilon0, 1.0 - tail)?,
-            deviations: upper_quantile(tail / 2.0),
             clamp,
             reach: TARGET_REACH + line.max(clamp),
         }))
@@ -116,17 +87,15 @@ impl TargetScale {
     }
 
     pub fn questions(&self) -> impl Iterator<Item = &Question<TargetQuantile>> {
-        [&self.median, &self.distance].into_iter().chain(&self.tail)
+        self.targets.questions().chain(&self.tail)
     }
 
     /// Asks, and adds what it learns to `map`.
     pub fn release(&self, session: &mut Session<'_>, map: FeatureMap) -> Result<FeatureMap> {
-        let median = session.ask(&self.median, TargetValue::Itself)?;
-        let distance = session.ask(&self.distance, TargetValue::DistanceFrom(median))?;
+        let (median, spread) = self.targets.release(session, TargetValue::Itself)?;
         let tail = (self.tail.as_ref())
             .map(|tail| session.ask(tail, TargetValue::DistanceFrom(median)))
             .transpose()?;
-        let half = distance / self.deviations * self.reach;
-        Ok(map.with_target(median, half).with_tail(tail))
+        Ok((map.with_target(median, spread * self.reach)).with_tail(tail))
     }
 }

@@ -8,6 +8,15 @@ use crate::schema::Schema;
 const PER_OCTAVE: usize = 2;
 const OCTAVES: usize = 20;
 
+/// The same of sizes, below 1: their spread may be a small share of them.
+const SIZES_PER_OCTAVE: usize = 12;
+
+/// Ascending, `largest` the last.
+fn geometric(largest: f64, per_octave: usize) -> Vec<f64> {
+    let threshold = |k: usize| largest * 2f64.powf(-(k as f64) / per_octave as f64);
+    (0..=per_octave * OCTAVES).rev().map(threshold).collect()
+}
+
 impl TargetValue {
     /// Ascending; the last is at least as large as any value.
     fn thresholds(self, bits: u32) -> Vec<f64> {
@@ -17,27 +26,25 @@ impl TargetValue {
                 let thresholds = (-half..=half).map(|k| f64::from(k) / f64::from(half));
                 thresholds.collect()
             }
-            TargetValue::DistanceFrom(_) => (0..=PER_OCTAVE * OCTAVES)
-                .rev()
-                .map(|k| 2.0 * 2f64.powf(-(k as f64) / PER_OCTAVE as f64))
-                .collect(),
+            TargetValue::Size => geometric(1.0, SIZES_PER_OCTAVE),
+            TargetValue::DistanceFrom(_) => geometric(2.0, PER_OCTAVE),
         }
     }
 
-    /// The middle of the values that are counted at a threshold, so that coarse grids move nothing up: of distances their
-    /// geometric mean.
+    /// The middle of the values that are counted at a threshold, so that coarse grids move nothing up: of sizes and distances
+    /// their geometric mean.
     fn counted_at(self, thresholds: &[f64], choice: usize) -> f64 {
         let (least, most) = (thresholds[choice.saturating_sub(1)], thresholds[choice]);
         match self {
             TargetValue::Itself => 0.5 * (least + most),
-            TargetValue::DistanceFrom(_) => (least * most).sqrt(),
+            TargetValue::Size | TargetValue::DistanceFrom(_) => (least * most).sqrt(),
         }
     }
 
     /// Of a target.
     pub(in crate::privacy) fn of(self, target: f64) -> f64 {
         match self {
-            TargetValue::Itself => target,
+            TargetValue::Itself | TargetValue::Size => target,
             TargetValue::DistanceFrom(point) => (target - point).abs(),
         }
     }
@@ -45,12 +52,15 @@ impl TargetValue {
 
 impl Answer for TargetQuantile {
     type At<'a> = TargetValue;
-    /// The quantile, in scaled units; of distances it is positive.
+    /// The quantile, in scaled units; of sizes and distances it is positive.
     type Released = f64;
     type State = States;
 
-    fn check(&self, value: &TargetValue, _: &Schema) -> Result<()> {
+    fn check(&self, value: &TargetValue, schema: &Schema) -> Result<()> {
         match *value {
+            TargetValue::Size if schema.target().units().is_none() => {
+                Err(Error::invalid("value", "must be that of counts"))
+            }
             TargetValue::DistanceFrom(point) if !(-1.0..=1.0).contains(&point) => {
                 Err(Error::invalid("point", "must lie between -1 and 1"))
             }
@@ -92,12 +102,18 @@ mod tests {
             }
         }
         let distances = TargetValue::DistanceFrom(0.0);
-        let thresholds = distances.thresholds(3);
-        for y in [1e-9, 1e-3, 0.7, 2.0] {
-            let choice = thresholds.partition_point(|&t| t < y);
-            let ratio = distances.counted_at(&thresholds, choice) / y;
-            let quarter = 2f64.powf(0.5 / PER_OCTAVE as f64) * (1.0 + 1e-12);
-            assert!(y < thresholds[0] || (1.0 / quarter..=quarter).contains(&ratio));
+        for (value, per_octave) in [
+            (distances, PER_OCTAVE),
+            (TargetValue::Size, SIZES_PER_OCTAVE),
+        ] {
+            let thresholds = value.thresholds(3);
+            let last = thresholds[thresholds.len() - 1];
+            for y in [1e-9, 1e-3, 0.7, 2.0].map(|y: f64| y.min(last)) {
+                let choice = thresholds.partition_point(|&t| t < y);
+                let ratio = value.counted_at(&thresholds, choice) / y;
+                let half = 2f64.powf(0.5 / per_octave as f64) * (1.0 + 1e-12);
+                assert!(y < thresholds[0] || (1.0 / half..=half).contains(&ratio));
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What records of derived statements may be.
 
+use std::sync::Arc;
+
 use super::harness::{P, asked, bounds, shared};
 use super::refusals::{data, is_argument, refused, statement, whole};
 use crate::accounting::event::Adjacency;
@@ -145,10 +147,7 @@ fn projected_targets_are_zoomed_and_clipped() {
             };
             let last = scores.len() - 1;
             let up_to = |k: usize| {
-                let threshold = match value {
-                    TargetValue::Itself => 2.0 * k as f64 / last as f64 - 1.0,
-                    TargetValue::DistanceFrom(_) => 2.0 * 2f64.powf((k as f64 - last as f64) / 2.0),
-                };
+                let threshold = threshold(value, k, last);
                 let values = expected.iter().map(|&y| value.of(y));
                 2 * values.filter(|&value| value <= threshold).count() as i64
             };
@@ -173,20 +172,43 @@ fn projected_targets_are_zoomed_and_clipped() {
     }
 }
 
-/// Scores of quantiles are those of the targets, each of which counts once: 1, -1, 1 and -1, moved to 1 and -1/3.
+/// Records with these targets.
+fn uncentred(target: Target) -> Arc<Statement> {
+    let schema = Schema::new(P, bounds(), Geometry::Uncentred, target, true, None).unwrap();
+    Statement::new(schema, shared().len(), Adjacency::ReplaceOne, 1).unwrap()
+}
+
+/// The threshold of place `k` of those of a quantile, `last` the place of the largest.
+fn threshold(value: TargetValue, k: usize, last: usize) -> f64 {
+    let octaves = |per_octave: f64| 0.5f64.powf((last - k) as f64 / per_octave);
+    match value {
+        TargetValue::Itself => 2.0 * k as f64 / last as f64 - 1.0,
+        TargetValue::Size => octaves(12.0),
+        TargetValue::DistanceFrom(_) => 2.0 * octaves(2.0),
+    }
+}
+
+/// Scores of quantiles are those of the targets, each of which counts once: 1, -1, 1 and -1, moved to 1 and -1/3, or as
+/// counts 1/2 and, clipped, 0.
 #[test]
 fn quantiles_of_targets_count_each_once() {
-    let target = Target::Interval {
+    let reals = Target::Interval {
         low: -2.0,
         high: 1.0,
     };
-    let schema = Schema::new(P, bounds(), Geometry::Uncentred, target, true, None).unwrap();
-    let root = Statement::new(schema, shared().len(), Adjacency::ReplaceOne, 1).unwrap();
-    let question = root.target_quantile(1.0, 0.75).unwrap();
-    for (value, values) in [
-        (TargetValue::Itself, [1.0, -1.0 / 3.0]),
-        (TargetValue::DistanceFrom(0.5), [0.5, 0.5 + 1.0 / 3.0]),
+    let counts = Target::counts(0.0, 2.0, true);
+    for (target, value, values) in [
+        (reals, TargetValue::Itself, [1.0, -1.0 / 3.0]),
+        (
+            reals,
+            TargetValue::DistanceFrom(0.5),
+            [0.5, 0.5 + 1.0 / 3.0],
+        ),
+        (counts, TargetValue::Size, [0.5, 0.0]),
+        (counts, TargetValue::DistanceFrom(0.5), [0.0, 0.5]),
     ] {
+        let root = uncentred(target);
+        let question = root.target_quantile(1.0, 0.75).unwrap();
         let (_, seen) = asked(&whole(&root), &data(), &[question.once()], 1, &|session| {
             session.ask(&question, value)
         });
@@ -194,14 +216,82 @@ fn quantiles_of_targets_count_each_once() {
             panic!("{seen:?}");
         };
         let last = scores.len() - 1;
-        let threshold = |k: usize| match value {
-            TargetValue::Itself => 2.0 * k as f64 / last as f64 - 1.0,
-            TargetValue::DistanceFrom(_) => 2.0 * 0.5f64.powf((last - k) as f64 / 2.0),
+        let up_to = |k: usize| {
+            let values = values.iter();
+            2 * values.filter(|&&x| x <= threshold(value, k, last)).count() as i64
         };
-        let up_to = |k: usize| 2 * values.iter().filter(|&&x| x <= threshold(k)).count() as i64;
         for (k, &score) in scores.iter().enumerate() {
             let below = if k == 0 { 0 } else { up_to(k - 1) };
             assert_eq!(score, (below - 3).max(3 - up_to(k)).max(0), "{value:?} {k}");
         }
+    }
+}
+
+/// Sizes are those of counts alone.
+#[test]
+fn reals_have_no_sizes() {
+    let reals = uncentred(Target::Interval {
+        low: -2.0,
+        high: 1.0,
+    });
+    let question = reals.target_quantile(1.0, 0.5).unwrap();
+    let (result, seen) = asked(&whole(&reals), &data(), &[question.once()], 1, &|session| {
+        session.ask(&question, TargetValue::Size)
+    });
+    let refusal = result.unwrap_err().to_string();
+    assert!(refusal.contains("counts") && seen.is_empty(), "{refusal}");
+}
+
+/// Scores s of mapped counts stand for rates r e^(s/r): records are asked about their logarithms, also as a line through scores
+/// is, and what is undone has them.
+#[test]
+fn scores_of_counts_start_at_their_rate() {
+    let counts = uncentred(Target::counts(0.0, 40.0, true));
+    let images = Target::Counts {
+        low: 0.0,
+        high: 1.0,
+        unit: 1.0 / 50.0,
+    };
+    let schema = Schema::new(P, bounds(), Geometry::Uncentred, images, true, None).unwrap();
+    let mapped = counts.mapped(schema).unwrap();
+    let projected = mapped.projected(1.0, 0.5).unwrap();
+    let map = FeatureMap::linear(vec![0.5; P]).with_target(0.0, 2.5);
+    let theta: Vec<f64> = (0..=P).map(|j| 0.3 - 0.1 * j as f64).collect();
+    let question = projected.target_quantile(1.0, 0.5).unwrap();
+    for rate in [1.0, 4.0] {
+        let map = map.clone().with_rate(rate);
+        let (found, _) = asked(
+            &whole(&counts),
+            &data(),
+            &[question.once()],
+            1,
+            &|session| {
+                assert_eq!(session.of_scores(&theta), theta.as_slice());
+                let mut session = session.mapped(&map, &mapped)?;
+                let scores = session.of_scores(&theta).into_owned();
+                let units = session.units().cloned();
+                let projection = Projection::new(theta.clone(), 2.0)?;
+                let line = session.projected(&projection, &projected)?;
+                Ok((scores, units, line.of_scores(&[0.7, 0.2]).into_owned()))
+            },
+        );
+        let (scores, units, line) = found.unwrap();
+        for (j, &theta) in theta.iter().enumerate() {
+            let start = if j == P { rate.ln() } else { 0.0 };
+            assert!((scores[j] - (theta / rate + start)).abs() < 1e-12);
+        }
+        let intercept = projected.schema().intercept_value();
+        assert!((line[0] - 0.7 / rate).abs() < 1e-12);
+        assert!((line[1] - (0.2 / rate + rate.ln() / intercept)).abs() < 1e-12);
+        // One feature at its upper bound: rates in the user's unit are 40 * 2.5/50 = 2 times those of images.
+        let mut undone = theta.clone();
+        map.undo(&mut undone, mapped.schema(), counts.schema());
+        let own = 5.0; // an eighth of the upper bound
+        let rate_of = |theta: &[f64]| (theta[0] + theta[P]).exp();
+        let image = (0.5 * scores[0] + scores[P]).exp();
+        assert!((own * rate_of(&undone) - 2.0 * image).abs() < 1e-9);
+        let units = units.unwrap();
+        assert!((units.coefficients[0] - 0.5 / rate).abs() < 1e-12);
+        assert!((units.target - 2.5 * 8.0 / 50.0 / rate).abs() < 1e-12);
     }
 }

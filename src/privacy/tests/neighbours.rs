@@ -297,7 +297,10 @@ fn other_choices_keep_their_range() {
             }
             match setting.about.target_quantile(0.7, 0.6) {
                 Ok(question) => {
-                    for value in [TargetValue::Itself, TargetValue::DistanceFrom(-0.3)] {
+                    let counts = setting.about.schema().target().units().is_some();
+                    let sizes = counts.then_some(TargetValue::Size);
+                    let reals = [TargetValue::Itself, TargetValue::DistanceFrom(-0.3)];
+                    for value in reals.into_iter().chain(sizes) {
                         let ask = |session: &mut crate::privacy::Session<'_>| {
                             session.ask(&question, value).map(drop)
                         };
