@@ -96,8 +96,6 @@ impl TargetScale {
         let tail = (self.tail.as_ref())
             .map(|tail| session.ask(tail, TargetValue::DistanceFrom(median)))
             .transpose()?;
-        // Where most targets are alike their spread may be next to nothing, and what few have would be clipped.
-        let half = (spread * self.reach).max(tail.unwrap_or(0.0));
-        Ok(map.with_target(median, half).with_tail(tail))
+        Ok((map.with_target(median, spread * self.reach)).with_tail(tail))
     }
 }
