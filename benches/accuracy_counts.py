@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from _timing import QUICK, headline
-from accuracy_plain import _bounds, _columns
+from accuracy_plain import bounds_by_rule, columns_by_rule
 from dpsparse import PrivateSparsePoissonRegressor
 
 EPSILONS = (0.1, 0.5, 1.0, 4.0)
@@ -49,7 +49,7 @@ def problems() -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.nda
         draw = np.random.default_rng(zlib.crc32(f"{package}.{item}".encode()))
         table = table.iloc[draw.permutation(len(table))[:MOST_RECORDS]]
         counts = [name for name in table if _counts(table[name])]
-        columns = {name: _columns(table[name]) for name in table if not _names_rows(table[name])}
+        columns = {name: columns_by_rule(table[name]) for name in table if not _names_rows(table[name])}
         for name in [counts[i] for i in draw.permutation(len(counts))[:2]]:
             others = [column for other in columns if other != name for column in columns[other]]
             kept = table[name].notna().to_numpy()
@@ -60,7 +60,7 @@ def problems() -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.nda
                 lower, upper = np.array([bounds for _, bounds in others]).T
                 test, train = np.split(np.random.default_rng(0).permutation(len(y)), [len(y) // 4])
                 split = X[train], y[train], X[test], y[test]
-                yield f"{package}.{item}.{name}", *split, (lower, upper), (0.0, _bounds(y, 2.0)[1])
+                yield f"{package}.{item}.{name}", *split, (lower, upper), (0.0, bounds_by_rule(y, 2.0)[1])
 
 
 def _counts(column: Any) -> bool:

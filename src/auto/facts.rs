@@ -159,14 +159,13 @@ impl Facts<'_> {
 
     /// Whether the targets of a regression or counts must be found first, and there are too few records for that and a model.
     pub(super) fn hides_targets(&self, rho: f64) -> bool {
-        let counts = matches!(self.target, Target::Counts { .. });
-        let takes = |loss: &dyn Loss| counts || in_units_of_spread(loss.name());
+        let takes = |loss: &dyn Loss| match self.target {
+            Target::Interval { .. } => in_units_of_spread(loss.name()),
+            Target::Counts { .. } => true,
+            Target::Classes | Target::Multiclass { .. } => false,
+        };
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
-        let regression = matches!(self.target, Target::Interval { .. });
-        (regression || counts)
-            && self.intercept
-            && self.loss.is_some_and(takes)
-            && !models_targets(n, person, rho)
+        self.intercept && self.loss.is_some_and(takes) && !models_targets(n, person, rho)
     }
 
     /// Whether there are groups, and nothing says how large they may be.

@@ -133,16 +133,13 @@ impl<'a> Session<'a> {
 
     /// The coefficients to ask these records about for those whose scores are meant: others where counts have a [rate](Session::rate).
     pub fn of_scores<'t>(&self, theta: &'t [f64]) -> Cow<'t, [f64]> {
-        let (rate, intercept) = (self.rate, self.records.get().schema().intercept_value());
-        if rate == 1.0 {
+        if self.rate == 1.0 {
             return theta.into();
         }
-        let mut theta: Vec<f64> = theta.iter().map(|theta| theta / rate).collect();
-        theta
-            .iter_mut()
-            .last()
-            .into_iter()
-            .for_each(|last| *last += rate.ln() / intercept);
+        let mut theta: Vec<f64> = theta.iter().map(|theta| theta / self.rate).collect();
+        if let Some(last) = theta.last_mut() {
+            *last += self.rate.ln() / self.records.get().schema().intercept_value();
+        }
         theta.into()
     }
 
@@ -220,7 +217,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::mapped`],
-    /// [`Statement::scaled`]).
+    /// [`Statement::scaled`]), and for a rate where there are no counts, or no intercept to start at it.
     pub fn mapped(&mut self, map: &FeatureMap, to: &Arc<Statement>) -> Result<Session<'_>> {
         let scaled = map.is_linear() && to.derives(self.statement(), Derivation::Scaled);
         let by = [Derivation::Mapped, Derivation::Scaled][usize::from(scaled)];
@@ -231,6 +228,13 @@ impl<'a> Session<'a> {
             return Err(Error::invalid(
                 "map",
                 "must move the targets where the statement says so",
+            ));
+        }
+        let starts = to.schema().has_intercept() && to.schema().target().units().is_some();
+        if map.rate() != 1.0 && !starts {
+            return Err(Error::invalid(
+                "map",
+                "has a rate, which is for counts and an intercept",
             ));
         }
         let by = Derived::Mapped {

@@ -18,6 +18,16 @@ impl Quantile {
     }
 }
 
+/// Thresholds `largest` 2^(-k/`per_octave`) over so many octaves, ascending.
+pub(super) fn geometric(
+    largest: f64,
+    per_octave: usize,
+    octaves: usize,
+) -> impl Iterator<Item = f64> {
+    let threshold = move |k: usize| largest * 2f64.powf(-(k as f64) / per_octave as f64);
+    (0..=per_octave * octaves).rev().map(threshold)
+}
+
 /// Turns numbers of values between neighbouring thresholds into #{x <= t} for every threshold t.
 pub(super) fn accumulate(counts: &mut [i64]) {
     let mut sum = 0;

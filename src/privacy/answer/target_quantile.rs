@@ -1,3 +1,4 @@
+use super::quantile::geometric;
 use super::{Answer, Room};
 use crate::error::{Error, Result};
 use crate::privacy::records::{Pass, States};
@@ -11,12 +12,6 @@ const OCTAVES: usize = 20;
 /// The same of sizes, below 1: their spread may be a small share of them.
 const SIZES_PER_OCTAVE: usize = 12;
 
-/// Ascending, `largest` the last.
-fn geometric(largest: f64, per_octave: usize) -> Vec<f64> {
-    let threshold = |k: usize| largest * 2f64.powf(-(k as f64) / per_octave as f64);
-    (0..=per_octave * OCTAVES).rev().map(threshold).collect()
-}
-
 impl TargetValue {
     /// Ascending; the last is at least as large as any value.
     fn thresholds(self, bits: u32) -> Vec<f64> {
@@ -26,8 +21,8 @@ impl TargetValue {
                 let thresholds = (-half..=half).map(|k| f64::from(k) / f64::from(half));
                 thresholds.collect()
             }
-            TargetValue::Size => geometric(1.0, SIZES_PER_OCTAVE),
-            TargetValue::DistanceFrom(_) => geometric(2.0, PER_OCTAVE),
+            TargetValue::Size => geometric(1.0, SIZES_PER_OCTAVE, OCTAVES).collect(),
+            TargetValue::DistanceFrom(_) => geometric(2.0, PER_OCTAVE, OCTAVES).collect(),
         }
     }
 

@@ -1,3 +1,4 @@
+use super::quantile::geometric;
 use super::{Answer, Room};
 use crate::error::Result;
 use crate::privacy::records::{Pass, States};
@@ -24,11 +25,8 @@ impl Answer for TypicalNorm {
 
     fn draw(&self, map: &FeatureMap, room: Room<'_, '_, States>) -> Result<f64> {
         let largest = map.largest_norm(room.records.statement().schema());
-        let norm = |k: usize| largest * 2f64.powf(-(k as f64) / PER_OCTAVE as f64);
-        let candidates: Vec<f64> = [largest * ZERO]
-            .into_iter()
-            .chain((0..=PER_OCTAVE * OCTAVES).rev().map(norm))
-            .collect();
+        let norms = geometric(largest, PER_OCTAVE, OCTAVES);
+        let candidates: Vec<f64> = [largest * ZERO].into_iter().chain(norms).collect();
         let pass = Pass::Norms {
             map,
             candidates: &candidates,

@@ -295,3 +295,34 @@ fn scores_of_counts_start_at_their_rate() {
         assert!((units.target - 2.5 * 8.0 / 50.0 / rate).abs() < 1e-12);
     }
 }
+
+/// A rate is where counts start, and takes an intercept.
+#[test]
+fn rates_are_for_counts_with_an_intercept() {
+    let counts = Target::counts(0.0, 40.0, true);
+    let reals = Target::Interval {
+        low: -2.0,
+        high: 1.0,
+    };
+    for (target, intercept, fits) in [
+        (counts, true, true),
+        (counts, false, false),
+        (reals, true, false),
+        (Target::Classes, true, false),
+    ] {
+        let of = || Schema::new(P, bounds(), Geometry::Uncentred, target, intercept, None).unwrap();
+        let root = Statement::new(of(), shared().len(), Adjacency::ReplaceOne, 1).unwrap();
+        let mapped = root.scaled(of()).unwrap();
+        let planned = [mapped.moments(1.0).unwrap().once()];
+        let map = FeatureMap::linear(vec![0.5; P]).with_target(0.0, 2.0);
+        for (map, fits) in [(map.clone(), true), (map.with_rate(4.0), fits)] {
+            let (result, _) = asked(&whole(&root), &data(), &planned, 1, &|session| {
+                session.mapped(&map, &mapped).map(drop)
+            });
+            match result {
+                Ok(()) => assert!(fits, "{target:?} {intercept}"),
+                Err(error) => assert!(!fits && is_argument(&error, "map"), "{error}"),
+            }
+        }
+    }
+}
