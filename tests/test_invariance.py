@@ -186,6 +186,17 @@ def test_clips_open_for_tails_that_say_all(epsilon, loss):
     assert mean_score(X, y, X, y, epsilon=epsilon, bounds=(-200, 200), y_bounds=(-300, 300)) > exact - loss
 
 
+@pytest.mark.parametrize(("share", "epsilon", "loss"), [(0.04, 16.0, 0.1), (0.04, 1000.0, 0.01), (0.01, 1000.0, 0.05)])
+def test_targets_that_are_mostly_alike_are_not_lost(share, epsilon, loss):
+    """Spreads of most of them were next to nothing: all others were clipped there, or lines were too steep for them."""
+    rng = np.random.default_rng(13)
+    some = rng.random(6000) < share
+    X = rng.uniform(-1, 1, (6000, 3))
+    y = np.where(some, 20 + 10 * X[:, 0], 0.0)
+    X = np.column_stack([some, X, some * X[:, 0]])
+    assert mean_score(X, y, X, y, epsilon=epsilon, y_bounds=(0, 100)) > 1.0 - loss
+
+
 def test_predictions_stay_within_the_bounds_of_targets():
     X, y = regression(300, 11)
     for scale in ("auto", None):

@@ -173,7 +173,8 @@ impl Line {
             // The less scores vary within their reach, the more noise there is on a slope.
             (Some(_), Some(_)) => {
                 let least = LEAST_REACH * self.reach;
-                let reach = (LINE_REACH * deviation).clamp(least, self.reach);
+                // A clip would make slopes too large: where scores vary more than most targets do, none is before their end.
+                let reach = (LINE_REACH * deviation).clamp(least, self.reach.max(1.0));
                 (reach, LINE_SLOPE_PRIOR)
             }
             (Some(_), None) => {

@@ -141,10 +141,10 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
         Target::Counts { .. } => noise,
         Target::Classes => noise / slope,
         Target::Multiclass { .. } => noise * scores.noise() * scores.slope() / slope,
-        // As of squared residuals, whose clamp has the curvature 0.75 of its size in spreads.
-        Target::Interval { .. } => match (problem.spread, problem.level()) {
-            (Some(spread), Some(_)) => noise * (CLAMPED_CURVATURE / (spread * curvature)),
-            _ => noise / slope,
+        // In units of the curvature: of a clamp below the spread 0.75 of its size in spreads, of a wide one no more than 1.
+        Target::Interval { .. } => match problem.spread {
+            Some(spread) => noise * (CLAMPED_CURVATURE / (spread * curvature)),
+            None => noise / slope,
         },
     };
     // One score that is a difference of classes, as of two, has the curvature of the scalar loss.
@@ -236,6 +236,21 @@ mod tests {
         assert_eq!([1_000_000, 100_000_000].map(many), [400, 40]);
         let three = problem(1_000_000, Target::Multiclass { classes: 3 });
         assert_eq!(newton_steps(&three, &all, 1e9), 133);
+    }
+
+    /// Where no residual reaches the clamp, noise is what it is, whatever the clamp; below, both are in proportion to it.
+    #[test]
+    fn wide_clamps_leave_noise_its_ridge() {
+        let at = |clamp: f64, noise: f64| {
+            let problem = Problem {
+                residual_bound: Some(clamp),
+                ..problem(2_000_000_000, REALS)
+            };
+            shrinkage(&problem, noise, curvature(&problem))
+        };
+        assert!((at(5.0, 1e-3) / at(1.0, 1e-3) - 1.0).abs() < 1e-4);
+        let (one, tenth) = (at(0.5, 1e-3), at(0.05, 1e-4));
+        assert!((tenth / (0.1 * one) - 1.0).abs() < 1e-4);
     }
 
     /// Few records add to the shrinkage, at most as much again as noise asks for.

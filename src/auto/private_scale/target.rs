@@ -23,6 +23,8 @@ pub(super) struct TargetScale {
     targets: MiddleAndSpread,
     /// A distance that few targets exceed, where a line's clamp would be wider than most are.
     tail: Option<Question<TargetQuantile>>,
+    /// Whether it is hardly ever missed, so that targets may be mapped by it.
+    tail_maps: bool,
     /// Clamp of the residuals of a fit, in standard deviations.
     clamp: f64,
     /// What is mapped to 1, in standard deviations.
@@ -52,12 +54,15 @@ impl TargetScale {
         let clamp = TARGET_CLAMP * open.min(30.0);
         let line = line_clamp(n, person, LINE_DEFAULT_SHARE * rho);
         let small = (8.0 * TARGET_TAIL_SHARE * rho).sqrt();
-        let few = level_times_epsilon0(TARGET_NATS[0], n, person) / small;
+        let [few, _, sure] = TARGET_NATS.map(|nats| level_times_epsilon0(nats, n, person) / small);
         let worth = squared && line > TARGET_REACH && few < TARGET_TAIL;
-        let tail_question = || statement.target_quantile(small, 1.0 - few.max(TARGET_TAIL / 5.0));
+        let maps = sure < TARGET_TAIL;
+        let level = if maps { sure } else { few };
+        let tail_question = || statement.target_quantile(small, 1.0 - level.max(TARGET_TAIL / 5.0));
         Ok(Some(Self {
             targets,
             tail: worth.then(tail_question).transpose()?,
+            tail_maps: maps,
             clamp,
             reach: TARGET_REACH + line.max(clamp),
         }))
@@ -96,6 +101,9 @@ impl TargetScale {
         let tail = (self.tail.as_ref())
             .map(|tail| session.ask(tail, TargetValue::DistanceFrom(median)))
             .transpose()?;
-        Ok((map.with_target(median, spread * self.reach)).with_tail(tail))
+        // Where most targets are alike their spread may be next to nothing, and what few have would be clipped.
+        let least = tail.filter(|_| self.tail_maps).unwrap_or(0.0);
+        let half = (spread * self.reach).max(least);
+        Ok(map.with_target(median, half).with_tail(tail))
     }
 }
