@@ -6,8 +6,8 @@ use super::width::Width;
 use super::width::width;
 use crate::numeric::strips::{LINE, Strips};
 
-/// Lines between one that margins are made of and the one that is fetched from memory meanwhile: so many that it is there when
-/// margins come to it, and that some are on their way while slopes and sums are taken.
+/// Lines between one that margins are made of and the one that is fetched from memory meanwhile, on most machines: so many that it
+/// is there when margins come to it, and that some are on their way while slopes and sums are taken.
 pub const AHEAD: usize = 160;
 
 /// margins += the sum of weight * column, for the records from the first of the strips on. The caller proves that margins
@@ -68,9 +68,8 @@ fn add_to_strips(margins: &mut [[i64; LINE]], strips: Strips<'_>, weights: &Weig
 pub(super) mod x86 {
     use std::arch::x86_64::*;
 
-    use super::AHEAD;
     use crate::numeric::kernel::lanes::{Lanes, load};
-    use crate::numeric::kernel::memory::x86::prefetch;
+    use crate::numeric::kernel::memory::x86::Ahead;
     use crate::numeric::kernel::weights::Part;
     use crate::numeric::strips::{LINE, Line, Strips};
 
@@ -81,11 +80,12 @@ pub(super) mod x86 {
         strips: Strips<'_>,
         part: &Part,
     ) {
+        let ahead = Ahead::here();
         let strips = margins.iter_mut().zip(strips.iter());
         if part.low.is_empty() {
-            strips.for_each(|(margins, strip)| add_parts::<false>(margins, strip, part));
+            strips.for_each(|(margins, strip)| add_parts::<false>(margins, strip, part, ahead));
         } else {
-            strips.for_each(|(margins, strip)| add_parts::<true>(margins, strip, part));
+            strips.for_each(|(margins, strip)| add_parts::<true>(margins, strip, part, ahead));
         }
     }
 
@@ -96,11 +96,12 @@ pub(super) mod x86 {
         margins: &mut [i64; LINE],
         strip: &[Line],
         part: &Part,
+        ahead: Ahead,
     ) {
         if part.low.is_empty() {
-            add_parts::<false>(margins, strip, part);
+            add_parts::<false>(margins, strip, part, ahead);
         } else {
-            add_parts::<true>(margins, strip, part);
+            add_parts::<true>(margins, strip, part, ahead);
         }
     }
 
@@ -110,7 +111,12 @@ pub(super) mod x86 {
     /// 2^31 - 2^17.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_parts<const TWO: bool>(margins: &mut [i64; LINE], strip: &[Line], part: &Part) {
+    fn add_parts<const TWO: bool>(
+        margins: &mut [i64; LINE],
+        strip: &[Line],
+        part: &Part,
+        ahead: Ahead,
+    ) {
         let shift = _mm_cvtsi32_si128(part.shift as i32);
         let (columns, _) = part.columns.as_chunks::<8>();
         let (high_weights, _) = part.high.as_chunks::<4>();
@@ -124,9 +130,8 @@ pub(super) mod x86 {
             let (mut high_sums, mut low_sums) = ([Lanes::start(); 2], [Lanes::start(); 2]);
             for pair in 0..4 {
                 let [a, b] = [columns[2 * pair], columns[2 * pair + 1]];
-                for line in [&strip[a], &strip[b]] {
-                    prefetch(std::ptr::from_ref(line).wrapping_add(AHEAD));
-                }
+                ahead.of(&raw const strip[a]);
+                ahead.of(&raw const strip[b]);
                 let (a, b) = (load::<false>(&strip[a]), load::<false>(&strip[b]));
                 let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
                 let weight = _mm512_set1_epi32(weights[pair]);

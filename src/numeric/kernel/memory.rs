@@ -48,7 +48,7 @@ pub fn prefetch<T>(entries: &[T], most: usize) {
     let entries = &entries[..entries.len().min(most).min(4 * LINE)];
     for line in entries.chunks(size_of::<Line>() / size_of::<T>()) {
         #[cfg(target_arch = "x86_64")]
-        x86::prefetch(line.as_ptr());
+        x86::prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }, _>(line.as_ptr());
         #[cfg(not(target_arch = "x86_64"))]
         let _ = line;
     }
@@ -57,14 +57,68 @@ pub fn prefetch<T>(entries: &[T], most: usize) {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
     use std::arch::x86_64::*;
+    use std::sync::OnceLock;
+
+    use crate::numeric::strips::Line;
+
+    /// Which lines memory is asked for while others are read: how far ahead, and into which cache.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(in crate::numeric::kernel) struct Ahead {
+        pub lines: usize,
+        /// Into the second-level cache instead of the nearest one.
+        pub second: bool,
+    }
+
+    impl Ahead {
+        const NEAREST: Self = Self {
+            lines: crate::numeric::kernel::margins::AHEAD,
+            second: false,
+        };
+        const SECOND: Self = Self {
+            lines: 250,
+            second: true,
+        };
+
+        /// What the cores of this machine are fastest with, asked for once: those of Intel have few lines on their way to the nearest
+        /// cache at a time, and many to the second (`benches/ROOFLINE.md`).
+        pub fn here() -> Self {
+            static HERE: OnceLock<Ahead> = OnceLock::new();
+            *HERE.get_or_init(|| match vendor() == *b"GenuineIntel" {
+                true => Self::SECOND,
+                false => Self::NEAREST,
+            })
+        }
+
+        /// Asks memory for the line so far beyond this one, wherever it is.
+        #[inline(always)]
+        pub fn of(self, line: *const Line) {
+            let line = line.wrapping_add(self.lines);
+            if self.second {
+                prefetch::<_MM_HINT_T1, _>(line);
+            } else {
+                prefetch::<_MM_HINT_T0, _>(line);
+            }
+        }
+    }
+
+    fn vendor() -> [u8; 12] {
+        #[allow(unused_unsafe)] // a safe function in newer compilers
+        // SAFETY: every processor of this architecture has the leaf.
+        let leaf = unsafe { __cpuid(0) };
+        let mut name = [0; 12];
+        for (part, word) in name.chunks_mut(4).zip([leaf.ebx, leaf.edx, leaf.ecx]) {
+            part.copy_from_slice(&word.to_le_bytes());
+        }
+        name
+    }
 
     /// Asks memory for the cache line of an address, wherever it points.
     #[inline(always)]
-    pub(in crate::numeric::kernel) fn prefetch<T>(address: *const T) {
+    pub(super) fn prefetch<const HINT: i32, T>(address: *const T) {
         #[allow(unused_unsafe)] // a safe function in newer compilers
         // SAFETY: a prefetch reads nothing.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(address.cast());
+            _mm_prefetch::<HINT>(address.cast());
         }
     }
 }

@@ -3,6 +3,8 @@
 use super::InnerProducts;
 use super::margins::{AHEAD, add_products};
 use super::memory::prefetch;
+#[cfg(target_arch = "x86_64")]
+use super::memory::x86::Ahead;
 use super::weights::Weights;
 #[cfg(target_arch = "x86_64")]
 use super::width::{Width, width};
@@ -59,14 +61,15 @@ impl InnerProducts {
             self.strips += strips.len();
             let (at, columns) = ((&weights.parts[..], constant), self.columns);
             let lanes = self.lanes(0);
+            let ahead = Ahead::here();
             // SAFETY: the features were detected.
             return unsafe {
                 if FEW * weights.terms.len() < columns {
-                    x86::read_avx512::<4>(strips, at, lanes, slopes_of)
-                } else if columns > AHEAD {
-                    x86::read_avx512::<2>(strips, at, lanes, slopes_of)
+                    x86::read_avx512::<4>(strips, at, lanes, ahead, slopes_of)
+                } else if columns > AHEAD || ahead.second {
+                    x86::read_avx512::<2>(strips, at, lanes, ahead, slopes_of)
                 } else {
-                    x86::read_avx512::<0>(strips, at, lanes, slopes_of)
+                    x86::read_avx512::<0>(strips, at, lanes, ahead, slopes_of)
                 }
             };
         }
@@ -97,11 +100,11 @@ fn together(columns: usize) -> usize {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{AHEAD, TOGETHER, together};
+    use super::{TOGETHER, together};
     use crate::numeric::kernel::inner_products::x86::add_strip;
     use crate::numeric::kernel::lanes::{Lanes, load};
     use crate::numeric::kernel::margins::x86::add_to_strip_avx512;
-    use crate::numeric::kernel::memory::x86::prefetch;
+    use crate::numeric::kernel::memory::x86::Ahead;
     use crate::numeric::kernel::weights::Part;
     use crate::numeric::strips::{LINE, Line, Strips};
 
@@ -112,6 +115,7 @@ mod x86 {
         strips: Strips<'_>,
         (weights, constant): (&[Part], i64),
         lanes: &mut [[Lanes; 1]],
+        ahead: Ahead,
         mut slopes_of: impl FnMut(usize, &mut [[i64; LINE]], &mut [Line]),
     ) -> i64 {
         let several = together(strips.columns());
@@ -124,17 +128,17 @@ mod x86 {
             for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
                 *margins = [constant; LINE];
                 for part in weights {
-                    add_to_strip_avx512(margins, strip, part);
+                    add_to_strip_avx512(margins, strip, part, ahead);
                 }
             }
             slopes_of(k * several, margins, slopes);
             for (slopes, strip) in slopes.iter().zip(strips.iter()) {
                 let slopes = load::<false>(slopes);
                 let beyond = if FETCHED < 4 { strip.len() } else { 0 };
-                let next = strip.as_ptr().wrapping_add(beyond + AHEAD);
+                let next = strip.as_ptr().wrapping_add(beyond);
                 add_strip::<1, false>(&[slopes], strip, lanes, |four| {
                     for line in 0..FETCHED {
-                        prefetch(next.wrapping_add(FETCHED * four + line));
+                        ahead.of(next.wrapping_add(FETCHED * four + line));
                     }
                 });
                 total = _mm512_add_epi32(total, _mm512_madd_epi16(slopes, ones));

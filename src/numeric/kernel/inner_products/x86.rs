@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use crate::numeric::kernel::gram::RUN;
 use crate::numeric::kernel::lanes::{Lanes, load};
+use crate::numeric::kernel::memory::x86::Ahead;
 use crate::numeric::strips::Line;
 
 /// Columns whose sums are taken side by side: memory is read in its own order up to so many, and 256 make passes over 1000 columns
@@ -22,7 +23,7 @@ pub(in crate::numeric::kernel) fn add_strips_avx512<const P: usize, const SIZES:
     p: usize,
     lanes: &mut [[Lanes; P]],
 ) {
-    let strips = planes[0].len();
+    let (strips, ahead) = (planes[0].len(), Ahead::here());
     for (first, lanes) in (0..p).step_by(PANEL).zip(lanes.chunks_mut(PANEL / 4)) {
         let width = PANEL.min(p - first);
         for strip in 0..strips {
@@ -31,7 +32,13 @@ pub(in crate::numeric::kernel) fn add_strips_avx512<const P: usize, const SIZES:
                 *d = load::<false>(&plane[strip]);
             }
             let strip = &lines[strip * p + first..][..width];
-            add_strip::<P, SIZES>(&d, strip, lanes, |_| {});
+            let next = strip.as_ptr();
+            add_strip::<P, SIZES>(&d, strip, lanes, |four| {
+                // Sums of sizes are the first that read their lines.
+                if SIZES && ahead.second {
+                    (0..4).for_each(|line| ahead.of(next.wrapping_add(4 * four + line)));
+                }
+            });
         }
     }
 }
