@@ -17,7 +17,7 @@ pub(in crate::auto) fn in_units_of_spread(loss: &str) -> bool {
 }
 
 /// A median, and one or two quantiles of the distances from it; targets are mapped so that [`TargetScale::spread`] is about one
-/// standard deviation of them, if they are normal.
+/// standard deviation of them, if they are normal, or more, where a sure tail is farther out than that leaves room for.
 #[derive(Debug)]
 pub(super) struct TargetScale {
     targets: MiddleAndSpread,
