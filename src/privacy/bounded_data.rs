@@ -338,9 +338,9 @@ impl BoundedData {
         } = &self.features
         else {
             if let Some(groups) = self.groups() {
-                let (addends, chunk) = (groups.addends(&steps[0]), chunk_of(steps[0].columns()));
+                let (addends, chunk) = (groups.addends(&steps, 1), chunk_of(steps[0].columns()));
                 (margins.par_chunks_mut(chunk).enumerate())
-                    .for_each(|(k, margins)| addends.add(margins, k * chunk));
+                    .for_each(|(k, margins)| addends.add(&mut [margins], k * chunk));
             }
             return;
         };

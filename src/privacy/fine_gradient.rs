@@ -132,40 +132,42 @@ fn one_read(
     let (columns, outputs) = (data.n_columns(), model.outputs());
     let own = i64::from(data.schema.lattice_intercept());
     let chunk = groups.chunk().min(CHUNK);
-    let parts: Vec<Vec<(Vec<Addends<'_>>, f64)>> = (theta.chunks(columns))
+    // Of each output, what makes margins of its parts, one after the other, and their units.
+    let parts: Vec<(Addends<'_>, Vec<f64>)> = (theta.chunks(columns))
         .map(|theta| {
-            let steps = |(direction, unit): (Vec<(u32, i64)>, f64)| {
-                let step = Move {
-                    output: 0,
-                    direction: &direction,
-                    weight: 1,
-                };
-                let steps = data.steps(&[step]);
-                let addends = steps.iter().map(|step| groups.addends(step));
-                (addends.collect(), unit)
-            };
-            parts_of(theta).into_iter().map(steps).collect()
+            let parts = parts_of(theta);
+            let steps = (parts.iter().enumerate()).map(|(output, (direction, _))| Move {
+                output,
+                direction,
+                weight: 1,
+            });
+            let steps: Vec<Move<'_>> = steps.collect();
+            let addends = groups.addends(&data.steps(&steps), parts.len());
+            (addends, parts.iter().map(|part| part.1).collect())
         })
         .collect();
+    let most = parts.iter().map(|(_, units)| units.len()).max();
     let planes = LIMBS * outputs;
     let none = || (groups.no_sums(planes), vec![0; planes]);
     let start = || {
         let limbs = vec![vec![0i16; chunk]; LIMBS * outputs];
-        (none(), limbs, Scratch::default())
+        let margins = vec![0i64; most.unwrap_or(0) * chunk];
+        (none(), margins, limbs, Scratch::default())
     };
     let by_group = (in_pieces(scores.chunks_mut(n), n, chunk).into_par_iter())
         .enumerate()
         .fold(
             start,
-            |(mut sums, mut limbs, mut scratch), (k, mut scores)| {
+            |(mut sums, mut margins, mut limbs, mut scratch), (k, mut scores)| {
                 let (start, m) = (k * chunk, scores[0].len());
-                let mut margins = [0i64; CHUNK];
-                for (scores, parts) in scores.iter_mut().zip(&parts) {
+                for (scores, (addends, units)) in scores.iter_mut().zip(&parts) {
+                    let margins = &mut margins[..units.len() * m];
+                    margins.fill(0);
+                    let mut planes: Vec<&mut [i64]> = margins.chunks_mut(m).collect();
+                    addends.add(&mut planes, start);
                     scores.fill(0.0);
-                    for (addends, unit) in parts {
-                        margins[..m].fill(0);
-                        (addends.iter()).for_each(|addends| addends.add(&mut margins[..m], start));
-                        add_scores(&margins[..m], *unit, scores);
+                    for (margins, &unit) in planes.iter().zip(units) {
+                        add_scores(margins, unit, scores);
                     }
                 }
                 let mut limbs_here: Vec<&mut [i16]> =
@@ -175,7 +177,7 @@ fn one_read(
                 for (intercept, limbs) in sums.1.iter_mut().zip(limbs_here) {
                     *intercept += own * total(limbs);
                 }
-                (sums, limbs, scratch)
+                (sums, margins, limbs, scratch)
             },
         )
         .map(|(sums, ..)| sums)

@@ -31,14 +31,18 @@ pub(super) struct Groups<'a> {
     coded: bool,
 }
 
-/// What a step adds to margins.
+/// What steps add to the margins of some planes.
 pub(super) struct Addends<'g> {
     /// Of each group of wide columns, what their entries are multiplied by.
     wide: Vec<(Strips<'g>, Weights)>,
-    /// Codes of the records, and what each of them adds.
-    coded: Vec<(&'g [u8], Box<[i64; ROWS]>)>,
-    constant: i64,
+    /// Of each plane, codes of the records and what each of them adds.
+    coded: Vec<Vec<ByCode<'g>>>,
+    /// Of each plane, what is added to all margins.
+    constants: Vec<i64>,
 }
+
+/// Codes of the records, and what each of them adds.
+type ByCode<'g> = (&'g [u8], Box<[i64; ROWS]>);
 
 /// Sums of slopes, group by group, of some planes of slopes.
 pub(super) struct SlopeSums {
@@ -112,47 +116,43 @@ impl<'a> Groups<'a> {
         CHUNK.min(share.next_multiple_of(LINE)).max(self.chunk())
     }
 
-    /// What a step adds to margins.
-    pub(super) fn addends(&self, step: &Step) -> Addends<'_> {
-        let mut terms: Vec<Vec<(usize, i64)>> = vec![Vec::new(); self.groups.len()];
-        for &(j, weight) in step.terms() {
-            let k = (self.groups).partition_point(|(columns, _)| columns.end <= j);
-            terms[k].push((j - self.groups[k].0.start, weight));
-        }
-        let of_codes = |((_, part), terms): (&(_, Part<'a>), &Vec<(usize, i64)>)| {
-            let (Part::Coded(coded), false) = (part, terms.is_empty()) else {
-                return None;
-            };
-            let mut addends = Box::new([0; ROWS]);
-            for &(place, weight) in terms {
-                let values = addends.iter_mut().zip(coded.values(place));
-                values.for_each(|(sum, &x)| *sum += weight * i64::from(x));
+    /// What steps add to the margins of so many planes, each to that of its output.
+    pub(super) fn addends(&self, steps: &[Step], planes: usize) -> Addends<'_> {
+        // Of each group, and of each plane.
+        let mut terms = vec![vec![Vec::new(); planes]; self.groups.len()];
+        let mut constants = vec![0; planes];
+        for step in steps {
+            constants[step.output()] += step.constant();
+            for &(j, weight) in step.terms() {
+                let k = (self.groups).partition_point(|(columns, _)| columns.end <= j);
+                terms[k][step.output()].push((j - self.groups[k].0.start, weight));
             }
-            Some((&coded.codes[..], addends))
-        };
-        let coded = self.groups.iter().zip(&terms).filter_map(of_codes);
-        let coded = coded.collect();
-        let wide = self
-            .groups
-            .iter()
-            .zip(terms)
-            .filter_map(|((_, part), terms)| match part {
-                Part::Wide(strips) if !terms.is_empty() => Some((*strips, Weights::new(terms))),
-                _ => None,
-            });
+        }
+        let (mut wide, mut coded) = (Vec::new(), vec![Vec::new(); planes]);
+        for ((_, part), terms) in self.groups.iter().zip(terms) {
+            match part {
+                Part::Wide(strips) => wide.push((*strips, Weights::new(terms))),
+                Part::Coded(codes) => {
+                    for (coded, terms) in coded.iter_mut().zip(terms) {
+                        coded.extend(codes.addends(&terms));
+                    }
+                }
+            }
+        }
         Addends {
-            wide: wide.collect(),
+            wide,
             coded,
-            constant: step.constant(),
+            constants,
         }
     }
 
-    /// All columns and what each is multiplied by in one step, where all stand as they are and some of them move.
-    pub(super) fn only<'s>(&self, steps: &'s [Addends<'a>]) -> Option<(Strips<'a>, &'s Weights)> {
-        let ([(_, Part::Wide(strips))], [step]) = (&self.groups[..], steps) else {
+    /// All columns and what each is multiplied by, where all stand as they are and some of them move.
+    pub(super) fn only<'s>(&self, addends: &'s Addends<'a>) -> Option<(Strips<'a>, &'s Weights)> {
+        let ([(_, Part::Wide(_))], [(strips, weights)]) = (&self.groups[..], &addends.wide[..])
+        else {
             return None;
         };
-        step.wide.first().map(|(_, weights)| (*strips, weights))
+        (weights.terms() > 0).then_some((*strips, weights))
     }
 
     /// No sums yet, of so many planes.
@@ -243,40 +243,61 @@ impl<'a> Groups<'a> {
 }
 
 impl Addends<'_> {
-    /// What is added to all margins.
-    pub(super) fn constant(&self) -> i64 {
-        self.constant
+    /// Of each plane, what is added to all margins.
+    pub(super) fn constants(&self) -> &[i64] {
+        &self.constants
     }
 
-    /// Adds to the margins of the records from `start` on, with which a strip begins.
-    pub(super) fn add(&self, margins: &mut [i64], start: usize) {
+    /// Adds to the margins of the records from `start` on, with which a strip begins, plane by plane.
+    pub(super) fn add(&self, margins: &mut [&mut [i64]], start: usize) {
         self.add_products(margins, start);
-        if self.constant != 0 {
-            (margins.iter_mut()).for_each(|margin| *margin = margin.wrapping_add(self.constant));
+        for (margins, &constant) in margins.iter_mut().zip(&self.constants) {
+            if constant != 0 {
+                (margins.iter_mut()).for_each(|margin| *margin = margin.wrapping_add(constant));
+            }
         }
     }
 
-    /// The same but for the constant.
-    pub(super) fn add_products(&self, margins: &mut [i64], start: usize) {
-        let m = margins.len();
+    /// The same but for the constants.
+    pub(super) fn add_products(&self, margins: &mut [&mut [i64]], start: usize) {
         for (strips, weights) in &self.wide {
             add_products(margins, strips.from_record(start), weights);
         }
-        let (fours, rest) = self.coded.as_chunks::<4>();
-        for four in fours {
-            let codes = four.each_ref().map(|(codes, _)| &codes[start..][..m]);
-            for (i, margin) in margins.iter_mut().enumerate() {
-                let addends = |k: usize| four[k].1[usize::from(codes[k][i])];
-                let sum = (addends(0).wrapping_add(addends(1)))
-                    .wrapping_add(addends(2).wrapping_add(addends(3)));
-                *margin = margin.wrapping_add(sum);
-            }
+        for (margins, coded) in margins.iter_mut().zip(&self.coded) {
+            add_by_codes(margins, coded, start);
         }
-        for (codes, addends) in rest {
-            for (margin, &code) in margins.iter_mut().zip(&codes[start..]) {
-                *margin = margin.wrapping_add(addends[usize::from(code)]);
-            }
+    }
+}
+
+/// Adds what the codes of the records from `start` on add to their margins.
+fn add_by_codes(margins: &mut [i64], coded: &[ByCode<'_>], start: usize) {
+    let m = margins.len();
+    let (fours, rest) = coded.as_chunks::<4>();
+    for four in fours {
+        let codes = four.each_ref().map(|(codes, _)| &codes[start..][..m]);
+        for (i, margin) in margins.iter_mut().enumerate() {
+            let addends = |k: usize| four[k].1[usize::from(codes[k][i])];
+            let sum = (addends(0).wrapping_add(addends(1)))
+                .wrapping_add(addends(2).wrapping_add(addends(3)));
+            *margin = margin.wrapping_add(sum);
         }
+    }
+    for (codes, addends) in rest {
+        for (margin, &code) in margins.iter_mut().zip(&codes[start..]) {
+            *margin = margin.wrapping_add(addends[usize::from(code)]);
+        }
+    }
+}
+
+impl Coded {
+    /// Codes of all records and what each of them adds, where any of these columns are multiplied.
+    fn addends(&self, terms: &[(usize, i64)]) -> Option<ByCode<'_>> {
+        let mut addends = Box::new([0; ROWS]);
+        for &(place, weight) in terms {
+            let values = addends.iter_mut().zip(self.values(place));
+            values.for_each(|(sum, &x)| *sum += weight * i64::from(x));
+        }
+        (!terms.is_empty()).then_some((&self.codes[..], addends))
     }
 }
 

@@ -6,7 +6,6 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, total};
-use super::groups::Addends;
 use super::planes::{Step, by_records};
 use super::records::Move;
 use crate::numeric::kernel::InnerProducts;
@@ -40,10 +39,9 @@ impl BoundedData {
     ) -> Option<Vec<i64>> {
         let groups = self.groups()?;
         let steps = self.steps(std::slice::from_ref(step));
-        let addends = steps.iter().map(|step| groups.addends(step));
-        let addends: Vec<Addends<'_>> = addends.collect();
+        let addends = groups.addends(&steps, 1);
         let (strips, weights) = groups.only(&addends)?;
-        let (n, chunk, constant) = (self.n_records(), groups.chunk(), steps[0].constant());
+        let (n, chunk, constant) = (self.n_records(), groups.chunk(), addends.constants()[0]);
         let mut kept: Vec<Option<&mut [i64]>> =
             kept.map_or_else(Vec::new, |kept| kept.chunks_mut(chunk).map(Some).collect());
         kept.resize_with(n.div_ceil(chunk), || None);
@@ -83,12 +81,8 @@ impl BoundedData {
     ) -> Option<Vec<i64>> {
         let groups = self.groups()?;
         let steps = self.steps(moves);
-        let addends = (steps.iter()).map(|step| (step.output(), groups.addends(step)));
-        let addends: Vec<(usize, Addends<'_>)> = addends.collect();
-        let mut constants = vec![0; outputs];
-        for (output, addends) in &addends {
-            constants[*output] += addends.constant();
-        }
+        let addends = groups.addends(&steps, outputs);
+        let constants = addends.constants();
         let own = i64::from(self.schema.lattice_intercept());
         let moved: usize = steps.iter().map(Step::columns).sum();
         // Where few columns move, next to nothing is read twice.
@@ -118,7 +112,7 @@ impl BoundedData {
                 start,
                 |((mut sums, mut intercepts), mut new, mut slopes), (k, mut kept)| {
                     let (start, end) = (k * chunk, n.min((k + 1) * chunk));
-                    for (margins, &constant) in kept.iter_mut().zip(&constants) {
+                    for (margins, &constant) in kept.iter_mut().zip(constants) {
                         if constant != 0 {
                             (margins.iter_mut())
                                 .for_each(|margin| *margin = margin.wrapping_add(constant));
@@ -131,13 +125,11 @@ impl BoundedData {
                             .iter_mut()
                             .for_each(|plane| plane.resize(m, 0));
                         let make = |margins: &mut [&mut [i64]]| {
-                            for (output, addends) in &addends {
-                                addends.add_products(margins[*output], first);
-                            }
+                            addends.add_products(margins, first);
                             slopes_of(first, margins, &mut slopes);
                         };
                         if kept.is_empty() {
-                            for (margins, &constant) in new.iter_mut().zip(&constants) {
+                            for (margins, &constant) in new.iter_mut().zip(constants) {
                                 margins.resize(m, 0);
                                 margins.fill(constant);
                             }

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features, chunk_of, total};
-use super::groups::Addends;
 use super::lines::Lines;
 use super::records::Move;
 
@@ -76,8 +75,7 @@ impl BoundedData {
             return;
         };
         let steps = self.steps(moves);
-        let addends = (steps.iter()).map(|step| (step.output, groups.addends(step)));
-        let addends: Vec<(usize, Addends<'_>)> = addends.collect();
+        let addends = groups.addends(&steps, planes.len());
         let most = steps.iter().map(Step::columns).max().unwrap_or(0);
         let chunk = chunk_of(most);
         by_records(planes, chunk)
@@ -87,9 +85,7 @@ impl BoundedData {
                 if fresh {
                     pieces.iter_mut().for_each(|margins| margins.fill(0));
                 }
-                for (output, addends) in &addends {
-                    addends.add(pieces[*output], k * chunk);
-                }
+                addends.add(pieces, k * chunk);
             });
     }
 

@@ -42,34 +42,36 @@ mod x86 {
 
     use super::LANES;
 
-    /// All of the same length.
+    /// All of the same length. Vectors are loaded in loops, not by maps of arrays: those are compiled for other instructions and then
+    /// call, entry by entry, what is compiled for these.
     #[target_feature(enable = "avx512f")]
     pub(super) fn lane_products_avx512<const A: usize, const B: usize>(
         a: [&[[f64; LANES]]; A],
         b: [&[[f64; LANES]]; B],
     ) -> [[[f64; LANES]; B]; A] {
-        // SAFETY: eight f64 are exactly 512 bits.
-        let load = |x: &[f64; LANES]| unsafe { _mm512_loadu_pd(x.as_ptr()) };
         let mut sums = [[_mm512_setzero_pd(); B]; A];
         let len = a[0].len();
         let (a, b) = (a.map(|a| &a[..len]), b.map(|b| &b[..len]));
         for at in 0..len {
-            let a = a.map(|a| load(&a[at]));
+            let mut here = [_mm512_setzero_pd(); A];
+            for (here, a) in here.iter_mut().zip(a) {
+                // SAFETY: eight f64 are exactly 512 bits.
+                *here = unsafe { _mm512_loadu_pd(a[at].as_ptr()) };
+            }
             for (k, b) in b.iter().enumerate() {
-                let b = load(&b[at]);
-                for (sums, a) in sums.iter_mut().zip(a) {
+                // SAFETY: as before.
+                let b = unsafe { _mm512_loadu_pd(b[at].as_ptr()) };
+                for (sums, a) in sums.iter_mut().zip(here) {
                     sums[k] = _mm512_add_pd(sums[k], _mm512_mul_pd(a, b));
                 }
             }
         }
-        sums.map(|sums| {
-            sums.map(|sum| {
-                let mut lanes = [0.0; LANES];
-                // SAFETY: as for the load.
-                unsafe { _mm512_storeu_pd(lanes.as_mut_ptr(), sum) };
-                lanes
-            })
-        })
+        let mut lanes = [[[0.0; LANES]; B]; A];
+        for (lanes, sum) in lanes.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
+            // SAFETY: as before.
+            unsafe { _mm512_storeu_pd(lanes.as_mut_ptr(), *sum) };
+        }
+        lanes
     }
 
     /// All of the same length: the first four lanes, then the others.
@@ -82,15 +84,18 @@ mod x86 {
         let len = a[0].len();
         let (a, b) = (a.map(|a| &a[..len]), b.map(|b| &b[..len]));
         for half in 0..2 {
-            // SAFETY: half of eight f64 are exactly 256 bits.
-            let load =
-                |x: &[f64; LANES]| unsafe { _mm256_loadu_pd(x.as_chunks::<4>().0[half].as_ptr()) };
+            let half_of = |x: &[f64; LANES]| x.as_chunks::<4>().0[half].as_ptr();
             let mut sums = [[_mm256_setzero_pd(); B]; A];
             for at in 0..len {
-                let a = a.map(|a| load(&a[at]));
+                let mut here = [_mm256_setzero_pd(); A];
+                for (here, a) in here.iter_mut().zip(a) {
+                    // SAFETY: half of eight f64 are exactly 256 bits.
+                    *here = unsafe { _mm256_loadu_pd(half_of(&a[at])) };
+                }
                 for (k, b) in b.iter().enumerate() {
-                    let b = load(&b[at]);
-                    for (sums, a) in sums.iter_mut().zip(a) {
+                    // SAFETY: as before.
+                    let b = unsafe { _mm256_loadu_pd(half_of(&b[at])) };
+                    for (sums, a) in sums.iter_mut().zip(here) {
                         sums[k] = _mm256_add_pd(sums[k], _mm256_mul_pd(a, b));
                     }
                 }
@@ -98,7 +103,7 @@ mod x86 {
             for (lanes, sums) in lanes.iter_mut().zip(sums) {
                 for (lanes, sum) in lanes.iter_mut().zip(sums) {
                     let half = &mut lanes.as_chunks_mut::<4>().0[half];
-                    // SAFETY: as for the load.
+                    // SAFETY: as before.
                     unsafe { _mm256_storeu_pd(half.as_mut_ptr(), sum) };
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::inner_products::dot_portable;
 #[cfg(target_arch = "x86_64")]
-use super::width::{Width, width};
+use super::width::{Width, adds_products, width};
 use crate::numeric::strips::Line;
 
 /// Lines that are multiplied before sums widen: a column has whole runs of them.
@@ -56,8 +56,12 @@ fn products(rows: [Column<'_>; TILE.0], columns: [Column<'_>; TILE.1]) -> [[i64;
         Width::Portable => {}
         // SAFETY: the feature was detected.
         Width::Avx2 => return columns.map(|column| unsafe { x86::dots_avx2(rows, column) }),
+        Width::Avx512 if adds_products() => {
+            // SAFETY: the features were detected.
+            return unsafe { x86::products_avx512::<true>(rows, columns) };
+        }
         // SAFETY: the features were detected.
-        Width::Avx512 => return unsafe { x86::products_avx512(rows, columns) },
+        Width::Avx512 => return unsafe { x86::products_avx512::<false>(rows, columns) },
     }
     columns.map(|column| {
         rows.map(|row| {
@@ -74,12 +78,12 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::{Column, RUN, TILE};
-    use crate::numeric::kernel::lanes::{Lanes, load};
+    use crate::numeric::kernel::lanes::{Lanes, add_products_of_pairs, load};
     use crate::numeric::strips::Line;
 
     /// All of the same length.
     #[target_feature(enable = "avx512bw")]
-    pub(super) fn products_avx512(
+    pub(super) fn products_avx512<const ONE: bool>(
         [a, b, c, d]: [Column<'_>; TILE.0],
         [x, y]: [Column<'_>; TILE.1],
     ) -> [[i64; TILE.0]; TILE.1] {
@@ -96,7 +100,7 @@ mod x86 {
                     let column = load::<false>(&column[run][at]);
                     for (sum, row) in sums.iter_mut().zip(rows) {
                         let row = load::<false>(&row[run][at]);
-                        *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(row, column));
+                        *sum = add_products_of_pairs::<ONE>(*sum, row, column);
                     }
                 }
             }

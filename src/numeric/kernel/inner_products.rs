@@ -4,6 +4,7 @@ use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{Lanes, no_lanes};
+use super::weights::together;
 #[cfg(target_arch = "x86_64")]
 use super::width::{Width, width};
 use crate::numeric::strips::{LINE, Line, Strips};
@@ -20,16 +21,13 @@ pub struct InnerProducts {
     pub(super) planes: usize,
     /// Those of the first plane, then those of the next.
     sums: Vec<i64>,
-    /// What the widest kernel has yet to add to the sums, [`PLANES`] planes after [`PLANES`].
+    /// What the widest kernel has yet to add to the sums of a single plane.
     #[cfg(target_arch = "x86_64")]
     lanes: Vec<Lanes>,
     /// Strips that are in the lanes.
     #[cfg(target_arch = "x86_64")]
     pub(super) strips: usize,
 }
-
-/// Planes of d that lines are multiplied by at once.
-const PLANES: usize = 3;
 
 impl InnerProducts {
     /// Of nothing yet.
@@ -59,18 +57,15 @@ impl InnerProducts {
         if self.columns == 0 {
             return;
         }
-        for (k, planes) in planes.chunks(PLANES).enumerate() {
-            let first = k * PLANES;
-            match planes {
+        let mut first = 0;
+        while let rest @ [_, ..] = &planes[first..] {
+            match &rest[..together(rest.len())] {
                 [a] => self.add_planes(first, strips, [a], &records),
                 [a, b] => self.add_planes(first, strips, [a, b], &records),
                 [a, b, c] => self.add_planes(first, strips, [a, b, c], &records),
-                _ => unreachable!("at most {PLANES} planes"),
+                _ => unreachable!("at most three planes at once"),
             }
-        }
-        #[cfg(target_arch = "x86_64")]
-        if width() == Width::Avx512 {
-            self.strips += records.len().div_ceil(LINE);
+            first += together(rest.len());
         }
     }
 
@@ -101,8 +96,16 @@ impl InnerProducts {
         assert!(d.iter().all(|d| d.len() * p <= lines.len()));
         #[cfg(target_arch = "x86_64")]
         if width() == Width::Avx512 {
-            // SAFETY: the features were detected.
-            unsafe { x86::add_strips_avx512::<P, false>(d, lines, p, self.lanes(first)) };
+            if let ([d], 1) = (&d[..], self.planes) {
+                self.strips += d.len();
+                // SAFETY: the features were detected.
+                unsafe { x86::add_strips_avx512::<false>(d, lines, p, self.lanes()) };
+            } else {
+                let mut sums = self.sums[first * p..].chunks_exact_mut(p);
+                let sums = d.map(|_| sums.next().unwrap_or_default());
+                // SAFETY: the features were detected.
+                unsafe { x86::add_runs_avx512(d, lines, sums) };
+            }
             return;
         }
         let sums = self.sums[first * p..].chunks_exact_mut(p);
@@ -121,16 +124,14 @@ impl InnerProducts {
         }
     }
 
-    /// The lanes of so many planes from the first on.
+    /// The lanes of a single plane, of four columns after four.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn lanes<const P: usize>(&mut self, first: usize) -> &mut [[Lanes; P]] {
-        let fours = self.columns.div_ceil(4);
+    pub(super) fn lanes(&mut self) -> &mut [Lanes] {
         if self.lanes.is_empty() {
             // SAFETY: there are lanes where the features were detected.
-            self.lanes = unsafe { no_lanes(self.planes * fours) };
+            self.lanes = unsafe { no_lanes(self.columns.div_ceil(4)) };
         }
-        let lanes = &mut self.lanes[first * fours..][..P * fours];
-        lanes.as_chunks_mut().0
+        &mut self.lanes
     }
 
     /// Those with a plane.
@@ -139,12 +140,8 @@ impl InnerProducts {
         out.copy_from_slice(&self.sums[plane * p..][..p]);
         #[cfg(target_arch = "x86_64")]
         if self.strips > 0 {
-            let (first, fours) = (plane / PLANES * PLANES, p.div_ceil(4));
-            let beside = PLANES.min(self.planes - first);
-            let lanes = self.lanes[first * fours..][..beside * fours].iter();
-            let lanes = lanes.skip(plane - first).step_by(beside);
             // SAFETY: there are lanes where the features were detected.
-            unsafe { x86::add_lanes(lanes, self.strips, out) };
+            unsafe { x86::add_lanes(&self.lanes, self.strips, out) };
         }
     }
 

@@ -1,5 +1,6 @@
 //! Sums of 32 bits that widen to 64 as they add up, in the widest vectors.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use crate::numeric::strips::Line;
@@ -44,6 +45,33 @@ impl Lanes {
         let starts = _mm512_set1_epi64((additions as i64) << 31);
         let even = _mm512_sub_epi64(self.total, _mm512_slli_epi64::<32>(self.odd));
         (_mm512_sub_epi64(even, starts), self.odd)
+    }
+}
+
+/// sums + products of 16-bit integers, pair by pair; by the one instruction for it where `ONE`, which this machine must have then.
+/// Compilers take that one apart where they know no processor.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+pub(super) fn add_products_of_pairs<const ONE: bool>(
+    sums: __m512i,
+    a: __m512i,
+    b: __m512i,
+) -> __m512i {
+    if ONE {
+        let mut sums = sums;
+        // SAFETY: the caller has seen that the machine has the instruction, which reads and writes registers alone.
+        unsafe {
+            asm!(
+                "vpdpwssd {sums}, {a}, {b}",
+                sums = inout(zmm_reg) sums,
+                a = in(zmm_reg) a,
+                b = in(zmm_reg) b,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        sums
+    } else {
+        _mm512_add_epi32(sums, _mm512_madd_epi16(a, b))
     }
 }
 

@@ -10,55 +10,64 @@ use crate::numeric::strips::{LINE, Strips};
 /// is there when margins come to it, and that some are on their way while slopes and sums are taken.
 pub const AHEAD: usize = 160;
 
-/// margins += the sum of weight * column, for the records from the first of the strips on. The caller proves that margins
-/// cannot overflow, nor any weight * x: nothing is checked here, so that wide instructions are used.
+/// Margins of each plane += the sum of weight * column, for the records from the first of the strips on. The caller proves that
+/// margins cannot overflow, nor any weight * x: nothing is checked here, so that wide instructions are used.
 ///
 /// # Panics
-/// Where there are more margins than records, or weights of columns that there are not.
-pub fn add_products(margins: &mut [i64], strips: Strips<'_>, weights: &Weights) {
-    if weights.is_empty() {
+/// Where there are other planes than those of the weights, or of other lengths than the first, more margins than records, or weights of
+/// columns that there are not.
+pub fn add_products(margins: &mut [&mut [i64]], strips: Strips<'_>, weights: &Weights) {
+    assert!(margins.len() == weights.planes.len());
+    if weights.terms() == 0 {
         return;
     }
+    let records = margins[0].len();
+    assert!(margins.iter().all(|plane| plane.len() == records));
     assert!(weights.columns <= strips.columns());
-    assert!(margins.len().div_ceil(LINE) <= strips.len());
+    assert!(records.div_ceil(LINE) <= strips.len());
+    match width() {
+        #[cfg(target_arch = "x86_64")]
+        Width::Avx512 => {
+            let strips = strips.of_records(0..records);
+            // SAFETY: the features were detected.
+            unsafe { x86::add_products_avx512(margins, strips, &weights.batches) };
+        }
+        _ => {
+            for (margins, terms) in margins.iter_mut().zip(&weights.planes) {
+                add_to_plane(margins, strips, terms);
+            }
+        }
+    }
+}
+
+/// The same of one plane.
+fn add_to_plane(margins: &mut [i64], strips: Strips<'_>, terms: &[(usize, i64)]) {
     let (whole, rest) = margins.as_chunks_mut::<LINE>();
-    add_to_strips(whole, strips, weights);
+    add_to_strips(whole, strips, terms);
     if !rest.is_empty() {
         let mut last = [0; LINE];
         last[..rest.len()].copy_from_slice(rest);
         let strips = strips.from_record(whole.len() * LINE);
-        add_to_strips(std::slice::from_mut(&mut last), strips, weights);
+        add_to_strips(std::slice::from_mut(&mut last), strips, terms);
         rest.copy_from_slice(&last[..rest.len()]);
     }
 }
 
 /// The same of whole strips.
-fn add_to_strips(margins: &mut [[i64; LINE]], strips: Strips<'_>, weights: &Weights) {
-    match width() {
-        #[cfg(target_arch = "x86_64")]
-        Width::Avx512 => {
-            for part in &weights.parts {
-                // SAFETY: the features were detected.
-                unsafe { x86::add_products_avx512(margins, strips, part) };
-            }
-        }
-        #[cfg(target_arch = "x86_64")]
-        Width::Avx2
-            if weights
-                .terms
-                .iter()
-                .all(|&(_, weight)| i32::try_from(weight).is_ok()) =>
-        {
-            // SAFETY: the feature was detected.
-            unsafe { x86::add_products_avx2(margins, strips, &weights.terms) }
-        }
-        _ => {
-            for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
-                for &(j, weight) in &weights.terms {
-                    for (margin, &x) in margins.iter_mut().zip(&strip[j]) {
-                        *margin = margin.wrapping_add(weight.wrapping_mul(i64::from(x)));
-                    }
-                }
+fn add_to_strips(margins: &mut [[i64; LINE]], strips: Strips<'_>, terms: &[(usize, i64)]) {
+    #[cfg(target_arch = "x86_64")]
+    if width() == Width::Avx2
+        && terms
+            .iter()
+            .all(|&(_, weight)| i32::try_from(weight).is_ok())
+    {
+        // SAFETY: the feature was detected.
+        return unsafe { x86::add_products_avx2(margins, strips, terms) };
+    }
+    for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
+        for &(j, weight) in terms {
+            for (margin, &x) in margins.iter_mut().zip(&strip[j]) {
+                *margin = margin.wrapping_add(weight.wrapping_mul(i64::from(x)));
             }
         }
     }
@@ -70,122 +79,181 @@ pub(super) mod x86 {
 
     use crate::numeric::kernel::lanes::{Lanes, load};
     use crate::numeric::kernel::memory::x86::Ahead;
-    use crate::numeric::kernel::weights::Part;
+    use crate::numeric::kernel::weights::{Batch, Low};
     use crate::numeric::strips::{LINE, Line, Strips};
 
-    /// margins += 2^shift times the sum of weight * column, strip by strip.
+    /// Margins of every plane += the sum of weight * column, strip by strip; the last may end before its strip does.
     #[target_feature(enable = "avx512bw")]
     pub(super) fn add_products_avx512(
-        margins: &mut [[i64; LINE]],
+        margins: &mut [&mut [i64]],
         strips: Strips<'_>,
-        part: &Part,
+        batches: &[Batch],
     ) {
         let ahead = Ahead::here();
-        let strips = margins.iter_mut().zip(strips.iter());
-        if part.low.is_empty() {
-            strips.for_each(|(margins, strip)| add_parts::<false>(margins, strip, part, ahead));
-        } else {
-            strips.for_each(|(margins, strip)| add_parts::<true>(margins, strip, part, ahead));
+        for (k, strip) in strips.iter().enumerate() {
+            for batch in batches {
+                let add = |plane: usize, eight: usize, sums: __m512i| {
+                    let margins = &mut margins[plane][k * LINE..];
+                    if let Some(margins) = margins.as_chunks_mut().0.get_mut(eight) {
+                        add_to(margins, sums);
+                    } else if let Some(rest) = margins.get_mut(8 * eight..) {
+                        let mut last = [0; 8];
+                        last[..rest.len()].copy_from_slice(rest);
+                        add_to(&mut last, sums);
+                        rest.copy_from_slice(&last[..rest.len()]);
+                    }
+                };
+                match (batch.planes.len(), batch.low) {
+                    (1, _) => add_sums_of_one(strip, batch, ahead, add),
+                    (2, Low::None) => add_sums::<2, 1, 0>(strip, batch, ahead, add),
+                    (2, Low::Narrow) => add_sums::<2, 2, 4>(strip, batch, ahead, add),
+                    (2, Low::Wide) => add_sums::<2, 2, 2>(strip, batch, ahead, add),
+                    (_, Low::None) => add_sums::<3, 1, 0>(strip, batch, ahead, add),
+                    (_, Low::Narrow) => add_sums::<3, 2, 4>(strip, batch, ahead, add),
+                    (_, Low::Wide) => add_sums::<3, 2, 2>(strip, batch, ahead, add),
+                }
+            }
         }
     }
 
-    /// The same of one strip.
+    /// The same of a single plane and one strip.
     #[inline]
     #[target_feature(enable = "avx512bw")]
     pub(in crate::numeric::kernel) fn add_to_strip_avx512(
         margins: &mut [i64; LINE],
         strip: &[Line],
-        part: &Part,
+        batches: &[Batch],
         ahead: Ahead,
     ) {
-        if part.low.is_empty() {
-            add_parts::<false>(margins, strip, part, ahead);
-        } else {
-            add_parts::<true>(margins, strip, part, ahead);
+        let eights = margins.as_chunks_mut().0;
+        for batch in batches {
+            let add = |_: usize, eight: usize, sums: __m512i| add_to(&mut eights[eight], sums);
+            add_sums_of_one(strip, batch, ahead, add);
         }
     }
 
-    /// `TWO` says whether weights have low parts.
-    ///
-    /// Two columns are multiplied at once, in lanes of 32 bits: eight high parts, or four low ones, add up to at most
-    /// 2^31 - 2^17.
     #[inline]
     #[target_feature(enable = "avx512bw")]
-    fn add_parts<const TWO: bool>(
-        margins: &mut [i64; LINE],
+    fn add_sums_of_one(
         strip: &[Line],
-        part: &Part,
+        batch: &Batch,
         ahead: Ahead,
+        add: impl FnMut(usize, usize, __m512i),
     ) {
-        let shift = _mm_cvtsi32_si128(part.shift as i32);
-        let (columns, _) = part.columns.as_chunks::<8>();
-        let (high_weights, _) = part.high.as_chunks::<4>();
-        let (low_weights, _) = part.low.as_chunks::<4>();
-        let groups = columns.len();
-        assert!(high_weights.len() == groups && (!TWO || low_weights.len() == groups));
+        match batch.low {
+            Low::None => add_sums::<1, 1, 0>(strip, batch, ahead, add),
+            Low::Narrow => add_sums::<1, 2, 4>(strip, batch, ahead, add),
+            Low::Wide => add_sums::<1, 2, 2>(strip, batch, ahead, add),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn add_to(margins: &mut [i64; 8], sums: __m512i) {
+        // SAFETY: eight i64 are exactly 512 bits.
+        let before = unsafe { _mm512_loadu_si512(margins.as_ptr().cast()) };
+        // SAFETY: as for the load.
+        unsafe {
+            _mm512_storeu_si512(margins.as_mut_ptr().cast(), _mm512_add_epi64(before, sums));
+        }
+    }
+
+    /// Calls `add(plane, k, sums)` with the sums of weight * column of the k-th eight records of a strip, of each of `P` planes, whose
+    /// weights have `PARTS` parts.
+    ///
+    /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts are at most 2^31 - 2^17, and so are
+    /// those of `LOW_PAIRS` pairs by low ones.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn add_sums<const P: usize, const PARTS: usize, const LOW_PAIRS: usize>(
+        strip: &[Line],
+        batch: &Batch,
+        ahead: Ahead,
+        mut add: impl FnMut(usize, usize, __m512i),
+    ) {
+        let groups = batch.columns.len();
+        let (weights, _) = batch.weights.as_chunks::<PARTS>();
+        let (weights, _) = weights.as_chunks::<P>();
+        let (weights, _) = weights.as_chunks::<4>();
+        assert!(batch.planes.len() == P && weights.len() == groups);
         // Of the first and of the second four of every eight records.
-        let (mut high, mut low) = ([Lanes::zero(); 2], [Lanes::zero(); 2]);
-        for group in 0..groups {
-            let (columns, weights) = (&columns[group], &high_weights[group]);
-            let (mut high_sums, mut low_sums) = ([Lanes::start(); 2], [Lanes::start(); 2]);
-            for pair in 0..4 {
+        let mut lanes = [[[Lanes::zero(); 2]; PARTS]; P];
+        for (columns, weights) in batch.columns.iter().zip(weights) {
+            let mut sums = [[[Lanes::start(); 2]; PARTS]; P];
+            for (pair, weights) in weights.iter().enumerate() {
                 let [a, b] = [columns[2 * pair], columns[2 * pair + 1]];
                 ahead.of(&raw const strip[a]);
                 ahead.of(&raw const strip[b]);
                 let (a, b) = (load::<false>(&strip[a]), load::<false>(&strip[b]));
                 let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
-                let weight = _mm512_set1_epi32(weights[pair]);
-                for (sum, half) in high_sums.iter_mut().zip(halves) {
-                    *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
-                }
-                if TWO {
-                    let weight = _mm512_set1_epi32(low_weights[group][pair]);
-                    for ((sum, half), lanes) in low_sums.iter_mut().zip(halves).zip(&mut low) {
+                for (sums, weights) in sums
+                    .as_flattened_mut()
+                    .iter_mut()
+                    .zip(weights.as_flattened())
+                {
+                    let weight = _mm512_set1_epi32(*weights);
+                    for (sum, half) in sums.iter_mut().zip(halves) {
                         *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(half, weight));
-                        if pair % 2 == 1 {
-                            lanes.add(*sum);
-                            *sum = Lanes::start();
-                        }
+                    }
+                }
+                if LOW_PAIRS == 2 && pair == 1 {
+                    for (sums, lanes) in sums.iter_mut().zip(&mut lanes) {
+                        widen(&mut sums[1], &mut lanes[1]);
                     }
                 }
             }
-            for (lanes, sum) in high.iter_mut().zip(high_sums) {
-                lanes.add(sum);
+            for (sums, lanes) in sums
+                .as_flattened_mut()
+                .iter_mut()
+                .zip(lanes.as_flattened_mut())
+            {
+                widen(sums, lanes);
             }
         }
-        // Records 0, 1, 8, 9, ... and 2, 3, 10, 11, ... of each half's own order.
-        let mut quarters = [_mm512_setzero_si512(); 4];
-        for half in 0..2 {
-            let (mut even, mut odd) = high[half].even_and_odd(groups);
-            if TWO {
-                let (low_even, low_odd) = low[half].even_and_odd(2 * groups);
-                even = _mm512_add_epi64(_mm512_slli_epi64::<16>(even), low_even);
-                odd = _mm512_add_epi64(_mm512_slli_epi64::<16>(odd), low_odd);
+        let bits = _mm_cvtsi32_si128(batch.low.bits() as i32);
+        let low_times = groups * (4 / LOW_PAIRS.max(1));
+        for (lanes, plane) in lanes.iter().zip(&batch.planes) {
+            let shift = _mm_cvtsi32_si128(plane.shift as i32);
+            // Records 0, 1, 8, 9, ... and 2, 3, 10, 11, ... of each half's own order.
+            let mut quarters = [_mm512_setzero_si512(); 4];
+            for half in 0..2 {
+                let (mut even, mut odd) = lanes[0][half].even_and_odd(groups);
+                if let Some(low) = lanes.get(1) {
+                    let (low_even, low_odd) = low[half].even_and_odd(low_times);
+                    even = _mm512_add_epi64(_mm512_sll_epi64(even, bits), low_even);
+                    odd = _mm512_add_epi64(_mm512_sll_epi64(odd, bits), low_odd);
+                }
+                quarters[2 * half] = _mm512_unpacklo_epi64(even, odd);
+                quarters[2 * half + 1] = _mm512_unpackhi_epi64(even, odd);
             }
-            quarters[2 * half] = _mm512_unpacklo_epi64(even, odd);
-            quarters[2 * half + 1] = _mm512_unpackhi_epi64(even, odd);
+            let [a, b, c, d] = quarters;
+            let (ab, cd) = (
+                _mm512_shuffle_i64x2::<0x44>(a, b),
+                _mm512_shuffle_i64x2::<0x44>(c, d),
+            );
+            let (later_ab, later_cd) = (
+                _mm512_shuffle_i64x2::<0xee>(a, b),
+                _mm512_shuffle_i64x2::<0xee>(c, d),
+            );
+            let eights = [
+                _mm512_shuffle_i64x2::<0x88>(ab, cd),
+                _mm512_shuffle_i64x2::<0xdd>(ab, cd),
+                _mm512_shuffle_i64x2::<0x88>(later_ab, later_cd),
+                _mm512_shuffle_i64x2::<0xdd>(later_ab, later_cd),
+            ];
+            for (eight, sums) in eights.into_iter().enumerate() {
+                add(plane.plane, eight, _mm512_sll_epi64(sums, shift));
+            }
         }
-        let [a, b, c, d] = quarters;
-        let (ab, cd) = (
-            _mm512_shuffle_i64x2::<0x44>(a, b),
-            _mm512_shuffle_i64x2::<0x44>(c, d),
-        );
-        let (later_ab, later_cd) = (
-            _mm512_shuffle_i64x2::<0xee>(a, b),
-            _mm512_shuffle_i64x2::<0xee>(c, d),
-        );
-        let sums = [
-            _mm512_shuffle_i64x2::<0x88>(ab, cd),
-            _mm512_shuffle_i64x2::<0xdd>(ab, cd),
-            _mm512_shuffle_i64x2::<0x88>(later_ab, later_cd),
-            _mm512_shuffle_i64x2::<0xdd>(later_ab, later_cd),
-        ];
-        for (sum, margins) in sums.into_iter().zip(margins.chunks_exact_mut(8)) {
-            // SAFETY: the chunk has eight i64, which are exactly 512 bits.
-            let before = unsafe { _mm512_loadu_si512(margins.as_ptr().cast()) };
-            let after = _mm512_add_epi64(before, _mm512_sll_epi64(sum, shift));
-            // SAFETY: as for the load.
-            unsafe { _mm512_storeu_si512(margins.as_mut_ptr().cast(), after) };
+    }
+
+    /// Adds sums to lanes, and lets them start again.
+    #[inline]
+    #[target_feature(enable = "avx512bw")]
+    fn widen(sums: &mut [__m512i; 2], lanes: &mut [Lanes; 2]) {
+        for (sum, lanes) in sums.iter_mut().zip(lanes) {
+            lanes.add(*sum);
+            *sum = Lanes::start();
         }
     }
 
@@ -236,6 +304,7 @@ mod tests {
         };
         prop_oneof![
             up_to(1 << 14),
+            up_to(1 << 29),
             up_to((1 << 30) - (1 << 15)),
             up_to(1 << 30),
             up_to((1 << 31) - 1),
@@ -261,10 +330,10 @@ mod tests {
             let lines = in_strips(n, p, &entry);
             // The last column first, so that columns are told apart.
             let terms: Vec<(usize, i64)> = (0..weights.len()).rev().zip(weights.iter().copied()).collect();
-            let prepared = Weights::new(terms.clone());
+            let prepared = Weights::new(vec![terms.clone()]);
             let moved = || {
                 let mut margins = vec![-3i64; n - start];
-                add_products(&mut margins, Strips::new(&lines, p).from_record(start), &prepared);
+                add_products(&mut [&mut margins], Strips::new(&lines, p).from_record(start), &prepared);
                 margins
             };
             for margins in at_every_width(moved) {
@@ -276,21 +345,66 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// Planes of other columns and weights of other sizes, beyond those that are taken together; some have columns that others do
+        /// not have, few or many, or none.
+        #[test]
+        fn several_planes_are_made_as_each_by_itself(
+            n in 1usize..70,
+            planes in proptest::collection::vec((weights(), 0usize..4), 0..8),
+            seed in any::<u32>(),
+        ) {
+            let p = planes.iter().map(|(weights, _)| weights.len()).max().unwrap_or(0);
+            let entry = entries(seed, MAX_FEATURE);
+            let lines = in_strips(n, p, &entry);
+            // The last column first; without every second of them, or of the first twenty every fifth.
+            let terms = |(weights, without): &(Vec<i64>, usize)| -> Vec<(usize, i64)> {
+                let terms = (0..weights.len()).rev().zip(weights.iter().copied());
+                terms
+                    .filter(|&(j, _)| match without {
+                        0 => j % 2 == 0,
+                        1 => j >= 20 || j % 5 > 0,
+                        _ => true,
+                    })
+                    .collect()
+            };
+            let terms: Vec<_> = planes.iter().map(terms).collect();
+            let prepared = Weights::new(terms.clone());
+            let moved = || {
+                let mut margins = vec![vec![5i64; n]; terms.len()];
+                let mut planes: Vec<&mut [i64]> = margins.iter_mut().map(Vec::as_mut_slice).collect();
+                add_products(&mut planes, Strips::new(&lines, p), &prepared);
+                margins
+            };
+            for planes in at_every_width(moved) {
+                for (margins, terms) in planes.iter().zip(&terms) {
+                    for (i, &margin) in margins.iter().enumerate() {
+                        let products = terms.iter().map(|&(j, w)| i128::from(w) * i128::from(entry(i, j)));
+                        prop_assert_eq!(i128::from(margin), products.sum::<i128>() + 5);
+                    }
+                }
+            }
+        }
+    }
+
     /// Features and weights as large as they get, all of one sign: sums of 32 bits reach their ends.
     #[test]
     fn extreme_margins_do_not_overflow() {
         let n = 70usize;
         for x in [MAX_FEATURE, -MAX_FEATURE] {
             let lines = vec![[x; LINE]; n.div_ceil(LINE) * 40];
-            for weight in [1i64 << 14, 1 << 15, (1 << 30) - (1 << 15), 1 << 30, 1 << 40] {
+            let ends = [1i64 << 14, 1 << 15, 1 << 29, (1 << 30) - (1 << 15), 1 << 30];
+            // Of low parts as large as they get.
+            let low = [(1 << 28) + (1 << 14), (1 << 29) + (1 << 15)];
+            for weight in ends.into_iter().chain(low).chain([1 << 40]) {
                 for weight in [weight, -weight, -weight - 1, weight - 1] {
                     let terms: Vec<(usize, i64)> = (0..40).map(|j| (j, weight)).collect();
                     let moved = || {
                         let mut margins = vec![3i64; n];
                         add_products(
-                            &mut margins,
+                            &mut [&mut margins],
                             Strips::new(&lines, 40),
-                            &Weights::new(terms.clone()),
+                            &Weights::new(vec![terms.clone()]),
                         );
                         margins
                     };

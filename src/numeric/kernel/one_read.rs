@@ -39,7 +39,7 @@ impl InnerProducts {
         mut slopes_of: impl FnMut(usize, &[i64], &mut [i16]),
     ) -> i64 {
         assert!(self.planes == 1 && self.columns > 0 && strips.columns() == self.columns);
-        assert!(weights.columns <= self.columns && records <= MOST);
+        assert!(weights.planes.len() == 1 && weights.columns <= self.columns && records <= MOST);
         let strips = strips.of_records(0..records);
         let mut slopes_of = |first: usize, margins: &mut [[i64; LINE]], slopes: &mut [Line]| {
             let start = first * LINE;
@@ -59,12 +59,12 @@ impl InnerProducts {
         #[cfg(target_arch = "x86_64")]
         if width() == Width::Avx512 {
             self.strips += strips.len();
-            let (at, columns) = ((&weights.parts[..], constant), self.columns);
-            let lanes = self.lanes(0);
+            let (at, columns) = ((&weights.batches[..], constant), self.columns);
+            let lanes = self.lanes();
             let ahead = Ahead::here();
             // SAFETY: the features were detected.
             return unsafe {
-                if FEW * weights.terms.len() < columns {
+                if FEW * weights.terms() < columns {
                     x86::read_avx512::<4>(strips, at, lanes, ahead, slopes_of)
                 } else if columns > AHEAD || ahead.second {
                     x86::read_avx512::<2>(strips, at, lanes, ahead, slopes_of)
@@ -81,7 +81,7 @@ impl InnerProducts {
             let margins = &mut margins[..strips.len()];
             let slopes = &mut slopes[..strips.len()];
             margins.fill([constant; LINE]);
-            add_products(margins.as_flattened_mut(), strips, weights);
+            add_products(&mut [margins.as_flattened_mut()], strips, weights);
             slopes_of(k * several, margins, slopes);
             let slopes = slopes.as_flattened();
             self.add(strips, &[slopes], 0..slopes.len());
@@ -105,7 +105,7 @@ mod x86 {
     use crate::numeric::kernel::lanes::{Lanes, load};
     use crate::numeric::kernel::margins::x86::add_to_strip_avx512;
     use crate::numeric::kernel::memory::x86::Ahead;
-    use crate::numeric::kernel::weights::Part;
+    use crate::numeric::kernel::weights::Batch;
     use crate::numeric::strips::{LINE, Line, Strips};
 
     /// At most 2^11 strips: two slopes of each are in one lane of 32 bits. Of every four lines sums ask memory for `FETCHED`
@@ -113,8 +113,8 @@ mod x86 {
     #[target_feature(enable = "avx512bw")]
     pub(super) fn read_avx512<const FETCHED: usize>(
         strips: Strips<'_>,
-        (weights, constant): (&[Part], i64),
-        lanes: &mut [[Lanes; 1]],
+        (weights, constant): (&[Batch], i64),
+        lanes: &mut [Lanes],
         ahead: Ahead,
         mut slopes_of: impl FnMut(usize, &mut [[i64; LINE]], &mut [Line]),
     ) -> i64 {
@@ -127,16 +127,14 @@ mod x86 {
             let slopes = &mut slopes[..strips.len()];
             for (margins, strip) in margins.iter_mut().zip(strips.iter()) {
                 *margins = [constant; LINE];
-                for part in weights {
-                    add_to_strip_avx512(margins, strip, part, ahead);
-                }
+                add_to_strip_avx512(margins, strip, weights, ahead);
             }
             slopes_of(k * several, margins, slopes);
             for (slopes, strip) in slopes.iter().zip(strips.iter()) {
                 let slopes = load::<false>(slopes);
                 let beyond = if FETCHED < 4 { strip.len() } else { 0 };
                 let next = strip.as_ptr().wrapping_add(beyond);
-                add_strip::<1, false>(&[slopes], strip, lanes, |four| {
+                add_strip::<false>(slopes, strip, lanes, |four| {
                     for line in 0..FETCHED {
                         ahead.of(next.wrapping_add(FETCHED * four + line));
                     }
@@ -173,7 +171,7 @@ mod tests {
             let lines = in_strips(n, p, &entry);
             let weight = |j: usize| i64::from(entry(j, n)) * largest / i64::from(MAX_FEATURE);
             let moved = if few { p.div_ceil(5) } else { p };
-            let weights = Weights::new((0..moved).map(|j| (j, weight(j))).collect());
+            let weights = Weights::new(vec![(0..moved).map(|j| (j, weight(j))).collect()]);
             let step = |i: usize| constant + (0..moved).map(|j| weight(j) * i64::from(entry(i, j))).sum::<i64>();
             let margin = |i: usize, time: i64| if kept { i as i64 + (time + 1) * step(i) } else { step(i) };
             let slope = |i: usize, margin: i64| match i % 5 {
@@ -214,7 +212,7 @@ mod tests {
             let lines = vec![[MAX_FEATURE; LINE]; MOST / LINE];
             let read = || {
                 let mut sums = InnerProducts::zeros(1, 1);
-                let (strips, weights) = (Strips::new(&lines, 1), Weights::new(vec![(0, 1)]));
+                let (strips, weights) = (Strips::new(&lines, 1), Weights::new(vec![vec![(0, 1)]]));
                 let total =
                     sums.add_in_one_read(strips, MOST, (&weights, 0), None, |_, _, slopes| {
                         slopes.fill(slope)

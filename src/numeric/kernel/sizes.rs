@@ -42,9 +42,8 @@ pub fn add_sizes(strips: Strips<'_>, sums: &mut [i64]) {
             // SAFETY: the features were detected.
             unsafe {
                 let mut lanes = no_lanes(p.div_ceil(4));
-                let each = lanes.as_chunks_mut().0;
-                x86::add_strips_avx512::<1, true>([&ones], strips.lines(), p, each);
-                x86::add_lanes(lanes.iter(), strips.len(), sums);
+                x86::add_strips_avx512::<true>(&ones, strips.lines(), p, &mut lanes);
+                x86::add_lanes(&lanes, strips.len(), sums);
             }
             return;
         }

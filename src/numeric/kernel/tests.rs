@@ -17,6 +17,8 @@ const WIDTHS: &[Width] = &[
 thread_local! {
     /// The widest instructions that kernels called by this thread may use.
     pub(super) static LIMIT: Cell<Width> = Cell::new(WIDTHS[WIDTHS.len() - 1]);
+    /// Whether they may add products by one instruction.
+    pub(super) static ADDS_PRODUCTS: Cell<bool> = const { Cell::new(true) };
 }
 
 /// Results of `work` with every copy of the kernels that this machine can run, the portable one first.
@@ -30,8 +32,14 @@ pub(crate) fn at_every_width<R>(mut work: impl FnMut() -> R) -> Vec<R> {
             assert_eq!(width(), limit);
             work()
         });
-    let results = results.collect();
+    let mut results: Vec<R> = results.collect();
     LIMIT.set(widest);
+    #[cfg(target_arch = "x86_64")]
+    if super::width::adds_products() {
+        ADDS_PRODUCTS.set(false);
+        results.push(work());
+        ADDS_PRODUCTS.set(true);
+    }
     results
 }
 

@@ -42,6 +42,17 @@ pub(in crate::numeric) fn width() -> Width {
     detected()
 }
 
+/// Whether the widest kernels may add products to sums by one instruction (`avx512vnni`), asked for once.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn adds_products() -> bool {
+    static DETECTED: OnceLock<bool> = OnceLock::new();
+    let detected = *DETECTED.get_or_init(|| is_x86_feature_detected!("avx512vnni"));
+    #[cfg(test)]
+    return detected && tests::ADDS_PRODUCTS.get();
+    #[cfg(not(test))]
+    detected
+}
+
 /// Compiles a generic body again with AVX-512 and with AVX2 and calls the widest copy that the machine has.
 macro_rules! dispatch {
     ([$($generics:tt)*], $body:ident, ($($name:ident: $type:ty),*) -> $result:ty) => {{

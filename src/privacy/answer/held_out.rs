@@ -6,7 +6,6 @@ use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, integer, prefetch};
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::groups::Addends;
-use crate::privacy::planes::Step;
 use crate::privacy::record_weights::part;
 use crate::privacy::records::{Move, Pass, States};
 use crate::question::{HeldOut, LEVELS, LinearModel};
@@ -17,6 +16,9 @@ const MARGIN_UNITS: f64 = (1u64 << 44) as f64;
 
 /// Records of a piece of sparse ones.
 const CHUNK: usize = 4096;
+
+/// Outputs whose margins are made at once, where a model has no more.
+const OUTPUTS: usize = 6;
 
 impl Answer for HeldOut {
     /// The models, in the user's units of the schema.
@@ -117,9 +119,15 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
         };
         return models.iter().map(loss).collect();
     };
-    let steps = models.iter().map(|model| data.steps(&model.moves()));
-    let addends = |steps: Vec<Step>| steps.iter().map(|step| groups.addends(step)).collect();
-    let addends: Vec<Vec<Addends<'_>>> = steps.map(addends).collect();
+    // Of a few models, or of all outputs of one.
+    let outputs = models.iter().map(|model| model.directions.len()).max();
+    let several = (OUTPUTS / outputs.unwrap_or(1)).max(1);
+    let addends = |models: &[&Integers]| {
+        let mut moves: Vec<Move<'_>> = models.iter().flat_map(|model| model.moves()).collect();
+        (moves.iter_mut().enumerate()).for_each(|(plane, step)| step.output = plane);
+        groups.addends(&data.steps(&moves), moves.len())
+    };
+    let addends: Vec<Addends<'_>> = models.chunks(several).map(addends).collect();
     let (chunk, piece) = (groups.chunk(), groups.piece());
     let zeros = || vec![0; models.len()];
     (0..n.div_ceil(chunk))
@@ -132,13 +140,18 @@ fn losses(data: &BoundedData, models: &[&Integers]) -> Vec<i64> {
                 for start in (k * chunk..end).step_by(piece) {
                     let m = piece.min(end - start);
                     prefetch(&data.targets[start + m..], m);
-                    for ((loss, model), addends) in losses.iter_mut().zip(models).zip(&addends) {
+                    let models = models.chunks(several).zip(&addends);
+                    for (losses, (models, addends)) in losses.chunks_mut(several).zip(models) {
                         planes.clear();
-                        planes.resize(addends.len() * m, 0);
-                        for (margins, addends) in planes.chunks_mut(m).zip(addends) {
-                            addends.add(margins, start);
+                        planes.resize(addends.constants().len() * m, 0);
+                        let mut margins: Vec<&mut [i64]> = planes.chunks_mut(m).collect();
+                        addends.add(&mut margins, start);
+                        let mut planes = &planes[..];
+                        for (loss, model) in losses.iter_mut().zip(models) {
+                            let (own, others) = planes.split_at(model.directions.len() * m);
+                            *loss += loss_of(data, start, own, model);
+                            planes = others;
                         }
-                        *loss += loss_of(data, start, &planes, model);
                     }
                 }
                 (losses, planes)

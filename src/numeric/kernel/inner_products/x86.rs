@@ -11,29 +11,25 @@ use crate::numeric::strips::Line;
 /// half as fast.
 const PANEL: usize = 1024;
 
-/// Adds the inner products of all `p` columns, or of the `SIZES` of their entries, with each of `P` planes of d to lanes, strip
-/// by strip, so that lines are read in the order of memory.
+/// Adds the inner products of all `p` columns, or of the `SIZES` of their entries, with a plane of d to lanes, strip by strip, so that
+/// lines are read in the order of memory.
 ///
 /// Products of a line, pair by pair, are 16 sums below 2^29. Those of four columns become one vector, in which each
 /// column has four sums of four: at most 2^31 - 2^17.
 #[target_feature(enable = "avx512bw")]
-pub(in crate::numeric::kernel) fn add_strips_avx512<const P: usize, const SIZES: bool>(
-    planes: [&[Line]; P],
+pub(in crate::numeric::kernel) fn add_strips_avx512<const SIZES: bool>(
+    d: &[Line],
     lines: &[Line],
     p: usize,
-    lanes: &mut [[Lanes; P]],
+    lanes: &mut [Lanes],
 ) {
-    let (strips, ahead) = (planes[0].len(), Ahead::here());
+    let ahead = Ahead::here();
     for (first, lanes) in (0..p).step_by(PANEL).zip(lanes.chunks_mut(PANEL / 4)) {
         let width = PANEL.min(p - first);
-        for strip in 0..strips {
-            let mut d = [_mm512_setzero_si512(); P];
-            for (d, plane) in d.iter_mut().zip(planes) {
-                *d = load::<false>(&plane[strip]);
-            }
-            let strip = &lines[strip * p + first..][..width];
+        for (d, strip) in d.iter().zip(lines.chunks_exact(p)) {
+            let strip = &strip[first..][..width];
             let next = strip.as_ptr();
-            add_strip::<P, SIZES>(&d, strip, lanes, |four| {
+            add_strip::<SIZES>(load::<false>(d), strip, lanes, |four| {
                 // Sums of sizes are the first that read their lines.
                 if SIZES && ahead.second {
                     (0..4).for_each(|line| ahead.of(next.wrapping_add(4 * four + line)));
@@ -46,16 +42,21 @@ pub(in crate::numeric::kernel) fn add_strips_avx512<const P: usize, const SIZES:
 /// The same of one strip; before the k-th four of its lines `fetch(k)` asks memory for others.
 #[inline]
 #[target_feature(enable = "avx512bw")]
-pub(in crate::numeric::kernel) fn add_strip<const P: usize, const SIZES: bool>(
-    d: &[__m512i; P],
+pub(in crate::numeric::kernel) fn add_strip<const SIZES: bool>(
+    d: __m512i,
     strip: &[Line],
-    lanes: &mut [[Lanes; P]],
+    lanes: &mut [Lanes],
     fetch: impl Fn(usize),
 ) {
     let (fours, rest) = strip.as_chunks::<4>();
-    for ((k, four), lanes) in fours.iter().enumerate().zip(&mut *lanes) {
+    for ((k, [a, b, c, e]), lanes) in fours.iter().enumerate().zip(&mut *lanes) {
         fetch(k);
-        let four = four.each_ref().map(|line| load::<SIZES>(line));
+        let four = [
+            load::<SIZES>(a),
+            load::<SIZES>(b),
+            load::<SIZES>(c),
+            load::<SIZES>(e),
+        ];
         add_four(four, d, lanes);
     }
     if let ([_, ..], Some(lanes)) = (rest, lanes.last_mut()) {
@@ -65,6 +66,69 @@ pub(in crate::numeric::kernel) fn add_strip<const P: usize, const SIZES: bool>(
         }
         add_four(four, d, lanes);
     }
+}
+
+/// Adds the inner products of all columns with each of several planes of d to their sums. The strips stay in a near cache: column
+/// after column goes through all of them, so that its sums stay in registers, and what is loaded is multiplied by every plane.
+#[target_feature(enable = "avx512bw")]
+pub(in crate::numeric::kernel) fn add_runs_avx512<const P: usize>(
+    planes: [&[Line]; P],
+    lines: &[Line],
+    mut sums: [&mut [i64]; P],
+) {
+    let p = sums[0].len();
+    for first in (0..p).step_by(4) {
+        // The last column again in the place of those that there are not.
+        let mut products = [[[_mm512_setzero_si512(); 2]; P]; 2];
+        for (two, products) in products.iter_mut().enumerate() {
+            let columns = [0, 1].map(|k| (first + 2 * two + k).min(p - 1));
+            *products = products_of_runs(planes, lines, p, columns);
+        }
+        let last = p.min(first + 4);
+        for (plane, sums) in sums.iter_mut().enumerate() {
+            let ([a, b], [c, e]) = (products[0][plane], products[1][plane]);
+            add_sums_of_four(&mut sums[first..last], a, b, c, e);
+        }
+    }
+}
+
+/// Those of two columns, plane by plane, in lanes that add up to them.
+///
+/// Products of a line, pair by pair, are below 2^29: of four lines they fit 32 bits.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn products_of_runs<const P: usize>(
+    planes: [&[Line]; P],
+    lines: &[Line],
+    p: usize,
+    columns: [usize; 2],
+) -> [[__m512i; 2]; P] {
+    let strips = planes[0].len();
+    let mut lanes = [[Lanes::zero(); 2]; P];
+    for (run, lines) in lines[..strips * p].chunks(RUN * p).enumerate() {
+        let mut sums = [[Lanes::start(); 2]; P];
+        for (at, strip) in (run * RUN..).zip(lines.chunks_exact(p)) {
+            let x = [
+                load::<false>(&strip[columns[0]]),
+                load::<false>(&strip[columns[1]]),
+            ];
+            for (sums, plane) in sums.iter_mut().zip(planes) {
+                let d = load::<false>(&plane[at]);
+                for (sum, x) in sums.iter_mut().zip(x) {
+                    *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(x, d));
+                }
+            }
+        }
+        for (lanes, sums) in lanes.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
+            lanes.add(*sums);
+        }
+    }
+    let mut all = [[_mm512_setzero_si512(); 2]; P];
+    for (all, lanes) in all.as_flattened_mut().iter_mut().zip(lanes.as_flattened()) {
+        let (even, odd) = lanes.even_and_odd(strips.div_ceil(RUN));
+        *all = _mm512_add_epi64(even, odd);
+    }
+    all
 }
 
 /// sums += the inner products of all columns with a plane of d, two strips at a time.
@@ -105,53 +169,61 @@ pub(in crate::numeric::kernel) fn add_strips_avx2(d: &[Line], lines: &[Line], su
 /// odd ones.
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn add_four<const P: usize>(x: [__m512i; 4], d: &[__m512i; P], lanes: &mut [Lanes; P]) {
-    for (lanes, &d) in lanes.iter_mut().zip(d) {
-        let [a, b, c, e] = [
-            _mm512_madd_epi16(x[0], d),
-            _mm512_madd_epi16(x[1], d),
-            _mm512_madd_epi16(x[2], d),
-            _mm512_madd_epi16(x[3], d),
-        ];
-        let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-        let ce = _mm512_add_epi32(_mm512_unpacklo_epi32(c, e), _mm512_unpackhi_epi32(c, e));
-        let (low, high) = (_mm512_unpacklo_epi64(ab, ce), _mm512_unpackhi_epi64(ab, ce));
-        lanes.add(_mm512_add_epi32(
-            _mm512_add_epi32(low, Lanes::start()),
-            high,
-        ));
-    }
+fn add_four(x: [__m512i; 4], d: __m512i, lanes: &mut Lanes) {
+    let [a, b, c, e] = [
+        _mm512_madd_epi16(x[0], d),
+        _mm512_madd_epi16(x[1], d),
+        _mm512_madd_epi16(x[2], d),
+        _mm512_madd_epi16(x[3], d),
+    ];
+    let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    let ce = _mm512_add_epi32(_mm512_unpacklo_epi32(c, e), _mm512_unpackhi_epi32(c, e));
+    let (low, high) = (_mm512_unpacklo_epi64(ab, ce), _mm512_unpackhi_epi64(ab, ce));
+    lanes.add(_mm512_add_epi32(
+        _mm512_add_epi32(low, Lanes::start()),
+        high,
+    ));
 }
 
 /// Adds what so many strips left in lanes to the sums of as many columns, four by four.
 #[target_feature(enable = "avx512f")]
-pub(in crate::numeric::kernel) fn add_lanes<'l>(
-    lanes: impl Iterator<Item = &'l Lanes>,
-    strips: usize,
-    sums: &mut [i64],
-) {
-    for (lanes, sums) in lanes.zip(sums.chunks_mut(4)) {
-        add_sums_of_four(sums, lanes.even_and_odd(strips));
+pub(in crate::numeric::kernel) fn add_lanes(lanes: &[Lanes], strips: usize, sums: &mut [i64]) {
+    let none = _mm512_setzero_si512();
+    for (lanes, sums) in lanes.iter().zip(sums.chunks_mut(4)) {
+        // Of columns 0 and 2 in turn, and of 1 and 3.
+        let (even, odd) = lanes.even_and_odd(strips);
+        let (first, second) = (
+            _mm512_unpacklo_epi64(even, none),
+            _mm512_unpacklo_epi64(odd, none),
+        );
+        let (third, fourth) = (
+            _mm512_unpackhi_epi64(even, none),
+            _mm512_unpackhi_epi64(odd, none),
+        );
+        add_sums_of_four(sums, first, second, third, fourth);
     }
 }
 
-/// Adds the sums of even lanes, of columns 0 and 2 in turn, and of odd ones, of 1 and 3, to those of up to four columns.
+/// Adds all lanes of each vector to the sum of one of up to four columns.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn add_sums_of_four(sums: &mut [i64], (even, odd): (__m512i, __m512i)) {
-    let halved = |x: __m512i| {
-        let quarters = (_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64::<1>(x));
-        let half = _mm256_add_epi64(quarters.0, quarters.1);
-        let eighths = (
-            _mm256_castsi256_si128(half),
-            _mm256_extracti128_si256::<1>(half),
-        );
-        _mm_add_epi64(eighths.0, eighths.1)
-    };
-    let first_two = halved(_mm512_unpacklo_epi64(even, odd));
-    let last_two = halved(_mm512_unpackhi_epi64(even, odd));
+fn add_sums_of_four(sums: &mut [i64], a: __m512i, b: __m512i, c: __m512i, e: __m512i) {
+    let both = |a, b| _mm512_add_epi64(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+    let (ab, ce) = (both(a, b), both(c, e));
+    let quarters = _mm512_add_epi64(
+        _mm512_shuffle_i64x2::<0x44>(ab, ce),
+        _mm512_shuffle_i64x2::<0xee>(ab, ce),
+    );
+    // Two lanes of a and b, two of c and e.
+    let halves = (
+        _mm512_castsi512_si256(quarters),
+        _mm512_extracti64x4_epi64::<1>(quarters),
+    );
+    let all = _mm256_add_epi64(
+        _mm256_permute2x128_si256::<0x20>(halves.0, halves.1),
+        _mm256_permute2x128_si256::<0x31>(halves.0, halves.1),
+    );
     let mut more = [0i64; 4];
-    let all = _mm256_set_m128i(last_two, first_two);
     // SAFETY: four i64 are exactly 256 bits.
     unsafe { _mm256_storeu_si256(more.as_mut_ptr().cast(), all) };
     for (sum, more) in sums.iter_mut().zip(more) {
