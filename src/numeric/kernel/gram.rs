@@ -110,7 +110,7 @@ mod x86 {
         }
         let mut products = [[0; TILE.0]; TILE.1];
         for (product, lanes) in (products.as_flattened_mut().iter_mut()).zip(lanes.as_flattened()) {
-            let (even, odd) = lanes.even_and_odd(runs);
+            let [even, odd] = lanes.even_and_odd(runs);
             *product = _mm512_reduce_add_epi64(_mm512_add_epi64(even, odd));
         }
         products

@@ -41,10 +41,10 @@ impl Lanes {
     /// The sums of even and of odd lanes, after so many additions.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(super) fn even_and_odd(self, additions: usize) -> (__m512i, __m512i) {
+    pub(super) fn even_and_odd(self, additions: usize) -> [__m512i; 2] {
         let starts = _mm512_set1_epi64((additions as i64) << 31);
         let even = _mm512_sub_epi64(self.total, _mm512_slli_epi64::<32>(self.odd));
-        (_mm512_sub_epi64(even, starts), self.odd)
+        [_mm512_sub_epi64(even, starts), self.odd]
     }
 }
 

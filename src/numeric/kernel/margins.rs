@@ -93,15 +93,7 @@ pub(super) mod x86 {
         for (k, strip) in strips.iter().enumerate() {
             for batch in batches {
                 let add = |plane: usize, eight: usize, sums: __m512i| {
-                    let margins = &mut margins[plane][k * LINE..];
-                    if let Some(margins) = margins.as_chunks_mut().0.get_mut(eight) {
-                        add_to(margins, sums);
-                    } else if let Some(rest) = margins.get_mut(8 * eight..) {
-                        let mut last = [0; 8];
-                        last[..rest.len()].copy_from_slice(rest);
-                        add_to(&mut last, sums);
-                        rest.copy_from_slice(&last[..rest.len()]);
-                    }
+                    add_to_eight(&mut margins[plane][k * LINE..], eight, sums);
                 };
                 match (batch.planes.len(), batch.low) {
                     (1, _) => add_sums_of_one(strip, batch, ahead, add),
@@ -147,6 +139,21 @@ pub(super) mod x86 {
         }
     }
 
+    /// The same of the k-th eight of these, or of as many as there are.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(in crate::numeric::kernel) fn add_to_eight(margins: &mut [i64], k: usize, sums: __m512i) {
+        if let Some(margins) = margins.as_chunks_mut().0.get_mut(k) {
+            add_to(margins, sums);
+        } else if let Some(rest) = margins.get_mut(8 * k..) {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            add_to(&mut last, sums);
+            rest.copy_from_slice(&last[..rest.len()]);
+        }
+    }
+
+    /// margins += sums, of eight records.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn add_to(margins: &mut [i64; 8], sums: __m512i) {
@@ -214,37 +221,50 @@ pub(super) mod x86 {
         let low_times = groups * (4 / LOW_PAIRS.max(1));
         for (lanes, plane) in lanes.iter().zip(&batch.planes) {
             let shift = _mm_cvtsi32_si128(plane.shift as i32);
-            // Records 0, 1, 8, 9, ... and 2, 3, 10, 11, ... of each half's own order.
-            let mut quarters = [_mm512_setzero_si512(); 4];
-            for half in 0..2 {
-                let (mut even, mut odd) = lanes[0][half].even_and_odd(groups);
+            let mut halves = [[_mm512_setzero_si512(); 2]; 2];
+            for (half, sums) in halves.iter_mut().enumerate() {
+                let [mut even, mut odd] = lanes[0][half].even_and_odd(groups);
                 if let Some(low) = lanes.get(1) {
-                    let (low_even, low_odd) = low[half].even_and_odd(low_times);
+                    let [low_even, low_odd] = low[half].even_and_odd(low_times);
                     even = _mm512_add_epi64(_mm512_sll_epi64(even, bits), low_even);
                     odd = _mm512_add_epi64(_mm512_sll_epi64(odd, bits), low_odd);
                 }
-                quarters[2 * half] = _mm512_unpacklo_epi64(even, odd);
-                quarters[2 * half + 1] = _mm512_unpackhi_epi64(even, odd);
+                *sums = [even, odd];
             }
-            let [a, b, c, d] = quarters;
-            let (ab, cd) = (
-                _mm512_shuffle_i64x2::<0x44>(a, b),
-                _mm512_shuffle_i64x2::<0x44>(c, d),
-            );
-            let (later_ab, later_cd) = (
-                _mm512_shuffle_i64x2::<0xee>(a, b),
-                _mm512_shuffle_i64x2::<0xee>(c, d),
-            );
-            let eights = [
-                _mm512_shuffle_i64x2::<0x88>(ab, cd),
-                _mm512_shuffle_i64x2::<0xdd>(ab, cd),
-                _mm512_shuffle_i64x2::<0x88>(later_ab, later_cd),
-                _mm512_shuffle_i64x2::<0xdd>(later_ab, later_cd),
-            ];
-            for (eight, sums) in eights.into_iter().enumerate() {
+            for (eight, sums) in in_order(halves).into_iter().enumerate() {
                 add(plane.plane, eight, _mm512_sll_epi64(sums, shift));
             }
         }
+    }
+
+    /// The sums of eight records after eight, of those of even and odd lanes of the first and of the second four of every eight.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(in crate::numeric::kernel) fn in_order(halves: [[__m512i; 2]; 2]) -> [__m512i; 4] {
+        // Of records 0, 1, 8, 9, ... and 2, 3, 10, 11, ... of each half's own order.
+        let [[even, odd], [later_even, later_odd]] = halves;
+        let (a, b) = (
+            _mm512_unpacklo_epi64(even, odd),
+            _mm512_unpackhi_epi64(even, odd),
+        );
+        let (c, d) = (
+            _mm512_unpacklo_epi64(later_even, later_odd),
+            _mm512_unpackhi_epi64(later_even, later_odd),
+        );
+        let (ab, cd) = (
+            _mm512_shuffle_i64x2::<0x44>(a, b),
+            _mm512_shuffle_i64x2::<0x44>(c, d),
+        );
+        let (later_ab, later_cd) = (
+            _mm512_shuffle_i64x2::<0xee>(a, b),
+            _mm512_shuffle_i64x2::<0xee>(c, d),
+        );
+        [
+            _mm512_shuffle_i64x2::<0x88>(ab, cd),
+            _mm512_shuffle_i64x2::<0xdd>(ab, cd),
+            _mm512_shuffle_i64x2::<0x88>(later_ab, later_cd),
+            _mm512_shuffle_i64x2::<0xdd>(later_ab, later_cd),
+        ]
     }
 
     /// Adds sums to lanes, and lets them start again.

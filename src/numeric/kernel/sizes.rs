@@ -81,7 +81,55 @@ pub fn add_squares(strips: Strips<'_>, sums: &mut [i64]) {
     }
     if strips.columns() > 0 {
         assert!(sums.len().div_ceil(LINE) <= strips.len());
+        #[cfg(target_arch = "x86_64")]
+        if width() == Width::Avx512 {
+            // SAFETY: the features were detected.
+            return unsafe { wide::add_squares_avx512(strips, sums) };
+        }
         dispatch!([], body, (strips: Strips<'_>, sums: &mut [i64]) -> ())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::*;
+
+    use crate::numeric::kernel::lanes::{Lanes, load};
+    use crate::numeric::kernel::margins::x86::{add_to_eight, in_order};
+    use crate::numeric::kernel::memory::x86::Ahead;
+    use crate::numeric::strips::{LINE, Strips};
+
+    /// Squares of two columns at once, in lanes of 32 bits: those of eight add up to less than 2^31 - 2^17.
+    #[target_feature(enable = "avx512bw")]
+    pub(super) fn add_squares_avx512(strips: Strips<'_>, sums: &mut [i64]) {
+        let ahead = Ahead::here();
+        for (sums, strip) in sums.chunks_mut(LINE).zip(strips.iter()) {
+            let mut lanes = [Lanes::zero(); 2];
+            for eight in strip.chunks(8) {
+                let mut squares = [Lanes::start(); 2];
+                for pair in eight.chunks(2) {
+                    ahead.of(&raw const pair[0]);
+                    let a = load::<false>(&pair[0]);
+                    let mut b = _mm512_setzero_si512();
+                    if let Some(line) = pair.get(1) {
+                        ahead.of(&raw const *line);
+                        b = load::<false>(line);
+                    }
+                    let halves = [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
+                    for (squares, half) in squares.iter_mut().zip(halves) {
+                        *squares = _mm512_add_epi32(*squares, _mm512_madd_epi16(half, half));
+                    }
+                }
+                for (lanes, squares) in lanes.iter_mut().zip(squares) {
+                    lanes.add(squares);
+                }
+            }
+            let times = strip.len().div_ceil(8);
+            let all = in_order([lanes[0].even_and_odd(times), lanes[1].even_and_odd(times)]);
+            for (k, squares) in all.into_iter().enumerate() {
+                add_to_eight(sums, k, squares);
+            }
+        }
     }
 }
 
@@ -110,6 +158,22 @@ mod tests {
             for (sizes, squares) in at_every_width(read) {
                 prop_assert_eq!(sizes, (0..p).map(size).collect::<Vec<_>>());
                 prop_assert_eq!(squares, (0..n).map(square).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Entries as large as they get: sums of 32 bits reach their ends.
+    #[test]
+    fn extreme_squares_do_not_overflow() {
+        for x in [MAX_FEATURE, -MAX_FEATURE] {
+            let lines = vec![[x; LINE]; 3 * 40];
+            let read = || {
+                let mut squares = vec![0; 70];
+                add_squares(Strips::new(&lines, 40), &mut squares);
+                squares
+            };
+            for squares in at_every_width(read) {
+                assert_eq!(squares, [40 * i64::from(x).pow(2); 70]);
             }
         }
     }

@@ -125,7 +125,7 @@ fn products_of_runs<const P: usize>(
     }
     let mut all = [[_mm512_setzero_si512(); 2]; P];
     for (all, lanes) in all.as_flattened_mut().iter_mut().zip(lanes.as_flattened()) {
-        let (even, odd) = lanes.even_and_odd(strips.div_ceil(RUN));
+        let [even, odd] = lanes.even_and_odd(strips.div_ceil(RUN));
         *all = _mm512_add_epi64(even, odd);
     }
     all
@@ -191,7 +191,7 @@ pub(in crate::numeric::kernel) fn add_lanes(lanes: &[Lanes], strips: usize, sums
     let none = _mm512_setzero_si512();
     for (lanes, sums) in lanes.iter().zip(sums.chunks_mut(4)) {
         // Of columns 0 and 2 in turn, and of 1 and 3.
-        let (even, odd) = lanes.even_and_odd(strips);
+        let [even, odd] = lanes.even_and_odd(strips);
         let (first, second) = (
             _mm512_unpacklo_epi64(even, none),
             _mm512_unpacklo_epi64(odd, none),
