@@ -6,6 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::numeric::kernel::prefetch;
 use crate::numeric::mapped::Mapped;
 use crate::numeric::strips::{LINE, Line, LineVec, Strips};
 
@@ -14,6 +15,9 @@ const LINES: usize = 1 << 14;
 
 /// Records of columns that are told at a time: their lines are fetched from memory together.
 const RUN: usize = 4096;
+
+/// Strips between one whose lines are read and the one whose lines memory is asked for meanwhile, where few columns are read.
+const LATER: usize = 16;
 
 /// Columns of lattice integers, an entry for each record.
 pub(in crate::privacy) struct Columns {
@@ -176,7 +180,11 @@ impl Columns {
             let records = RUN.min(self.n_records - start);
             let strips = self.strips_of(start..start + records);
             for (at, strip) in strips.iter().enumerate() {
+                let later = (at + LATER) * self.n_columns;
                 for (run, &j) in runs.iter_mut().zip(columns) {
+                    if let Some(line) = strips.lines().get(later + j as usize) {
+                        prefetch(line, LINE);
+                    }
                     run[at] = strip[j as usize];
                 }
             }

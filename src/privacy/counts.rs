@@ -4,16 +4,11 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
-use crate::numeric::kernel::MAX_FEATURE;
+use crate::numeric::kernel::{clip, for_wide_vectors, truncate};
 
-/// Values that an entry may have.
-const VALUES: usize = 2 * MAX_FEATURE as usize + 1;
-
-/// Places of a table of them, a power of two.
-const PLACES: usize = VALUES + 1;
-
-/// Records of which equal values are counted first: then thresholds are looked up once a value, not once a record.
-const MANY: usize = if cfg!(test) { 8 } else { 2 * VALUES };
+/// Thresholds so few that neighbouring records, which may often have the same one, are counted apart: no number is changed twice in a
+/// row then, and the tables stay in the nearest cache.
+const FEW: usize = 512;
 
 /// Thresholds -limit, -limit + stride, ... on the lattice, up to limit at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -33,6 +28,23 @@ impl Thresholds {
     /// The threshold of an index.
     pub fn at(self, index: usize) -> i64 {
         index as i64 * self.stride - self.limit
+    }
+
+    /// The place of every one of these entries, or as many as there are thresholds beyond all of them.
+    ///
+    /// (x + limit + stride - 1/2) / stride is 1 / (2 stride) or more from every integer, and far less from what is computed.
+    fn places(self, entries: &[i16], places: &mut [u16]) {
+        let (inverse, beyond) = (1.0 / self.stride as f64, self.len() as f64);
+        let offset = (self.limit + self.stride) as f64 - 0.5;
+        for_wide_vectors(
+            #[inline(always)]
+            || {
+                for (place, &x) in places.iter_mut().zip(entries) {
+                    let exact = (f64::from(x) + offset) * inverse;
+                    *place = truncate(clip(exact, 0.0, beyond)) as u16;
+                }
+            },
+        );
     }
 
     /// Counts `times` values x, at least -limit, at the first threshold that is no smaller, if there is one.
@@ -84,26 +96,10 @@ impl BoundedData {
     fn count_features(&self, features: &[u32], at: Thresholds, mut counts: Vec<&mut [i64]>) {
         let n = self.n_records();
         match &self.features {
-            Features::Dense(columns) if n > MANY => {
-                for (counts, numbers) in counts.iter_mut().zip(numbers_of_values(columns, features))
-                {
-                    // Ascending values, and so ascending thresholds: nothing is divided.
-                    let (mut place, mut threshold) = (0, at.at(0));
-                    for (x, times) in (-i64::from(MAX_FEATURE)..).zip(numbers).take(VALUES) {
-                        while x > threshold {
-                            (place, threshold) = (place + 1, threshold + at.stride);
-                        }
-                        if let Some(count) = counts.get_mut(place) {
-                            *count += i64::from(times);
-                        }
-                    }
-                }
+            Features::Dense(columns) if at.len() <= FEW => {
+                count_columns::<4>(columns, features, at, counts);
             }
-            Features::Dense(columns) => columns.for_each_run(features, |k, run| {
-                for &x in run {
-                    at.count(counts[k], i64::from(x), 1);
-                }
-            }),
+            Features::Dense(columns) => count_columns::<1>(columns, features, at, counts),
             Features::Packed(packed) => {
                 for (counts, &j) in counts.iter_mut().zip(features) {
                     packed.for_each_value(j as usize, |x, times| {
@@ -124,24 +120,38 @@ impl BoundedData {
     }
 }
 
-/// Features that one thread counts together: lines side by side are read at once, and tables of so many stay in a
-/// second-level cache.
+/// Features that one thread counts together: lines side by side are read at once.
 fn together(features: usize) -> usize {
     features.div_ceil(rayon::current_num_threads()).clamp(1, 4)
 }
 
-/// How often each lattice value stands in each of some columns, from -16383 on; fewer than 2^31 records.
-fn numbers_of_values(columns: &Columns, features: &[u32]) -> Vec<[u32; PLACES]> {
-    let mut numbers = vec![[0u32; PLACES]; features.len()];
+/// Adds to the counts of each of some columns; of fewer than 2^31 records, `APART` neighbours in tables of their own.
+fn count_columns<const APART: usize>(
+    columns: &Columns,
+    features: &[u32],
+    at: Thresholds,
+    counts: Vec<&mut [i64]>,
+) {
+    // The last place is that of values beyond all thresholds.
+    let mut numbers = vec![vec![[0u32; APART]; at.len() + 1]; features.len()];
+    let mut places = Vec::new();
     columns.for_each_run(features, |k, run| {
-        let numbers = &mut numbers[k];
-        for &x in run {
-            // Never beyond the table, so that nothing is checked.
-            let number = &mut numbers[x.wrapping_add(MAX_FEATURE) as usize % PLACES];
-            *number = number.wrapping_add(1);
+        places.resize(run.len(), 0);
+        at.places(run, &mut places);
+        let numbers = &mut numbers[k][..];
+        let (several, rest) = places.as_chunks::<APART>();
+        for places in several.iter().map(|places| &places[..]).chain([rest]) {
+            for (apart, &place) in places.iter().enumerate() {
+                let number = &mut numbers[usize::from(place)][apart];
+                *number = number.wrapping_add(1);
+            }
         }
     });
-    numbers
+    for (counts, numbers) in counts.into_iter().zip(numbers) {
+        for (count, apart) in counts.iter_mut().zip(numbers) {
+            *count += apart.iter().map(|&times| i64::from(times)).sum::<i64>();
+        }
+    }
 }
 
 #[cfg(test)]

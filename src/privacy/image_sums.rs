@@ -8,7 +8,8 @@ use super::bounded_data::{BoundedData, Features};
 use super::column_sums::{added, sums_of_chunks};
 use super::lines::Lines;
 use super::row_norm::RowNorm;
-use crate::numeric::kernel::{for_wide_vectors, truncate};
+use crate::numeric::kernel::add_sizes;
+use crate::numeric::strips::{LINE, Line, Strips};
 use crate::question::FeatureMap;
 use crate::question::feature_map::EntryMap;
 
@@ -24,9 +25,13 @@ pub(super) fn of_images(data: &BoundedData, map: &FeatureMap, norm: RowNorm) -> 
     // What a map takes to zero has no size.
     let features: Vec<usize> = (0..maps.len()).filter(|&j| !maps[j].is_zero()).collect();
     sums_of_chunks(data, |records, sums| {
-        let mut images = Images::of(data, &maps, &features, records);
-        images.shorten(norm);
-        images.add_sizes(&features, sums);
+        let mut images = images_of(data, &maps, &features, records);
+        norm.shorten_strips(&mut images, features.len());
+        let mut own = vec![0; features.len()];
+        add_sizes(Strips::new(&images, features.len()), &mut own);
+        for (&j, own) in features.iter().zip(own) {
+            sums[j] += own;
+        }
     })
 }
 
@@ -56,94 +61,39 @@ fn of_rows((rows, base): (&Lines, &[i16]), maps: &[EntryMap], norm: RowNorm) -> 
         .reduce(zeros, added)
 }
 
-/// The images of some features of some records, column by column.
-struct Images {
-    records: usize,
-    values: Vec<i16>,
-}
-
-impl Images {
-    fn of(
-        data: &BoundedData,
-        maps: &[EntryMap],
-        features: &[usize],
-        records: Range<usize>,
-    ) -> Self {
-        let mut images = Self {
-            records: records.len(),
-            values: vec![0; features.len() * records.len()],
-        };
-        data.fetch(records.clone());
-        let columns = images.values.chunks_exact_mut(images.records);
-        for (&j, column) in features.iter().zip(columns) {
-            let map = maps[j];
-            data.fill_column(j, records.start, column);
-            for_wide_vectors(
-                #[inline(always)]
-                || {
-                    for x in column {
-                        *x = map.lattice_value((*x).into());
-                    }
-                },
-            );
-        }
-        images
-    }
-
-    /// As [`RowNorm`] has it.
-    fn shorten(&mut self, norm: RowNorm) {
-        for factor in [RowNorm::factor, RowNorm::check] {
-            let squares = self.squares();
-            let factors: Vec<f64> = squares.iter().map(|&square| factor(norm, square)).collect();
-            if factors.iter().all(|&factor| factor == 1.0) {
-                continue;
+/// The images of some features of some records, in strips.
+fn images_of(
+    data: &BoundedData,
+    maps: &[EntryMap],
+    features: &[usize],
+    records: Range<usize>,
+) -> Vec<Line> {
+    let mut images = vec![[0; LINE]; records.len().div_ceil(LINE) * features.len()];
+    if let Features::Dense(columns) = &data.features {
+        let strips = columns.strips_of(records.clone());
+        let of_strips = images.chunks_exact_mut(features.len().max(1));
+        for (images, strip) in of_strips.zip(strips.iter()) {
+            for (image, &j) in images.iter_mut().zip(features) {
+                maps[j].map_line(&strip[j], image);
             }
-            for column in self.values.chunks_exact_mut(self.records) {
-                for_wide_vectors(
-                    #[inline(always)]
-                    || {
-                        for (x, factor) in column.iter_mut().zip(&factors) {
-                            *x = truncate(f64::from(*x) * factor);
-                        }
-                    },
-                );
+        }
+    } else {
+        let mut column = vec![[0; LINE]; records.len().div_ceil(LINE)];
+        for (k, &j) in features.iter().enumerate() {
+            let entries = &mut column.as_flattened_mut()[..records.len()];
+            data.fill_column(j, records.start, entries);
+            let images = images[k..].iter_mut().step_by(features.len());
+            for (image, line) in images.zip(&column) {
+                maps[j].map_line(line, image);
             }
         }
     }
-
-    /// p < 2^32 entries below 2^28 each stay below 2^60: nothing wraps, and checks would keep the loop from wide instructions.
-    fn squares(&self) -> Vec<i64> {
-        let mut squares = vec![0i64; self.records];
-        for column in self.values.chunks_exact(self.records) {
-            for_wide_vectors(
-                #[inline(always)]
-                || {
-                    for (square, &x) in squares.iter_mut().zip(column) {
-                        let x = i32::from(x);
-                        *square = square.wrapping_add(x.wrapping_mul(x).into());
-                    }
-                },
-            );
-        }
-        squares
+    // Beyond the last record there are none.
+    let (whole, rest) = (records.len() / LINE, records.len() % LINE);
+    for line in &mut images[whole * features.len()..] {
+        line[rest..].fill(0);
     }
-
-    /// At most 2^12 sizes below 2^14 to a column.
-    fn add_sizes(&self, features: &[usize], sums: &mut [i64]) {
-        let columns = self.values.chunks_exact(self.records);
-        for (&j, column) in features.iter().zip(columns) {
-            let mut sum = 0u32;
-            for_wide_vectors(
-                #[inline(always)]
-                || {
-                    for x in column {
-                        sum = sum.wrapping_add(x.unsigned_abs().into());
-                    }
-                },
-            );
-            sums[j] += i64::from(sum);
-        }
-    }
+    images
 }
 
 #[cfg(test)]

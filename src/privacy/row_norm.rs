@@ -6,7 +6,7 @@ use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use super::lines::Lines;
 use crate::numeric::kernel::{MAX_FEATURE, add_squares, for_wide_vectors, truncate};
-use crate::numeric::strips::LINE;
+use crate::numeric::strips::{LINE, Line, Strips};
 use crate::schema::Schema;
 
 /// Records per piece of work.
@@ -16,6 +16,8 @@ const CHUNK: usize = 4096;
 #[derive(Clone, Copy)]
 pub(super) struct RowNorm {
     bound: f64,
+    /// Its square: what squares of a row that is left as it is add up to at most.
+    most: i64,
 }
 
 impl RowNorm {
@@ -27,7 +29,8 @@ impl RowNorm {
     /// The bound of a norm in scaled units.
     pub(super) fn new(norm: f64) -> Self {
         let bound = (norm * f64::from(MAX_FEATURE)).floor();
-        Self { bound }
+        let most = i64::try_from((bound as i128).saturating_pow(2)).unwrap_or(i64::MAX);
+        Self { bound, most }
     }
 
     /// How often each record counts in a gradient: w with w |(x_i, c)|_2 <= |(R, c)|_2, c the lattice value of the
@@ -77,7 +80,7 @@ impl RowNorm {
     }
 
     fn exceeded_by(self, square: i64) -> bool {
-        i128::from(square) > (self.bound as i128).saturating_pow(2)
+        square > self.most
     }
 
     /// What the entries of a row with this sum of squares are multiplied by: 1 for a short one.
@@ -98,22 +101,30 @@ impl RowNorm {
     /// All rows of columns.
     pub(super) fn shorten_dense(self, columns: &mut Columns) {
         let p = columns.n_columns();
+        columns.for_each_piece(|_, lines| self.shorten_strips(lines, p));
+    }
+
+    /// All rows of strips of so many columns.
+    pub(super) fn shorten_strips(self, lines: &mut [Line], columns: usize) {
+        let mut squares = vec![0i64; lines.len() / columns.max(1) * LINE];
         for factor in [Self::factor, Self::check] {
-            let squares = squares(columns).into_iter();
-            let factors: Vec<f64> = squares.map(|square| factor(self, square)).collect();
+            squares.fill(0);
+            add_squares(Strips::new(lines, columns), &mut squares);
+            let factors: Vec<f64> = squares.iter().map(|&square| factor(self, square)).collect();
             if factors.iter().all(|&factor| factor == 1.0) {
                 continue;
             }
-            columns.for_each_piece(|start, lines| {
-                let factors = factors[start..].chunks(LINE);
-                for (strip, factors) in lines.chunks_exact_mut(p).zip(factors) {
-                    for line in strip {
-                        for (value, &factor) in line.iter_mut().zip(factors) {
-                            shorten(value, factor);
-                        }
+            let strips = lines.chunks_exact_mut(columns).zip(factors.as_chunks().0);
+            for_wide_vectors(
+                #[inline(always)]
+                || {
+                    for (strip, factors) in strips {
+                        strip
+                            .iter_mut()
+                            .for_each(|line| shorten_line(line, factors));
                     }
-                }
-            });
+                },
+            );
         }
     }
 
@@ -129,6 +140,14 @@ impl RowNorm {
             let factor = factor(self, row.iter().map(|&value| square(value)).sum());
             row.iter_mut().for_each(|value| shorten(value, factor));
         }
+    }
+}
+
+/// What is multiplied by 1 stays as it is.
+#[inline(always)]
+fn shorten_line(line: &mut Line, factors: &[f64; LINE]) {
+    for (value, factor) in line.iter_mut().zip(factors) {
+        *value = truncate(f64::from(*value) * factor);
     }
 }
 

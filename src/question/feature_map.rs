@@ -305,8 +305,8 @@ impl EntryMap {
     /// The nearest integer to the image in [-16383, 16383], ties to even.
     #[inline(always)]
     pub(crate) fn lattice_value(self, x: f64) -> i16 {
-        let unit = f64::from(MAX_FEATURE);
-        quantise(self.value(x), 1.0, 0.0, -unit, unit)
+        let limit = self.limit.min(f64::from(MAX_FEATURE));
+        quantise(x, self.factor, self.shift, -limit, limit)
     }
 
     /// The images of a line of a column.
