@@ -138,23 +138,24 @@ impl RowNorm {
     pub(super) fn shorten_row(self, row: &mut [i16]) {
         for factor in [Self::factor, Self::check] {
             let factor = factor(self, row.iter().map(|&value| square(value)).sum());
-            row.iter_mut().for_each(|value| shorten(value, factor));
+            if factor < 1.0 {
+                row.iter_mut().for_each(|value| shorten(value, factor));
+            }
         }
+    }
+}
+
+#[inline(always)]
+fn shorten_line(line: &mut Line, factors: &[f64; LINE]) {
+    for (value, &factor) in line.iter_mut().zip(factors) {
+        shorten(value, factor);
     }
 }
 
 /// What is multiplied by 1 stays as it is.
 #[inline(always)]
-fn shorten_line(line: &mut Line, factors: &[f64; LINE]) {
-    for (value, factor) in line.iter_mut().zip(factors) {
-        *value = truncate(f64::from(*value) * factor);
-    }
-}
-
 fn shorten(value: &mut i16, factor: f64) {
-    if factor < 1.0 {
-        *value = truncate(f64::from(*value) * factor);
-    }
+    *value = truncate(f64::from(*value) * factor);
 }
 
 fn square(value: i16) -> i64 {

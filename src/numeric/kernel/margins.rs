@@ -124,6 +124,7 @@ pub(super) mod x86 {
         }
     }
 
+    /// [`add_sums`] of a batch of a single plane.
     #[inline]
     #[target_feature(enable = "avx512bw")]
     fn add_sums_of_one(
@@ -139,7 +140,7 @@ pub(super) mod x86 {
         }
     }
 
-    /// The same of the k-th eight of these, or of as many as there are.
+    /// The k-th eight of these margins, or as many as there are of it, += sums.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(in crate::numeric::kernel) fn add_to_eight(margins: &mut [i64], k: usize, sums: __m512i) {
