@@ -51,6 +51,13 @@ def indicators(n: int, p: int, ones: int) -> sp.csr_matrix:
     return X
 
 
+def reals(n: int, p: int, stored: int) -> sp.csr_matrix:
+    """Normal values where indicators have ones."""
+    X = indicators(n, p, stored)
+    X.data[:] = np.random.default_rng(2).normal(size=X.nnz)
+    return X
+
+
 def words() -> sp.csr_matrix:
     """Rows as texts have them."""
     return normalize(indicators(20_000, 50_000, 100))
@@ -65,6 +72,9 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], dict[str, Any]]]:
     yield "dense 100000 x 100, unit bounds", lambda: np.clip(dense(100_000, 100) / 3, -1, 1), within
     yield "sparse 0/1 37000 x 300", lambda: indicators(37_000, 300, 20), unit
     yield "sparse 0/1 37000 x 1825", lambda: indicators(37_000, 1_825, 20), unit
+    yield "sparse 0/1 300000 x 60", lambda: indicators(300_000, 60, 8), unit
+    yield "sparse 0/1 200000 x 3000", lambda: indicators(200_000, 3_000, 20), unit
+    yield "sparse 300000 x 200", lambda: reals(300_000, 200, 10), wide
     yield "dense 6000 x 1825", lambda: dense(6_000, 1_825), wide
     yield "dense 6000 x 1825, unit bounds", lambda: np.clip(dense(6_000, 1_825) / 3, -1, 1), within
     yield "sparse 0/1 5000 x 5000", lambda: indicators(5_000, 5_000, 30), unit

@@ -18,6 +18,7 @@ use super::packed_records::layout;
 use super::record_weights::RecordWeights;
 use super::records::Move;
 use super::row_norm::RowNorm;
+use super::sparse_products::{add_rows, column_products};
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::fetch;
@@ -258,7 +259,7 @@ impl BoundedData {
                 let base = i64::from(base[j]);
                 out.fill(base as i16);
                 let end = start + out.len();
-                for (i, value) in columns.line(j).filter(|(i, _)| (start..end).contains(i)) {
+                for (i, value) in columns.part_of_line(j, start..end) {
                     // base + value is the lattice value, in [-16383, 16383].
                     out[i - start] = (base + value) as i16;
                 }
@@ -304,14 +305,10 @@ impl BoundedData {
                 }
             }
             Features::Sparse { columns, base, .. } => {
-                features
-                    .par_iter_mut()
-                    .enumerate()
-                    .with_min_len(16)
-                    .for_each(|(j, out)| {
-                        let [products] = columns.inner_products(j, [d]);
-                        *out = products + i64::from(base[j]) * total;
-                    });
+                let products = column_products(columns, [d]);
+                for ((out, [product]), &base) in features.iter_mut().zip(products).zip(base) {
+                    *out = product + i64::from(base) * total;
+                }
             }
         }
     }
@@ -353,26 +350,12 @@ impl BoundedData {
         if stored * rayon::current_num_threads() > rows.values.len() {
             let mut weights = vec![0; p];
             (terms.iter()).for_each(|&(j, weight)| weights[j] += weight);
-            add_rows(margins, rows, &weights);
+            add_rows(margins, (rows, columns), weights, constant);
         } else {
             add_columns(margins, columns, terms.iter().copied());
-        }
-        if constant != 0 {
             margins.iter_mut().for_each(|margin| *margin += constant);
         }
     }
-}
-
-/// margins_i += <weights, row i>, by all threads; what wraps was proved not to.
-fn add_rows(margins: &mut [i64], rows: &Lines, weights: &[i64]) {
-    /// Records per piece of work.
-    const CHUNK: usize = 512;
-    (margins.par_chunks_mut(CHUNK).enumerate()).for_each(|(k, margins)| {
-        for (i, margin) in (k * CHUNK..).zip(margins) {
-            let products = (rows.line(i)).map(|(j, value)| weights[j].wrapping_mul(value));
-            *margin += products.fold(0i64, i64::wrapping_add);
-        }
-    });
 }
 
 /// margins += weight * column, one column after the other.
@@ -539,7 +522,7 @@ pub(in crate::privacy) mod tests {
                 if let Features::Sparse { rows, columns, .. } = &data.features {
                     let weights: Vec<i64> = (0..p).map(|_| next(1 << 30) - (1 << 29)).collect();
                     let (mut by_rows, mut by_columns) = (vec![5i64; n], vec![5i64; n]);
-                    add_rows(&mut by_rows, rows, &weights);
+                    add_rows(&mut by_rows, (rows, columns), weights.clone(), 0);
                     add_columns(&mut by_columns, columns, weights.iter().copied().enumerate());
                     prop_assert_eq!(by_rows, by_columns);
                 }

@@ -1,18 +1,35 @@
 //! Sparse records as they are stored: compressed rows (CSR) or compressed columns (CSC) of 16-bit integers.
 
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
 use rayon::prelude::*;
 
 use crate::numeric::kernel::on_large_pages;
 
 /// Compressed lines, which are rows or columns: line k holds the entries `starts[k]..starts[k + 1]`, indices
-/// ascending.
+/// ascending. Lines with other values at the same places share these.
 pub(in crate::privacy) struct Lines {
-    pub(in crate::privacy) starts: Vec<usize>,
-    pub(in crate::privacy) indices: Vec<u32>,
+    pub(in crate::privacy) starts: Arc<Vec<usize>>,
+    pub(in crate::privacy) indices: Arc<Vec<u32>>,
     pub(in crate::privacy) values: Vec<i16>,
+    /// [`Lines::constants`], once they are asked for.
+    constants: OnceLock<Vec<Option<i16>>>,
+    /// [`Lines::cuts`], once they are asked for.
+    cuts: Arc<OnceLock<Option<Vec<Vec<usize>>>>>,
 }
 
 impl Lines {
+    pub(in crate::privacy) fn new(starts: Vec<usize>, indices: Vec<u32>, values: Vec<i16>) -> Self {
+        Self {
+            starts: Arc::new(starts),
+            indices: Arc::new(indices),
+            values,
+            constants: OnceLock::new(),
+            cuts: Arc::default(),
+        }
+    }
+
     /// Number of lines.
     pub(in crate::privacy) fn len(&self) -> usize {
         self.starts.len() - 1
@@ -22,9 +39,11 @@ impl Lines {
     pub(in crate::privacy) fn with_values(&self, values: Vec<i16>) -> Lines {
         debug_assert_eq!(values.len(), self.values.len());
         Lines {
-            starts: self.starts.clone(),
-            indices: self.indices.clone(),
+            starts: Arc::clone(&self.starts),
+            indices: Arc::clone(&self.indices),
             values,
+            constants: OnceLock::new(),
+            cuts: Arc::clone(&self.cuts),
         }
     }
 
@@ -35,58 +54,81 @@ impl Lines {
         let (mut indices, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
         starts.push(0);
         for &k in lines {
-            let line = self.starts[k as usize]..self.starts[k as usize + 1];
+            let line = self.entries_of(k as usize);
             indices.extend_from_slice(&self.indices[line.clone()]);
             values.extend_from_slice(&self.values[line]);
             starts.push(values.len());
         }
-        Lines {
-            starts,
-            indices,
-            values,
-        }
+        Lines::new(starts, indices, values)
     }
 
     /// Stored entries of line `k`.
     pub(in crate::privacy) fn stored(&self, k: usize) -> usize {
-        self.starts[k + 1] - self.starts[k]
+        self.entries_of(k).len()
+    }
+
+    /// Where the entries of line `k` are.
+    #[inline(always)]
+    pub(in crate::privacy) fn entries_of(&self, k: usize) -> Range<usize> {
+        self.starts[k]..self.starts[k + 1]
+    }
+
+    /// The value of each line that stores one value alone, as indicators do.
+    pub(in crate::privacy) fn constants(&self) -> &[Option<i16>] {
+        let of = |k: usize| match &self.values[self.entries_of(k)] {
+            line @ [first, rest @ ..] => (*rest == line[..rest.len()]).then_some(*first),
+            // Nothing is a multiple of anything.
+            [] => Some(1),
+        };
+        // By one thread: one that waits for others might be given work that waits for this.
+        (self.constants).get_or_init(|| (0..self.len()).map(of).collect())
+    }
+
+    /// Where every line begins in each panel of so many of the `width` indices that there are, and at last where it ends; None
+    /// where a line has fewer than `least` entries in a panel, on average. The arguments are the same for all calls.
+    pub(in crate::privacy) fn cuts(
+        &self,
+        width: usize,
+        panel: usize,
+        least: usize,
+    ) -> Option<&[Vec<usize>]> {
+        let panels = width.div_ceil(panel);
+        let worth = panels > 1 && self.values.len() / least / panels >= self.len();
+        let places = |index: usize| (0..self.len()).map(|k| self.place_of(k, index)).collect();
+        let all = || (0..=panels).map(|k| places(k * panel)).collect();
+        self.cuts.get_or_init(|| worth.then(all)).as_deref()
     }
 
     /// Index and value of the entries of line `k`.
     #[inline(always)]
     pub(in crate::privacy) fn line(&self, k: usize) -> impl Iterator<Item = (usize, i64)> {
-        let range = self.starts[k]..self.starts[k + 1];
+        self.entries(self.entries_of(k))
+    }
+
+    /// Index and value of the entries of line `k` whose index is one of these.
+    pub(in crate::privacy) fn part_of_line(
+        &self,
+        k: usize,
+        of: Range<usize>,
+    ) -> impl Iterator<Item = (usize, i64)> {
+        self.entries(self.place_of(k, of.start)..self.place_of(k, of.end))
+    }
+
+    /// Where the entries of line `k` whose index is `index` or more begin.
+    pub(in crate::privacy) fn place_of(&self, k: usize, index: usize) -> usize {
+        let indices = &self.indices[self.entries_of(k)];
+        self.starts[k] + indices.partition_point(|&at| (at as usize) < index)
+    }
+
+    #[inline(always)]
+    fn entries(&self, range: Range<usize>) -> impl Iterator<Item = (usize, i64)> {
         let entries = self.indices[range.clone()].iter().zip(&self.values[range]);
         entries.map(|(&index, &value)| (index as usize, i64::from(value)))
     }
 
-    /// The inner products of line `k` with each of these planes, in one walk. That none wraps is the caller's proof: fewer
-    /// than 2^31 values below 2^15 times entries of at most 2^14 stay below 2^60.
-    #[inline(always)]
-    pub(in crate::privacy) fn inner_products<const K: usize>(
-        &self,
-        k: usize,
-        planes: [&[i16]; K],
-    ) -> [i64; K] {
-        let range = self.starts[k]..self.starts[k + 1];
-        if let [first, rest @ ..] = &self.values[range.clone()]
-            && *rest == self.values[range.start..][..rest.len()]
-        {
-            // One value all along, as indicators have it, is multiplied once.
-            let indices = &self.indices[range];
-            return planes.map(|plane| sum_at(indices, plane).wrapping_mul(i64::from(*first)));
-        }
-        let mut sums = [0i64; K];
-        for (i, value) in self.line(k) {
-            for (sum, plane) in sums.iter_mut().zip(planes) {
-                *sum = sum.wrapping_add(i64::from(plane[i]).wrapping_mul(value));
-            }
-        }
-        sums
-    }
-
     /// The values of every line, to be changed in place.
     pub(in crate::privacy) fn values_mut(&mut self) -> impl Iterator<Item = &mut [i16]> {
+        self.constants.take();
         let mut rest = &mut self.values[..];
         self.starts.windows(2).map(move |ends| {
             let (line, after) = std::mem::take(&mut rest).split_at_mut(ends[1] - ends[0]);
@@ -99,7 +141,7 @@ impl Lines {
     /// a run of whole lines and reads its part of every old line.
     pub(in crate::privacy) fn transposed(&self, len: usize) -> Lines {
         let mut starts = on_large_pages(vec![0usize; len + 1]);
-        for &index in &self.indices {
+        for &index in self.indices.iter() {
             starts[index as usize + 1] += 1;
         }
         for k in 0..len {
@@ -130,7 +172,7 @@ impl Lines {
             let before = starts[run.start];
             let mut next: Vec<usize> = starts[run.clone()].iter().map(|at| at - before).collect();
             for k in 0..self.len() {
-                let line = self.starts[k]..self.starts[k + 1];
+                let line = self.entries_of(k);
                 let old = &self.indices[line.clone()];
                 let from = old.partition_point(|&index| (index as usize) < run.start);
                 for (&index, &value) in old[from..].iter().zip(&self.values[line][from..]) {
@@ -144,26 +186,8 @@ impl Lines {
                 }
             }
         });
-        Lines {
-            starts,
-            indices,
-            values,
-        }
+        Lines::new(starts, indices, values)
     }
-}
-
-/// The sum of the entries of a plane at fewer than 2^31 indices, in four sums that need not wait for each other.
-#[inline(always)]
-fn sum_at(indices: &[u32], plane: &[i16]) -> i64 {
-    let entry = |&i: &u32| i64::from(plane[i as usize]);
-    let (fours, rest) = indices.as_chunks::<4>();
-    let mut sums = [0i64; 4];
-    for four in fours {
-        for (sum, i) in sums.iter_mut().zip(four) {
-            *sum = sum.wrapping_add(entry(i));
-        }
-    }
-    (sums.into_iter().chain(rest.iter().map(entry))).fold(0, i64::wrapping_add)
 }
 
 #[cfg(test)]
@@ -178,14 +202,7 @@ mod tests {
             threads in 1usize..5,
         ) {
             let width = matrix.first().map_or(0, Vec::len);
-            let mut rows = Lines { starts: vec![0], indices: vec![], values: vec![] };
-            for row in &matrix {
-                for (j, &value) in row.iter().enumerate().filter(|entry| *entry.1 != 0) {
-                    rows.indices.push(j as u32);
-                    rows.values.push(value);
-                }
-                rows.starts.push(rows.values.len());
-            }
+            let rows = lines_of(&matrix);
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let columns = pool.install(|| rows.transposed(width));
             prop_assert_eq!(columns.len(), width);
@@ -200,24 +217,43 @@ mod tests {
             prop_assert_eq!(back.values, rows.values);
         }
 
-        /// Of lines with one value and with several, at any indices.
+        /// Lines of one value say so, also after their values were changed, and parts of lines are what lies there.
         #[test]
-        fn inner_products_are_those_of_the_entries(
-            entries in prop::collection::btree_map(0u32..90, -32_766i16..=32_766, 0..90),
-            planes in prop::collection::vec([-16_384i16..=16_384, -16_384i16..=16_384], 90),
-            one in prop::option::of(-32_766i16..=32_766),
+        fn lines_tell_of_one_value_and_of_parts(
+            matrix in prop::collection::vec(prop::collection::vec(-1i16..2, 12), 1..6),
+            start in 0usize..12,
+            len in 0usize..12,
         ) {
-            let values: Vec<i16> = entries.values().map(|&value| one.unwrap_or(value)).collect();
-            // A line before and one behind, of other values.
-            let starts = vec![0, 1, 1 + values.len(), 2 + values.len()];
-            let indices = [7].into_iter().chain(entries.into_keys()).chain([8]).collect();
-            let values = [5].into_iter().chain(values).chain([9]).collect();
-            let lines = Lines { starts, indices, values };
-            let planes = [0, 1].map(|k| planes.iter().map(|plane| plane[k]).collect::<Vec<i16>>());
-            let expected = planes.each_ref().map(|plane| {
-                lines.line(1).map(|(i, value)| i64::from(plane[i]) * value).sum::<i64>()
-            });
-            prop_assert_eq!(lines.inner_products(1, planes.each_ref().map(Vec::as_slice)), expected);
+            let mut rows = lines_of(&matrix);
+            let part = start..start + len;
+            for (k, row) in matrix.iter().enumerate() {
+                let stored: Vec<i16> = row.iter().copied().filter(|&value| value != 0).collect();
+                let alike = stored.windows(2).all(|two| two[0] == two[1]);
+                prop_assert_eq!(rows.constants()[k].is_some(), alike);
+                if let (Some(constant), [first, ..]) = (rows.constants()[k], &stored[..]) {
+                    prop_assert_eq!(constant, *first);
+                }
+                let there: Vec<_> = rows.line(k).filter(|(index, _)| part.contains(index)).collect();
+                prop_assert_eq!(rows.part_of_line(k, part.clone()).collect::<Vec<_>>(), there);
+            }
+            for line in rows.values_mut() {
+                line.fill(7);
+            }
+            let constants = (0..matrix.len()).map(|k| (rows.stored(k) > 0).then_some(7).or(Some(1)));
+            prop_assert!(rows.constants().iter().copied().eq(constants));
         }
+    }
+
+    /// What is not 0.
+    fn lines_of(matrix: &[Vec<i16>]) -> Lines {
+        let (mut starts, mut indices, mut values) = (vec![0], vec![], vec![]);
+        for row in matrix {
+            for (j, &value) in row.iter().enumerate().filter(|entry| *entry.1 != 0) {
+                indices.push(j as u32);
+                values.push(value);
+            }
+            starts.push(values.len());
+        }
+        Lines::new(starts, indices, values)
     }
 }

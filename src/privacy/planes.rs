@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features, chunk_of, total};
 use super::lines::Lines;
 use super::records::Move;
+use super::sparse_products::column_products;
 
 /// A move of the margins of one output.
 pub(super) struct Step {
@@ -66,7 +67,10 @@ impl BoundedData {
     ) {
         let (Some(groups), 2..) = (self.groups(), moves.len()) else {
             if fresh {
-                planes.par_iter_mut().for_each(|margins| margins.fill(0));
+                let pieces = planes
+                    .par_iter_mut()
+                    .flat_map(|margins| margins.par_chunks_mut(chunk_of(1)));
+                pieces.for_each(|margins| margins.fill(0));
             }
             for step in moves {
                 let margins = &mut planes[step.output];
@@ -127,11 +131,7 @@ impl BoundedData {
         gradients: &mut [i64],
     ) {
         let totals = planes.map(total);
-        let products: Vec<[i64; 3]> = (0..columns.len())
-            .into_par_iter()
-            .with_min_len(16)
-            .map(|j| columns.inner_products(j, planes))
-            .collect();
+        let products = column_products(columns, planes);
         let (p, n_columns) = (columns.len(), self.n_columns());
         for (k, gradient) in gradients.chunks_mut(n_columns).enumerate() {
             let (features, intercept) = gradient.split_at_mut(p);

@@ -140,11 +140,7 @@ where
     values.truncate(starts[lines]);
     indices.shrink_to_fit();
     values.shrink_to_fit();
-    Ok(Lines {
-        starts,
-        indices,
-        values,
-    })
+    Ok(Lines::new(starts, indices, values))
 }
 
 /// One line with its indices checked and ascending, duplicates summed in the order of storage.
