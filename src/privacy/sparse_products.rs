@@ -63,14 +63,13 @@ fn add_runs<T: Iterator<Item = i64>>(
     constant: i64,
     terms: impl Fn(Range<usize>) -> T,
 ) {
-    // One before the first entry of a run, and one behind every entry.
+    // One behind every entry of a run, and one before: only rows that end before the first entry take that.
     let mut sums = [0i64; RUN + 1];
     let (mut sum, mut before) = (0i64, 0i64);
     let (mut start, end) = (starts[0], starts[margins.len()]);
     let mut rows = margins.iter_mut().zip(&starts[1..]).peekable();
     while rows.peek().is_some() {
         let stop = end.min(start + RUN);
-        sums[0] = sum;
         for (at, term) in sums[1..].iter_mut().zip(terms(start..stop)) {
             sum = sum.wrapping_add(term);
             *at = sum;
