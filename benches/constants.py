@@ -1,6 +1,7 @@
 """How much each constant of the public rules matters, and whether sets that had no say would choose it.
 
-In a copy of the tree every number of ``src/plan/defaults.rs`` is multiplied by a factor that is chosen at run time.
+In a copy of the tree every number of ``src/plan/defaults.rs``, also each of a list, is multiplied by a factor that is
+chosen at run time.
 ``mechanism="auto"`` is then fitted with every factor on every set. For a set the factor with the least error on all
 *other* sets (geometric mean) is taken, and its error there is set against the least one: this is what a set that nobody
 tuned on loses. Constants that move no score are not used by ``auto`` on these sets.
@@ -52,6 +53,7 @@ SETS = [
 ]
 
 NUMBER = re.compile(r"pub(?:\(crate\))? const ([A-Z_0-9]+): (f64|usize) = ([-0-9._e]+);")
+LIST = re.compile(r"pub(?:\(crate\))? const ([A-Z_0-9]+): (?:\[f64; \d\]|\(f64, f64\)) = [\[(]([-0-9._e, ]+)[\])];")
 #: A factor is looked up whenever a plan or a fit reads a constant: a few hundred times a fit.
 LOOKUP = f"""
 pub(crate) fn varied(name: &str, value: f64) -> f64 {{
@@ -61,23 +63,50 @@ pub(crate) fn varied(name: &str, value: f64) -> f64 {{
         _ => value,
     }}
 }}
+
+pub(crate) trait List {{
+    fn varied(self, name: &str) -> Self;
+}}
+
+impl<const N: usize> List for [f64; N] {{
+    fn varied(self, name: &str) -> Self {{
+        std::array::from_fn(|k| varied(&format!("{{name}}[{{k}}]"), self[k]))
+    }}
+}}
+
+impl List for (f64, f64) {{
+    fn varied(self, name: &str) -> Self {{
+        let [a, b] = [self.0, self.1].varied(name);
+        (a, b)
+    }}
+}}
+
+pub(crate) fn varied_list<L: List>(name: &str, list: L) -> L {{
+    list.varied(name)
+}}
 """
 
 
 def constants() -> dict[str, tuple[str, float]]:
-    """Type and value of every number among the defaults."""
-    found = NUMBER.findall((ROOT / DEFAULTS).read_text())
+    """Type and value of every number among the defaults; those of a list are ``NAME[0]``, ``NAME[1]`` and so on."""
+    text = (ROOT / DEFAULTS).read_text()
+    found = NUMBER.findall(text)
+    for name, values in LIST.findall(text):
+        found += [(f"{name}[{k}]", "list", value) for k, value in enumerate(values.split(","))]
     return {name: (kind, float(value.replace("_", ""))) for name, kind, value in found}
 
 
 def with_factors(text: str, known: dict[str, tuple[str, float]]) -> str:
     """A Rust file whose uses of constants look their factors up; imports, comments and constant items stay."""
-    words = re.compile(r"\b(?:" + "|".join(known) + r")\b")
+    kinds = {name.split("[")[0]: kind for name, (kind, _) in known.items()}
+    words = re.compile(r"\b(?:" + "|".join(kinds) + r")\b")
 
     def varied(match: re.Match[str]) -> str:
         name = match.group()
+        if kinds[name] == "list":
+            return f'crate::plan::defaults::varied_list("{name}", {name})'
         lookup = f'crate::plan::defaults::varied("{name}", {name} as f64)'
-        return f"({lookup}.round() as usize)" if known[name][0] == "usize" else lookup
+        return f"({lookup}.round() as usize)" if kinds[name] == "usize" else lookup
 
     pieces = re.split(
         r"(^use [^;]*;|//[^\n]*|^\s*(?:pub(?:\([a-z]+\))? )?const [^;]*;|^#\[cfg\(test\)\].*\Z)",
