@@ -353,7 +353,10 @@ impl BoundedData {
             add_rows(margins, (rows, columns), weights, constant);
         } else {
             add_columns(margins, columns, terms.iter().copied());
-            margins.iter_mut().for_each(|margin| *margin += constant);
+            // A move of few columns whose zeros stay zero touches few margins.
+            if constant != 0 {
+                margins.iter_mut().for_each(|margin| *margin += constant);
+            }
         }
     }
 }
