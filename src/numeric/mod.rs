@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod linear;
 pub mod mapped;
 pub mod normal;
+pub(crate) mod pieces;
 pub mod quadrature;
 pub mod search;
 pub mod strips;

@@ -8,7 +8,7 @@ use super::fine_gradient;
 use super::one_read::PieceOfSlopes;
 use super::records::{Move, Pass, States, Sum, Watch};
 use super::row_norm::RowNorm;
-use super::thresholds::counts_at;
+use super::thresholds::{FloatThresholds, counts_at};
 use super::{column_sums, image_sums, second_moments};
 use crate::error::Result;
 use crate::numeric::kernel::{for_wide_vectors, prefetch, truncate};
@@ -171,7 +171,8 @@ impl Block<'_> {
                 None => self.0.counts_of_all(at),
             }),
             Pass::Norms { map, candidates } => {
-                let mut counts = counts_at(candidates, &map.norms(self.0), |norm| norm);
+                let candidates = FloatThresholds::Listed(candidates.to_vec());
+                let mut counts = counts_at(&candidates, &map.norms(self.0), |norm| norm);
                 // Norms beyond the largest candidate by rounding belong to none.
                 counts.pop();
                 Sum(counts)
@@ -313,7 +314,10 @@ mod tests {
             [1, 1]
         );
         let value = TargetValue::Itself;
-        let of = |thresholds| counts(&Pass::Targets { value, thresholds });
+        let of = |thresholds: &[f64]| {
+            let thresholds = &FloatThresholds::Listed(thresholds.to_vec());
+            counts(&Pass::Targets { value, thresholds })
+        };
         assert_eq!(of(&[-1.0, 1.0]), [1, 2]);
         assert_eq!(of(&[-1.0, 0.0, 0.5]), [1, 0, 2]);
         assert_eq!(of(&[-2.0, -1.5]), [0, 3]);

@@ -190,6 +190,7 @@ mod tests {
     use crate::privacy::curator::Curator;
     use crate::privacy::records::Move;
     use crate::privacy::shards::tests::{Local, Raw};
+    use crate::privacy::thresholds::FloatThresholds;
     use crate::question::{FeatureMap, LinearModel, TargetValue};
     use crate::schema::{Bounds, Geometry, Target};
     use ndarray::{Array2, Axis};
@@ -254,7 +255,7 @@ mod tests {
                 Pass::Ranges { features: None, at: Thresholds { limit: 16_383, stride: 5_000 } },
                 Pass::Norms { map: &map, candidates: &[0.3, 0.6, 1.8] },
                 Pass::HeldOut { models: &models },
-                Pass::Targets { value: TargetValue::Itself, thresholds: &[-0.5, 0.5, 1.0] },
+                Pass::Targets { value: TargetValue::Itself, thresholds: &FloatThresholds::Listed(vec![-0.5, 0.5, 1.0]) },
             ];
             let [mut of_whole, mut of_parts, mut of_shards] = [(); 3].map(|()| States::default());
             for pass in &passes {
@@ -289,6 +290,8 @@ mod tests {
         let y = (0..n).map(|i| [1.0, -1.0, 1.0][i % 3]).collect();
         (x, y)
     }
+
+    static HALVES: FloatThresholds = FloatThresholds::Even(1);
 
     /// One of each kind.
     fn passes<'a>(
@@ -327,7 +330,7 @@ mod tests {
             Pass::HeldOut { models },
             Pass::Targets {
                 value: TargetValue::Itself,
-                thresholds: &[-0.5, 1.0],
+                thresholds: &HALVES,
             },
         ]
     }

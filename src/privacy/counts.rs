@@ -96,6 +96,7 @@ impl BoundedData {
     fn count_features(&self, features: &[u32], at: Thresholds, mut counts: Vec<&mut [i64]>) {
         let n = self.n_records();
         match &self.features {
+            Features::Dense(columns) if n < at.len() => count_few(columns, features, at, counts),
             Features::Dense(columns) if at.len() <= FEW => {
                 count_columns::<4>(columns, features, at, counts);
             }
@@ -123,6 +124,21 @@ impl BoundedData {
 /// Features that one thread counts together: lines side by side are read at once.
 fn together(features: usize) -> usize {
     features.div_ceil(rayon::current_num_threads()).clamp(1, 4)
+}
+
+/// Adds to the counts of each of some columns, of fewer records than thresholds: other places are not looked at.
+fn count_few(columns: &Columns, features: &[u32], at: Thresholds, mut counts: Vec<&mut [i64]>) {
+    let mut places = Vec::new();
+    columns.for_each_run(features, |k, run| {
+        places.resize(run.len(), 0);
+        at.places(run, &mut places);
+        for &place in &places {
+            // The last place is that of values beyond all thresholds.
+            if let Some(count) = counts[k].get_mut(usize::from(place)) {
+                *count += 1;
+            }
+        }
+    });
 }
 
 /// Adds to the counts of each of some columns; of fewer than 2^31 records, `APART` neighbours in tables of their own.

@@ -3,12 +3,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::bounded_data::{BoundedData, total};
 use super::planes::{Step, by_records};
 use super::records::Move;
 use crate::numeric::kernel::InnerProducts;
+use crate::numeric::pieces::fold_pieces;
 
 /// Moves of fewer columns than one in so many read little of dense records.
 const FEW: usize = 4;
@@ -46,8 +45,11 @@ impl BoundedData {
             kept.map_or_else(Vec::new, |kept| kept.chunks_mut(chunk).map(Some).collect());
         kept.resize_with(n.div_ceil(chunk), || None);
         let none = || (InnerProducts::zeros(strips.columns(), 1), 0);
-        let (products, total) = (kept.into_par_iter().enumerate())
-            .fold(none, |(mut products, total), (k, kept)| {
+        let (products, total) = fold_pieces(
+            kept,
+            n * self.n_columns(),
+            none,
+            |(mut products, total), (k, kept)| {
                 let (start, m) = (k * chunk, chunk.min(n - k * chunk));
                 let (strips, at) = (strips.from_record(start), (weights, constant));
                 let slopes_of = |first: usize, margins: &[i64], slopes: &mut [i16]| {
@@ -55,10 +57,10 @@ impl BoundedData {
                 };
                 let more = products.add_in_one_read(strips, m, at, kept, slopes_of);
                 (products, total + more)
-            })
-            .reduce(none, |(products, total), (more, others)| {
-                (products.plus(&more), total + others)
-            });
+            },
+            |sums| sums,
+            |(products, total), (more, others)| (products.plus(&more), total + others),
+        );
         let mut sums = vec![0i64; self.n_columns()];
         let (features, last) = sums.split_at_mut(self.schema.n_features());
         products.of_plane(0, features);
@@ -107,49 +109,50 @@ impl BoundedData {
             };
             (none(), margins, slopes)
         };
-        let (by_group, intercepts) = (kept.into_par_iter().enumerate())
-            .fold(
-                start,
-                |((mut sums, mut intercepts), mut new, mut slopes), (k, mut kept)| {
-                    let (start, end) = (k * chunk, n.min((k + 1) * chunk));
-                    for (margins, &constant) in kept.iter_mut().zip(constants) {
-                        if constant != 0 {
-                            (margins.iter_mut())
-                                .for_each(|margin| *margin = margin.wrapping_add(constant));
-                        }
+        let (by_group, intercepts) = fold_pieces(
+            kept,
+            n * self.n_columns() * outputs,
+            start,
+            |((mut sums, mut intercepts), mut new, mut slopes), (k, mut kept)| {
+                let (start, end) = (k * chunk, n.min((k + 1) * chunk));
+                for (margins, &constant) in kept.iter_mut().zip(constants) {
+                    if constant != 0 {
+                        (margins.iter_mut())
+                            .for_each(|margin| *margin = margin.wrapping_add(constant));
                     }
-                    for first in (start..end).step_by(piece) {
-                        let m = piece.min(end - first);
-                        slopes
-                            .planes
-                            .iter_mut()
-                            .for_each(|plane| plane.resize(m, 0));
-                        let make = |margins: &mut [&mut [i64]]| {
-                            addends.add_products(margins, first);
-                            slopes_of(first, margins, &mut slopes);
-                        };
-                        if kept.is_empty() {
-                            for (margins, &constant) in new.iter_mut().zip(constants) {
-                                margins.resize(m, 0);
-                                margins.fill(constant);
-                            }
-                            slices_of(&mut new, 0..m, make);
-                        } else {
-                            slices_of(&mut kept, first - start..first - start + m, make);
+                }
+                for first in (start..end).step_by(piece) {
+                    let m = piece.min(end - first);
+                    slopes
+                        .planes
+                        .iter_mut()
+                        .for_each(|plane| plane.resize(m, 0));
+                    let make = |margins: &mut [&mut [i64]]| {
+                        addends.add_products(margins, first);
+                        slopes_of(first, margins, &mut slopes);
+                    };
+                    if kept.is_empty() {
+                        for (margins, &constant) in new.iter_mut().zip(constants) {
+                            margins.resize(m, 0);
+                            margins.fill(constant);
                         }
-                        groups.add_slopes(first, &slopes.planes, 0..m, &mut sums);
-                        for (sum, slopes) in intercepts.iter_mut().zip(&slopes.planes) {
-                            *sum += own * total(slopes);
-                        }
+                        slices_of(&mut new, 0..m, make);
+                    } else {
+                        slices_of(&mut kept, first - start..first - start + m, make);
                     }
-                    ((sums, intercepts), new, slopes)
-                },
-            )
-            .map(|(sums, ..)| sums)
-            .reduce(none, |(sums, mut own_sums), (more, others)| {
+                    groups.add_slopes(first, &slopes.planes, 0..m, &mut sums);
+                    for (sum, slopes) in intercepts.iter_mut().zip(&slopes.planes) {
+                        *sum += own * total(slopes);
+                    }
+                }
+                ((sums, intercepts), new, slopes)
+            },
+            |(sums, ..)| sums,
+            |(sums, mut own_sums), (more, others)| {
                 (own_sums.iter_mut().zip(others)).for_each(|(sum, other)| *sum += other);
                 (sums.plus(more), own_sums)
-            });
+            },
+        );
         let mut sums = vec![0i64; self.n_columns() * outputs];
         let outputs = sums.chunks_mut(self.n_columns()).zip(intercepts);
         for (k, (sums, intercept)) in outputs.enumerate() {
@@ -187,10 +190,16 @@ mod tests {
 
     /// One read is two passes, bit for bit: across the ends of chunks, on any number of threads, for one output and several,
     /// for several moves of all columns or one of a few, margins that go on, which new ones leave alone, and slopes that depend on where
-    /// a record stands.
+    /// a record stands. The last are so many that threads share them.
     #[test]
     fn one_read_is_two_passes() {
-        for (n, p, intercept) in [(1, 1, true), (5000, 37, true), (4127, 6, false)] {
+        let all = [
+            (1, 1, true),
+            (5000, 37, true),
+            (4127, 6, false),
+            (9000, 37, true),
+        ];
+        for (n, p, intercept) in all {
             let bounds = Bounds {
                 lower: vec![-1.0],
                 upper: vec![3.0],

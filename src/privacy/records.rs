@@ -12,6 +12,7 @@ use super::counts::Thresholds;
 use super::derived::Derived;
 use super::lagging_gradient::Lagging;
 use super::shards::Remote;
+use super::thresholds::FloatThresholds;
 use crate::error::Result;
 use crate::question::FeatureMap;
 use crate::question::LinearModel;
@@ -141,8 +142,8 @@ pub enum Pass<'a> {
     Targets {
         /// Which value.
         value: TargetValue,
-        /// Ascending.
-        thresholds: &'a [f64],
+        /// The thresholds.
+        thresholds: &'a FloatThresholds,
     },
     /// The bounded loss of each of some released models.
     HeldOut {

@@ -1,17 +1,48 @@
 //! Numbers of values between thresholds that are floats.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Fewest and most cells that thresholds are looked up in, where they are not evenly spaced.
 const CELLS: (usize, usize) = (1 << 10, 1 << 16);
 
-/// Ascending thresholds, with cells of equal width between the first and the last: hardly more than one lies in a cell, so
-/// that few values are searched for.
-struct Cells {
-    /// Between one below all values and one above.
-    thresholds: Vec<f64>,
-    /// The place of the first threshold that does not lie below a cell; None where each cell starts at its own, and a table would
-    /// only take room in a near cache.
+/// Ascending thresholds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum FloatThresholds {
+    /// All multiples of 2^-bits from -1 to 1; at most 30 bits.
+    Even(u32),
+    /// At least one.
+    Listed(Vec<f64>),
+}
+
+impl FloatThresholds {
+    /// How many there are, at least one.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Even(bits) => (2 << bits) + 1,
+            Self::Listed(thresholds) => thresholds.len(),
+        }
+    }
+
+    /// The threshold of an index.
+    #[inline(always)]
+    pub fn at(&self, index: usize) -> f64 {
+        match self {
+            Self::Even(bits) => {
+                let half = f64::from(1u32 << bits);
+                // Exact: a power of two.
+                (index as f64 - half) * half.recip()
+            }
+            Self::Listed(thresholds) => thresholds[index],
+        }
+    }
+}
+
+/// Thresholds with cells of equal width between the first and the last: hardly more than one lies in a cell, so that few values are
+/// searched for.
+struct Cells<'a> {
+    thresholds: &'a FloatThresholds,
+    /// The place of the first threshold that does not lie below a cell; None where each cell starts at its own.
     first: Option<Vec<u32>>,
     /// How many there are.
     cells: usize,
@@ -21,76 +52,85 @@ struct Cells {
     per_unit: f64,
 }
 
-impl Cells {
-    /// Of at least one threshold.
-    fn new(thresholds: &[f64]) -> Self {
-        let (start, end) = (thresholds[0], thresholds[thresholds.len() - 1]);
-        let own = thresholds.len() - 1;
-        let width = |cells: usize| (end - start) / cells as f64;
-        let starts = |cells: usize| (0..cells).map(move |cell| start + width(cells) * cell as f64);
-        let even = own > 0 && starts(own).zip(thresholds).all(|(start, &t)| start == t);
-        let cells = match even {
-            true => own,
-            false => (2 * thresholds.len()).clamp(CELLS.0, CELLS.1),
-        };
-        let ends = [f64::NEG_INFINITY, f64::INFINITY].map(|end| [end]);
-        let thresholds = [&ends[0], thresholds, &ends[1]].concat();
-        let mut place = 1;
-        let first = |start: f64| {
-            while thresholds[place] < start {
-                place += 1;
+impl<'a> Cells<'a> {
+    fn new(thresholds: &'a FloatThresholds) -> Self {
+        let last = thresholds.len() - 1;
+        let (start, end) = (thresholds.at(0), thresholds.at(last));
+        let (cells, first) = match thresholds {
+            FloatThresholds::Even(_) => (last, None),
+            FloatThresholds::Listed(thresholds) => {
+                let cells = (2 * thresholds.len()).clamp(CELLS.0, CELLS.1);
+                let width = (end - start) / cells as f64;
+                let mut place = 0;
+                let first = |cell: usize| {
+                    while thresholds[place] < start + width * cell as f64 {
+                        place += 1;
+                    }
+                    place as u32
+                };
+                (cells, Some((0..cells).map(first).collect()))
             }
-            place as u32
         };
         Self {
-            first: (!even).then(|| starts(cells).map(first).collect()),
             thresholds,
+            first,
             cells,
             start,
-            per_unit: 1.0 / width(cells),
+            per_unit: cells as f64 / (end - start),
         }
     }
 
     /// The first threshold that is not below a value; as many as there are, where all are.
     fn place(&self, value: f64) -> usize {
+        let (thresholds, len) = (self.thresholds, self.thresholds.len());
         let cell = ((value - self.start) * self.per_unit) as u32 as usize;
         let cell = cell.min(self.cells - 1);
-        let first = (self.first.as_ref()).map_or(cell + 1, |first| first[cell] as usize);
-        let place = first + usize::from(self.thresholds[first] < value);
+        let first = (self.first.as_ref()).map_or(cell, |first| first[cell] as usize);
+        let place = first + usize::from(thresholds.at(first) < value);
         // There may be more in the cell, and rounding may have led to the one beside.
-        let place = match self.thresholds[place - 1] < value && value <= self.thresholds[place] {
-            true => place,
-            false => (self.thresholds).partition_point(|&threshold| threshold < value),
-        };
-        // What is no number would belong to the first.
-        place.saturating_sub(1)
+        let above = place == 0 || thresholds.at(place - 1) < value;
+        if above && (place == len || value <= thresholds.at(place)) {
+            return place;
+        }
+        // What is no number belongs to the first.
+        let [mut from, mut to] = [0, len];
+        while from < to {
+            let middle = from.midpoint(to);
+            match thresholds.at(middle) < value {
+                true => from = middle + 1,
+                false => to = middle,
+            }
+        }
+        from
     }
 }
 
 /// How many of these values, of `of`, belong to each threshold: a value to the first one that is not below it, and those beyond
 /// the last to a place of their own.
 pub(super) fn counts_at(
-    thresholds: &[f64],
+    thresholds: &FloatThresholds,
     values: &[f64],
     of: impl Fn(f64) -> f64 + Sync,
 ) -> Vec<i64> {
     let cells = Cells::new(thresholds);
     // A run of records a thread: there may be more thresholds than records of a smaller piece.
     let run = values.len().div_ceil(rayon::current_num_threads());
-    let counts = values.par_chunks(run.max(1)).map(|values| {
+    let count = |values: &[f64]| {
         let mut counts = vec![0i64; thresholds.len() + 1];
         for &value in values {
             counts[cells.place(of(value))] += 1;
         }
         counts
+    };
+    if run == values.len() || values.len() < thresholds.len() {
+        return count(values);
+    }
+    let counts = values.par_chunks(run).map(count);
+    let sum = counts.reduce_with(|mut counts, more| {
+        (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
+        counts
     });
-    counts.reduce(
-        || vec![0; thresholds.len() + 1],
-        |mut counts, more| {
-            (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
-            counts
-        },
-    )
+    sum.unwrap_or_else(|| count(&[]))
 }
 
 #[cfg(test)]
@@ -110,18 +150,23 @@ mod tests {
             let half = 1i32 << bits;
             let even: Vec<f64> = (-half..=half).map(|k| f64::from(k) / f64::from(half)).collect();
             let powers: Vec<f64> = (0..41).rev().map(|k| 2.0 * 2f64.powf(f64::from(-k) / 2.0)).collect();
-            for thresholds in [uneven, even, powers] {
+            let listed = [uneven, even.clone(), powers].map(FloatThresholds::Listed);
+            for at in listed.into_iter().chain([FloatThresholds::Even(bits)]) {
+                let thresholds: Vec<f64> = (0..at.len()).map(|k| at.at(k)).collect();
+                if at == FloatThresholds::Even(bits) {
+                    prop_assert_eq!(&thresholds, &even);
+                }
                 let above = thresholds.iter().map(|t| t + 1e-13);
                 let all: Vec<f64> = values.iter().copied().chain(thresholds.iter().copied()).chain(above).collect();
                 let mut expected = vec![0; thresholds.len() + 1];
                 for &value in &all {
                     expected[thresholds.partition_point(|&threshold| threshold < value)] += 1;
                 }
-                prop_assert_eq!(counts_at(&thresholds, &all, |value| value), &expected[..]);
+                prop_assert_eq!(counts_at(&at, &all, |value| value), &expected[..]);
                 expected.fill(0);
                 (expected[0], expected[thresholds.len()]) = (2, 1);
                 let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
-                prop_assert_eq!(counts_at(&thresholds, &odd, |value| value), expected);
+                prop_assert_eq!(counts_at(&at, &odd, |value| value), expected);
             }
         }
     }

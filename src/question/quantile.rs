@@ -8,7 +8,7 @@ use crate::exact::selection::InverseTemperature;
 const LEVEL_BITS: u32 = 40;
 
 /// The choice of a quantile among thresholds, by the exponential mechanism (Smith 2011). Scores are those of
-/// `quantile_scores` for the rank k = round(q n), n the public number of records, or that of values that are counted.
+/// `quantile_score` for the rank k = round(q n), n the public number of records, or that of values that are counted.
 ///
 /// **Sensitivity**: a record moves the number of values up to t by at most 1, m of them by m. With a public k so it does
 /// scores. Where the values of some records are not counted, N of them are, and a record more or less moves N, #{x <= t} and

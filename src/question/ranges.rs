@@ -45,7 +45,7 @@ impl RangesOf {
 /// Ranges of features: two quantiles of each by the exponential mechanism (Smith 2011).
 ///
 /// Candidates are the thresholds t on the lattice of a feature, k = round(q n) is public, and scores are those of
-/// `quantile_scores`. There are so many thresholds as the level, n and epsilon0 are worth: too many in an empty tail would
+/// `quantile_score`. There are so many thresholds as the level, n and epsilon0 are worth: too many in an empty tail would
 /// together be as likely as the quantile. **Sensitivity**: replacing (or adding, or removing) a record moves #{i: x_ij <= t} by at most 1, m
 /// of them by m; the values of p features together move it by p times that. Each choice is a bounded-range event; they
 /// compose.

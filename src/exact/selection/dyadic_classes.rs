@@ -2,8 +2,42 @@ use crate::exact::noise::source::Source;
 
 use super::inverse_temperature::FAR;
 
-const CLASSES: usize = FAR as usize + 1;
+pub(super) const CLASSES: usize = FAR as usize + 1;
 const BLOCK: usize = 4096;
+
+/// How many candidates each class c = 0..=64 has; one of it is drawn with probability proportional to 2^-c.
+#[derive(Debug)]
+pub(super) struct Tickets {
+    counts: [u64; CLASSES],
+    total: u128,
+}
+
+impl Tickets {
+    /// Of at least one candidate and fewer than 2^32.
+    pub(super) fn new(counts: [u64; CLASSES]) -> Self {
+        // The sum is below 2^32 2^65 < 2^128.
+        let total = (0..CLASSES).map(|class| weight(&counts, class)).sum();
+        Self { counts, total }
+    }
+
+    /// A class, with probability proportional to count 2^-class, and the rank of a uniform member of it.
+    pub(super) fn draw(&self, source: &mut Source) -> (u8, usize) {
+        let mut ticket = source.below(self.total);
+        for class in 0..CLASSES {
+            let weight = weight(&self.counts, class);
+            if ticket < weight {
+                // The ticket is uniform below count 2^k: its upper part is a uniform member, for free.
+                return (class as u8, (ticket >> (CLASSES - 1 - class)) as usize);
+            }
+            ticket -= weight;
+        }
+        unreachable!("a ticket below the total falls into a class")
+    }
+}
+
+fn weight(counts: &[u64; CLASSES], class: usize) -> u128 {
+    u128::from(counts[class]) << (CLASSES - 1 - class)
+}
 
 /// Candidates sorted into classes c = 0..=64; a candidate is proposed with probability proportional to 2^-c.
 ///
@@ -15,8 +49,7 @@ const BLOCK: usize = 4096;
 #[derive(Debug)]
 pub(super) struct DyadicClasses {
     class_of: Vec<u8>,
-    counts: [u64; CLASSES],
-    total: u128,
+    tickets: Tickets,
     /// Members class after class, and where each class begins; made only for repeated draws.
     members: Option<(Vec<u32>, [usize; CLASSES])>,
 }
@@ -38,25 +71,19 @@ impl DyadicClasses {
         for &class in quads.remainder() {
             counts[0][usize::from(class)] += 1;
         }
-        let mut this = Self {
+        let all = |class: usize| counts.iter().map(|count| u64::from(count[class])).sum();
+        Self {
             class_of: storage,
-            counts: [0; CLASSES],
-            total: 0,
+            tickets: Tickets::new(std::array::from_fn(all)),
             members: None,
-        };
-        for class in 0..CLASSES {
-            this.counts[class] = counts.iter().map(|count| u64::from(count[class])).sum();
-            // counts < 2^32, so the sum is below 2^32 2^65 < 2^128.
-            this.total += u128::from(this.counts[class]) << (CLASSES - 1 - class);
         }
-        this
     }
 
     /// Prepares for many draws: afterwards each costs O(1).
     pub(super) fn index_members(&mut self) {
         let mut starts = [0usize; CLASSES];
         for class in 1..CLASSES {
-            starts[class] = starts[class - 1] + self.counts[class - 1] as usize;
+            starts[class] = starts[class - 1] + self.tickets.counts[class - 1] as usize;
         }
         let mut next = starts;
         let mut members = vec![0u32; self.class_of.len()];
@@ -69,17 +96,8 @@ impl DyadicClasses {
 
     /// A class with probability proportional to count 2^-class, then a uniform member of it.
     pub(super) fn propose(&self, source: &mut Source) -> (usize, u8) {
-        let mut ticket = source.below(self.total);
-        for class in 0..CLASSES {
-            let weight = u128::from(self.counts[class]) << (CLASSES - 1 - class);
-            if ticket < weight {
-                // The ticket is uniform below count 2^k: its upper part is a uniform member, for free.
-                let rank = (ticket >> (CLASSES - 1 - class)) as usize;
-                return (self.member(class as u8, rank), class as u8);
-            }
-            ticket -= weight;
-        }
-        unreachable!("a ticket below the total falls into a class")
+        let (class, rank) = self.tickets.draw(source);
+        (self.member(class, rank), class)
     }
 
     fn member(&self, class: u8, rank: usize) -> usize {

@@ -80,18 +80,7 @@ impl<'a> ExponentialMechanism<'a> {
         loop {
             let (candidate, class) = self.classes.propose(source);
             let distance = self.scores[candidate].abs_diff(self.minimum);
-            if distance == 0 {
-                return candidate; // weight 1, class 0: accepted outright
-            }
-            // Acceptance probability exp(-eta d) 2^class = 2^-(x - class) <= 1, as class <= x.
-            let x = self.temperature.exponent(distance.into());
-            let offset = u64::from(class) << EXPONENT_BITS;
-            let excess = Interval {
-                lo: x.lo.saturating_sub(offset),
-                hi: x.hi.saturating_sub(offset),
-            };
-            let refine = |bits| self.temperature.weight(distance.into(), class.into(), bits);
-            if bernoulli(source, exp2_neg(excess), refine) {
+            if keeps(self.temperature, distance, class, source) {
                 return candidate;
             }
         }
@@ -101,6 +90,27 @@ impl<'a> ExponentialMechanism<'a> {
     pub fn into_storage(self) -> Vec<u8> {
         self.classes.into_storage()
     }
+}
+
+/// Whether a candidate so far above the least score stays the choice, proposed by its class.
+pub(super) fn keeps(
+    temperature: &InverseTemperature,
+    distance: u64,
+    class: u8,
+    source: &mut Source,
+) -> bool {
+    if distance == 0 {
+        return true; // weight 1, class 0: accepted outright
+    }
+    // Acceptance probability exp(-eta d) 2^class = 2^-(x - class) <= 1, as class <= x.
+    let x = temperature.exponent(distance.into());
+    let offset = u64::from(class) << EXPONENT_BITS;
+    let excess = Interval {
+        lo: x.lo.saturating_sub(offset),
+        hi: x.hi.saturating_sub(offset),
+    };
+    let refine = |bits| temperature.weight(distance.into(), class.into(), bits);
+    bernoulli(source, exp2_neg(excess), refine)
 }
 
 #[cfg(test)]

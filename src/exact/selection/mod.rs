@@ -4,7 +4,8 @@
 //! are only ever compared with uniform bits through enclosures, and no normaliser is formed.
 //!
 //! Reading order: [`InverseTemperature`] (eta and integer bounds on eta d / ln 2), `dyadic_classes` (a class
-//! and a member of it, drawn exactly), [`exponential`] (one candidate), `levels` and [`incremental`] (one after the other,
+//! and a member of it, drawn exactly), [`exponential`] (one candidate), `valley` (one where scores
+//! fall and rise again), `levels` and [`incremental`] (one after the other,
 //! while few scores change), [`sign`] (one sign), [`cosh_groups`]
 //! (one group), `signed_subset` (k features with their signs), [`minkowski`] (one vertex of a sum of simple polytopes).
 
@@ -18,9 +19,11 @@ mod levels;
 pub mod minkowski;
 pub mod sign;
 mod signed_subset;
+mod valley;
 
 pub use constant_time::draw_in_constant_time;
 pub use exponential::ExponentialMechanism;
 pub use incremental::IncrementalSelection;
 pub use inverse_temperature::InverseTemperature;
 pub use minkowski::{LARGEST_SCORE, MinkowskiSelection, Shape, Summand};
+pub(crate) use valley::Valley;

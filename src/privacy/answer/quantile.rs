@@ -1,21 +1,25 @@
-use crate::error::Result;
 use crate::exact::noise::source::Source;
-use crate::exact::selection::ExponentialMechanism;
+use crate::exact::selection::{InverseTemperature, Valley};
 use crate::question::Quantile;
 
 impl Quantile {
     /// The index of a threshold, from the numbers of values between neighbouring ones, of which it has this rank.
-    pub(super) fn choose(
-        &self,
-        mut counts: Vec<i64>,
-        rank: i64,
-        source: &mut Source,
-    ) -> Result<usize> {
+    pub(super) fn choose(&self, mut counts: Vec<i64>, rank: i64, source: &mut Source) -> usize {
         accumulate(&mut counts);
-        let mut scores = vec![0; counts.len()];
-        quantile_scores(&counts, rank, &mut scores);
-        Ok(ExponentialMechanism::new(&scores, &self.temperature, Vec::new())?.draw(source))
+        of_rank(&counts, rank, &self.temperature).draw(source)
     }
+}
+
+/// The choice of a threshold for the quantile of this rank, where `up_to` holds #{x <= t}: the first that as many values lie up to is
+/// the least of scores that fall before it and rise behind it.
+pub(super) fn of_rank<'a>(
+    up_to: &'a [i64],
+    rank: i64,
+    temperature: &'a InverseTemperature,
+) -> Valley<'a, impl Fn(usize) -> i64 + 'a> {
+    let bottom = up_to.partition_point(|&count| count < rank);
+    let score = move |k: usize| quantile_score(up_to, rank, k);
+    Valley::new(up_to.len(), bottom.min(up_to.len() - 1), score, temperature)
 }
 
 /// Thresholds `largest` 2^(-k/`per_octave`) over so many octaves, ascending.
@@ -37,18 +41,16 @@ pub(super) fn accumulate(counts: &mut [i64]) {
     }
 }
 
-/// Writes the scores of thresholds, minimised by the exponential mechanism, for the quantile of rank k (Smith 2011):
-/// max(#{x < t} - k, k - #{x <= t}, 0), where x < t means up to the threshold below t and `up_to` holds #{x <= t}.
+/// The score of the threshold k, minimised by the exponential mechanism, for the quantile of this rank (Smith 2011):
+/// max(#{x < t} - rank, rank - #{x <= t}, 0), where x < t means up to the threshold below t and `up_to` holds #{x <= t}.
 ///
-/// 0 at a quantile, also where many values are equal: |#{x <= t} - k| would leave a choice among all the thresholds on
+/// 0 at a quantile, also where many values are equal: |#{x <= t} - rank| would leave a choice among all the thresholds on
 /// one side of such a value. **Sensitivity**: a value more or less moves each count, and so their maximum, by at most
-/// 1 for the same k; for a k that follows the number of values see `Quantile`.
-pub(super) fn quantile_scores(up_to: &[i64], rank: i64, scores: &mut [i64]) {
-    let mut below = 0;
-    for (score, &up_to) in scores.iter_mut().zip(up_to) {
-        *score = (below - rank).max(rank - up_to).max(0);
-        below = up_to;
-    }
+/// 1 for the same rank; for a rank that follows the number of values see `Quantile`.
+#[inline(always)]
+fn quantile_score(up_to: &[i64], rank: i64, k: usize) -> i64 {
+    let below = if k == 0 { 0 } else { up_to[k - 1] };
+    (below - rank).max(rank - up_to[k]).max(0)
 }
 
 #[cfg(test)]
@@ -63,9 +65,7 @@ mod tests {
         let mut counts = vec![0; 6];
         values.iter().for_each(|&x| counts[x] += 1);
         accumulate(&mut counts);
-        let mut scores = vec![0; counts.len()];
-        quantile_scores(&counts, rank, &mut scores);
-        scores
+        (0..6).map(|k| quantile_score(&counts, rank, k)).collect()
     }
 
     proptest! {
@@ -82,6 +82,9 @@ mod tests {
             for (one, other) in all.iter().zip(scores(&values[1..], rank)) {
                 prop_assert!((one - other).abs() <= 1);
             }
+            let least = all.iter().min().unwrap();
+            let bottom = all.iter().position(|score| score == least).unwrap();
+            prop_assert!(all[..=bottom].is_sorted_by(|a, b| a >= b) && all[bottom..].is_sorted());
             values.sort_unstable();
             if let Some(&x) = values.get(rank as usize - 1) {
                 prop_assert_eq!(all[x], 0);
@@ -106,10 +109,10 @@ mod tests {
                 let mut counts = vec![0; 4];
                 values.iter().for_each(|&x| counts[x] += 1);
                 accumulate(&mut counts);
-                let mut scores = vec![0; 4];
                 let rank = quantile.rank_among(values.len() as i64);
-                quantile_scores(&counts, rank, &mut scores);
-                scores
+                (0..4)
+                    .map(|k| quantile_score(&counts, rank, k))
+                    .collect::<Vec<_>>()
             };
             // Every multiset of up to seven values of four.
             for code in 0..5_u32.pow(7) {

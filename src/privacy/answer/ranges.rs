@@ -1,9 +1,8 @@
 use rayon::prelude::*;
 
-use super::quantile::{accumulate, quantile_scores};
+use super::quantile::{accumulate, of_rank};
 use super::{Answer, Room};
 use crate::error::Result;
-use crate::exact::selection::ExponentialMechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::privacy::counts::Thresholds;
 use crate::privacy::records::{Pass, States};
@@ -30,35 +29,18 @@ impl Answer for Ranges {
 
     fn draw(&self, (): (), room: Room<'_, '_, States>) -> Result<Vec<(f64, f64)>> {
         let at = grid(self.stride);
-        let (mut scores, mut storages) = (Vec::new(), Vec::new());
         let mut ranges = Vec::with_capacity(self.of.len());
         for features in self.of.counted_together() {
             let pass = Pass::Ranges { features, at };
             let mut counts = room.records.fold(&pass, room.state, room.watch)?.0;
-            scores.resize(2 * counts.len(), 0);
-            storages.resize_with(counts.len() / at.len(), <[Vec<u8>; 2]>::default);
-            // All threads prepare what is drawn, in order, by this one.
-            let prepared = (scores.par_chunks_mut(2 * at.len()))
-                .zip(counts.par_chunks_mut(at.len()))
-                .zip(storages)
-                .map(|((scores, counts), [one, other])| {
-                    accumulate(counts);
-                    let (lower, upper) = scores.split_at_mut(at.len());
-                    quantile_scores(counts, self.ranks.0, lower);
-                    quantile_scores(counts, self.ranks.1, upper);
-                    let eta = &self.temperature;
-                    let lower = ExponentialMechanism::new(lower, eta, one)?;
-                    Ok([lower, ExponentialMechanism::new(upper, eta, other)?])
-                })
-                .collect::<Result<Vec<_>>>()?;
-            for ends in &prepared {
-                let [a, b] = (ends.each_ref()).map(|end| value_at(at, end.draw(room.source)));
+            counts.par_chunks_mut(at.len()).for_each(accumulate);
+            for up_to in counts.chunks(at.len()) {
+                let end = |rank| of_rank(up_to, rank, &self.temperature).draw(room.source);
+                let [a, b] = [self.ranks.0, self.ranks.1]
+                    .map(end)
+                    .map(|end| value_at(at, end));
                 ranges.push((a.min(b), a.max(b)));
             }
-            let used = prepared.into_iter();
-            storages = used
-                .map(|ends| ends.map(ExponentialMechanism::into_storage))
-                .collect();
         }
         Ok(ranges)
     }

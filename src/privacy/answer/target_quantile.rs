@@ -2,6 +2,7 @@ use super::quantile::geometric;
 use super::{Answer, Room};
 use crate::error::{Error, Result};
 use crate::privacy::records::{Pass, States};
+use crate::privacy::thresholds::FloatThresholds;
 use crate::question::{TargetQuantile, TargetValue};
 use crate::schema::Schema;
 
@@ -13,23 +14,25 @@ const OCTAVES: usize = 20;
 const SIZES_PER_OCTAVE: usize = 12;
 
 impl TargetValue {
-    /// Ascending; the last is at least as large as any value.
-    fn thresholds(self, bits: u32) -> Vec<f64> {
+    /// The last is at least as large as any value.
+    fn thresholds(self, bits: u32) -> FloatThresholds {
+        let listed = |largest, per_octave| {
+            FloatThresholds::Listed(geometric(largest, per_octave, OCTAVES).collect())
+        };
         match self {
-            TargetValue::Itself => {
-                let half = 1i32 << bits;
-                let thresholds = (-half..=half).map(|k| f64::from(k) / f64::from(half));
-                thresholds.collect()
-            }
-            TargetValue::Size => geometric(1.0, SIZES_PER_OCTAVE, OCTAVES).collect(),
-            TargetValue::DistanceFrom(_) => geometric(2.0, PER_OCTAVE, OCTAVES).collect(),
+            TargetValue::Itself => FloatThresholds::Even(bits),
+            TargetValue::Size => listed(1.0, SIZES_PER_OCTAVE),
+            TargetValue::DistanceFrom(_) => listed(2.0, PER_OCTAVE),
         }
     }
 
     /// The middle of the values that are counted at a threshold, so that coarse grids move nothing up: of sizes and distances
     /// their geometric mean.
-    fn counted_at(self, thresholds: &[f64], choice: usize) -> f64 {
-        let (least, most) = (thresholds[choice.saturating_sub(1)], thresholds[choice]);
+    fn counted_at(self, thresholds: &FloatThresholds, choice: usize) -> f64 {
+        let (least, most) = (
+            thresholds.at(choice.saturating_sub(1)),
+            thresholds.at(choice),
+        );
         match self {
             TargetValue::Itself => 0.5 * (least + most),
             TargetValue::Size | TargetValue::DistanceFrom(_) => (least * most).sqrt(),
@@ -70,7 +73,7 @@ impl Answer for TargetQuantile {
             thresholds: &thresholds,
         };
         let counts = room.records.fold(&pass, room.state, room.watch)?.0;
-        let choice = (self.quantile).choose(counts, self.quantile.rank(), room.source)?;
+        let choice = (self.quantile).choose(counts, self.quantile.rank(), room.source);
         Ok(value.counted_at(&thresholds, choice))
     }
 }
@@ -85,7 +88,9 @@ mod tests {
         for bits in [3, 9] {
             let thresholds = TargetValue::Itself.thresholds(bits);
             let released = |y: f64| {
-                let choice = thresholds.partition_point(|&t| t < y);
+                let choice = (0..thresholds.len())
+                    .find(|&k| thresholds.at(k) >= y)
+                    .unwrap();
                 TargetValue::Itself.counted_at(&thresholds, choice)
             };
             let half = 0.5f64.powi(bits as i32 + 1);
@@ -102,12 +107,14 @@ mod tests {
             (TargetValue::Size, SIZES_PER_OCTAVE),
         ] {
             let thresholds = value.thresholds(3);
-            let last = thresholds[thresholds.len() - 1];
+            let last = thresholds.at(thresholds.len() - 1);
             for y in [1e-9, 1e-3, 0.7, 2.0].map(|y: f64| y.min(last)) {
-                let choice = thresholds.partition_point(|&t| t < y);
+                let choice = (0..thresholds.len())
+                    .find(|&k| thresholds.at(k) >= y)
+                    .unwrap();
                 let ratio = value.counted_at(&thresholds, choice) / y;
                 let half = 2f64.powf(0.5 / per_octave as f64) * (1.0 + 1e-12);
-                assert!(y < thresholds[0] || (1.0 / half..=half).contains(&ratio));
+                assert!(y < thresholds.at(0) || (1.0 / half..=half).contains(&ratio));
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::privacy::block::Block;
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::counts::Thresholds;
 use crate::privacy::records::{Move, Pass, States, Sum};
+use crate::privacy::thresholds::FloatThresholds;
 use crate::question::{FeatureMap, LEVELS, LinearModel, ModelData, TargetValue};
 
 /// [`Pass`], of those that end in sums over blocks.
@@ -38,7 +39,7 @@ pub(super) enum PassData {
     },
     Targets {
         value: TargetValue,
-        thresholds: Vec<f64>,
+        thresholds: FloatThresholds,
     },
     HeldOut {
         models: Vec<LinearModel>,
@@ -110,7 +111,7 @@ impl PassData {
             },
             Pass::Targets { value, thresholds } => PassData::Targets {
                 value,
-                thresholds: thresholds.to_vec(),
+                thresholds: thresholds.clone(),
             },
             Pass::HeldOut { models } => PassData::HeldOut {
                 models: models.to_vec(),

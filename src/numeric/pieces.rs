@@ -1,0 +1,45 @@
+//! Sums over pieces of the records, by all threads where there is enough to do.
+
+use rayon::prelude::*;
+
+/// So many entries are read in less time than another thread takes to wake and to answer.
+const FEW_ENTRIES: usize = 1 << 18;
+
+/// Folds numbered pieces, which read so many `entries` together: `add` adds one to what `start` makes, of which `sums` is kept,
+/// and `join` adds up the sums of threads. Results must not depend on which pieces a thread has.
+pub(crate) fn fold_pieces<P: Send, State, Sums: Send>(
+    pieces: Vec<P>,
+    entries: usize,
+    start: impl Fn() -> State + Sync + Send,
+    add: impl Fn(State, (usize, P)) -> State + Sync + Send,
+    sums: impl Fn(State) -> Sums + Sync + Send,
+    join: impl Fn(Sums, Sums) -> Sums + Sync + Send,
+) -> Sums
+where
+    State: Send,
+{
+    let none = || sums(start());
+    if entries <= FEW_ENTRIES {
+        return sums(pieces.into_iter().enumerate().fold(start(), add));
+    }
+    let by_threads = pieces.into_par_iter().enumerate().fold(&start, add);
+    by_threads.map(&sums).reduce(none, join)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each piece once with its number, by one thread and by several.
+    #[test]
+    fn pieces_are_added_up_once() {
+        for entries in [0, FEW_ENTRIES, FEW_ENTRIES + 1] {
+            let pieces: Vec<u64> = (0..1000).collect();
+            let add = |sum: u64, (k, piece): (usize, u64)| sum + k as u64 * piece;
+            let sum = fold_pieces(pieces, entries, || 0, add, |sum| sum, |a, b| a + b);
+            assert_eq!(sum, (0..1000).map(|k| k * k).sum::<u64>());
+            let none = fold_pieces(Vec::new(), entries, || 0, add, |sum| sum + 7, |a, _| a);
+            assert_eq!(none, 7);
+        }
+    }
+}
