@@ -240,7 +240,7 @@ SEEDED_FITS = """
     import numpy as np, scipy.sparse as sp
     from dpsparse import DisjointGroups, PrivateSparseClassifier, PrivateSparseRegressor, Vertices
     rng = np.random.default_rng(0)
-    n, p = 5001, 40
+    n, p = 7001, 40
     X = np.where(rng.uniform(size=(n, p)) < 0.5, 0.0, rng.uniform(-1, 1, (n, p)))
     y = rng.choice([-1, 1], n)
     hull = Vertices(rng.uniform(-1, 1, (5, p)))

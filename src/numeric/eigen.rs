@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::kernel::for_wide_vectors;
 use super::linear::{dot, norm2};
+use super::pieces::for_each_piece;
 
 /// Rows per piece of work: two of the widest vectors.
 const ROWS: usize = 16;
@@ -28,14 +29,15 @@ pub(crate) fn symmetric_eigen(matrix: DMatrix<f64>) -> SymmetricEigen<f64, Dyn> 
     let n = matrix.nrows();
     let mut form = Tridiagonal::of(matrix);
     let mut pieces: Vec<Vec<Column>> = (0..n).step_by(ROWS).map(|i| unit_rows(i, n)).collect();
-    pieces.par_iter_mut().for_each(|rows| {
+    let all = n * n * n;
+    for_each_piece(all, pieces.par_iter_mut(), |rows| {
         for_wide_vectors(
             #[inline(always)]
             || form.reflect(rows),
         )
     });
     form.diagonalise(|turns| {
-        pieces.par_iter_mut().for_each(|rows| {
+        for_each_piece(all, pieces.par_iter_mut(), |rows| {
             for_wide_vectors(
                 #[inline(always)]
                 || turns.rotate(rows),
@@ -269,12 +271,14 @@ mod tests {
     /// As many rows as columns of small integers, which repeat, or of anything.
     fn matrices() -> impl Strategy<Value = DMatrix<f64>> {
         let entries = prop_oneof![
-            prop::collection::vec((-2i8..3).prop_map(f64::from), 40 * 40),
-            prop::collection::vec(-1e9..1e9f64, 40 * 40),
-            Just(vec![0.0; 40 * 40]),
+            prop::collection::vec((-2i8..3).prop_map(f64::from), 70 * 70),
+            prop::collection::vec(-1e9..1e9f64, 70 * 70),
+            Just(vec![0.0; 70 * 70]),
         ];
-        (1usize..40, entries, any::<bool>()).prop_map(|(n, entries, gram)| {
-            let square = DMatrix::from_fn(n, n, |i, j| entries[40 * i + j]);
+        // The last are so large that threads share them.
+        let sizes = prop_oneof![9 => 1usize..40, 1 => 65usize..70];
+        (sizes, entries, any::<bool>()).prop_map(|(n, entries, gram)| {
+            let square = DMatrix::from_fn(n, n, |i, j| entries[70 * i + j]);
             match gram {
                 true => &square * square.transpose(),
                 false => &square + square.transpose(),

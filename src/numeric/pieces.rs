@@ -1,9 +1,33 @@
-//! Sums over pieces of the records, by all threads where there is enough to do.
+//! Pieces of work, by all threads where there is enough to do.
 
+use rayon::iter::plumbing::{Producer, ProducerCallback};
 use rayon::prelude::*;
 
 /// So many entries are read in less time than another thread takes to wake and to answer.
 const FEW_ENTRIES: usize = 1 << 18;
+
+/// Does the work of pieces that read or write so many `entries` together.
+pub(crate) fn for_each_piece<I: IndexedParallelIterator>(
+    entries: usize,
+    pieces: I,
+    work: impl Fn(I::Item) + Sync + Send,
+) {
+    match entries <= FEW_ENTRIES {
+        true => pieces.with_producer(Here(work)),
+        false => pieces.for_each(work),
+    }
+}
+
+/// All pieces, one after the other.
+struct Here<Work>(Work);
+
+impl<Item, Work: Fn(Item)> ProducerCallback<Item> for Here<Work> {
+    type Output = ();
+
+    fn callback<P: Producer<Item = Item>>(self, pieces: P) {
+        pieces.into_iter().for_each(self.0);
+    }
+}
 
 /// Folds numbered pieces, which read so many `entries` together: `add` adds one to what `start` makes, of which `sums` is kept,
 /// and `join` adds up the sums of threads. Results must not depend on which pieces a thread has.
@@ -38,6 +62,15 @@ mod tests {
             let add = |sum: u64, (k, piece): (usize, u64)| sum + k as u64 * piece;
             let sum = fold_pieces(pieces, entries, || 0, add, |sum| sum, |a, b| a + b);
             assert_eq!(sum, (0..1000).map(|k| k * k).sum::<u64>());
+            let mut pieces = vec![0; 1000];
+            for_each_piece(
+                entries,
+                pieces.par_chunks_mut(7).enumerate(),
+                |(k, piece)| {
+                    piece.iter_mut().for_each(|one| *one += k + 1);
+                },
+            );
+            assert!((0..1000).all(|at| pieces[at] == at / 7 + 1));
             let none = fold_pieces(Vec::new(), entries, || 0, add, |sum| sum + 7, |a, _| a);
             assert_eq!(none, 7);
         }

@@ -22,6 +22,7 @@ use super::sparse_products::{add_rows, column_products};
 use super::sparse_records::{Compressed, Orientation, read_sparse};
 use crate::error::{Error, Result};
 use crate::numeric::kernel::fetch;
+use crate::numeric::pieces::for_each_piece;
 use crate::numeric::strips::LINE;
 use crate::question::check_sparse;
 use crate::schema::{Schema, Target};
@@ -336,8 +337,11 @@ impl BoundedData {
         else {
             if let Some(groups) = self.groups() {
                 let (addends, chunk) = (groups.addends(&steps, 1), chunk_of(steps[0].columns()));
-                (margins.par_chunks_mut(chunk).enumerate())
-                    .for_each(|(k, margins)| addends.add(&mut [margins], k * chunk));
+                let entries = margins.len() * steps[0].columns();
+                let pieces = margins.par_chunks_mut(chunk).enumerate();
+                for_each_piece(entries, pieces, |(k, margins)| {
+                    addends.add(&mut [margins], k * chunk);
+                });
             }
             return;
         };

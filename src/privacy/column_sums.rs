@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features, chunk_of};
 use crate::numeric::kernel::add_sizes;
+use crate::numeric::pieces::fold_pieces;
 
 /// Sums of all features over chunks of records.
 pub(super) fn sums_of_chunks(
@@ -14,14 +15,12 @@ pub(super) fn sums_of_chunks(
 ) -> Vec<i64> {
     let (n, p) = (data.n_records(), data.schema.n_features());
     let (chunk, zeros) = (chunk_of(p), || vec![0; p]);
-    (0..n.div_ceil(chunk))
-        .into_par_iter()
-        .fold(zeros, |mut sums, k| {
-            let records = k * chunk..n.min((k + 1) * chunk);
-            add(records, &mut sums);
-            sums
-        })
-        .reduce(zeros, added)
+    let add = |mut sums: Vec<i64>, (k, ()): (usize, ())| {
+        add(k * chunk..n.min((k + 1) * chunk), &mut sums);
+        sums
+    };
+    let pieces = vec![(); n.div_ceil(chunk)];
+    fold_pieces(pieces, n * p, zeros, add, |sums| sums, added)
 }
 
 /// The sums of both.

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::numeric::kernel::prefetch;
 use crate::numeric::mapped::Mapped;
+use crate::numeric::pieces::for_each_piece;
 use crate::numeric::strips::{LINE, Line, LineVec, Strips};
 
 /// Lines per piece of work, about.
@@ -84,8 +85,10 @@ impl Columns {
         // Few records of many columns are shared among threads too.
         let strips = (lines.len() / p).div_ceil(4 * rayon::current_num_threads());
         let strips = strips.clamp(1, (LINES / p).max(1));
-        (lines.par_chunks_mut(strips * p).enumerate())
-            .for_each(|(k, lines)| change(k * strips * LINE, lines));
+        let (entries, pieces) = (LINE * lines.len(), lines.par_chunks_mut(strips * p));
+        for_each_piece(entries, pieces.enumerate(), |(k, lines)| {
+            change(k * strips * LINE, lines);
+        });
         if rest > 0 {
             let last = lines.len() - lines.len().min(p);
             (lines[last..].iter_mut()).for_each(|line| line[rest..].fill(0));

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use crate::numeric::kernel::{clip, for_wide_vectors, truncate};
+use crate::numeric::pieces::for_each_piece;
 
 /// Thresholds so few that neighbouring records, which may often have the same one, are counted apart: no number is changed twice in a
 /// row then, and the tables stay in the nearest cache.
@@ -64,12 +65,13 @@ impl BoundedData {
     pub(super) fn counts_of_features(&self, features: &[u32], at: Thresholds) -> Vec<i64> {
         let several = together(features.len());
         let mut counts = vec![0; features.len() * at.len()];
-        (counts.par_chunks_mut(several * at.len()))
-            .zip(features.par_chunks(several))
-            .for_each(|(counts, features)| {
-                let counts: Vec<&mut [i64]> = counts.chunks_mut(at.len()).collect();
-                self.count_features(features, at, counts);
-            });
+        let entries = counts.len() + self.n_records() * features.len();
+        let pieces = counts.par_chunks_mut(several * at.len());
+        let pieces = pieces.zip(features.par_chunks(several));
+        for_each_piece(entries, pieces, |(counts, features)| {
+            let counts: Vec<&mut [i64]> = counts.chunks_mut(at.len()).collect();
+            self.count_features(features, at, counts);
+        });
         counts
     }
 

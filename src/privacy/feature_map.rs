@@ -8,6 +8,7 @@ use super::lines::Lines;
 use super::row_norm::RowNorm;
 use crate::numeric::grid::Grid;
 use crate::numeric::kernel::{MAX_FEATURE, for_wide_vectors};
+use crate::numeric::pieces::for_each_piece;
 use crate::numeric::strips::LINE;
 use crate::question::FeatureMap;
 use crate::question::feature_map::EntryMap;
@@ -28,26 +29,24 @@ impl FeatureMap {
         let mut squares = vec![0.0; n];
         match &data.features {
             Features::Dense(columns) => {
-                squares
-                    .par_chunks_mut(CHUNK)
-                    .enumerate()
-                    .for_each(|(chunk, squares)| {
-                        let strips = columns.strips().from_record(chunk * CHUNK);
-                        for (squares, strip) in squares.chunks_mut(LINE).zip(strips.iter()) {
-                            let mut sums = [0.0; LINE];
-                            for_wide_vectors(
-                                #[inline(always)]
-                                || {
-                                    for (map, line) in maps.iter().zip(strip) {
-                                        for (sum, &x) in sums.iter_mut().zip(line) {
-                                            *sum += grid.round(map.value(x.into()).powi(2));
-                                        }
+                let pieces = squares.par_chunks_mut(CHUNK).enumerate();
+                for_each_piece(n * maps.len(), pieces, |(chunk, squares)| {
+                    let strips = columns.strips().from_record(chunk * CHUNK);
+                    for (squares, strip) in squares.chunks_mut(LINE).zip(strips.iter()) {
+                        let mut sums = [0.0; LINE];
+                        for_wide_vectors(
+                            #[inline(always)]
+                            || {
+                                for (map, line) in maps.iter().zip(strip) {
+                                    for (sum, &x) in sums.iter_mut().zip(line) {
+                                        *sum += grid.round(map.value(x.into()).powi(2));
                                     }
-                                },
-                            );
-                            squares.copy_from_slice(&sums[..squares.len()]);
-                        }
-                    });
+                                }
+                            },
+                        );
+                        squares.copy_from_slice(&sums[..squares.len()]);
+                    }
+                });
             }
             Features::Packed(packed) => squares = packed.sums(|j, x| square(x.into(), j)),
             Features::Sparse { rows, base, .. } => {

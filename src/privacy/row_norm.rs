@@ -6,6 +6,7 @@ use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use super::lines::Lines;
 use crate::numeric::kernel::{MAX_FEATURE, add_squares, for_wide_vectors, truncate};
+use crate::numeric::pieces::for_each_piece;
 use crate::numeric::strips::{LINE, Line, Strips};
 use crate::schema::Schema;
 
@@ -58,19 +59,18 @@ impl RowNorm {
             }
         };
         let mut weights = vec![0.0; n];
-        (weights.par_chunks_mut(CHUNK))
-            .zip(squares.par_chunks(CHUNK))
-            .for_each(|(weights, squares)| {
-                for_wide_vectors(
-                    #[inline(always)]
-                    || {
-                        for (weight, &square) in weights.iter_mut().zip(squares) {
-                            let own = (square as f64 + intercept).max(1.0);
-                            *weight = ((most / own).sqrt() * (1.0 - 1e-12)).min(1.0);
-                        }
-                    },
-                );
-            });
+        let pieces = weights.par_chunks_mut(CHUNK).zip(squares.par_chunks(CHUNK));
+        for_each_piece(n, pieces, |(weights, squares)| {
+            for_wide_vectors(
+                #[inline(always)]
+                || {
+                    for (weight, &square) in weights.iter_mut().zip(squares) {
+                        let own = (square as f64 + intercept).max(1.0);
+                        *weight = ((most / own).sqrt() * (1.0 - 1e-12)).min(1.0);
+                    }
+                },
+            );
+        });
         Some(weights)
     }
 
@@ -165,7 +165,9 @@ fn square(value: i16) -> i64 {
 /// sum_j x_ij^2 of every record: p < 2^32 entries below 2^28 each stay below 2^60.
 fn squares(columns: &Columns) -> Vec<i64> {
     let mut squares = vec![0i64; columns.n_records()];
-    (squares.par_chunks_mut(CHUNK).enumerate()).for_each(|(chunk, squares)| {
+    let entries = columns.n_records() * columns.n_columns();
+    let pieces = squares.par_chunks_mut(CHUNK).enumerate();
+    for_each_piece(entries, pieces, |(chunk, squares)| {
         add_squares(columns.strips().from_record(chunk * CHUNK), squares);
     });
     squares

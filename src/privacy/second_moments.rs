@@ -8,6 +8,7 @@ use super::record_weights::{RecordWeights, part};
 use super::records::Watch;
 use crate::error::Result;
 use crate::numeric::kernel::{RUN, add_gram, for_wide_vectors, truncate};
+use crate::numeric::pieces::for_each_piece;
 use crate::numeric::strips::{LINE, Line, LineVec};
 
 /// Records per tile: the columns of a hundred features stay in a second-level cache.
@@ -45,12 +46,16 @@ pub(super) fn above(
     let several = (PRODUCTS / (TILE * d * d)).max(1) * TILE;
     for first in (0..run).step_by(several) {
         watch()?;
-        partial.par_iter_mut().enumerate().for_each(|(k, partial)| {
-            let last = n.min((k + 1) * run).min(k * run + first + several);
-            for start in (k * run + first..last).step_by(TILE) {
-                columns.add(start, last.min(start + TILE), partial);
-            }
-        });
+        for_each_piece(
+            n * d * d,
+            partial.par_iter_mut().enumerate(),
+            |(k, partial)| {
+                let last = n.min((k + 1) * run).min(k * run + first + several);
+                for start in (k * run + first..last).step_by(TILE) {
+                    columns.add(start, last.min(start + TILE), partial);
+                }
+            },
+        );
     }
     let mut partial = partial.into_iter().map(|partial| partial.sums);
     let mut sums = partial.next().unwrap_or_default();
