@@ -1,9 +1,11 @@
 """What privacy costs in time: `auto` with its defaults beside scikit-learn's own fit of the same records.
 
-Claim: no route of `auto` takes more than 3 times as long, if it takes 20 milliseconds: what a release takes for itself,
-its plan, its certificate and 40 steps, is longer than `Ridge()` of some thousand records. The peer is what a user would take for the same records:
-`LogisticRegression()` for classes, `Ridge()` for reals, as they stand, solvers and tolerances their own. Both sides get
-the same arrays, the same threads, and turns right after an untimed run of their own (``fit.py`` says why).
+Claim: no route of `auto` takes more than 3 times as long. It does not hold for small tables, whose fits take
+milliseconds: a plan, private ranges, 40 steps and a certificate take longer than `Ridge()` of some thousand records.
+
+The peer is what a user would take for the same records: `LogisticRegression()` for classes, `Ridge()` for reals, as
+they stand, solvers and tolerances their own. Both sides get the same arrays, the same threads, and turns right after an
+untimed run of their own (``fit.py`` says why).
 
 Processor seconds stand beside the wall clock, which other work on the machine lengthens.
 
@@ -25,8 +27,6 @@ from _timing import QUICK, headline
 from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor
 
 MOST = 3.0
-#: Seconds of ours below which nothing is claimed.
-LEAST = 0.02
 ROUNDS = 2 if QUICK else 4
 
 
@@ -119,11 +119,11 @@ def main() -> None:
             taken = [(*timed(ours, X, y), *timed(peer, X, y)) for _ in range(ROUNDS)]
             wall, processor, peers_wall, peers_processor = np.min(taken, axis=0)
             times = wall / peers_wall
-            if times > MOST and wall > LEAST:
+            if times > MOST:
                 late.append(name)
             figures = f"{wall:8.3f} {processor:8.3f} {peers_wall:8.3f} {peers_processor:8.3f} {times:6.2f}"
             print(f"  {name:48s} {figures}  {ours.plan(*X.shape).mechanism}"[:240], flush=True)
-    print(f"  claimed {MOST:g} times beyond {1000 * LEAST:g} ms: {'holds' if not late else f'does not hold: {late}'}")
+    print(f"  claimed {MOST:g} times: {'holds' if not late else f'does not hold: {late}'}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::bounded_data::{BoundedData, Features};
 use super::columns::Columns;
 use crate::numeric::kernel::{clip, for_wide_vectors, truncate};
-use crate::numeric::pieces::for_each_piece;
+use crate::numeric::pieces::{fold_pieces, for_each_piece};
 
 /// Thresholds so few that neighbouring records, which may often have the same one, are counted apart: no number is changed twice in a
 /// row then, and the tables stay in the nearest cache.
@@ -79,19 +79,34 @@ impl BoundedData {
     pub(super) fn counts_of_all(&self, at: Thresholds) -> Vec<i64> {
         let zeros = || vec![0; at.len()];
         let features: Vec<u32> = (0..self.schema.n_features() as u32).collect();
-        (features.par_chunks(together(features.len())))
-            .fold(zeros, |mut counts, features| {
-                let mut each = vec![0; features.len() * at.len()];
-                self.count_features(features, at, each.chunks_mut(at.len()).collect());
-                for each in each.chunks(at.len()) {
-                    (counts.iter_mut().zip(each)).for_each(|(count, more)| *count += more);
+        let some = features.chunks(together(features.len())).collect();
+        let add = |mut counts: Vec<i64>, (_, features): (usize, &[u32])| {
+            if self.n_records() < at.len() {
+                // Tables of a feature each would be longer than what is counted.
+                for &feature in features {
+                    self.count_features(&[feature], at, vec![&mut counts]);
                 }
-                counts
-            })
-            .reduce(zeros, |mut counts, more| {
+                return counts;
+            }
+            let mut each = vec![0; features.len() * at.len()];
+            self.count_features(features, at, each.chunks_mut(at.len()).collect());
+            for each in each.chunks(at.len()) {
+                (counts.iter_mut().zip(each)).for_each(|(count, more)| *count += more);
+            }
+            counts
+        };
+        let entries = self.n_records() * features.len();
+        fold_pieces(
+            some,
+            entries,
+            zeros,
+            add,
+            |counts| counts,
+            |mut counts, more| {
                 (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
                 counts
-            })
+            },
+        )
     }
 
     /// Adds to the counts of each of these features.
