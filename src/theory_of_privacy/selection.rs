@@ -80,6 +80,7 @@
 //! # Code
 //!
 //! [`ExponentialMechanism`](crate::exact::selection::ExponentialMechanism) on
-//! [`InverseTemperature`](crate::exact::selection::InverseTemperature), groups in
+//! [`InverseTemperature`](crate::exact::selection::InverseTemperature), `exact::selection::valley` where scores fall and rise
+//! again, so that classes are found by bisection and the same words make the same choice, groups in
 //! [`cosh_groups`](crate::exact::selection::cosh_groups), the event
 //! [`Event::Exponential`](crate::accounting::event::Event::Exponential).
