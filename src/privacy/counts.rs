@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::bounded_data::{BoundedData, Features};
+use super::column_sums::added;
 use super::columns::Columns;
 use crate::numeric::kernel::{clip, for_wide_vectors, truncate};
 use crate::numeric::pieces::{fold_pieces, for_each_piece};
@@ -96,17 +97,7 @@ impl BoundedData {
             counts
         };
         let entries = self.n_records() * features.len();
-        fold_pieces(
-            some,
-            entries,
-            zeros,
-            add,
-            |counts| counts,
-            |mut counts, more| {
-                (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
-                counts
-            },
-        )
+        fold_pieces(some, entries, zeros, add, |counts| counts, added)
     }
 
     /// Adds to the counts of each of these features.

@@ -1,7 +1,9 @@
 //! Numbers of values between thresholds that are floats.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+use super::column_sums::added;
+use crate::numeric::pieces::fold_pieces;
 
 /// Fewest and most cells that thresholds are looked up in, where they are not evenly spaced.
 const CELLS: (usize, usize) = (1 << 10, 1 << 16);
@@ -114,23 +116,16 @@ pub(super) fn counts_at(
 ) -> Vec<i64> {
     let cells = Cells::new(thresholds);
     // A run of records a thread: there may be more thresholds than records of a smaller piece.
-    let run = values.len().div_ceil(rayon::current_num_threads());
-    let count = |values: &[f64]| {
-        let mut counts = vec![0i64; thresholds.len() + 1];
+    let run = values.len().div_ceil(rayon::current_num_threads()).max(1);
+    let zeros = || vec![0i64; thresholds.len() + 1];
+    let add = |mut counts: Vec<i64>, (_, values): (usize, &[f64])| {
         for &value in values {
             counts[cells.place(of(value))] += 1;
         }
         counts
     };
-    if run == values.len() || values.len() < thresholds.len() {
-        return count(values);
-    }
-    let counts = values.par_chunks(run).map(count);
-    let sum = counts.reduce_with(|mut counts, more| {
-        (counts.iter_mut().zip(more)).for_each(|(count, more)| *count += more);
-        counts
-    });
-    sum.unwrap_or_else(|| count(&[]))
+    let runs = values.chunks(run).collect();
+    fold_pieces(runs, values.len(), zeros, add, |counts| counts, added)
 }
 
 #[cfg(test)]
