@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dpsparse import (
+    BudgetExceededError,
     CheckpointError,
     DisjointGroups,
     DualFrankWolfe,
@@ -39,6 +41,7 @@ from dpsparse import (
     SgdOutput,
     Vertices,
 )
+from dpsparse.privacy import Accountant, Ledger
 from dpsparse.set_functions import FromOracle
 
 N, P = 120, 6
@@ -166,11 +169,11 @@ def test_from_every_answer_on_a_fit_ends_as_if_it_had_not_been_stopped(name, tmp
     assert model(fitted) == model(plain)
     assert str(fitted.certificate_.to_json()) == str(plain.certificate_.to_json())
     cost = [(event, count) for event, count in plain.certificate_.events]
-    answers = len(lines) - 2
+    answers = len(lines) - 1
     assert answers >= (1 if "perturbation" in name or name == "sgd-output" else 2)
     places = range(answers + 1) if answers < 15 else sorted({0, 1, answers // 3, answers - 1, answers})
     for done in places:
-        write(path, lines[: 2 + done])
+        write(path, lines[: 1 + done])
         resumed = estimator(name).fit(X, y, checkpoint=path)
         assert model(resumed) == model(plain), done
         assert [(event, count) for event, count in resumed.certificate_.events] == cost
@@ -178,7 +181,7 @@ def test_from_every_answer_on_a_fit_ends_as_if_it_had_not_been_stopped(name, tmp
         assert len(assumed) == (done > 0)
         assert not path.exists()
     # Stopped twice.
-    write(path, lines[: 2 + answers // 2])
+    write(path, lines[: 1 + answers // 2])
     with files_stay(monkeypatch):
         estimator(name).fit(X, y, checkpoint=path)
     assert lines_of(path) == lines
@@ -191,8 +194,8 @@ def test_sparse_records_go_on_too(name, tmp_path, monkeypatch):
     X = sp.csr_array(np.where(np.abs(X) < 0.7, 0, X))
     plain = estimator(name, scale=None).fit(X, y)
     fitted, lines = kept(name, path, monkeypatch, X, y, scale=None)
-    for done in (1, 4, len(lines) - 3):
-        write(path, lines[: 2 + done])
+    for done in (1, 4, len(lines) - 2):
+        write(path, lines[: 1 + done])
         assert model(estimator(name, scale=None).fit(X, y, checkpoint=path)) == model(plain) == model(fitted)
 
 
@@ -215,7 +218,7 @@ def test_secure_fits_keep_their_answers_and_draw_the_rest_anew(name, tmp_path, m
         assert lines_of(path)[:done] == lines[:done]
         ends.append([json.loads(line)["answer"] for line in lines_of(path)[done:] if "answer" in line])
     if not name.startswith("search"):  # whose refits ask different numbers of questions
-        assert len(ends[0]) == len(ends[1]) == len(lines) - max(done, 2)
+        assert len(ends[0]) == len(ends[1]) == len(lines) - max(done, 1)
     continuous = any(isinstance(entry, float) for answer in ends[0] if isinstance(answer, list) for entry in answer)
     assert ends[0] != ends[1] or not continuous
     # All answers are there: the model is that of the file, and nothing is drawn.
@@ -228,11 +231,11 @@ def test_a_file_holds_released_answers_and_digests_of_public_facts_alone(tmp_pat
     X, y = records("")
     fitted, lines = kept("noisy-gradient-frank-wolfe", path, monkeypatch, X, y, random_state=None)
     assert path.stat().st_mode & 0o777 == 0o600 or os.name != "posix"
-    facts, committed, *answers = map(json.loads, lines)
-    assert set(facts) == {"version", "plan", "seeded"}
+    facts, *answers = map(json.loads, lines)
+    assert set(facts) == {"version", "plan", "seeded", "release"}
     assert facts["seeded"] is None
     assert re.fullmatch("[0-9a-f]{64}", facts["plan"])
-    assert committed == {"receipt": 0}
+    assert re.fullmatch("[0-9a-f]{32}", facts["release"])
     for number, answer in enumerate(answers):
         assert set(answer) == {"question", "at", "answer"}, number
         assert answer["question"] == 0
@@ -240,19 +243,50 @@ def test_a_file_holds_released_answers_and_digests_of_public_facts_alone(tmp_pat
         # A gradient: an integer a column, in one unit.
         entries = np.array(answer["answer"])
         assert entries.shape == (P + 1,)
-    # Other records of as many rows have the same facts: nothing is a function of them but the answers.
+    # Other records of as many rows have the same facts but for the mark: nothing is a function of them but the answers.
     other = tmp_path / "other.checkpoint"
     with files_stay(monkeypatch):
         estimator("noisy-gradient-frank-wolfe", random_state=None).fit(-X[::-1], y, checkpoint=other)
-    assert lines_of(other)[:2] == lines[:2]
-    assert json.loads(lines_of(other)[2])["at"] == answers[0]["at"]
+    others, first, *_ = map(json.loads, lines_of(other))
+    assert others["release"] != facts["release"]
+    assert others | {"release": ""} == facts | {"release": ""}
+    assert first["at"] == answers[0]["at"]
     assert fitted.certificate_.verify()
     # Choices are integers: columns and signs.
     _, lines = kept("frank-wolfe", tmp_path / "third.checkpoint", monkeypatch, X, y, random_state=None)
-    for line in lines[2:]:
+    for line in lines[1:]:
         ((column, sign),) = json.loads(line)["answer"]
         assert column in range(P + 1)
         assert sign in (-1, 1)
+
+
+def test_every_ledger_that_a_fit_goes_on_with_holds_it_once(tmp_path, monkeypatch):
+    path = tmp_path / "fit.checkpoint"
+    X, y = records("")
+    budget = (4.0, 1e-5)
+    first, accountant = Ledger(tmp_path / "first.db", *budget), Accountant(*budget)
+    _, lines = kept("frank-wolfe", path, monkeypatch, X, y)  # begun without a ledger
+    for ledger in (accountant, first):
+        write(path, lines[:2])
+        estimator("frank-wolfe", ledger=ledger).fit(X, y, checkpoint=path)
+    for ledger in (accountant, first, pickle.loads(pickle.dumps(accountant)), Ledger(tmp_path / "first.db")):
+        for done in (0, 2, 5):
+            write(path, lines[: 1 + done])
+            fitted = estimator("frank-wolfe", ledger=ledger).fit(X, y, checkpoint=path)
+            assert [entry.events for entry in ledger.entries()] == [fitted.certificate_.events]
+    # Another data set of the file, and another file, know nothing of it.
+    for other in (Ledger(tmp_path / "first.db", *budget, dataset="other"), Ledger(tmp_path / "second.db", *budget)):
+        write(path, lines[:3])
+        estimator("frank-wolfe", ledger=other).fit(X, y, checkpoint=path)
+        assert len(other.entries()) == 1
+    # Another release of the same plan does not fit what is left, and draws nothing.
+    _, lines = kept("frank-wolfe", path, monkeypatch, X, y)
+    for ledger in (first, accountant):
+        write(path, lines[:3])
+        with pytest.raises(BudgetExceededError):
+            estimator("frank-wolfe", ledger=ledger).fit(X, y, checkpoint=path)
+        assert lines_of(path) == lines[:3]
+        assert len(ledger.entries()) == 1
 
 
 def test_files_that_are_damaged_are_refused(tmp_path, monkeypatch):

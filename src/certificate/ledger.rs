@@ -12,9 +12,20 @@ pub struct Entry {
     pub certificate: Certificate,
     /// How many records one person may own.
     pub records_per_person: u64,
+    /// What tells a release that may go on after a stop from all others: it is committed whenever it goes on. None: it is made
+    /// in one run.
+    pub release: Option<String>,
 }
 
 impl Entry {
+    /// Whether a ledger that holds `other` has this release already, so that it costs nothing more.
+    pub fn is_held_as(&self, other: &Entry) -> bool {
+        let facts = |of: &Entry| (of.release.clone(), of.records_per_person);
+        self.release.is_some()
+            && facts(self) == facts(other)
+            && self.certificate == other.certificate
+    }
+
     /// Neighbouring relation.
     pub fn adjacency(&self) -> Adjacency {
         self.certificate.adjacency()
@@ -35,7 +46,8 @@ pub struct Receipt {
 }
 
 /// Where releases are written down: durably, before anything is drawn, so that a crash can waste budget and never
-/// overspend it. One commit a release: plans fix all events.
+/// overspend it. One commit a release: plans fix all events. One that goes on after a stop is committed again, to whatever
+/// ledger it goes on with: a ledger that holds it ([`Entry::is_held_as`]) counts nothing then.
 pub trait Ledger {
     /// Whether an entry would be committed now: asked before records are read, to spare that for nothing. It commits
     /// nothing and promises nothing.
@@ -44,7 +56,7 @@ pub trait Ledger {
     /// As [`Ledger::commit`].
     fn admits(&mut self, entry: &Entry) -> Result<()>;
 
-    /// Commits an entry; the release goes on only where that succeeds.
+    /// Commits an entry, or finds that it is held; the release goes on only where that succeeds.
     ///
     /// # Errors
     /// [`Error::BudgetExceeded`] where the entry does not fit what is left; [`Error::UnsoundMechanism`] for a release without a
@@ -176,12 +188,14 @@ impl Ledger for MemoryLedger {
     }
 
     fn commit(&mut self, entry: &Entry) -> Result<Receipt> {
-        if let Some(total) = &mut self.total {
-            total.add(entry)?;
+        let held = self.entries.iter().position(|held| entry.is_held_as(held));
+        if held.is_none() {
+            if let Some(total) = &mut self.total {
+                total.add(entry)?;
+            }
+            self.entries.push(entry.clone());
         }
-        self.entries.push(entry.clone());
-        Ok(Receipt {
-            number: self.entries.len() as u64 - 1,
-        })
+        let number = held.unwrap_or(self.entries.len() - 1) as u64;
+        Ok(Receipt { number })
     }
 }

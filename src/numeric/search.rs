@@ -1,4 +1,4 @@
-//! One-dimensional searches that can only lose tightness, never soundness.
+//! One-dimensional searches: of reals they can only lose tightness, never soundness; of integers they are exact.
 
 /// The boundary of a monotone requirement, from its satisfied side.
 ///
@@ -114,6 +114,25 @@ pub fn bisect<E>(
         }
     }
     Ok(good)
+}
+
+/// The first index of a range that satisfies a predicate, or its end; the predicate holds beyond an index where it holds.
+///
+/// ```
+/// use dpsparse::numeric::search::first_index;
+/// assert_eq!(first_index(0..100, |k| k * k >= 50), 8);
+/// assert_eq!(first_index(3..5, |k| k > 9), 5);
+/// ```
+pub fn first_index(range: std::ops::Range<usize>, satisfies: impl Fn(usize) -> bool) -> usize {
+    let (mut from, mut to) = (range.start, range.end);
+    while from < to {
+        let middle = from.midpoint(to);
+        match satisfies(middle) {
+            true => to = middle,
+            false => from = middle + 1,
+        }
+    }
+    from
 }
 
 /// The least value met on the way to the minimum in [low, high] of a function that falls, then rises.

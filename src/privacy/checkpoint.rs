@@ -1,13 +1,17 @@
 //! Answers that a release has given, kept in a file, so that one that was stopped goes on and does not pay twice.
 //!
 //! **What is kept**: the answers of the room, in order, each with the number of its question in the plan and a digest of what
-//! was said when it was asked; a digest of the plan; the receipt of the ledger. All of it is public or released: never
-//! records, their digests, margins, states, or the generator's key.
+//! was said when it was asked; a digest of the plan; a mark of the release, random bits that no other has. All of it is public
+//! or released: never records, their digests, margins, states, or the generator's key.
 //!
-//! **What happens.** A release with a file commits its events to the ledger, once, and then notes the receipt. Each answer is
-//! on the disk before the program gets it. A release that finds a file of its own plan runs the program from its beginning;
-//! the first questions get the answers that are kept, in order, and take them off the plan as usual, but nothing is drawn;
-//! the next question and all later ones are answered from the records, with fresh noise.
+//! **What happens.** A release with a file commits its events to the ledger, under its mark, before anything is drawn; then each
+//! answer is on the disk before the program gets it. A release that finds a file of its own plan commits them again, and runs the
+//! program from its beginning; the first questions get the answers that are kept, in order, and take them off the plan as usual,
+//! but nothing is drawn; the next question and all later ones are answered from the records, with fresh noise.
+//!
+//! **Every ledger counts it.** A ledger that holds the mark counts nothing more ([`Entry::is_held_as`](super::Entry::is_held_as)). One that does not is
+//! another one, an older copy, or the first (none was kept before): it counts the whole release before anything more is drawn.
+//! So whichever ledger a run is given holds all that the run draws, and what the file gives again.
 //!
 //! **Why the plan's guarantee holds, once.** Let a_1 .. a_k be the answers that are kept.
 //! 1. *What is drawn and not kept is seen by nobody.* The program, and users' code that it calls, get an answer after it
@@ -43,7 +47,6 @@ use sha2::{Digest, Sha256};
 
 use super::journal::{Journal, hexadecimal};
 use super::seal::Sealed;
-use crate::certificate::ledger::{Entry, Ledger, Receipt};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::question::Planned;
@@ -61,13 +64,8 @@ struct Facts {
     plan: String,
     /// What tells seeds apart; None: bits of the operating system.
     seeded: Option<u64>,
-}
-
-/// The line that says that the events are committed.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Committed {
-    receipt: u64,
+    /// The mark of the release: random digits.
+    release: String,
 }
 
 /// An answer.
@@ -96,7 +94,7 @@ pub(in crate::privacy) struct Transcript {
     questions: Vec<u64>,
     again: VecDeque<String>,
     resumed: bool,
-    committed: bool,
+    release: String,
 }
 
 /// A digest of how something is written: of public facts alone.
@@ -112,6 +110,12 @@ pub(super) fn digest(of: &dyn Debug) -> String {
     // Neither the text nor what is written fails.
     let _ = write!(text, "{of:?}");
     hexadecimal(text.0)
+}
+
+/// 128 random bits: no two releases have the same, whatever their seeds.
+fn mark() -> Result<String> {
+    let mut source = Source::secure()?;
+    Ok(format!("{:016x}{:016x}", source.bits(), source.bits()))
 }
 
 fn another() -> Error {
@@ -138,43 +142,33 @@ impl Transcript {
             version: env!("CARGO_PKG_VERSION").into(),
             plan: plan.digest(),
             seeded: source.mark(),
+            release: mark()?,
         };
         let first = serde_json::to_string(&facts).map_err(|_| another())?;
         let (journal, lines) = Journal::open(path, &first)?;
         let mut again = VecDeque::from(lines);
-        let found: Option<Facts> = again
-            .pop_front()
-            .and_then(|line| serde_json::from_str(&line).ok());
-        if found != Some(facts) {
+        let line = again.pop_front().ok_or_else(another)?;
+        let found: Facts = serde_json::from_str(&line).map_err(|_| another())?;
+        let release = found.release.clone();
+        let facts = Facts {
+            release: release.clone(),
+            ..facts
+        };
+        if found != facts {
             return Err(another());
         }
-        let committed = match again.pop_front() {
-            Some(line) => {
-                serde_json::from_str::<Committed>(&line).map_err(|_| another())?;
-                true
-            }
-            None => false,
-        };
         Ok(Self {
             journal,
             questions: all.iter().map(|question| question.id).collect(),
             resumed: !again.is_empty(),
             again,
-            committed,
+            release,
         })
     }
 
-    /// Commits the events, unless they were.
-    ///
-    /// # Errors
-    /// What the ledger refuses; [`Error::Checkpoint`].
-    pub fn commit(&mut self, ledger: &mut dyn Ledger, entry: &Entry) -> Result<()> {
-        if !self.committed {
-            let Receipt { number: receipt } = ledger.commit(entry)?;
-            self.append(&Committed { receipt })?;
-            self.committed = true;
-        }
-        Ok(())
+    /// The mark of the release.
+    pub fn release(&self) -> &str {
+        &self.release
     }
 
     /// Whether there were answers.

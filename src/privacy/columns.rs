@@ -41,7 +41,7 @@ impl Columns {
         fill: impl Fn(usize, &mut [Line]) + Sync,
     ) -> Self {
         let mut columns = Self::zeros(n_records, n_columns);
-        columns.for_each_piece(fill);
+        columns.change_strips(fill);
         columns
     }
 
@@ -75,10 +75,7 @@ impl Columns {
 
     /// Lets a function change the lines of the records from `start` on, strip by strip; what is beyond the last record
     /// stays 0.
-    pub(in crate::privacy) fn for_each_piece(
-        &mut self,
-        change: impl Fn(usize, &mut [Line]) + Sync,
-    ) {
+    pub(in crate::privacy) fn change_strips(&mut self, change: impl Fn(usize, &mut [Line]) + Sync) {
         let p = self.n_columns.max(1);
         let rest = self.n_records % LINE;
         let lines = self.lines_mut();
@@ -339,7 +336,7 @@ mod tests {
     fn pieces_may_be_changed_and_what_is_beyond_stays_zero() {
         let (n, p, directory) = (77, 3, tempfile::tempdir().unwrap());
         for mut columns in [made(n, p), made(n, p).in_file(directory.path()).unwrap()] {
-            columns.for_each_piece(|start, lines| {
+            columns.change_strips(|start, lines| {
                 assert!(start.is_multiple_of(LINE) && lines.len().is_multiple_of(p));
                 lines
                     .as_flattened_mut()

@@ -62,7 +62,7 @@ pub fn release<R>(
 }
 
 /// [`release`] that keeps its answers in the file `checkpoint`, which nobody may read who may not read the model; where that
-/// file is there, it goes on from them, without paying twice. The proof and the user's promises stand in `checkpoint.rs`.
+/// file is there, it goes on from them, and a ledger that holds the release counts nothing more. The proof and the user's promises stand in `checkpoint.rs`.
 ///
 /// The file stays: remove it once the value is safe. Until then another call gives the same value again.
 ///
@@ -78,11 +78,12 @@ pub fn release_resumably<R>(
     checkpoint: Option<&Path>,
 ) -> Result<Released<R>> {
     let statement = &plan.statement;
-    let entry = Entry {
+    let mut entry = Entry {
         certificate: certified(plan, &source, plan.events.clone(), false),
         records_per_person: statement.records_per_person(),
+        release: None,
     };
-    // What stands in a file may be paid for.
+    // The ledger may hold what stands in a file.
     if checkpoint.is_none_or(|path| !path.exists()) {
         ledger.admits(&entry)?;
     }
@@ -99,14 +100,12 @@ pub fn release_resumably<R>(
         return Err(Error::InvalidData(statement.too_many(most)));
     }
     let budget = Budget::new(&plan.planned)?;
-    let mut transcript = match checkpoint {
+    let transcript = match checkpoint {
         Some(path) => Some(Transcript::open(path, plan, &source)?),
         None => None,
     };
-    match &mut transcript {
-        Some(transcript) => transcript.commit(ledger, &entry)?,
-        None => drop(ledger.commit(&entry)?),
-    }
+    entry.release = (transcript.as_ref()).map(|transcript| transcript.release().to_owned());
+    ledger.commit(&entry)?;
     let resumed = transcript.as_ref().is_some_and(Transcript::resumed);
     let mut core = Core {
         budget,

@@ -101,7 +101,7 @@ impl RowNorm {
     /// All rows of columns.
     pub(super) fn shorten_dense(self, columns: &mut Columns) {
         let p = columns.n_columns();
-        columns.for_each_piece(|_, lines| self.shorten_strips(lines, p));
+        columns.change_strips(|_, lines| self.shorten_strips(lines, p));
     }
 
     /// All rows of strips of so many columns.

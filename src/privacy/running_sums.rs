@@ -32,6 +32,7 @@ impl RunningSums {
         ledger.commit(&Entry {
             certificate: run.certificate(),
             records_per_person: 1,
+            release: None,
         })?;
         Ok(run)
     }

@@ -66,6 +66,7 @@ impl RunningSoftmax {
         ledger.commit(&Entry {
             certificate: stream.certified(horizon),
             records_per_person: 1,
+            release: None,
         })?;
         let p = stream.state.plan.n_features;
         stream.state.choice = source(seed, 0)?.below(p as u128) as usize;

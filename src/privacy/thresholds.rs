@@ -1,9 +1,12 @@
 //! Numbers of values between thresholds that are floats.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use super::column_sums::added;
 use crate::numeric::pieces::fold_pieces;
+use crate::numeric::search::first_index;
 
 /// Fewest and most cells that thresholds are looked up in, where they are not evenly spaced.
 const CELLS: (usize, usize) = (1 << 10, 1 << 16);
@@ -95,15 +98,9 @@ impl<'a> Cells<'a> {
             return place;
         }
         // What is no number belongs to the first.
-        let [mut from, mut to] = [0, len];
-        while from < to {
-            let middle = from.midpoint(to);
-            match thresholds.at(middle) < value {
-                true => from = middle + 1,
-                false => to = middle,
-            }
-        }
-        from
+        first_index(0..len, |k| {
+            thresholds.at(k).partial_cmp(&value) != Some(Ordering::Less)
+        })
     }
 }
 

@@ -406,7 +406,21 @@ pub(crate) struct PyAccountant {
 #[derive(Clone)]
 enum Added {
     Event(Event, u64),
-    Release(Box<Certificate>, u64),
+    Release(Box<Entry>),
+}
+
+impl Added {
+    fn release(
+        certificate: &PyCertificate,
+        records_per_person: u64,
+        release: Option<String>,
+    ) -> Self {
+        Self::Release(Box::new(Entry {
+            certificate: certificate.0.clone(),
+            records_per_person,
+            release,
+        }))
+    }
 }
 
 impl PyAccountant {
@@ -421,7 +435,7 @@ impl PyAccountant {
     /// What one release cost.
     pub(super) fn of_release(certificate: Certificate) -> PyResult<Self> {
         let mut one = Self::empty();
-        one.take(Added::Release(Box::new(certificate), 1))?;
+        one.take(Added::release(&PyCertificate(certificate), 1, None))?;
         Ok(one)
     }
 
@@ -435,16 +449,13 @@ impl PyAccountant {
                     budget.add_events(&[(*event, *count)])?;
                 }
             }
-            Added::Release(certificate, records_per_person) => {
-                self.beside(certificate)?;
-                for spent in certificate.events() {
-                    next.0.add(spent.event, spent.count)?;
+            Added::Release(entry) => {
+                self.beside(&entry.certificate)?;
+                for (event, count) in entry.events() {
+                    next.0.add(event, count)?;
                 }
                 if let Some(budget) = &mut next.1 {
-                    budget.add(&Entry {
-                        certificate: Certificate::clone(certificate),
-                        records_per_person: *records_per_person,
-                    })?;
+                    budget.add(entry)?;
                 }
             }
         }
@@ -460,17 +471,20 @@ impl PyAccountant {
                 "no guarantee is proved for this release: its cost has no bound".into(),
             ));
         }
-        let earlier = self.added.iter().find_map(|added| match added {
-            Added::Release(earlier, _) => Some(earlier),
-            Added::Event(..) => None,
-        });
-        match earlier {
+        match self.releases().next() {
             Some(earlier) if earlier.adjacency() != certificate.adjacency() => Err(Error::invalid(
                 "certificate",
                 "is for another neighbour relation than an earlier one; keep one accountant for each",
             )),
             _ => Ok(()),
         }
+    }
+
+    fn releases(&self) -> impl Iterator<Item = &Entry> {
+        self.added.iter().filter_map(|added| match added {
+            Added::Release(entry) => Some(entry.as_ref()),
+            Added::Event(..) => None,
+        })
     }
 
     fn total(&self) -> crate::error::Result<&Total> {
@@ -523,7 +537,7 @@ impl PyAccountant {
                     "count must be 1 for a certificate, which is of one release",
                 ));
             }
-            slf.take(Added::Release(Box::new(certificate.get().0.clone()), 1))?;
+            slf.take(Added::release(certificate.get(), 1, None))?;
         } else {
             slf.take(Added::Event(event_from_python(event)?, count))?;
         }
@@ -565,28 +579,34 @@ impl PyAccountant {
 
     /// The certificates that were added, in order.
     fn entries(&self) -> Vec<PyCertificate> {
-        let releases = self.added.iter().filter_map(|added| match added {
-            Added::Release(certificate, _) => Some(PyCertificate(Certificate::clone(certificate))),
-            Added::Event(..) => None,
-        });
-        releases.collect()
+        let releases = self.releases();
+        releases
+            .map(|entry| PyCertificate(entry.certificate.clone()))
+            .collect()
     }
 
     /// Raise where a release would be refused now; it adds nothing.
     #[pyo3(signature = (certificate, records_per_person = 1))]
     fn admits(&self, certificate: &PyCertificate, records_per_person: u64) -> PyResult<()> {
-        let release = Added::Release(Box::new(certificate.0.clone()), records_per_person);
-        Ok(self.clone().take(release)?)
+        Ok((self.clone()).take(Added::release(certificate, records_per_person, None))?)
     }
 
-    /// Add a release before it is made, as fits do; returns its number among the entries.
-    #[pyo3(signature = (certificate, records_per_person = 1))]
-    fn commit(&mut self, certificate: &PyCertificate, records_per_person: u64) -> PyResult<usize> {
-        self.take(Added::Release(
-            Box::new(certificate.0.clone()),
-            records_per_person,
-        ))?;
-        Ok(self.entries().len() - 1)
+    /// Add a release before it is made, as fits do; returns its number among the entries. One with a mark `release` may go on
+    /// after a stop: it is added once.
+    #[pyo3(signature = (certificate, records_per_person = 1, release = None))]
+    fn commit(
+        &mut self,
+        certificate: &PyCertificate,
+        records_per_person: u64,
+        release: Option<String>,
+    ) -> PyResult<usize> {
+        let added = Added::release(certificate, records_per_person, release);
+        let held = |held: &Entry| matches!(&added, Added::Release(entry) if entry.is_held_as(held));
+        if let Some(number) = self.releases().position(held) {
+            return Ok(number);
+        }
+        self.take(added)?;
+        Ok(self.releases().count() - 1)
     }
 
     /// The events with their counts, as (event, count) pairs in the order of their first addition.
@@ -605,7 +625,7 @@ impl PyAccountant {
     pub(super) fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut sum = Self::empty();
         let more = if let Ok(certificate) = other.cast::<PyCertificate>() {
-            vec![Added::Release(Box::new(certificate.get().0.clone()), 1)]
+            vec![Added::release(certificate.get(), 1, None)]
         } else if let Ok(accountant) = other.cast::<Self>() {
             accountant.borrow().added.clone()
         } else {
@@ -638,10 +658,11 @@ impl PyAccountant {
         };
         let added = this.added.iter().map(|added| {
             Ok(match added {
-                Added::Event(event, count) => (event_to_python(py, event)?, *count),
-                Added::Release(certificate, persons) => {
-                    let certificate = PyCertificate(Certificate::clone(certificate));
-                    (Py::new(py, certificate)?.into_any(), *persons)
+                Added::Event(event, count) => (event_to_python(py, event)?, *count, None),
+                Added::Release(entry) => {
+                    let certificate = Py::new(py, PyCertificate(entry.certificate.clone()))?;
+                    let (persons, mark) = (entry.records_per_person, entry.release.clone());
+                    (certificate.into_any(), persons, mark)
                 }
             })
         });
@@ -656,10 +677,13 @@ impl PyAccountant {
         )
     }
 
-    fn __setstate__(&mut self, added: Vec<(Bound<'_, PyAny>, u64)>) -> PyResult<()> {
-        for (added, number) in added {
+    fn __setstate__(
+        &mut self,
+        added: Vec<(Bound<'_, PyAny>, u64, Option<String>)>,
+    ) -> PyResult<()> {
+        for (added, number, mark) in added {
             self.take(match added.cast::<PyCertificate>() {
-                Ok(certificate) => Added::Release(Box::new(certificate.get().0.clone()), number),
+                Ok(certificate) => Added::release(certificate.get(), number, mark),
                 Err(_) => Added::Event(event_from_python(&added)?, number),
             })?;
         }

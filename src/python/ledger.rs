@@ -1,13 +1,15 @@
 //! Ledgers for Python: what keeps a total, and the bridge to ledgers that are Python's objects.
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::certificate::PyCertificate;
 use crate::certificate::ledger::{Entry, Total};
 use crate::error::{Error, Result, UserError};
 use crate::privacy::{Ledger, MemoryLedger, Receipt};
 
-/// A Python object with methods `admits(certificate, records_per_person)` and `commit(...)`, which returns a number.
+/// A Python object with methods `admits(certificate, records_per_person)` and `commit(...)`, which returns a number, and which is
+/// given the mark `release` of one that may go on after a stop.
 struct Kept(Py<PyAny>);
 
 impl Kept {
@@ -15,7 +17,11 @@ impl Kept {
         Python::attach(|py| {
             let certificate = PyCertificate(entry.certificate.clone());
             let arguments = (certificate, entry.records_per_person);
-            let answer = self.0.bind(py).call_method1(method, arguments)?;
+            let mark = PyDict::new(py);
+            if let Some(release) = &entry.release {
+                mark.set_item("release", release)?;
+            }
+            let answer = (self.0.bind(py)).call_method(method, arguments, Some(&mark))?;
             if answer.is_none() {
                 return Ok(0);
             }
@@ -94,6 +100,7 @@ impl PyTotal {
         Ok(self.0.add(&Entry {
             certificate: certificate.0.clone(),
             records_per_person,
+            release: None,
         })?)
     }
 

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -48,6 +48,8 @@ class _Read:
     total: _core.Total | None = None
     terms: tuple[float, float, str | None, int] | None = None
     accountant: Accountant | None = None
+    #: Numbers of the releases of the data set that may go on after a stop, by their marks, certificates and persons.
+    resumable: dict[tuple[str, str, int], int] = field(default_factory=dict)
 
 
 class Ledger:
@@ -282,6 +284,9 @@ class Ledger:
         self._read.total.add(certificate, fields["records_per_person"])
         for event, count in certificate.events:
             self._read.accountant.add(event, count)
+        if "release" in fields:
+            held = (fields["release"], fields["certificate"], fields["records_per_person"])
+            self._read.resumable[held] = self._read.entries - 1
 
     def _append(self, connection: sqlite3.Connection, kind: str, fields: dict[str, Any]) -> None:
         content = json.dumps({**fields, "time": datetime.now(UTC).isoformat(timespec="seconds")}, sort_keys=True)
@@ -314,7 +319,7 @@ class Ledger:
         with self._transaction():
             self._total().copy().add(certificate, records_per_person)
 
-    def commit(self, certificate: Certificate, records_per_person: int = 1) -> int:
+    def commit(self, certificate: Certificate, records_per_person: int = 1, release: str | None = None) -> int:
         """Write a release down before it is made; fits call it. On return the entry is on the disk.
 
         Parameters
@@ -323,6 +328,9 @@ class Ledger:
             What the release will cost.
         records_per_person : int, default 1
             How many records of one person it protects.
+        release : str, optional
+            A mark that no other release has, of one that may go on after a stop: fits with a checkpoint have one. Where
+            the data set holds that very release nothing is written, and nothing more is spent.
 
         Returns
         -------
@@ -335,7 +343,12 @@ class Ledger:
             As :meth:`admits`; nothing is spent then.
         """
         with self._transaction() as connection:
-            fields = {"certificate": certificate.to_json(), "records_per_person": records_per_person}
+            fields: dict[str, Any] = {"certificate": certificate.to_json(), "records_per_person": records_per_person}
+            if release is not None:
+                held = self._read.resumable.get((release, fields["certificate"], records_per_person))
+                if held is not None:
+                    return held
+                fields["release"] = release
             self._total().copy().add(certificate, records_per_person)
             self._append(connection, "release", fields)
             return self._read.entries - 1

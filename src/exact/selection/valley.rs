@@ -4,6 +4,7 @@ use super::dyadic_classes::{CLASSES, Tickets};
 use super::exponential::keeps;
 use super::inverse_temperature::InverseTemperature;
 use crate::exact::noise::source::Source;
+use crate::numeric::search::first_index;
 
 /// [`ExponentialMechanism`](super::ExponentialMechanism) for scores that never rise before the candidate `bottom` and never fall
 /// behind it, as those of a quantile: the members of a class are one run on either side, whose ends are bisected. No score is
@@ -36,8 +37,8 @@ impl<'a, S: Fn(usize) -> i64> Valley<'a, S> {
         let [mut before, mut behind] = [bottom, bottom + 1];
         // Others are in the last class.
         for (c, ends) in ends[..CLASSES - 1].iter_mut().enumerate() {
-            before = first(0, before, |k| class(k) <= c);
-            behind = first(behind, candidates, |k| class(k) > c);
+            before = first_index(0..before, |k| class(k) <= c);
+            behind = first_index(behind..candidates, |k| class(k) > c);
             *ends = [before, behind];
         }
         let lengths = ends.map(|[before, behind]| (behind - before) as u64);
@@ -86,19 +87,6 @@ impl<'a, S: Fn(usize) -> i64> Valley<'a, S> {
             until + (first - within)
         }
     }
-}
-
-/// The first k in [from, to), or `to`, for which this holds; it holds for all k beyond.
-fn first(from: usize, to: usize, holds: impl Fn(usize) -> bool) -> usize {
-    let [mut from, mut to] = [from, to];
-    while from < to {
-        let middle = from.midpoint(to);
-        match holds(middle) {
-            true => to = middle,
-            false => from = middle + 1,
-        }
-    }
-    from
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pass::MoveData;
 use super::wire::Request;
+use crate::error::Result;
+use crate::exact::noise::source::Source;
 use crate::privacy::derived::Derived;
 use crate::schema::Schema;
 
@@ -56,9 +58,10 @@ struct Margins {
     at: Vec<i64>,
 }
 
-/// Records and states that are there, in the order in which they were made, and the place of the last request.
+/// Records and states that are there, in the order in which they were made.
 #[derive(Debug, Default)]
 pub(super) struct Log {
+    /// Of the last request; 0: none.
     pub place: u64,
     last_number: u64,
     made: Vec<(u64, Arc<Made>)>,
@@ -68,6 +71,18 @@ pub(super) struct Log {
 }
 
 impl Log {
+    /// The place of the last request. Before the first one it is random, of 62 bits: a shard that is left at a place by
+    /// another curator, who read its records under another schema, is at none of this one's.
+    ///
+    /// # Errors
+    /// [`Error::Randomness`](crate::error::Error::Randomness).
+    pub(super) fn last_place(&self) -> Result<u64> {
+        match self.place {
+            0 => Ok((Source::secure()?.bits() >> 2) + 1),
+            place => Ok(place),
+        }
+    }
+
     /// A number that names nothing yet.
     pub(super) fn number(&mut self) -> u64 {
         self.last_number += 1;

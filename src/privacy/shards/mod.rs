@@ -131,8 +131,8 @@ impl Link {
     /// One request at a time: answers come in the order of requests.
     fn ask(&self, newest: Newest) -> Result<Answer> {
         let mut log = locked(&self.log);
-        let after = log.place;
-        log.place += 1;
+        let after = log.last_place()?;
+        log.place = after + 1;
         let script = Script {
             log: Arc::clone(&self.log),
             after,

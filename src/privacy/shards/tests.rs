@@ -328,6 +328,28 @@ fn shards_have_room_and_no_curvature() {
     assert_eq!(out, [0.0; 9]);
 }
 
+/// A second release by the same shards, which another curator left right after they had read their records under other
+/// bounds: its records are read anew, and its sums are those of new shards.
+#[test]
+fn shards_read_their_records_for_every_curator() {
+    let wide = Bounds {
+        lower: vec![-4.0],
+        upper: vec![4.0],
+    };
+    let wide = Schema::new(2, wide, Geometry::Centred, Target::Classes, true, None).unwrap();
+    let new = || std::sync::Arc::new(Local::new(vec![raw(7, 2), raw(13, 2)], 0, false));
+    let sums = |workers: std::sync::Arc<Local>| {
+        let held = Held::read(&Link::new(workers), None, &schema(2)).unwrap();
+        let statement = Statement::new(schema(2), 20, Adjacency::ReplaceOne, 1).unwrap();
+        let records = Shards::new(held, &statement).unwrap();
+        let sums = records.fold(&Pass::Absolute, &mut States::default(), &mut || Ok(()));
+        sums.unwrap().0
+    };
+    let workers = new();
+    Held::read(&Link::new(workers.clone()), None, &wide).unwrap();
+    assert_eq!(sums(workers), sums(new()));
+}
+
 /// Workers that say how many records they hold, and hold none.
 struct Says(Vec<u64>);
 

@@ -134,10 +134,15 @@ fn whole<R>(plan: &Sealed<R>, path: &Path, source: Source) -> Result<Released<R>
     stopped(plan, path, source, &mut MemoryLedger::default(), usize::MAX)
 }
 
+/// What a file holds: the facts of the release, without its mark, and the answers.
 fn lines(path: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines().skip(1).map(serde_json::from_str);
-    lines.collect::<std::result::Result<_, _>>().unwrap()
+    let mut lines: Vec<serde_json::Value> = lines.collect::<std::result::Result<_, _>>().unwrap();
+    let mark = lines[0].as_object_mut().unwrap().remove("release").unwrap();
+    let mark = mark.as_str().unwrap();
+    assert!(mark.len() == 32 && mark.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    lines
 }
 
 /// What a release gives, from whichever answer on it is resumed: each answer drawn once, by what would have been drawn
@@ -148,7 +153,7 @@ fn is_one_release<R: Clone + PartialEq + std::fmt::Debug>(plan: &Sealed<R>) {
     let (released, seen) = watched(|| whole(plan, &path, Source::seeded(3)));
     let released = released.unwrap();
     let all = lines(&path);
-    assert_eq!(all.len(), STEPS + 2);
+    assert_eq!(all.len(), STEPS + 1);
     assert!(seen.len() >= STEPS);
     for after in 1..=STEPS {
         std::fs::remove_file(&path).unwrap();
@@ -156,7 +161,7 @@ fn is_one_release<R: Clone + PartialEq + std::fmt::Debug>(plan: &Sealed<R>) {
         let (error, before) =
             watched(|| stopped(plan, &path, Source::seeded(3), &mut ledger, after));
         assert!(matches!(error, Err(Error::Interrupted)));
-        assert_eq!(lines(&path), all[..after + 2]);
+        assert_eq!(lines(&path), all[..after + 1]);
         let (resumed, later) =
             watched(|| stopped(plan, &path, Source::seeded(3), &mut ledger, usize::MAX));
         let resumed = resumed.unwrap();
@@ -206,7 +211,7 @@ fn secure_releases_draw_the_rest_anew() {
         let (resumed, seen) = watched(|| stopped(&plan, &path, source(), &mut ledger, usize::MAX));
         let resumed = resumed.unwrap();
         assert_eq!(seen.len(), STEPS - 2);
-        let answers: Vec<Vec<f64>> = (lines(&path)[2..].iter())
+        let answers: Vec<Vec<f64>> = (lines(&path)[1..].iter())
             .map(|line| serde_json::from_value(line["answer"].clone()).unwrap())
             .collect();
         assert_eq!(resumed.value, answers);
@@ -231,8 +236,8 @@ fn answers_are_kept_before_the_program_has_them() {
         for t in 0..4 {
             let answer = session.ask(&question, &vec![0.5; root.n_columns()])?;
             let kept = lines(&file);
-            assert_eq!(kept.len(), t + 3);
-            assert_eq!(kept[t + 2]["answer"], serde_json::json!(answer));
+            assert_eq!(kept.len(), t + 2);
+            assert_eq!(kept[t + 1]["answer"], serde_json::json!(answer));
         }
         Ok(())
     });
@@ -266,36 +271,45 @@ fn files_hold_what_is_released_and_public() {
         let lines = lines(&path);
         assert_eq!(keys(&lines[0]), ["plan", "seeded", "version"]);
         assert!(lines[0]["seeded"].is_null());
-        assert_eq!(lines[1], serde_json::json!({"receipt": 0}));
-        for line in &lines[2..] {
+        for line in &lines[1..] {
             assert_eq!(keys(line), ["answer", "at", "question"]);
             for entry in line["answer"].as_array().unwrap() {
                 let units = entry.as_f64().unwrap() / unit;
                 assert!((units - units.round()).abs() <= 1e-9 * units.abs().max(1.0));
             }
         }
-        facts.push((lines[0].clone(), lines[2]["at"].clone()));
+        facts.push((lines[0].clone(), lines[1]["at"].clone()));
     }
     // Nor does anything of this process stand in them, such as the numbers of its questions.
     assert_eq!(facts[0], facts[1]);
 }
 
-/// Refuses what it is shown, after the first so many entries.
-struct Stingy(usize, AtomicUsize);
+/// Refuses what it is shown and does not hold, after the first so many entries.
+struct Stingy(usize, AtomicUsize, Vec<Entry>);
+
+impl Stingy {
+    fn new(entries: usize) -> Self {
+        Self(entries, AtomicUsize::new(0), Vec::new())
+    }
+}
 
 impl Ledger for Stingy {
     fn admits(&mut self, _: &Entry) -> Result<()> {
         Ok(())
     }
 
-    fn commit(&mut self, _: &Entry) -> Result<Receipt> {
-        let number = self.1.fetch_add(1, Ordering::Relaxed);
-        match number < self.0 {
-            true => Ok(Receipt {
-                number: number as u64,
-            }),
-            false => Err(Error::BudgetExceeded("there is no more".into())),
+    fn commit(&mut self, entry: &Entry) -> Result<Receipt> {
+        if self.2.iter().any(|held| entry.is_held_as(held)) {
+            return Ok(Receipt { number: 0 });
         }
+        let number = self.1.fetch_add(1, Ordering::Relaxed);
+        if number >= self.0 {
+            return Err(Error::BudgetExceeded("there is no more".into()));
+        }
+        self.2.push(entry.clone());
+        Ok(Receipt {
+            number: number as u64,
+        })
     }
 }
 
@@ -305,7 +319,7 @@ fn a_refused_release_leaves_no_right_to_go_on() {
     let path = folder.path().join("release");
     let plan = descent(3.0);
     for _ in 0..2 {
-        let mut ledger = Stingy(0, AtomicUsize::new(0));
+        let mut ledger = Stingy::new(0);
         let (error, seen) =
             watched(|| stopped(&plan, &path, Source::seeded(3), &mut ledger, usize::MAX));
         assert!(matches!(error, Err(Error::BudgetExceeded(_))));
@@ -313,10 +327,55 @@ fn a_refused_release_leaves_no_right_to_go_on() {
         assert_eq!(lines(&path).len(), 1);
     }
     // What is paid for goes on where nothing more would be paid for.
-    let mut ledger = Stingy(1, AtomicUsize::new(0));
+    let mut ledger = Stingy::new(1);
     assert!(stopped(&plan, &path, Source::seeded(3), &mut ledger, 2).is_err());
     stopped(&plan, &path, Source::seeded(3), &mut ledger, usize::MAX).unwrap();
     assert_eq!(ledger.1.into_inner(), 1);
+}
+
+/// Whichever ledger goes on holds all of the release, once: also one that was not there at first, another one, and an older
+/// copy; one with too little left lets nothing be drawn.
+#[test]
+fn every_ledger_that_goes_on_holds_the_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("release");
+    let plan = descent(3.0);
+    let forgetful = &mut MemoryLedger::default();
+    assert!(stopped(&plan, &path, Source::seeded(3), forgetful, 1).is_err());
+    let mut ledger = MemoryLedger::default();
+    let older = ledger.clone();
+    for after in [2, 3] {
+        assert!(stopped(&plan, &path, Source::seeded(3), &mut ledger, after).is_err());
+        assert_eq!(ledger.entries().len(), 1);
+    }
+    for mut other in [older, MemoryLedger::default()] {
+        assert!(stopped(&plan, &path, Source::seeded(3), &mut other, 4).is_err());
+        assert_eq!(other.entries().len(), 1);
+        assert_eq!(other.entries()[0].events(), plan.events());
+    }
+    let kept = lines(&path);
+    let empty = &mut Stingy::new(0);
+    let (error, seen) = watched(|| stopped(&plan, &path, Source::seeded(3), empty, usize::MAX));
+    assert!(matches!(error, Err(Error::BudgetExceeded(_))));
+    assert_eq!((seen.len(), lines(&path)), (0, kept));
+    stopped(&plan, &path, Source::seeded(3), &mut ledger, usize::MAX).unwrap();
+    assert_eq!(ledger.entries().len(), 1);
+    // Another release of the same plan is another entry, and so is one for more records a person under the same mark.
+    std::fs::remove_file(&path).unwrap();
+    stopped(&plan, &path, Source::seeded(3), &mut ledger, usize::MAX).unwrap();
+    assert_eq!(ledger.entries().len(), 2);
+    let mut more = ledger.entries()[0].clone();
+    more.records_per_person += 1;
+    assert_eq!(ledger.commit(&more).unwrap().number, 2);
+    let first = ledger.entries()[0].clone();
+    assert_eq!(ledger.commit(&first).unwrap().number, 0);
+    // One that is made in a single run has no mark, and is counted whenever it is made.
+    let unmarked = Entry {
+        release: None,
+        ..first
+    };
+    let numbers = [0; 2].map(|_| ledger.commit(&unmarked).unwrap().number);
+    assert_eq!(numbers, [3, 4]);
 }
 
 /// Refuses in advance what it would not commit.
@@ -341,7 +400,7 @@ fn ledgers_are_asked_in_advance_where_no_file_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("release");
     let plan = descent(3.0);
-    let mut ledger = Candid(Stingy(1, AtomicUsize::new(0)));
+    let mut ledger = Candid(Stingy::new(1));
     assert!(stopped(&plan, &path, Source::seeded(3), &mut ledger, 2).is_err());
     stopped(&plan, &path, Source::seeded(3), &mut ledger, usize::MAX).unwrap();
     std::fs::remove_file(&path).unwrap();
@@ -359,15 +418,17 @@ fn files_of_other_releases_are_refused() {
     let path = folder.path().join("release");
     let mut ledger = MemoryLedger::default();
     assert!(stopped(&descent(3.0), &path, Source::seeded(3), &mut ledger, 2).is_err());
-    let refuse = |plan: &Sealed<Vec<Vec<f64>>>, source: Source| {
-        let mut ledger = MemoryLedger::default();
-        let (error, seen) = watched(|| stopped(plan, &path, source, &mut ledger, usize::MAX));
+    let refuse = |plan: &Sealed<Vec<Vec<f64>>>, source: Source, ledger: &mut MemoryLedger| {
+        let before = ledger.entries().len();
+        let (error, seen) = watched(|| stopped(plan, &path, source, ledger, usize::MAX));
         assert!(matches!(error, Err(Error::Checkpoint(_))), "{error:?}");
-        assert_eq!((seen, ledger.entries().len()), (Vec::<Seen>::new(), 0));
+        assert_eq!((seen, ledger.entries().len()), (Vec::<Seen>::new(), before));
     };
-    refuse(&descent(3.01), Source::seeded(3));
-    refuse(&descent(3.0), Source::seeded(4));
-    refuse(&descent(3.0), Source::secure().unwrap());
+    for ledger in [&mut MemoryLedger::default(), &mut ledger] {
+        refuse(&descent(3.01), Source::seeded(3), ledger);
+        refuse(&descent(3.0), Source::seeded(4), ledger);
+        refuse(&descent(3.0), Source::secure().unwrap(), ledger);
+    }
     // Its questions are the same; what it says when it asks is not.
     let question = gradients(3.0);
     let root = Arc::clone(question.statement());
@@ -376,7 +437,8 @@ fn files_of_other_releases_are_refused() {
         let asked = session.ask(&question, &[0.1, 0.0, 0.0, 0.0]);
         asked.map(|answer| vec![answer])
     };
-    refuse(&sealed(&root, vec![planned], elsewhere), Source::seeded(3));
+    let elsewhere = sealed(&root, vec![planned], elsewhere);
+    refuse(&elsewhere, Source::seeded(3), &mut ledger);
     whole(&descent(3.0), &path, Source::seeded(3)).unwrap();
 }
 
@@ -395,7 +457,7 @@ fn answers_are_given_again_within_the_plan_alone() {
         })
     };
     whole(&greedy(2), &path, Source::seeded(3)).unwrap();
-    assert_eq!(lines(&path).len(), 4);
+    assert_eq!(lines(&path).len(), 3);
     for times in [1, 3] {
         let again = whole(&greedy(times), &path, Source::seeded(3));
         assert!(matches!(again, Err(Error::BudgetExceeded(_))), "{again:?}");
