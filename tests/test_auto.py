@@ -389,6 +389,28 @@ def test_clamped_derivatives_halve_the_noise():
     assert "clamped" not in plain.mechanism
 
 
+@pytest.mark.parametrize("n", [5_000, 100_000])
+def test_coefficients_that_no_record_speaks_of_are_of_usual_size(n):
+    rng = np.random.default_rng(0)
+    # Two frequent columns, one of a thousandth of ones, one of zeros.
+    X = np.column_stack([rng.random((n, 2)) < 0.5, rng.random(n) < 1e-3, np.zeros(n)]).astype(float)
+    score = 2 * X[:, 0] - 1 + 0.5 * X[:, 2]
+    labels = rng.random(n) < 1 / (1 + np.exp(-score))
+    three = labels + (rng.random(n) < 0.3)
+    reals = score + rng.normal(size=n)
+    for seed in range(4):
+        of_all = {"epsilon": 1.0, "bounds": (0, 1), "random_state": seed}
+        fits = [
+            PrivateSparseClassifier(classes=(False, True), **of_all).fit(X, labels),
+            PrivateSparseClassifier(classes=(0, 1, 2), **of_all).fit(X, three),
+            PrivateSparseRegressor(y_bounds=(-10, 10), **of_all).fit(X, reals),
+        ]
+        # Noise of about one a half of the range, so two a column: they were up to 300, and larger with more records.
+        for fit in fits:
+            assert np.abs(np.atleast_2d(fit.coef_)[:, 2:]).max() < 10
+        assert np.abs(fits[0].coef_[0, :2] - [2, 0]).max() < 0.5
+
+
 @pytest.mark.parametrize("clip", [0.0, 1.0, -1.0, float("nan")])
 @pytest.mark.parametrize("mechanism", [ObjectivePerturbation, SelectRefit])
 def test_bad_clips(mechanism, clip):

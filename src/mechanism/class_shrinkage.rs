@@ -3,6 +3,7 @@
 use nalgebra::{DVector, Dyn, SymmetricEigen};
 
 use super::class_scores::ClassScores;
+use super::damping::Damping;
 use crate::plan::defaults::{CLASS_CURVATURE, CLASS_SLOPE};
 
 /// The steps as they act on noise.
@@ -14,7 +15,7 @@ pub(super) struct Propagation {
     pub first_of_mean: usize,
     pub momentum: f64,
     /// What is added to the curvature in the matrix that steps are divided by.
-    pub damping: f64,
+    pub damping: Damping,
     pub ridge: f64,
     /// Curvature of the mean loss per unit of the sums of squares.
     pub scale: f64,
@@ -31,7 +32,7 @@ impl Propagation {
     fn variance(&self, value: f64) -> f64 {
         let expected = (self.scale * value).max(0.0);
         let curvature = CLASS_CURVATURE * expected + self.ridge;
-        let length = (1.0 - self.momentum) / (expected + self.ridge + self.damping);
+        let length = (1.0 - self.momentum) / (expected + self.ridge + self.damping.of(expected));
         let (mut before, mut now) = (0.0, -length);
         // sums[k]: of the first k + 1 responses.
         let mut sums = Vec::with_capacity(self.n_iter);
@@ -135,7 +136,13 @@ mod tests {
             n_iter,
             first_of_mean: n_iter / 4,
             momentum: 0.5,
-            damping: 0.3,
+            damping: Damping {
+                least: 0.3,
+                n_iter: n_iter as f64,
+                noise: 0.7,
+                usual: f64::INFINITY,
+                hidden: 0.0,
+            },
             ridge: 0.1,
             scale: 0.02,
             noise: 0.7,
@@ -153,7 +160,7 @@ mod tests {
             for (t, noise) in noise.iter().enumerate() {
                 let gradient = curvature * now + noise;
                 let step = (1.0 - steps.momentum) * gradient;
-                let step = step / (expected + steps.ridge + steps.damping);
+                let step = step / (expected + steps.ridge + steps.damping.of(expected));
                 (before, now) = (now, now + steps.momentum * (now - before) - step);
                 sum += if t >= steps.first_of_mean { now } else { 0.0 };
             }

@@ -2,6 +2,7 @@
 
 use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
+use super::damping::Damping;
 use super::evidence::with_eigenvalues;
 use super::nearest_sparse::{Curvature, factor_of};
 use super::ridge::Ridge;
@@ -14,7 +15,11 @@ pub(super) struct Divisor<'a> {
     pub moments: Option<&'a SymmetricEigen<f64, Dyn>>,
     /// Of the bound, per unit of the moments.
     pub scale: f64,
-    pub least: f64,
+    pub damping: Damping,
+    /// Whether it is that of one step, or of what all of them act as.
+    pub of_step: bool,
+    /// A ridge of all coefficients, beside that of features.
+    pub shared: f64,
     pub ridge: Option<&'a Ridge>,
     /// Coefficients of one score.
     pub columns: usize,
@@ -22,7 +27,15 @@ pub(super) struct Divisor<'a> {
 
 impl Divisor<'_> {
     fn value(&self, moment: f64) -> f64 {
-        (self.scale * moment).max(0.0) + self.least
+        let curvature = (self.scale * moment).max(0.0);
+        curvature + self.added(self.damping.of(curvature))
+    }
+
+    fn added(&self, damping: f64) -> f64 {
+        match self.of_step {
+            true => self.shared + damping,
+            false => self.shared + damping / self.damping.n_iter,
+        }
     }
 
     pub fn curvature(&self) -> Curvature {
@@ -33,7 +46,10 @@ impl Divisor<'_> {
                 (0..self.columns).for_each(|j| matrix[(j, j)] += ridge(j));
                 Curvature::Matrix(matrix)
             }
-            None => Curvature::Diagonal((0..self.columns).map(|j| self.least + ridge(j)).collect()),
+            None => {
+                let least = self.added(self.damping.least);
+                Curvature::Diagonal((0..self.columns).map(|j| least + ridge(j)).collect())
+            }
         }
     }
 
@@ -101,7 +117,15 @@ mod tests {
                 let divisor = Divisor {
                     moments,
                     scale: 0.5,
-                    least: 0.1,
+                    damping: Damping {
+                        least: 0.06,
+                        n_iter: 1.0,
+                        noise: 0.0,
+                        usual: 1.0,
+                        hidden: 0.0,
+                    },
+                    of_step: true,
+                    shared: 0.04,
                     ridge,
                     columns: 3,
                 };

@@ -7,6 +7,7 @@ mod class_scores;
 mod class_shrinkage;
 #[cfg(test)]
 mod class_tests;
+mod damping;
 mod divisor;
 mod dual_frank_wolfe;
 mod evidence;

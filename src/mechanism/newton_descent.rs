@@ -130,8 +130,8 @@ impl<'a> Descent<'a> {
             ends.move_to(self.reached.mean.as_mut_slice(), LAST_GAP)?;
         }
         // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
-        let ridge = self.steps.damping / self.steps.gradients.n_iter as f64;
-        self.divisor.least = self.steps.ridge + ridge;
+        let ridge = self.steps.damping.least / self.steps.gradients.n_iter as f64;
+        self.divisor.of_step = false;
         if let Curvature::Matrix(hessian) = self.divisor.curvature() {
             let by = Found {
                 hessian,

@@ -5,6 +5,7 @@ use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 
 use super::class_scores::ClassScores;
 use super::class_shrinkage::{Propagation, shrink};
+use super::damping::Damping;
 use super::divisor::Divisor;
 use super::evidence::{Evidence, with_eigenvalues};
 use super::newton_descent::Descent;
@@ -83,8 +84,8 @@ pub(super) struct NewtonSteps {
     pub probes: usize,
     momentum: f64,
     pub first_of_mean: usize,
-    /// lambda, in units of the Hessian of the mean loss.
-    pub damping: f64,
+    /// In units of the Hessian of the mean loss.
+    pub damping: Damping,
     pub ridge: f64,
     /// Bound on the curvature of the loss over n.
     scale: f64,
@@ -158,13 +159,21 @@ impl NewtonSteps {
         let pace = Pace::new(problem, &options, noise, moments.as_ref());
         let steps = of_all * ((pace.n_iter + options.probes) as f64).sqrt();
         let normaliser = 1.0 / problem.n_samples() as f64;
+        let gradients = Gradients::with_multiplier(problem, pace.n_iter, steps)?;
+        let n_iter = pace.n_iter as f64;
         Ok(Self {
             moments,
-            gradients: Gradients::with_multiplier(problem, pace.n_iter, steps)?,
+            damping: Damping {
+                least: pace.damping,
+                n_iter,
+                noise: gradients.noise_scale / n_iter.sqrt(),
+                usual: pace.usual,
+                hidden: pace.hidden,
+            },
+            gradients,
             probes: options.probes,
             momentum: pace.momentum,
             first_of_mean: pace.first_of_mean,
-            damping: pace.damping,
             ridge: options.ridge.unwrap_or(0.0),
             scale: pace.curvature * normaliser,
             normaliser,
@@ -207,7 +216,7 @@ impl NewtonSteps {
         };
         format!(
             "noisy-newton with ridge {ridge}, {} steps damped by {:.3e}{moments}",
-            self.gradients.n_iter, self.damping
+            self.gradients.n_iter, self.damping.least
         )
     }
 
@@ -244,7 +253,9 @@ impl NewtonSteps {
         let divisor = Divisor {
             moments: eigen.as_ref(),
             scale: self.scale,
-            least: self.ridge + self.damping,
+            damping: self.damping,
+            of_step: true,
+            shared: self.ridge,
             ridge,
             columns,
         };
@@ -382,19 +393,28 @@ impl NewtonSteps {
     /// The Hessian of the mean of halved squared residuals, without their clamp and without the weights of records. T steps act as a
     /// ridge lambda/T.
     pub fn hessian(&self, evidence: &Evidence, mean_weight: f64) -> DMatrix<f64> {
-        let ridge = self.ridge + (self.damping + self.ridge) / self.gradients.n_iter as f64;
         let counted = self.scale / self.normaliser * mean_weight.powi(2);
-        let value = |value: f64| ((self.scale * value).max(0.0) + ridge) / counted;
+        let value = |value: f64| {
+            let curvature = (self.scale * value).max(0.0);
+            (curvature + self.acts_as(curvature)) / counted
+        };
         with_eigenvalues(&evidence.moments, value)
+    }
+
+    /// The ridge that all steps together act as, beside that of features.
+    fn acts_as(&self, curvature: f64) -> f64 {
+        self.ridge + self.ridge / self.damping.n_iter + self.damping.ridge(curvature)
     }
 
     /// The same for these eigenvalues of the sums of squares and a ridge.
     fn noise_in_scores(&self, eigenvalues: impl Iterator<Item = f64>, ridge: f64) -> f64 {
-        let n_iter = self.gradients.n_iter as f64;
-        let ridge = ridge + self.ridge + (self.damping + self.ridge) / n_iter;
-        let variance = self.gradients.noise_scale.powi(2) / n_iter;
+        let variance = self.damping.noise.powi(2);
         eigenvalues
-            .map(|value| value * self.normaliser * variance / (self.scale * value + ridge).powi(2))
+            .map(|value| {
+                let curvature = self.scale * value;
+                let divisor = curvature + ridge + self.acts_as(curvature);
+                value * self.normaliser * variance / divisor.powi(2)
+            })
             .sum()
     }
 }

@@ -215,7 +215,7 @@ impl Mechanism for NoisyNewton {
         let n_iter = steps.gradients.n_iter as f64;
         let noise = steps.gradients.noise_scale / n_iter.sqrt();
         let given = self.ridge.unwrap_or(0.0);
-        let ridge = given + steps.damping / n_iter;
+        let ridge = given + steps.damping.least / n_iter;
         let mut after = String::new();
         if line.is_some() {
             after += ", then a line through the scores";
@@ -240,7 +240,7 @@ impl Mechanism for NoisyNewton {
             n_iter: steps.gradients.n_iter,
             noise_scale: steps.gradients.noise_scale,
             predicted_excess_risk: problem.landscape().ridge_excess(ridge, noise, 0.0),
-            parameters: vec![("damping", steps.damping)],
+            parameters: vec![("damping", steps.damping.least)],
             ..Summary::default()
         };
         let loss = LossWeight::new(&problem);

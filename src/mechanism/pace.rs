@@ -9,7 +9,7 @@ use crate::plan::defaults::{
     CLAMPED_CURVATURE, CLASS_STEPS, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
     DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, HINGE_CURVATURE, MOST_CLASS_STEPS,
     MOST_ENTRIES, NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL,
-    REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE, SHRINKAGE_DIRECTIONS,
+    REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE, SHRINKAGE_DIRECTIONS, USUAL_EFFECT,
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
@@ -28,6 +28,10 @@ pub(super) struct Pace {
     pub curvature: f64,
     /// Iterates from this one on are averaged.
     pub first_of_mean: usize,
+    /// Largest curvature that is but noise of the moments.
+    pub hidden: f64,
+    /// Standard deviation of coefficients, before anything is known of them; infinite: nothing is expected.
+    pub usual: f64,
 }
 
 impl Pace {
@@ -70,6 +74,11 @@ impl Pace {
             }
         };
         let n_iter = options.n_iter.unwrap_or(n_iter);
+        // Without moments no direction is known to be flat, and who sets a damping means that one.
+        let usual = match (options.damping, moments) {
+            (None, Some(_)) => usual_coefficient(problem),
+            _ => f64::INFINITY,
+        };
         Self {
             n_iter,
             momentum,
@@ -79,8 +88,22 @@ impl Pace {
             },
             curvature,
             first_of_mean: (early * n_iter as f64) as usize,
+            hidden: unit,
+            usual,
         }
     }
+}
+
+/// Standard deviation of coefficients, before anything is known of them: a row of length R whose p entries are alike has
+/// entries of R/sqrt(p), and one of them usually adds [`USUAL_EFFECT`] to a score.
+fn usual_coefficient(problem: &Problem) -> f64 {
+    let unit = match (problem.schema().target(), problem.spread) {
+        (Target::Interval { .. }, Some(spread)) => spread,
+        (Target::Interval { .. }, None) => return f64::INFINITY,
+        (Target::Classes | Target::Multiclass { .. } | Target::Counts { .. }, _) => 1.0,
+    };
+    let columns = problem.statement.n_columns() as f64;
+    USUAL_EFFECT * unit * columns.sqrt() / problem.gradient_bound()
 }
 
 /// How many Newton steps, where so many are `enough` for the least lambda to be the ridge that noise asks for.

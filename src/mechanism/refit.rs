@@ -103,7 +103,7 @@ impl Refit {
     pub fn ridge(&self) -> f64 {
         match self {
             Self::Objective { ridge, .. } => *ridge,
-            Self::Newton(steps) => steps.ridge + steps.damping,
+            Self::Newton(steps) => steps.ridge + steps.damping.least,
         }
     }
 

@@ -64,6 +64,15 @@
 //! to the minimiser, and where classes are sure c is small: classes take as many steps, within what time allows, as bring damping/T down to the
 //! ridge above with a damping of ten times the least. So they go on for as long as noise leaves something to find.
 //!
+//! **Flat directions.** Where a level has hardly any records, or none, a direction has next to no curvature h, and its coefficient is
+//! N/(h + lambda/T) of noise, which no score of a record shows: the signal of the rule above is one of scores. A log odds ratio of 100
+//! is published nevertheless, and meets the next record of that level. Before anything is known a coefficient has some standard deviation s; of a
+//! mean gradient h theta + N the expected coefficient is h/(h^2 + k^2) of it, k = N/s, which is what the ridge k^2/h leaves. lambda/T is no
+//! less than k^2/(h + k) along any eigenvector: noise leaves s at most, steep directions stay as they are, and with N it vanishes. h is what
+//! was released, less the largest eigenvalue that noise alone has. It also keeps noisy steps within the part of a logistic loss
+//! that is curved: noise N sqrt(T) a step leaves iterates, along a direction where the mean loss is h theta^2/2 up to theta = 1 and linear beyond,
+//! with a law like exp(-2 lambda loss/(N^2 T)), which is within that part where lambda/T is beyond N^2/h.
+//!
 //! # A line through released scores
 //!
 //! theta, once released, is public. The map x -> clamp(<theta, x>/r, -1, 1) takes one record to one number: records that
