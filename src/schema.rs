@@ -148,12 +148,17 @@ impl Bounds {
 
     /// Whether that is so of every feature. The bounds must fit `n_features`.
     pub fn all_unit(&self, n_features: usize) -> bool {
-        (0..n_features).all(|j| self.is_unit(j))
+        (0..self.stated(n_features)).all(|j| self.is_unit(j))
+    }
+
+    /// How many features to look at: one, where the same is said of all.
+    fn stated(&self, n_features: usize) -> usize {
+        n_features.min(self.lower.len().max(self.upper.len()))
     }
 
     /// Whether all features have the same bounds. The bounds must fit `n_features`.
     pub fn all_equal(&self, n_features: usize) -> bool {
-        (1..n_features).all(|j| self.of(j) == self.of(0))
+        (1..self.stated(n_features)).all(|j| self.of(j) == self.of(0))
     }
 }
 

@@ -411,6 +411,18 @@ def test_coefficients_that_no_record_speaks_of_are_of_usual_size(n):
         assert np.abs(fits[0].coef_[0, :2] - [2, 0]).max() < 0.5
 
 
+def test_descents_for_classes_end_before_noise_leaves_the_curved_part_of_the_loss():
+    rng = np.random.default_rng(0)
+    for seed in range(4):
+        X = rng.uniform(-1, 1, (3000, 4))
+        y = rng.random(3000) < 1 / (1 + np.exp(-5 * X[:, 0]))
+        model = PrivateSparseClassifier(
+            epsilon=1.0, bounds=(-1, 1), classes=(False, True), mechanism="noisy-proximal-gradient", random_state=seed
+        )
+        # It was 50 to 120.
+        assert 2.5 < model.fit(X, y).coef_[0, 0] < 15
+
+
 @pytest.mark.parametrize("clip", [0.0, 1.0, -1.0, float("nan")])
 @pytest.mark.parametrize("mechanism", [ObjectivePerturbation, SelectRefit])
 def test_bad_clips(mechanism, clip):

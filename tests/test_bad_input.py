@@ -1,11 +1,13 @@
 """Bad arguments and unusable records: every error is a DpsparseError that names what is wrong, before any cost."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 import dpsparse
 from dpsparse import (
@@ -21,12 +23,18 @@ from dpsparse import (
     InvalidTypeError,
     Logistic,
     OutputPerturbation,
+    PrivateScaler,
     PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
+    SparseClassifier,
+    SparsePoissonRegressor,
+    SparseRegressor,
     UnsoundMechanismError,
     UserLossError,
     Vertices,
 )
+from dpsparse.blocks import from_arrays
 from reference.certificates import keeps_its_claim
 
 rng = np.random.default_rng(0)
@@ -540,3 +548,66 @@ def test_certificates_refuse_a_bad_delta(value):
 def test_certificates_refuse_a_bad_epsilon(value):
     with pytest.raises(DpsparseError, match="epsilon"):
         classifier().fit(X, Y).certificate_.delta(value)
+
+
+PREDICTED = {
+    "one record that is no table": lambda X: X[0],
+    "not a number": lambda X: np.where(X[0, 0] == X, np.nan, X),
+    "infinite": lambda X: np.where(X[0, 0] == X, np.inf, X),
+    "other columns": lambda X: X[:, :1],
+    "no records": lambda X: X[:0],
+    "None": lambda X: None,
+    "a series": lambda X: pd.Series(X[:, 0]),
+    "a mapping": lambda X: {"a": X[:, 0]},
+    "an iterator": iter,
+    "a function": lambda X: lambda: X,
+    "a matrix": lambda X: X.view(np.matrix),
+    "text": lambda X: [["a", "b"]],
+    "blocks": lambda X: from_arrays([X]),
+    "a frame of no columns": lambda X: pd.DataFrame(index=range(3)),
+}
+
+
+@pytest.mark.parametrize("name", PREDICTED)
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("Model", ["classifier", "regressor", "counts", "scaler"])
+def test_records_of_predictions_are_refused_by_typed_errors_without_values(Model, exact, name):
+    rng = np.random.default_rng(0)
+    X = 0.1 + 0.8 * rng.uniform(size=(300, 2))
+    y = (X[:, 0] > 0.5).astype(int)
+    private, plain = {
+        "classifier": (PrivateSparseClassifier(bounds=(0, 1), classes=(0, 1), random_state=0), SparseClassifier()),
+        "regressor": (PrivateSparseRegressor(bounds=(0, 1), y_bounds=(0, 1), random_state=0), SparseRegressor()),
+        "counts": (
+            PrivateSparsePoissonRegressor(bounds=(0, 1), y_bounds=(0, 1), random_state=0),
+            SparsePoissonRegressor(),
+        ),
+        "scaler": (PrivateScaler(bounds=(0, 1), random_state=0), PrivateScaler(bounds=(0, 2), random_state=0)),
+    }[Model]
+    model = plain if exact else private
+    fitted = model.fit(X) if Model == "scaler" else model.fit(X, y)
+    use = fitted.transform if Model == "scaler" else fitted.predict
+    calls = [lambda: use(PREDICTED[name](X))]
+    if name not in ("other columns", "blocks"):
+        calls.append(lambda: clone(model).fit(PREDICTED[name](X), y))
+    for call in calls:
+        with pytest.raises(DpsparseError) as caught:
+            call()
+        assert isinstance(caught.value, ValueError | TypeError)
+        assert not re.search(r"0\.\d\d\d", str(caught.value)), caught.value
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_scores_of_counts_take_counts():
+    X = np.random.default_rng(0).uniform(size=(100, 2))
+    model = SparsePoissonRegressor(alpha=0.1).fit(X, np.arange(100) % 4)
+    assert np.isnan(model.score(X, np.zeros(100)))
+    with pytest.raises(InvalidDataError, match="not negative"):
+        model.score(X, np.full(100, -1.0))
+
+
+def test_plans_of_more_features_than_there_can_be_are_refused_at_once():
+    for n_features in (2**32, 10**12):
+        with pytest.raises(InvalidArgumentError, match="feature"):
+            PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1)).plan(10, n_features)

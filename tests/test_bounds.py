@@ -49,6 +49,14 @@ WAYS = {
     "a list of two arrays": [LOWERS, UPPERS],
     "two columns": (pd.Series(LOWERS), pd.Series(UPPERS)),
     "an array of pairs": np.column_stack([LOWERS, UPPERS]),
+    "two named columns in another order": (
+        pd.Series({"pay": -250.0, "age": -100.0}),
+        pd.Series({"pay": 250.0, "age": 100.0}),
+    ),
+    "a series of pairs": pd.Series({"pay": (-250, 250), "age": (-100, 100)}),
+    "a series of pairs without names": pd.Series([(-100, 100), (-250, 250)]),
+    "a data frame": pd.DataFrame([[-250, 250], [-100, 100]], index=["pay", "age"]),
+    "a data frame without names": pd.DataFrame({"low": LOWERS, "high": UPPERS}),
     "a mapping": {"age": (-100, 100), "pay": (-250, 250)},
     "a mapping in another order": {"pay": [-250, 250], "age": np.array([-100, 100])},
 }
@@ -102,6 +110,10 @@ def test_two_readings_are_refused_with_the_way_out(Kind, bounds):
     ("bounds", "match"),
     [
         ({"age": (-1, 1)}, "misses column 'pay'"),
+        (pd.Series({"age": (-1, 1)}), "misses column 'pay'"),
+        (pd.DataFrame({"age": [-1, 1], "pay": [-1, 1], "height": [-1, 1]}), "data frame"),
+        (pd.DataFrame([[-1, 1], [-1, 1]], index=["age", "age"]), "once"),
+        ((pd.Series({"age": -1, "pay": -1}), pd.Series({"pay": 1, "age": 1})), "one index"),
         ({"age": (-1, 1), "pay": (-1, 1), "height": (-1, 1)}, "'height'"),
         ({"age": (-1, 1), "pay": (-1,)}, r"bounds\['pay'\]"),
         ({"age": (-1, 1), "pay": ("a", 1)}, r"bounds\['pay'\]"),

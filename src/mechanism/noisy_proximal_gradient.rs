@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
 use crate::plan::defaults::{
-    CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, NOISE_PENALTY, REGRESSOR_STEP, SCALED_STEP,
-    USER_LOSS_MARGIN,
+    CLASSIFIER_SIGNAL, CLASSIFIER_STEP, DESCENT_MOMENTUM, DESCENT_STEPS, LONGEST_DESCENT,
+    NOISE_PENALTY, REGRESSOR_STEP, SCALED_STEP, USER_LOSS_MARGIN,
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
@@ -112,6 +112,19 @@ impl Penalty<'_> {
     }
 }
 
+/// Longest descent whose noise leaves scores of classes where their losses are curved, with `noise` on the mean gradient: 1/length is
+/// twice the ridge N^2 p/V against noise in p directions ([`crate::theory_of_privacy::noisy_gradients`]). Beyond a score or two these losses are
+/// straight lines, which hold no noise back, and the mean of such iterates is no minimiser.
+fn longest_for_classes(problem: &Problem, noise: f64) -> f64 {
+    match problem.schema().target() {
+        Target::Classes | Target::Multiclass { .. } => {
+            let columns = problem.statement.n_columns() as f64;
+            LONGEST_DESCENT * CLASSIFIER_SIGNAL / (noise.powi(2) * columns)
+        }
+        Target::Interval { .. } | Target::Counts { .. } => f64::INFINITY,
+    }
+}
+
 fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
     let value = value.unwrap_or(0.0);
     if !(value.is_finite() && value >= 0.0) {
@@ -131,8 +144,8 @@ impl Mechanism for NoisyProximalGradient {
         Ok(USER_LOSS_MARGIN)
     }
 
-    /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T;
-    /// then T is as large as keeps the step short enough.
+    /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T, or
+    /// [`longest_for_classes`]; then T is as large as keeps the step short enough.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
         let norm = domain.norm(problem.schema().n_features())?;
@@ -158,7 +171,9 @@ impl Mechanism for NoisyProximalGradient {
         };
         let longest = size / (problem.smoothness() * rows * rows + ridge);
         let landscape = problem.landscape();
-        let total = (1.0 - momentum) * landscape.best_length(one);
+        let length = landscape.best_length(one);
+        let length = length.min(longest_for_classes(&problem, one));
+        let total = (1.0 - momentum) * length;
         let n_iter = match self.n_iter {
             Some(t) => t,
             None => ((total / longest).ceil() as usize).clamp(DESCENT_STEPS.0, DESCENT_STEPS.1),

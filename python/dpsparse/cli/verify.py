@@ -24,8 +24,9 @@ def add(commands: Commands) -> None:
         run,
         help="what a model or a certificate guarantees, recomputed",
         description="""Recompute the guarantee of a model, or of a certificate alone, from its events, and say in words
-        what it means and rests on. With the curator's public key the signature is checked too. Exit status: 0 where all
-        of it holds, 1 where it does not, 2 for what is no model and no certificate.""",
+        what it means and rests on. It says nothing of coefficients, which whoever may write the file can change: that
+        nothing was changed is what a signature says, checked with the curator's public key. Exit status: 0 where all of
+        it holds, 1 where it does not, 2 for what is no model and no certificate.""",
         examples=["dpsparse verify model.json", "dpsparse verify model.json --key curator.pub.pem"],
     )
     parser.add_argument("document", metavar="MODEL_OR_CERTIFICATE", help="JSON")

@@ -70,7 +70,7 @@ class Recipe:
     def _targets(self, y: Any, rows: int) -> npt.NDArray[np.float64]:
         from dpsparse.estimators._columns import check_target  # estimators import this package
         from dpsparse.estimators._linear import encode_many_labels
-        from dpsparse.estimators._validation import without_values
+        from dpsparse.estimators._sklearn_checks import without_values
 
         checked = check_target(y, numbers=self.labels is None)
         array = without_values(lambda: column_or_1d(checked, warn=False))

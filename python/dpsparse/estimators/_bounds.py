@@ -20,8 +20,8 @@ __all__ = ["bound_arrays", "count_bounds", "names_for", "target_bounds", "warn_o
 #: What ``bounds=None`` and ``y_bounds=None`` mean.
 _DEFAULT = (-1.0, 1.0)
 _FORMS = (
-    "bounds must be a pair (lower, upper) of numbers or of arrays with one entry per feature, an array of shape "
-    "(n_features, 2), or a mapping of column names to pairs"
+    "bounds must be a pair (lower, upper) of numbers or of arrays with one entry per feature, an array or a data frame "
+    "of shape (n_features, 2), or a mapping or a series of column names to pairs"
 )
 _EITHER = (
     "bounds of shape (2, 2) as nested sequences could be (lowers, uppers) or one pair per feature: write "
@@ -36,9 +36,9 @@ def bound_arrays(bounds: Any, names: Sequence[str] | None = None) -> _Sides:
 
     Parameters
     ----------
-    bounds : None, pair, array or mapping
+    bounds : None, pair, array, mapping, series or data frame
         None: (-1, 1). A pair of numbers or of arrays with one entry per feature, an array of shape (n_features, 2), or
-        a mapping of column names to pairs.
+        a mapping of column names to pairs, which pandas objects with a named index are too: see :func:`named`.
     names : sequence of str, optional
         Names of the columns, in their order, for a mapping. None: the mapping's own order, for plans.
 
@@ -53,8 +53,7 @@ def bound_arrays(bounds: Any, names: Sequence[str] | None = None) -> _Sides:
         For anything else, for names that are not the mapping's, and where two readings are possible: a nested sequence
         of shape (2, 2). The core checks lengths, order and finiteness.
     """
-    if bounds is None:
-        bounds = _DEFAULT
+    bounds = _DEFAULT if bounds is None else named(bounds)
     if isinstance(bounds, Mapping):
         return _by_names(bounds, names)
     if isinstance(bounds, str | bytes | set | frozenset):
@@ -76,6 +75,39 @@ def bound_arrays(bounds: Any, names: Sequence[str] | None = None) -> _Sides:
     if lower.ndim != 1 or upper.ndim != 1:
         raise InvalidArgumentError(_FORMS)
     return np.ascontiguousarray(lower), np.ascontiguousarray(upper)
+
+
+def named(bounds: Any) -> Any:
+    """Return bounds that pandas objects name by their index as a mapping, unnamed ones as arrays, others as they are.
+
+    A series of pairs, a data frame of two columns with one row per feature, and a pair of series.
+    """
+    if _is_frame(bounds):
+        if bounds.shape[1] != 2:
+            raise InvalidArgumentError(_FORMS)
+        pairs, index = bounds.to_numpy(), bounds.index
+    elif _is_series(bounds):
+        pairs, index = bounds.tolist(), bounds.index
+    elif isinstance(bounds, list | tuple) and len(bounds) == 2 and all(map(_is_series, bounds)):
+        lower, upper = bounds
+        if not lower.index.equals(upper.index):
+            raise InvalidArgumentError("bounds as two series must have one index: the names of the columns")
+        pairs, index = list(zip(lower, upper, strict=True)), lower.index
+    else:
+        return bounds
+    if index.inferred_type == "integer":
+        return np.asarray(pairs)
+    if not index.is_unique:
+        raise InvalidArgumentError("bounds must name every column once")
+    return dict(zip(index, map(tuple, pairs), strict=True))
+
+
+def _is_series(value: Any) -> bool:
+    return hasattr(value, "index") and hasattr(value, "iloc") and not hasattr(value, "columns")
+
+
+def _is_frame(value: Any) -> bool:
+    return hasattr(value, "index") and hasattr(value, "iloc") and hasattr(value, "columns")
 
 
 def _uneven(bounds: list[Any]) -> bool:
@@ -109,7 +141,7 @@ def names_for(estimator: Any) -> Sequence[str] | None:
     InvalidArgumentError
         Where it is a mapping and the columns have no names.
     """
-    if not isinstance(estimator.bounds, Mapping):
+    if not isinstance(named(estimator.bounds), Mapping):
         return None
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,14 +45,24 @@ def check_columns(X: Any) -> Any:
     Raises
     ------
     InvalidTypeError
-        For columns of dates, time spans, text or categories, and for lazy frames.
+        For columns of dates, time spans, text or categories, for lazy frames, mappings, iterators, matrices and None.
     InvalidDataError
-        For masked entries and for columns of one name.
+        For masked entries, for columns of one name, for a single column that is no table and for a table of none.
     """
     if sp.issparse(X):
         return X
+    if X is None:
+        raise InvalidTypeError("X is None: it must be a two-dimensional array of numbers, or a table of them")
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise InvalidTypeError("X is a lazy frame, which holds no records yet: call its collect() first")
+    if hasattr(X, "to_frame") and len(getattr(X, "shape", ())) == 1:
+        raise InvalidDataError("X is a single column: it must be a table; X.to_frame() is one of one feature")
+    if isinstance(X, Mapping):
+        raise InvalidTypeError("X is a mapping and no table of real numbers: make a data frame of it")
+    if callable(X) or isinstance(X, Iterator):
+        raise InvalidTypeError("X is a function or an iterator: dpsparse.blocks takes records block by block")
+    if isinstance(X, np.matrix):
+        raise InvalidTypeError("X is a numpy matrix, whose products are others than those of arrays: use np.asarray(X)")
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         _check_frame(X)
         return X
@@ -137,6 +147,8 @@ def _check_numbers(name: str, what: str, values: Any) -> Any:
 
 def _check_frame(X: Any) -> None:
     names = list(X.columns)
+    if not names:
+        raise InvalidDataError("X has no columns")
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise InvalidDataError(f"X has several columns of the name {_shown(twice)}: names must differ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse.distributed._shards import Column
+from dpsparse.estimators._sklearn_checks import without_values
 from dpsparse.estimators._tables import coefficient_names, read_again
-from dpsparse.estimators._validation import without_values
 from dpsparse.losses import Logistic
 
 if TYPE_CHECKING:
@@ -352,10 +353,16 @@ class LogLinkRegressorMixin(_LinearModel):
         Returns
         -------
         float
-            As of ``sklearn.metrics.d2_tweedie_score`` with ``power=1``. Of a private model it is exact, so **not
-            private** for the people in X and y, as :meth:`PrivateSparseClassifier.score`.
+            As of ``sklearn.metrics.d2_tweedie_score`` with ``power=1``; NaN where all counts are 0. Of a private model
+            it is exact, so **not private** for the people in X and y, as :meth:`PrivateSparseClassifier.score`.
         """
-        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
+        rates = self.predict(X)
+        counts = without_values(lambda: np.asarray(y, dtype=np.float64).ravel())
+        if counts.size and not counts.min() >= 0:
+            raise InvalidDataError("y must hold counts that are not negative")
+        if not np.any(counts):
+            return math.nan  # the mean of zeros has no deviance to explain, as in scikit-learn's own models
+        return float(d2_tweedie_score(counts, rates, sample_weight=sample_weight, power=1))
 
 
 def _models_probabilities(estimator: Any) -> bool:

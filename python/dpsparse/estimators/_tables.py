@@ -11,8 +11,11 @@ from sklearn.utils.validation import check_array, validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError, UnsoundMechanismError
 from dpsparse._validation import positive_integer
+from dpsparse.blocks import Blocks
+from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._bounds import bound_arrays
 from dpsparse.estimators._columns import check_columns
+from dpsparse.estimators._sklearn_checks import without_values
 from dpsparse.losses import CustomLoss
 from dpsparse.mechanisms import FrankWolfe, PenalisedFrankWolfe, SelectRefit, resolve
 from dpsparse.polytopes import DisjointGroups
@@ -182,17 +185,22 @@ def keep_table(estimator: Any, schema: Schema | None) -> None:
 
 def read_again(estimator: Any, X: Any) -> Any:
     """Return X for a fitted estimator, as ``validate_data`` has it: float64, dense, CSR or CSC; a table encoded."""
+    if isinstance(X, Blocks):
+        raise InvalidTypeError("X is blocks: fits take them, predictions take one table in memory after the other")
     schema = getattr(estimator, "schema_", None)
     if schema is not None:
         return schema.encode(X)
-    return validate_data(estimator, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+    X = check_columns(X)
+    options = {"accept_sparse": ["csr", "csc"], "dtype": np.float64, "reset": False}
+    return without_values(lambda: validate_data(estimator, X, **options))
 
 
 def read_encoded(estimator: Any, X: Any, n_columns: int) -> Any:
     """Return X, whose columns are encoded already where the estimator was fitted with a schema."""
+    X = check_columns(X)
     if not hasattr(estimator, "schema_"):
-        return validate_data(estimator, check_columns(X), dtype=np.float64, reset=False)
-    X = check_array(check_columns(X), dtype=np.float64)
+        return without_values(lambda: validate_data(estimator, X, dtype=np.float64, reset=False))
+    X = without_values(lambda: check_array(X, dtype=np.float64))
     if X.shape[1] != n_columns:
         raise InvalidDataError(f"X has {X.shape[1]} columns; the schema encodes {n_columns}")
     return X

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,55 +17,14 @@ from dpsparse.blocks import Blocks
 from dpsparse.distributed import Shards, from_dask
 from dpsparse.distributed._dask import is_dask
 from dpsparse.distributed._shards import Column
-from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._bounds import bound_arrays as bound_arrays
 from dpsparse.estimators._columns import check_columns, check_target
+from dpsparse.estimators._sklearn_checks import without_values
 from dpsparse.estimators._tables import encoded, keep_table, kept, schema_of
 from dpsparse.estimators._weights import checked_weights
 
-Checked = TypeVar("Checked")
-
 #: Beside floats, types of dense records that the core reads as they are: doubles hold all of their values.
 _NARROW = [np.dtype(kind) for kind in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32")]
-
-
-# scikit-learn's texts that state shapes and types only. Others show entries of X or y.
-_WITHOUT_VALUES = (
-    "Found array with",
-    "Found input variables",
-    "y should be a 1d array",
-    "This Private",
-    "Sparse data was passed",
-    "Input y contains",
-    "Unknown label type",
-    "float() argument must be",
-    "Feature names are only",
-)
-
-
-def without_values(check: Callable[[], Checked]) -> Checked:
-    """Run one of scikit-learn's checks; its errors come out as ours, without the entries of X or y that some show.
-
-    Raises
-    ------
-    InvalidDataError
-        Where the check raised, with nothing chained to it, as the original may show entries.
-    """
-    try:
-        with np.errstate(all="ignore"):
-            return check()
-    except InvalidArgumentError:
-        raise  # one of ours: records on other machines
-    except (TypeError, ValueError, OverflowError) as error:
-        text = str(error).partition("\n")[0]
-        kind = InvalidTypeError if isinstance(error, TypeError) else InvalidDataError
-    if text.startswith("Complex data"):
-        text = "Complex data not supported: X and y must be real"
-    elif text.startswith("Expected 2D array"):
-        text = "X must be two-dimensional. Reshape your data: X.reshape(-1, 1) for one feature, (1, -1) for one record"
-    elif not text.startswith(_WITHOUT_VALUES):
-        text = "X must be a two-dimensional array of numbers, and y must hold one target per record"
-    raise kind(text)  # outside the except clause: the original, which may show entries, is not chained
 
 
 def public_count(adjacency: Any, n_public: Any, n_samples: int) -> int:

@@ -19,6 +19,7 @@ from dpsparse.estimators import _exact_classes
 from dpsparse.estimators._columns import check_columns, check_target
 from dpsparse.estimators._exact_norms import ExactNorm, check_norm, exact_norm
 from dpsparse.estimators._linear import LinearRegressorMixin, MulticlassMixin, encode_many_labels
+from dpsparse.estimators._sklearn_checks import without_values
 from dpsparse.losses import catalogued
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
@@ -585,7 +586,8 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
         X, y = check_columns(X), check_target(y, numbers=False)
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64)
+        options: dict[str, Any] = {"accept_sparse": ["csr", "csc"], "dtype": np.float64}
+        X, y = without_values(lambda: validate_data(self, X, y, **options))
         self.classes_, targets = encode_many_labels(y)
         return X, targets
 
@@ -756,5 +758,6 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
         X, y = check_columns(X), check_target(y, numbers=True)
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
+        options: dict[str, Any] = {"accept_sparse": ["csr", "csc"], "dtype": np.float64, "y_numeric": True}
+        X, y = without_values(lambda: validate_data(self, X, y, **options))
         return X, np.asarray(y, dtype=np.float64)

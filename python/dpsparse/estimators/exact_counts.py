@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 from dpsparse._core import InvalidDataError
 from dpsparse.estimators._columns import check_columns, check_target
 from dpsparse.estimators._linear import LogLinkRegressorMixin
+from dpsparse.estimators._sklearn_checks import without_values
 from dpsparse.estimators.exact import _ExactLinearModel
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
@@ -147,7 +148,8 @@ class SparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _ExactLinear
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
         X, y = check_columns(X), check_target(y, numbers=True)
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=np.float64, y_numeric=True)
+        options: dict[str, Any] = {"accept_sparse": ["csr", "csc"], "dtype": np.float64, "y_numeric": True}
+        X, y = without_values(lambda: validate_data(self, X, y, **options))
         counts = np.asarray(y, dtype=np.float64)
         if (counts < 0.0).any():
             raise InvalidDataError("y must hold counts, which are not negative")

@@ -17,7 +17,8 @@ from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._files import WrittenModel
 from dpsparse.estimators._linear import LinearClassifierMixin, LinearRegressorMixin, encode_labels
-from dpsparse.estimators._validation import checked_ledger, read, records, seed, without_values
+from dpsparse.estimators._sklearn_checks import without_values
+from dpsparse.estimators._validation import checked_ledger, read, records, seed
 from dpsparse.estimators._whole import whole_or_nothing
 
 __all__ = ["PrivateSimplexClassifier", "PrivateSimplexRegressor"]

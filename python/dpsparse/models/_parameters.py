@@ -14,7 +14,7 @@ from dpsparse._core import InvalidArgumentError
 from dpsparse._inputs import float_array
 from dpsparse._weighted_l1 import checked_weights
 from dpsparse.errors import ModelFormatError
-from dpsparse.estimators._bounds import bound_arrays
+from dpsparse.estimators._bounds import bound_arrays, named
 from dpsparse.mechanisms import MECHANISMS, Mechanism
 from dpsparse.models._labels import read_labels, write_labels
 from dpsparse.models._norms import read_norm, write_norm
@@ -116,6 +116,7 @@ def _read_pair(value: Any) -> Any:
 def _write_bounds(bounds: Any) -> Any:
     if bounds is None:
         return None
+    bounds = named(bounds)
     if isinstance(bounds, Mapping):
         return {"names": [str(name) for name in bounds], "pairs": [_write_pair(pair) for pair in bounds.values()]}
     lower, upper = bound_arrays(bounds)

@@ -156,11 +156,15 @@ class Ledger:
 
     def _open(self, asked: tuple[float, float, str | None, int] | None) -> None:
         if asked is None and not self._path.exists():
-            raise InvalidArgumentError("path names no ledger; a new one needs epsilon and delta")
+            raise InvalidArgumentError("path names no file; a new ledger needs epsilon and delta")
         with self._transaction() as connection:
             if self._read.terms is None:
                 if asked is None:
-                    raise InvalidArgumentError("dataset is not in this ledger; a new one needs epsilon and delta")
+                    names = connection.execute("SELECT DISTINCT dataset FROM entries ORDER BY dataset").fetchall()
+                    raise InvalidArgumentError(
+                        "dataset is not in this ledger, which holds "
+                        f"{', '.join(repr(name) for (name,) in names) or 'none'}; a new one needs epsilon and delta"
+                    )
                 terms = dict(zip(("epsilon", "delta", "adjacency", "records_per_person"), asked, strict=True))
                 self._append(connection, "data set", terms)
         known = self._read.terms

@@ -1,0 +1,60 @@
+"""scikit-learn's checks of records, with errors of ours that hold no data value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse.errors import InvalidTypeError
+
+__all__ = ["without_values"]
+
+Checked = TypeVar("Checked")
+
+# scikit-learn's texts that state shapes and types only. Others show entries of X or y.
+_WITHOUT_VALUES = (
+    "Found array with",
+    "Found input variables",
+    "y should be a 1d array",
+    "This Private",
+    "This Sparse",
+    "Sparse data was passed",
+    "Input y contains",
+    "Unknown label type",
+    "float() argument must be",
+    "Feature names are only",
+    "Input X contains",
+    "X has ",
+)
+#: The same, of several lines: names of columns.
+_NAMES = "The feature names should match"
+
+
+def without_values(check: Callable[[], Checked]) -> Checked:
+    """Run one of scikit-learn's checks; its errors come out as ours, without the entries of X or y that some show.
+
+    Raises
+    ------
+    InvalidDataError
+        Where the check raised, with nothing chained to it, as the original may show entries.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return check()
+    except InvalidArgumentError:
+        raise  # one of ours: records on other machines
+    except (TypeError, ValueError, OverflowError) as error:
+        text = str(error).partition("\n")[0]
+        if text.startswith(_NAMES):
+            text = str(error).rstrip()
+        kind = InvalidTypeError if isinstance(error, TypeError) else InvalidDataError
+    if text.startswith("Complex data"):
+        text = "Complex data not supported: X and y must be real"
+    elif text.startswith("Expected 2D array"):
+        text = "X must be two-dimensional. Reshape your data: X.reshape(-1, 1) for one feature, (1, -1) for one record"
+    elif not text.startswith((*_WITHOUT_VALUES, _NAMES)):
+        text = "X must be a two-dimensional array of numbers, and y must hold one target per record"
+    raise kind(text)  # outside the except clause: the original, which may show entries, is not chained
