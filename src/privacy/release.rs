@@ -105,7 +105,7 @@ pub fn release_resumably<R>(
         None => None,
     };
     entry.release = (transcript.as_ref()).map(|transcript| transcript.release().to_owned());
-    ledger.commit(&entry)?;
+    ledger.commit(&entry).map(drop)?;
     let resumed = transcript.as_ref().is_some_and(Transcript::resumed);
     let mut core = Core {
         budget,
