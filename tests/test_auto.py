@@ -405,7 +405,7 @@ def test_coefficients_that_no_record_speaks_of_are_of_usual_size(n):
             PrivateSparseClassifier(classes=(0, 1, 2), **of_all).fit(X, three),
             PrivateSparseRegressor(y_bounds=(-10, 10), **of_all).fit(X, reals),
         ]
-        # Noise of about one a half of the range, so two a column: they were up to 300, and larger with more records.
+        # Noise of a few a column: they were up to 300, and larger with more records.
         for fit in fits:
             assert np.abs(np.atleast_2d(fit.coef_)[:, 2:]).max() < 10
         assert np.abs(fits[0].coef_[0, :2] - [2, 0]).max() < 0.5

@@ -86,6 +86,8 @@ pub(super) struct NewtonSteps {
     pub first_of_mean: usize,
     /// In units of the Hessian of the mean loss.
     pub damping: Damping,
+    /// What a feature usually adds to a score.
+    effect: f64,
     pub ridge: f64,
     /// Bound on the curvature of the loss over n.
     scale: f64,
@@ -161,13 +163,16 @@ impl NewtonSteps {
         let normaliser = 1.0 / problem.n_samples() as f64;
         let gradients = Gradients::with_multiplier(problem, pace.n_iter, steps)?;
         let n_iter = pace.n_iter as f64;
+        let columns = problem.statement.n_columns() as f64;
         Ok(Self {
+            effect: pace.effect,
             moments,
             damping: Damping {
                 least: pace.damping,
                 n_iter,
                 noise: gradients.noise_scale / n_iter.sqrt(),
-                usual: pace.usual,
+                // A row of length R whose p entries are alike has entries of R/sqrt(p).
+                usual: pace.effect * columns.sqrt() / problem.gradient_bound(),
                 hidden: pace.hidden,
             },
             gradients,
@@ -249,11 +254,12 @@ impl NewtonSteps {
         // Records that count less have less of a loss.
         let beside = beside.of_loss(mean_weight);
         let ridge = beside.ridge.as_ref();
-        let noise = self.noise(eigen.as_ref(), columns, ridge);
+        let damping = self.damping_of(session);
+        let noise = self.noise(eigen.as_ref(), columns, ridge, &damping);
         let divisor = Divisor {
             moments: eigen.as_ref(),
             scale: self.scale,
-            damping: self.damping,
+            damping,
             of_step: true,
             shared: self.ridge,
             ridge,
@@ -278,7 +284,7 @@ impl NewtonSteps {
                 n_iter,
                 first_of_mean: self.first_of_mean,
                 momentum: self.momentum(),
-                damping: self.damping,
+                damping,
                 ridge: self.ridge + ridge.map_or(0.0, Ridge::mean),
                 scale: self.scale,
                 noise: self.gradients.noise_scale,
@@ -310,6 +316,16 @@ impl NewtonSteps {
             }),
             theta: mean.as_slice().to_vec(),
         })
+    }
+
+    /// For the images of a session, where it is public what they are divided by.
+    fn damping_of(&self, session: &Session<'_>) -> Damping {
+        let images = session.units().map(|units| units.norm * session.rate());
+        let usual = images.map_or(self.damping.usual, |unit| self.effect * unit);
+        Damping {
+            usual,
+            ..self.damping
+        }
     }
 
     pub fn momentum(&self) -> f64 {
@@ -376,18 +392,19 @@ impl NewtonSteps {
         moments: Option<&SymmetricEigen<f64, Dyn>>,
         columns: usize,
         ridge: Option<&Ridge>,
+        damping: &Damping,
     ) -> f64 {
         let ridge = ridge.map_or(0.0, Ridge::mean);
         let trace = self.largest_row.powi(2) / self.normaliser;
         let Some(eigen) = moments else {
             let falling = || (1..=columns).map(|j| 1.0 / j as f64);
             let scale = trace / falling().sum::<f64>();
-            return self.noise_in_scores(falling().map(|m| m * scale), ridge);
+            return self.noise_in_scores(falling().map(|m| m * scale), ridge, damping);
         };
         let positive = || eigen.eigenvalues.iter().map(|value| value.max(0.0));
         let total: f64 = positive().sum();
         let share = (trace / total.max(f64::MIN_POSITIVE)).min(1.0);
-        share * self.noise_in_scores(positive(), ridge)
+        share * self.noise_in_scores(positive(), ridge, damping)
     }
 
     /// The Hessian of the mean of halved squared residuals, without their clamp and without the weights of records. T steps act as a
@@ -396,23 +413,28 @@ impl NewtonSteps {
         let counted = self.scale / self.normaliser * mean_weight.powi(2);
         let value = |value: f64| {
             let curvature = (self.scale * value).max(0.0);
-            (curvature + self.acts_as(curvature)) / counted
+            (curvature + self.acts_as(&self.damping, curvature)) / counted
         };
         with_eigenvalues(&evidence.moments, value)
     }
 
     /// The ridge that all steps together act as, beside that of features.
-    fn acts_as(&self, curvature: f64) -> f64 {
-        self.ridge + self.ridge / self.damping.n_iter + self.damping.ridge(curvature)
+    fn acts_as(&self, damping: &Damping, curvature: f64) -> f64 {
+        self.ridge + self.ridge / damping.n_iter + damping.ridge(curvature)
     }
 
     /// The same for these eigenvalues of the sums of squares and a ridge.
-    fn noise_in_scores(&self, eigenvalues: impl Iterator<Item = f64>, ridge: f64) -> f64 {
+    fn noise_in_scores(
+        &self,
+        eigenvalues: impl Iterator<Item = f64>,
+        ridge: f64,
+        damping: &Damping,
+    ) -> f64 {
         let variance = self.damping.noise.powi(2);
         eigenvalues
             .map(|value| {
                 let curvature = self.scale * value;
-                let divisor = curvature + ridge + self.acts_as(curvature);
+                let divisor = curvature + ridge + self.acts_as(damping, curvature);
                 value * self.normaliser * variance / divisor.powi(2)
             })
             .sum()

@@ -30,8 +30,8 @@ pub(super) struct Pace {
     pub first_of_mean: usize,
     /// Largest curvature that is but noise of the moments.
     pub hidden: f64,
-    /// Standard deviation of coefficients, before anything is known of them; infinite: nothing is expected.
-    pub usual: f64,
+    /// What a feature usually adds to a score, before anything is known of it; infinite: nothing is expected.
+    pub effect: f64,
 }
 
 impl Pace {
@@ -75,8 +75,8 @@ impl Pace {
         };
         let n_iter = options.n_iter.unwrap_or(n_iter);
         // Without moments no direction is known to be flat, and who sets a damping means that one.
-        let usual = match (options.damping, moments) {
-            (None, Some(_)) => usual_coefficient(problem),
+        let effect = match (options.damping, moments) {
+            (None, Some(_)) => usual_effect(problem),
             _ => f64::INFINITY,
         };
         Self {
@@ -89,21 +89,18 @@ impl Pace {
             curvature,
             first_of_mean: (early * n_iter as f64) as usize,
             hidden: unit,
-            usual,
+            effect,
         }
     }
 }
 
-/// Standard deviation of coefficients, before anything is known of them: a row of length R whose p entries are alike has
-/// entries of R/sqrt(p), and one of them usually adds [`USUAL_EFFECT`] to a score.
-fn usual_coefficient(problem: &Problem) -> f64 {
-    let unit = match (problem.schema().target(), problem.spread) {
-        (Target::Interval { .. }, Some(spread)) => spread,
-        (Target::Interval { .. }, None) => return f64::INFINITY,
-        (Target::Classes | Target::Multiclass { .. } | Target::Counts { .. }, _) => 1.0,
-    };
-    let columns = problem.statement.n_columns() as f64;
-    USUAL_EFFECT * unit * columns.sqrt() / problem.gradient_bound()
+/// [`USUAL_EFFECT`] in units of scores.
+fn usual_effect(problem: &Problem) -> f64 {
+    match (problem.schema().target(), problem.spread) {
+        (Target::Interval { .. }, Some(spread)) => USUAL_EFFECT * spread,
+        (Target::Interval { .. }, None) => f64::INFINITY,
+        (Target::Classes | Target::Multiclass { .. } | Target::Counts { .. }, _) => USUAL_EFFECT,
+    }
 }
 
 /// How many Newton steps, where so many are `enough` for the least lambda to be the ridge that noise asks for.

@@ -155,9 +155,9 @@ pub const REGRESSOR_SLOPE: f64 = 0.7;
 /// Below so many times p N/(L R) shrinkage is less: there are fewer directions than noise could hide.
 pub const SHRINKAGE_DIRECTIONS: f64 = 10.0;
 
-/// What a feature usually adds to a score, before anything is known of it: in log odds, standard deviations of the targets, or
+/// What half the range of a feature usually adds to a score, before anything is known of it: in log odds, standard deviations of the targets, or
 /// logarithms of rates. Where records say nothing of a coefficient, noise on it is kept to about that.
-pub const USUAL_EFFECT: f64 = 1.0;
+pub const USUAL_EFFECT: f64 = 3.0;
 
 /// Curvature of the squared loss per unit of its clamp, in units of the spread of the targets: the share of residuals
 /// that are within it.

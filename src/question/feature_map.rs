@@ -32,6 +32,8 @@ pub struct Units {
     pub coefficients: Vec<f64>,
     /// Of targets; of rates, where targets are counts.
     pub target: f64,
+    /// What images are divided by: without clipping they lie between its inverse and minus that.
+    pub norm: f64,
 }
 
 impl FeatureMap {
@@ -245,6 +247,7 @@ impl FeatureMap {
         Units {
             coefficients: self.factor.iter().enumerate().map(own).collect(),
             target,
+            norm: self.norm,
         }
     }
 
