@@ -145,7 +145,7 @@ impl Mechanism for NoisyProximalGradient {
     }
 
     /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T, or
-    /// [`longest_for_classes`]; then T is as large as keeps the step short enough.
+    /// that of `longest_for_classes`; then T is as large as keeps the step short enough.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
         let norm = domain.norm(problem.schema().n_features())?;
