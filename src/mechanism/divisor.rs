@@ -28,14 +28,11 @@ pub(super) struct Divisor<'a> {
 impl Divisor<'_> {
     fn value(&self, moment: f64) -> f64 {
         let curvature = (self.scale * moment).max(0.0);
-        curvature + self.added(self.damping.of(curvature))
-    }
-
-    fn added(&self, damping: f64) -> f64 {
-        match self.of_step {
-            true => self.shared + damping,
-            false => self.shared + damping / self.damping.n_iter,
-        }
+        let damping = match self.of_step {
+            true => self.damping.of(curvature),
+            false => self.damping.ridge(curvature),
+        };
+        curvature + (self.shared + damping)
     }
 
     pub fn curvature(&self) -> Curvature {
@@ -47,7 +44,7 @@ impl Divisor<'_> {
                 Curvature::Matrix(matrix)
             }
             None => {
-                let least = self.added(self.damping.least);
+                let least = self.value(0.0);
                 Curvature::Diagonal((0..self.columns).map(|j| least + ridge(j)).collect())
             }
         }

@@ -171,9 +171,8 @@ impl Mechanism for NoisyProximalGradient {
         };
         let longest = size / (problem.smoothness() * rows * rows + ridge);
         let landscape = problem.landscape();
-        let length = landscape.best_length(one);
-        let length = length.min(longest_for_classes(&problem, one));
-        let total = (1.0 - momentum) * length;
+        let longest_descent = longest_for_classes(&problem, one);
+        let total = (1.0 - momentum) * landscape.best_length(one).min(longest_descent);
         let n_iter = match self.n_iter {
             Some(t) => t,
             None => ((total / longest).ceil() as usize).clamp(DESCENT_STEPS.0, DESCENT_STEPS.1),
