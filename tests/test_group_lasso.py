@@ -22,7 +22,6 @@ from dpsparse import (
     PrivateSparseClassifier,
     PrivateSparseRegressor,
     SelectRefit,
-    SgdOutput,
     SparseClassifier,
     SparsePoissonRegressor,
     SparseRegressor,
@@ -476,7 +475,6 @@ PRIVATE = {
     "output": OutputPerturbation(alpha=0.01, threshold=0.001),
     "early": OutputPerturbation(mode="early-stopping", alpha=0.01),
     "objective": ObjectivePerturbation(alpha=0.01),
-    "sgd": SgdOutput(n_passes=2),
     "dual": DualFrankWolfe(alpha=0.01, n_iter=4),
 }
 

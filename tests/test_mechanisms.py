@@ -98,6 +98,7 @@ TAKES_NORM = {
     "mirror-euclidean": set(NORMS) - SEMINORMS,
     "select-refit": {"l1", "groups"},
     "select-newton": {"l1", "groups"},
+    **{name: {"l1"} for name in (*SGD, "sgd-ridge")},  # it knows no norm
 }
 every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 

@@ -398,7 +398,7 @@ class SgdOutput:
     """Stochastic gradient descent over data-independent permutations, then noise (Wu et al. 2017, Algorithms 1 and 2).
 
     Neighbours: replace-one. Sensitivity: ``2 k eta L R2 / b`` without a ridge, ``2 L R2 / (n ridge)`` with one. Needs a
-    catalogued loss; the norm is not used.
+    catalogued loss. It knows no norm, and another than the default raises.
 
     Proof: ``theory_of_privacy::output_perturbation``.
 
@@ -605,6 +605,9 @@ Mechanism: TypeAlias = (
 
 MECHANISMS: dict[str, type[Mechanism]] = {each.name: each for each in get_args(Mechanism)}
 
+#: Mechanisms that neither penalise nor bound the norm of a model, nor select by it.
+_WITHOUT_NORM = (SgdOutput,)
+
 # What an estimator and a mechanism may both set.
 _SHARED = ("n_iter", "radius", "alpha", "ridge")
 
@@ -691,8 +694,8 @@ def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, st
     Raises
     ------
     InvalidArgumentError
-        If both are set and differ, if the estimator sets one that the mechanism does not use, or if an option is not of
-        its kind.
+        If both are set and differ, if the estimator sets one that the mechanism does not use, a norm among them, or if
+        an option is not of its kind.
     """
     options = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     for name in _SHARED:
@@ -708,6 +711,7 @@ def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, st
         options[name] = given
     _share_alpha(options, mechanism.name, getattr(estimator, "l1_ratio", None))
     _check_weighs(options, mechanism, getattr(estimator, "feature_weights", None))
+    _check_norm(mechanism, estimator)
     kinds = {field.name: str(field.type) for field in fields(mechanism)}
     return mechanism.name, json.dumps({name: _option(name, kinds[name], value) for name, value in options.items()})
 
@@ -737,6 +741,13 @@ def _check_weighs(options: dict[str, Any], mechanism: Mechanism | _Auto, weights
     if not any(options[name] for name in users):
         without = f" without {' or '.join(users)}" if users else ""
         raise InvalidArgumentError(f"feature_weights is not used by {mechanism.name}{without}; leave it at None")
+
+
+def _check_norm(mechanism: Mechanism | _Auto, estimator: Any) -> None:
+    """Refuse a norm that was asked for where no option of the mechanism could be about it."""
+    norm = getattr(estimator, "norm", "l1")
+    if isinstance(mechanism, _WITHOUT_NORM) and not (isinstance(norm, str) and norm == "l1"):
+        raise InvalidArgumentError(f"norm is not used by {mechanism.name}; leave it at 'l1'")
 
 
 def _names(kind: type[Mechanism]) -> list[str]:
