@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -23,6 +24,7 @@ from dpsparse import (
     SparseRegressor,
     path,
 )
+from dpsparse.tables import Number, Schema
 
 N = 40
 rng = np.random.default_rng(0)
@@ -213,3 +215,29 @@ def test_numbers_in_other_clothes_are_fine(name):
         pl.DataFrame({"a": pl.Series(halves[:, 0]).cast(pl.Decimal(10, 2)), "b": halves[:, 1].astype(bool)}),
     ):
         np.testing.assert_array_equal(model(X), expected)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_batches_of_arrow_are_the_tables_that_they_are_batches_of(name):
+    table = pa.table({"a": FLOATS, "b": -FLOATS})
+    (batch,) = table.to_batches()
+    fits = [clone(ESTIMATORS[name]).fit(records, LABELS) for records in (table, batch)]
+    for fitted in fits:
+        assert fitted.feature_names_in_.tolist() == ["a", "b"]
+    ask = [fitted.transform if name == "scaler" else fitted.predict for fitted in fits]
+    np.testing.assert_array_equal(ask[0](table), ask[1](batch))
+    with pytest.raises(InvalidDataError, match="feature names should match"):
+        ask[1](batch.rename_columns(["a", "c"]))
+
+
+def test_batches_of_arrow_go_by_names():
+    batch = pa.RecordBatch.from_arrays([pa.array(FLOATS), pa.array(-FLOATS)], names=["a", "b"])
+    model = PrivateSparseClassifier(bounds={"b": (-1, 1), "a": (-2, 2)}, classes=(0, 1), random_state=0)
+    frame = pd.DataFrame({"a": FLOATS, "b": -FLOATS})
+    np.testing.assert_array_equal(clone(model).fit(batch, LABELS).coef_, clone(model).fit(frame, LABELS).coef_)
+    schema = Schema({"b": Number(-1, 1), "a": Number(-2, 2)})
+    by_schema = model.set_params(bounds=None, schema=schema)
+    np.testing.assert_array_equal(clone(by_schema).fit(batch, LABELS).coef_, clone(by_schema).fit(frame, LABELS).coef_)
+    np.testing.assert_array_equal(schema.encode(batch), schema.encode(frame))
+    text = pa.RecordBatch.from_arrays([pa.array(["x"] * N), pa.array(-FLOATS)], names=["a", "b"])
+    refusal(lambda: clone(ESTIMATORS["classifier"]).fit(text, LABELS), InvalidTypeError, "text")

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -16,6 +18,7 @@ from dpsparse import (
     PrivateSearchCV,
     PrivateSimplexClassifier,
     PrivateSparseClassifier,
+    SparseClassifier,
 )
 
 N = 4000
@@ -102,6 +105,67 @@ def test_labels_of_every_storage(y):
     np.testing.assert_array_equal(make(("yes", "no")).fit(X, y).coef_, expected.coef_)
     categories = make(("yes", "no")).fit(X, pd.Series(Y).astype("category"))
     np.testing.assert_array_equal(categories.coef_, expected.coef_)
+
+
+def pandas_labels():
+    """Labels in pandas' own types, with the type of numpy's that ``classes_`` is to have."""
+    whole = TRUE.astype(int)
+    for name, values, kind in [
+        ("boolean", TRUE, "b"),
+        ("bool[pyarrow]", TRUE, "b"),
+        ("Int64", whole, "i"),
+        ("UInt8", whole, "u"),
+        ("int64[pyarrow]", whole, "i"),
+        ("string", Y, "O"),
+        ("string[pyarrow]", Y, "O"),
+    ]:
+        yield pytest.param(pd.Series(values, dtype=name), values, kind, id=name)
+        yield pytest.param(pd.Series(values, dtype=name).to_frame(), values, kind, id=f"{name}, a frame")
+        yield pytest.param(pd.array(values, dtype=name), values, kind, id=f"{name}, an array")
+    for values, kind in ((TRUE, "b"), (whole, "i"), (Y, "O")):
+        yield pytest.param(pd.Series(values).astype("category"), values, kind, id=f"categories of kind {kind}")
+        yield pytest.param(pd.Categorical(values), values, kind, id=f"an array of categories of kind {kind}")
+    nullable = pd.Series(TRUE, dtype="boolean").astype("category")
+    yield pytest.param(nullable, TRUE, "b", id="categories that are nullable")
+
+
+@pytest.mark.parametrize("Model", [PrivateSparseClassifier, PrivateSimplexClassifier, SparseClassifier])
+@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize(("y", "plain", "kind"), list(pandas_labels()))
+@pytest.mark.filterwarnings("ignore:A column-vector y")
+def test_labels_in_types_of_pandas_are_those_of_numpy(Model, declared, y, plain, kind):
+    exact = Model is SparseClassifier
+    model = Model(alpha=0.1) if exact else make(np.unique(plain) if declared else None, Model)
+    twin, model = clone(model).fit(X, plain), model.fit(X, y)
+    assert model.classes_.dtype.kind == (plain.dtype.kind if declared and not exact else kind)
+    assert model.classes_.tolist() == twin.classes_.tolist()
+    np.testing.assert_array_equal(model.coef_, twin.coef_)
+    predicted = model.predict(X)
+    assert predicted.dtype == model.classes_.dtype
+    assert model.score(X, y) == twin.score(X, plain) > 0.8
+
+
+def missing_labels():
+    for name, values in (("boolean", TRUE), ("bool[pyarrow]", TRUE), ("Int64", TRUE.astype(int)), ("string", Y)):
+        for series in (pd.Series(values, dtype=name), pd.Series(values, dtype=name).astype("category")):
+            series = series.copy()
+            series.iloc[3] = pd.NA
+            yield pytest.param(series, id=f"{name}, {series.dtype}")
+            yield pytest.param(series.to_frame(), id=f"{name}, {series.dtype}, a frame")
+    for values in (TRUE, Y, TRUE.astype(int)):
+        listed = [None, *values[1:].tolist()]
+        yield pytest.param(pl.Series(listed), id=f"polars {values.dtype}")
+        yield pytest.param(pl.DataFrame({"y": listed}), id=f"a polars frame of {values.dtype}")
+        yield pytest.param(pa.array(listed), id=f"arrow {values.dtype}")
+        yield pytest.param(pa.table({"y": listed}), id=f"a table of arrow, {values.dtype}")
+
+
+@pytest.mark.parametrize("y", list(missing_labels()))
+def test_missing_labels_of_every_type(y):
+    for model in (make(None), make((False, True)), make(("no", "yes")), SparseClassifier(alpha=0.1)):
+        with pytest.raises(InvalidDataError, match="missing labels"):
+            model.fit(X, y)
+        assert not hasattr(model, "coef_")
 
 
 @pytest.mark.parametrize("classes", [(pd.NA, 1), (None, 1), (np.nan, 1), ({}, 1), (0, 0), ("a",), ("a", "b", "b")])

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from dpsparse._arrow import as_table
 from dpsparse._core import InvalidDataError
 from dpsparse.errors import InvalidTypeError
 
@@ -40,7 +41,8 @@ def check_columns(X: Any) -> Any:
     Returns
     -------
     array-like, sparse matrix or data frame
-        X; a list of lists comes back as an array, a masked array without its mask, where nothing is masked.
+        X; a list of lists comes back as an array, a masked array without its mask, where nothing is masked, a batch of
+        arrow as a table of it, whose names scikit-learn knows.
 
     Raises
     ------
@@ -61,6 +63,7 @@ def check_columns(X: Any) -> Any:
         raise InvalidTypeError("X is a mapping and no table of real numbers: make a data frame of it")
     if callable(X) or isinstance(X, Iterator):
         raise InvalidTypeError("X is a function or an iterator: dpsparse.blocks takes records block by block")
+    X = as_table(X)
     if isinstance(X, np.matrix):
         raise InvalidTypeError("X is a numpy matrix, whose products are others than those of arrays: use np.asarray(X)")
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -90,7 +93,8 @@ def check_target(y: Any, *, numbers: bool) -> Any:
     Returns
     -------
     array-like
-        y; a list comes back as an array where it must be numbers.
+        y; a list comes back as an array where it must be numbers, labels of pandas and arrow as arrays of numpy's own
+        types: scikit-learn would make floats of their truth values and integers.
 
     Raises
     ------
@@ -101,9 +105,12 @@ def check_target(y: Any, *, numbers: bool) -> Any:
     """
     if not numbers:
         y = _unmasked("y", y)
-        if _has_missing(y):
+        column = _only_column(y)
+        labels = y if column is None else column
+        if _has_missing(labels):
             raise InvalidDataError("y holds missing labels: leave out their records")
-        return y
+        labels = _plain_labels(labels)
+        return labels if column is None else np.asarray(labels)[:, None]  # scikit-learn warns of what is no vector
     return _check_numbers("y", "the target y", y)
 
 
@@ -193,8 +200,37 @@ def _wrong_entries(entries: Iterable[Any]) -> str | None:
     return _TEXT if any(issubclass(kind, str | bytes) for kind in kinds) else None
 
 
+def _only_column(y: Any) -> Any:
+    """Return the column of a data frame, or of a table of arrow, that has one; None of all else."""
+    if len(getattr(y, "shape", ())) != 2 or y.shape[1] != 1:
+        return None
+    if hasattr(y, "iloc"):
+        return y.iloc[:, 0]
+    if hasattr(y, "column_names"):
+        return y.column(0)
+    return y.to_series() if hasattr(y, "to_series") else None
+
+
+def _plain_labels(y: Any) -> Any:
+    """Return labels, none of them missing, as an array of numpy's type for them, where pandas or arrow has its own."""
+    dtype = getattr(y, "dtype", None)
+    categories: Any = getattr(dtype, "categories", None)
+    codes = getattr(getattr(y, "cat", y), "codes", None)
+    if codes is not None and hasattr(categories, "to_series"):  # pandas': as what the categories are
+        return np.asarray(_plain_labels(categories.to_series()))[np.asarray(codes)]
+    numpy_dtype = getattr(dtype, "numpy_dtype", None)
+    if isinstance(numpy_dtype, np.dtype) and numpy_dtype.kind in "biuf" and hasattr(y, "to_numpy"):
+        return y.to_numpy(dtype=numpy_dtype)
+    return y
+
+
 def _has_missing(labels: Any) -> bool:
     """Whether labels that may be objects hold None, pandas' NA or NaN."""
+    if isinstance(getattr(labels, "null_count", None), int):  # arrow's
+        return bool(labels.null_count > 0)
+    dtype = getattr(labels, "dtype", None)
+    if hasattr(labels, "isna") and getattr(dtype, "kind", "f") != "f":  # scikit-learn says that floats hold NaN
+        return bool(np.any(labels.isna()))
     if not isinstance(labels, Sequence) and getattr(getattr(labels, "dtype", None), "kind", "O") != "O":
         return False
     kinds = set(map(type, labels)) if isinstance(labels, Iterable) and not sp.issparse(labels) else set()

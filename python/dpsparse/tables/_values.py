@@ -16,6 +16,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from dpsparse._arrow import as_table
 from dpsparse._core import InvalidDataError
 from dpsparse.errors import InvalidTypeError
 
@@ -71,6 +72,7 @@ class Table:
             return
         if hasattr(frame, "collect") and not hasattr(frame, "shape"):
             raise InvalidTypeError("X is a lazy frame, which holds no records yet: call its collect() first")
+        frame = as_table(frame)
         native = getattr(frame, "columns", None)
         if native is not None and hasattr(frame, "iloc") and len(set(native)) < len(native):
             raise InvalidDataError("X has several columns of one name: names must differ")
