@@ -27,6 +27,7 @@ from dpsparse import (
     PrivateSparseClassifier,
     PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
+    SgdOutput,
     SparseClassifier,
     SparsePoissonRegressor,
     SparseRegressor,
@@ -35,6 +36,7 @@ from dpsparse import (
     Vertices,
 )
 from dpsparse.blocks import from_arrays
+from dpsparse.norms import GroupLasso
 from reference.certificates import keeps_its_claim
 
 rng = np.random.default_rng(0)
@@ -81,6 +83,10 @@ ARGUMENTS = {
         (np.nan, 1),
         (pd.NA, 1),
         (None, "a"),
+        {0, 1},
+        frozenset((0, 1)),
+        {0: "no", 1: "yes"},
+        {0: "no", 1: "yes"}.keys(),
     ],
     "bounds": [
         5,
@@ -127,6 +133,40 @@ def refused(estimator, X=X, y=Y, error=DpsparseError, match=None):
 @pytest.mark.parametrize(("name", "value"), CASES)
 def test_bad_arguments_of_a_classifier(name, value):
     refused(classifier(**{name: value}), error=InvalidArgumentError, match=name)
+
+
+def test_labels_without_an_order_are_refused_with_what_to_write():
+    for classes in ({0, 1}, frozenset((0, 1)), {0: 1, 1: 0}):
+        refused(classifier(classes=classes), error=InvalidArgumentError, match=r"order nobody states: write a tuple")
+
+
+@pytest.mark.parametrize("y_bounds", ["ab", "01", b"01", {0, 1}, {0: 1, 1: 2}, (0, 1, 2), 5])
+def test_bounds_of_targets_that_are_no_pair(y_bounds):
+    for estimator in (
+        regressor(y_bounds=y_bounds),
+        PrivateSparsePoissonRegressor(bounds=(-1, 1), y_bounds=y_bounds, random_state=0),
+    ):
+        refused(estimator, error=InvalidArgumentError, match=r"^y_bounds must be a pair \(lower, upper\) of numbers")
+
+
+@pytest.mark.parametrize("count", [2**62, 10**30, 10**400])
+def test_counts_beyond_all_machines_are_too_large_and_not_negative(count):
+    match = "is too large: it must be below"
+    refused(classifier(records_per_person=count), error=InvalidArgumentError, match=f"^records_per_person {match}")
+    with pytest.raises(InvalidArgumentError, match=f"^n_samples {match}"):
+        classifier().plan(count, 3)
+
+
+@pytest.mark.parametrize("norm", ["linf", "simplex", DisjointGroups([0, 0, 1]), GroupLasso([[0, 1], [2]])])
+@pytest.mark.parametrize("mechanism", ["sgd-output", SgdOutput(n_passes=2)])
+def test_a_norm_is_refused_where_no_option_is_about_it(norm, mechanism):
+    for estimator in (
+        classifier(norm=norm, mechanism=mechanism, n_iter=None),
+        regressor(norm=norm, mechanism=mechanism, n_iter=None, loss="huber"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=r"^norm is not used by sgd-output"):
+            estimator.plan(1000, 3)
+        refused(estimator, error=InvalidArgumentError, match="^norm is not used by sgd-output")
 
 
 def test_frank_wolfe_by_name_takes_no_alpha():

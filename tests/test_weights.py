@@ -45,6 +45,7 @@ from dpsparse import (
     _core,
 )
 from dpsparse.mechanisms import DualFrankWolfe
+from dpsparse.privacy import Accountant
 from dpsparse.tables import Number, Schema
 from reference.certificates import keeps_its_claim
 
@@ -336,6 +337,18 @@ def test_weights_need_a_declared_largest_one():
             make("classifier", max_weight=largest).fit(X, y, sample_weight=weights)
         with pytest.raises(InvalidArgumentError, match="max_weight"):
             make("classifier", max_weight=largest).plan(N, P)
+
+
+@pytest.mark.parametrize("largest", [0.0, -1.0, np.nan, np.inf, "2", True, [1.0]])
+@pytest.mark.parametrize("kind", ["classifier", "multiclass", "regressor", "counts"])
+def test_a_largest_weight_is_checked_where_no_weights_are_given_too(kind, largest):
+    X, y, _ = records(kind)
+    ledger = Accountant(1.0, 1e-3)
+    estimator = make(kind, max_weight=largest, ledger=ledger)
+    with pytest.raises(InvalidArgumentError, match=r"^max_weight must be"):
+        estimator.fit(X, y)
+    assert not hasattr(estimator, "certificate_")
+    assert ledger.remaining(1e-3) == 1.0
 
 
 def test_weights_of_any_container():

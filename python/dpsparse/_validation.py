@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,12 @@ def optional_number(name: str, value: Any) -> float | None:
     return None if value is None else number(name, value)
 
 
+def optional_positive(name: str, value: Any) -> float | None:
+    if value is not None and not 0.0 < number(name, value) < math.inf:
+        raise InvalidArgumentError(f"{name} must be positive and finite")
+    return optional_number(name, value)
+
+
 def row_bound(value: Any) -> float | None:
     """Return the bound on the norm of a scaled row: a scale on which noise is drawn exactly whatever else is asked."""
     row_norm = optional_number("row_norm", value)
@@ -45,9 +52,11 @@ def optional_finite(name: str, value: Any) -> float | None:
 
 
 def positive_integer(name: str, value: Any) -> int:
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_) and 1 <= int(value) < 2**62:
-        return int(value)
-    raise InvalidArgumentError(f"{name} must be a positive integer")
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_) or int(value) < 1:
+        raise InvalidArgumentError(f"{name} must be a positive integer")
+    if int(value) >= 2**62:
+        raise InvalidArgumentError(f"{name} is too large: it must be below 2**62")
+    return int(value)
 
 
 def flag(name: str, value: Any) -> bool:
@@ -57,8 +66,11 @@ def flag(name: str, value: Any) -> bool:
 
 
 def pair(name: str, value: Any) -> tuple[float, float]:
+    problem = f"{name} must be a pair (lower, upper) of numbers"
+    if isinstance(value, str | bytes | Set | Mapping):  # text is no numbers, and sets have no first entry
+        raise InvalidArgumentError(f"{problem}, got {type(value).__name__}")
     try:
         low, high = value
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{name} must be a pair (lower, upper)") from error
+        raise InvalidArgumentError(problem) from error
     return number(name, low), number(name, high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,6 +158,11 @@ def declared_labels(declared: Any, *, many: bool = False) -> NDArray[Any]:
     problem = "classes must be a pair of two different labels that sort"
     if many:
         problem = "classes must be two or more different labels that sort"
+    if isinstance(declared, Set | Mapping):
+        raise InvalidArgumentError(
+            f"classes must be a sequence of labels, got {type(declared).__name__}, whose order nobody states: write a "
+            "tuple, classes=(label, another label)"
+        )
     try:
         given = np.asarray(declared)
         if not many and given.ndim == 1 and len(given) > 2:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
-from dpsparse._validation import flag, number, optional_number, positive_integer, row_bound
+from dpsparse._validation import flag, number, optional_number, optional_positive, positive_integer, row_bound
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
 from dpsparse.estimators._files import WrittenModel
@@ -110,7 +110,7 @@ class _PrivateSparse(WrittenModel, ReleasedNoiseMixin, BaseEstimator):
         return self.max_weight is not None
 
     def _max_weight(self) -> float | None:
-        return optional_number("max_weight", self.max_weight)
+        return optional_positive("max_weight", self.max_weight)
 
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = feature_bounds(self)

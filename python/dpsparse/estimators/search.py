@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
 from dpsparse._progress import progress
-from dpsparse._validation import number, optional_number, positive_integer
+from dpsparse._validation import number, optional_number, optional_positive, positive_integer
 from dpsparse.estimators._bounds import names_for, warn_of_default_bounds
 from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
 from dpsparse.estimators._linear import encode_many_labels
@@ -386,7 +386,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return getattr(self.estimator, "max_weight", None) is not None
 
     def _max_weight(self) -> float | None:
-        return optional_number("max_weight", getattr(self.estimator, "max_weight", None))
+        return optional_positive("max_weight", getattr(self.estimator, "max_weight", None))
 
     def _check_estimator(self) -> None:
         if type(self.estimator) not in (PrivateSparseClassifier, PrivateSparseRegressor, PrivateSparsePoissonRegressor):
