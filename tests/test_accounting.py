@@ -694,7 +694,12 @@ def test_errors_are_value_errors_of_the_package():
 
 
 def test_wrong_types_raise_type_error():
-    with pytest.raises(TypeError, match="event must be"):
-        Accountant().add("gaussian")
-    with pytest.raises(TypeError):
-        Accountant().add(EVENTS[0], 1.5)
+    for event in (3, "gaussian", None, [EVENTS[0]], GaussianEvent):
+        with pytest.raises(TypeError, match=r"event must be .*such as GaussianEvent\(.*got ") as refused:
+            Accountant().add(event)
+        assert type(refused.value) is dpsparse.InvalidTypeError
+    for count in (1.5, "2", [1]):
+        with pytest.raises(dpsparse.InvalidTypeError, match="count must be an integer"):
+            Accountant().add(EVENTS[0], count)
+    with pytest.raises(dpsparse.InvalidTypeError, match="add up"):
+        Accountant() + 3

@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 
 from dpsparse import (
     InvalidArgumentError,
+    PrivateSearchCV,
     PrivateSparseClassifier,
     SparseClassifier,
     SparsePoissonRegressor,
@@ -137,6 +138,33 @@ def test_scores_with_error_bars():
     for epsilons, wrong in [([1.0], [0.5]), ([1.0, 2.0], [[0.5]]), ([-1.0], [[0.5]]), ([1.0], [[]])]:
         with pytest.raises(InvalidArgumentError):
             EpsilonDisplay.from_scores(epsilons, wrong)
+
+
+def test_what_is_no_model_is_refused_with_what_to_give():
+    search = PrivateSearchCV(private(), {"radius": [1.0]})
+    for given, match in (
+        (3, "with summary.*got int"),
+        (None, "got NoneType"),
+        (PrivateSparseClassifier, "the class PrivateSparseClassifier"),
+        (search, "of a search, its best_estimator_"),
+        (private(), "not fitted: call fit first"),
+        (SparseRegressor(), "not fitted: call fit first"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=match):
+            CoefficientDisplay.from_estimator(given)
+    for given in (3, None, "model", SparseRegressor(), search, PrivateSparseClassifier):
+        with pytest.raises(
+            InvalidArgumentError, match=r"estimator must be a private linear model, with plan_curve\(\)"
+        ):
+            EpsilonDisplay.from_estimator(given, n_samples=1000, n_features=5)
+    with pytest.raises(InvalidArgumentError, match=r"model\.summary"):
+        CoefficientDisplay(3)
+    for plans in (3, [3], [private()]):
+        with pytest.raises(InvalidArgumentError, match=r"what plan\(\) returns"):
+            EpsilonDisplay.from_plans(plans)
+    for call in (lambda: EpsilonDisplay("a", "b"), lambda: EpsilonDisplay.from_scores([1.0], [["much"]])):
+        with pytest.raises(InvalidArgumentError, match="must be an array of numbers"):
+            call()
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):

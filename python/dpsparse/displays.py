@@ -5,11 +5,12 @@ They draw what was released, or public facts: no display reads a record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
 
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._validation import positive_integer
@@ -75,6 +76,8 @@ class CoefficientDisplay:
     figure_: Any
 
     def __init__(self, summary: Summary, *, ratio: bool = False, max_coefficients: int = 30) -> None:
+        if not isinstance(summary, Summary):
+            raise InvalidArgumentError(f"summary must be that of a model, model.summary(); got {_kind(summary)}")
         self.summary = summary
         self.ratio = ratio
         self.max_coefficients = max_coefficients
@@ -114,11 +117,22 @@ class CoefficientDisplay:
         Raises
         ------
         InvalidArgumentError
-            If an argument is out of its domain, or ratios are asked of a model that has none.
+            If an argument is out of its domain, the estimator is no linear model or not fitted, or ratios are asked of
+            a model that has none.
         ImportError
             Where matplotlib is not installed.
         """
-        table = estimator.summary(confidence=confidence, only_support=True)
+        if isinstance(estimator, type) or not callable(getattr(estimator, "summary", None)):
+            best = " (of a search, its best_estimator_)" if hasattr(estimator, "param_grid") else ""
+            raise InvalidArgumentError(
+                f"estimator must be a fitted sparse linear model, with summary(){best}; got {_kind(estimator)}"
+            )
+        try:
+            table = estimator.summary(confidence=confidence, only_support=True)
+        except NotFittedError as error:
+            raise InvalidArgumentError(
+                f"estimator is a {_kind(estimator)} that is not fitted: call fit first"
+            ) from error
         return cls(table, ratio=ratio, max_coefficients=max_coefficients).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> Self:
@@ -182,6 +196,17 @@ class CoefficientDisplay:
         return self
 
 
+def _kind(given: Any) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+
+
+def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{name} must be an array of numbers") from error
+
+
 def _name(row: Any) -> str:
     name = row["attribute"] if row["level"] is None else f"{row['attribute']}={row['level']}"
     # A dollar sign would begin mathematics.
@@ -224,9 +249,9 @@ class EpsilonDisplay:
     figure_: Any
 
     def __init__(self, epsilons: Any, values: Any, *, spread: Any = None, name: str = "value") -> None:
-        self.epsilons: npt.NDArray[np.float64] = np.asarray(epsilons, dtype=np.float64)
-        self.values: npt.NDArray[np.float64] = np.asarray(values, dtype=np.float64)
-        self.spread = None if spread is None else np.asarray(spread, dtype=np.float64)
+        self.epsilons = _numbers("epsilons", epsilons)
+        self.values = _numbers("values", values)
+        self.spread = None if spread is None else _numbers("spread", spread)
         self.name = name
         if self.epsilons.ndim != 1 or self.values.shape != self.epsilons.shape or self.epsilons.size == 0:
             raise InvalidArgumentError("epsilons and values must have one equal number of entries, one or more")
@@ -278,6 +303,10 @@ class EpsilonDisplay:
             Where matplotlib is not installed.
         """
         _check_quantity(quantity)
+        if isinstance(estimator, type) or not callable(getattr(estimator, "plan_curve", None)):
+            raise InvalidArgumentError(
+                f"estimator must be a private linear model, with plan_curve(); got {_kind(estimator)}"
+            )
         curve = estimator.plan_curve(n_samples, n_features, epsilons=epsilons)
         values = getattr(curve, quantity)
         if values is None:
@@ -293,7 +322,10 @@ class EpsilonDisplay:
         _check_quantity(quantity)
         if quantity == "coef_std":
             raise InvalidArgumentError("quantity='coef_std' needs an estimator: use from_estimator")
-        ordered = sorted(plans, key=lambda plan: plan.epsilon)
+        listed = list(plans) if isinstance(plans, Iterable) else [plans]
+        if not all(isinstance(plan, Plan) for plan in listed):
+            raise InvalidArgumentError("plans must be a sequence of what plan() returns")
+        ordered = sorted(listed, key=lambda plan: plan.epsilon)
         epsilons, values = [plan.epsilon for plan in ordered], plan_numbers(ordered, quantity)
         return cls(epsilons, values, name=_QUANTITIES[quantity]).plot(ax=ax, **kwargs)
 
@@ -327,7 +359,7 @@ class EpsilonDisplay:
         ImportError
             Where matplotlib is not installed.
         """
-        table = np.asarray(scores, dtype=np.float64)
+        table = _numbers("scores", scores)
         if table.ndim != 2 or table.shape[1] == 0:
             raise InvalidArgumentError("scores must have the shape (n_epsilons, n_repeats)")
         spread = table.std(axis=1, ddof=1) if table.shape[1] > 1 else None

@@ -1,7 +1,7 @@
 //! Events, the accountant and calibration for `dpsparse.privacy`.
 
 use super::certificate::PyCertificate;
-use super::error::InvalidArgumentError;
+use super::error::{InvalidArgumentError, invalid_type};
 use crate::accounting::accountant::Accountant;
 use crate::accounting::calibrate as rust;
 use crate::accounting::event::{Adjacency, Event};
@@ -355,18 +355,23 @@ pub(crate) fn event_from_python(object: &Bound<'_, PyAny>) -> PyResult<Event> {
         FailureEvent,
         ObjectivePerturbationEvent
     );
-    Err(PyTypeError::new_err(
-        "event must be one of the event classes of dpsparse.privacy, such as GaussianEvent",
-    ))
+    let kind = object.get_type().name()?;
+    let problem = format!(
+        "event must be an object of one of the event classes of dpsparse.privacy, such as GaussianEvent(sensitivity=1.0, \
+         sigma=4.0); got {kind}"
+    );
+    Err(invalid_type(object.py(), &problem))
 }
+
+const COUNT: &str = "count must be an integer from 1 to 2**64 - 1";
 
 /// A count given as a Python integer; anything but 1 to 2^64 - 1 is out of its domain.
 fn count_from_python(count: &Bound<'_, PyAny>) -> PyResult<u64> {
     count.extract::<u64>().map_err(|error| {
         if error.is_instance_of::<PyTypeError>(count.py()) {
-            error
+            invalid_type(count.py(), COUNT)
         } else {
-            InvalidArgumentError::new_err("count must be an integer from 1 to 2**64 - 1")
+            InvalidArgumentError::new_err(COUNT)
         }
     })
 }
@@ -629,7 +634,8 @@ impl PyAccountant {
         } else if let Ok(accountant) = other.cast::<Self>() {
             accountant.borrow().added.clone()
         } else {
-            return Err(PyTypeError::new_err(
+            return Err(invalid_type(
+                other.py(),
                 "certificates and accountants add up, and nothing else does",
             ));
         };

@@ -244,3 +244,13 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("WorkersError", py.get_type::<WorkersError>())?;
     module.add("RandomnessError", py.get_type::<RandomnessError>())
 }
+
+/// `dpsparse.InvalidTypeError`, which Python adds to the exceptions of this module: for arguments of another kind, a
+/// `TypeError` too.
+pub(crate) fn invalid_type(py: Python<'_>, message: &str) -> PyErr {
+    let made = || {
+        let class = py.import("dpsparse.errors")?.getattr("InvalidTypeError")?;
+        class.call1((message,))
+    };
+    made().map_or_else(|error| error, PyErr::from_value)
+}

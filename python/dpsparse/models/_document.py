@@ -17,6 +17,8 @@ __all__ = ["FORMAT", "VERSION", "Document", "Source", "parsed", "read", "text_of
 FORMAT = "dpsparse-model"
 #: Of the layout. It changes with the layout, and readers of a version read all earlier ones.
 VERSION = 1
+#: Of text that goes into a message.
+_LONGEST_SHOWN = 60
 
 Document: TypeAlias = dict[str, Any]
 Source: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
@@ -33,7 +35,8 @@ def read(source: Source) -> Document:
     Raises
     ------
     ModelFormatError
-        For what is no JSON, no model, or a model of a later version.
+        For what is no JSON, no model, or a model of a later version, and for text that is neither JSON nor the path of
+        a file that is there.
     OSError
         Where the file cannot be read.
     """
@@ -88,9 +91,21 @@ def _text(source: Source) -> str:
     if not isinstance(source, str | os.PathLike) or not os.fspath(source):
         raise InvalidArgumentError("a model is read from JSON text, a path or a mapping")
     try:
+        if isinstance(source, str) and not _is_there(source):
+            shown = repr(source if len(source) <= _LONGEST_SHOWN else source[:_LONGEST_SHOWN] + "...")
+            raise ModelFormatError(
+                f"{shown} is no JSON of a model, which begins with a brace, and no path of a file that is there"
+            )
         return Path(source).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise ModelFormatError("the file is no text in UTF-8") from None
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long for a path, or with characters that none has
+        return False
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Document:
