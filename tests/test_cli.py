@@ -496,6 +496,56 @@ def test_bad_tables_are_errors_without_values_before_anything_is_spent(name, fol
     assert not (folder / "l.db").exists() or Ledger(folder / "l.db").entries() == []
 
 
+@pytest.mark.parametrize(
+    ("target", "options", "reason"),
+    [
+        (
+            "nothing",
+            ["--classes", "no,yes"],
+            "the table has no column 'nothing', which the schema, the model or --target",
+        ),
+        ("nothing", [], "not described, and the schema has no column 'nothing': state --classes or --y-bounds"),
+        ("ill", ["--classes", "no,maybe"], "column 'ill', the target, holds labels that --classes does not list"),
+        ("ill", ["--classes", "no, yes"], "column 'ill', the target, holds labels that --classes does not list"),
+        ("ill", ["--classes", "true,false"], "column 'ill', the target, holds labels that --classes does not list"),
+        ("ill", ["--classes", "0,1"], "column 'ill' of the table must hold numbers, by what the schema or the options"),
+        ("ill", ["--y-bounds", "0", "1"], "column 'ill' of the table must hold numbers, by what the schema or the"),
+        ("ill", [], "column 'ill', the target, holds labels that the schema does not list"),
+    ],
+)
+def test_wrong_labels_and_targets_say_which_option_to_mend(target, options, reason, folder, capsys):
+    fields = [field for field in SCHEMA["fields"] if field["name"] != "ill"]
+    if not options and target == "ill":
+        fields.append({"name": "ill", "type": "string", "constraints": {"enum": ["maybe", "no"]}})
+    (folder / "schema.json").write_text(json.dumps({"fields": fields}))
+    status, out, err = fitted(capsys, *options, target=target)
+    assert (status, out) == (2, "")
+    assert reason in err
+    assert "yes" not in err.replace("--classes no,yes", "")
+    assert not (folder / "model.json").exists()
+
+
+def test_missing_labels_are_those_of_the_target(folder, capsys):
+    (folder / "people.csv").write_text(BAD_TABLES["a missing label"])
+    status, _, err = fitted(capsys)
+    assert status == 2
+    assert "column 'ill', the target, has missing values" in err
+
+
+def test_a_table_without_names_is_not_shown(folder, capsys):
+    (folder / "people.csv").write_text(f"30,none,True,{SECRET},yes,1\n" * 50)
+    status, _, err = fitted(capsys)
+    assert status == 2
+    assert SECRET not in err
+
+
+@pytest.mark.parametrize("labels", ["no", "no,no", "", ","])
+def test_labels_are_two_or_more(labels, folder, capsys):
+    with pytest.raises(SystemExit):
+        fitted(capsys, "--classes", labels)
+    assert "must be two or more different labels, with commas between them, such as no,yes" in capsys.readouterr().err
+
+
 def test_tables_that_cannot_be_read(folder, capsys):
     (folder / "latin.csv").write_bytes(people(10).encode() + b"30,none,True,1,\xff,1\n")
     (folder / "no.parquet").write_text(WORD)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from dpsparse._core import InvalidDataError
 from dpsparse.errors import InvalidTypeError
 
-__all__ = ["STDIN", "guessed_types", "read_csv", "read_names"]
+__all__ = ["STDIN", "check_columns", "guessed_types", "read_csv", "read_names"]
 
 #: The path that means the standard input.
 STDIN = "-"
@@ -64,9 +64,7 @@ def read_csv(path: str, numbers: Mapping[str, bool], missing: Collection[str]) -
         Where the file cannot be read.
     """
     with _rows(path) as (names, rows):
-        absent = [name for name in numbers if name not in names]
-        if absent:
-            raise InvalidDataError(f"the table has no column {absent[0]!r}")
+        check_columns(names, numbers)
         places = {name: names.index(name) for name in numbers}
         arrays: dict[str, list[npt.NDArray[np.float64]]] = {
             name: [] for name, is_number in numbers.items() if is_number
@@ -80,6 +78,22 @@ def read_csv(path: str, numbers: Mapping[str, bool], missing: Collection[str]) -
                 cells.extend(once.setdefault(row[places[name]], row[places[name]]) for row in block)
     read: dict[str, Any] = {name: np.concatenate([np.zeros(0), *parts]) for name, parts in arrays.items()}
     return {name: (read | texts)[name] for name in numbers}
+
+
+def check_columns(names: Collection[str], wanted: Collection[str]) -> None:
+    """Refuse a table without some of the columns that are to be read.
+
+    Raises
+    ------
+    InvalidDataError
+        Which names the first one; not those that are there, as the first line of a table without names is a record.
+    """
+    absent = [name for name in wanted if name not in names]
+    if absent:
+        raise InvalidDataError(
+            f"the table has no column {absent[0]!r}, which the schema, the model or --target names: its first line "
+            "must name the columns, spelled alike"
+        )
 
 
 def guessed_types(path: str) -> dict[str, npt.NDArray[Any]]:
@@ -136,7 +150,7 @@ def _floats(name: str, cells: list[str], missing: Collection[str]) -> npt.NDArra
     except ValueError:
         pass
     raise InvalidTypeError(
-        f"column {name!r} of the table must hold numbers"
+        f"column {name!r} of the table must hold numbers, by what the schema or the options say of it"
     )  # not chained: the original shows the cell
 
 

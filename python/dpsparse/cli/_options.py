@@ -38,5 +38,7 @@ def add_task(parser: argparse.ArgumentParser) -> None:
 def _labels(text: str) -> list[str]:
     labels = text.split(",")
     if len(labels) < 2 or len(set(labels)) < len(labels) or "" in labels:
-        raise argparse.ArgumentTypeError("two or more different labels, with commas between them")
+        raise argparse.ArgumentTypeError(
+            "must be two or more different labels, with commas between them, such as no,yes"
+        )
     return labels

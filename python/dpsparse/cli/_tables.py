@@ -119,10 +119,7 @@ def read_table(path: str, numbers: Mapping[str, bool], missing: Collection[str] 
     """
     if not is_parquet(path):
         return _csv.read_csv(path, numbers, missing)
-    present = read_names(path)
-    absent = [name for name in numbers if name not in present]
-    if absent:
-        raise InvalidDataError(f"the table has no column {absent[0]!r}")
+    _csv.check_columns(read_names(path), numbers)
     return _from_parquet("read", path, list(numbers))
 
 

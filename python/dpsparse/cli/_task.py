@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse.errors import UnknownLevelError
 from dpsparse.tables import Boolean, Category, Number, Schema
 from dpsparse.tables._column import Column
 from dpsparse.tables._values import Table, Values
@@ -19,7 +20,7 @@ from dpsparse.tables.category import level_codes
 __all__ = ["Task", "task_of"]
 
 _STATE = (
-    "the target is not described: state --classes or --y-bounds, describe the column in the schema, or, to read the "
+    "the target is not described{}: state --classes or --y-bounds, describe the column in the schema, or, to read the "
     "labels from the column, which the certificate then assumes to be public, --task classification"
 )
 #: Options that are parameters of the estimator, under the same name.
@@ -51,12 +52,15 @@ class Task:
         What is public about the target; None: labels are read from it.
     parameters : mapping
         Of the estimator.
+    said_by : str
+        What describes the target: an option, or the schema.
     """
 
     name: str
     features: Schema
     target: Column | None
     parameters: Mapping[str, Any]
+    said_by: str
 
     def estimator(self, **parameters: Any) -> Any:
         """Return the estimator, with further parameters."""
@@ -87,7 +91,17 @@ class Task:
             return numbers
         codes = _known(self.target)
         beyond = None if self.target.other is None else codes[self.target.other]  # type: ignore[attr-defined]
-        return np.array(_labels_of(self.target))[level_codes(values, codes, None, beyond)]
+        missing = len(codes)  # a number that no label has
+        try:
+            numbered = level_codes(values, codes, missing, beyond)
+        except UnknownLevelError:
+            raise InvalidDataError(
+                f"column {name!r}, the target, holds labels that {self.said_by} does not list: all of them must stand "
+                "there, as they are written in the table"
+            ) from None
+        if (numbered == missing).any():
+            raise _missing(name)
+        return np.array(_labels_of(self.target))[numbered]
 
 
 def task_of(arguments: argparse.Namespace, schema: Schema) -> Task:
@@ -102,6 +116,9 @@ def task_of(arguments: argparse.Namespace, schema: Schema) -> Task:
     target = _stated(arguments) or (None if named is None else schema[named])
     if target is not None and target.unfilled() is not None:
         raise InvalidArgumentError(f"column {named!r} of the schema is still to be stated: {target.unfilled()}")
+    if target is None and arguments.task != "classification":
+        unknown = "" if arguments.target is None else f", and the schema has no column {arguments.target!r}"
+        raise InvalidArgumentError(_STATE.format(unknown))
     name = _task_name(arguments.task, target)
     parameters = {name: getattr(arguments, name) for name in _PARAMETERS if getattr(arguments, name) is not None}
     if name == "counts" and "loss" in parameters:
@@ -110,7 +127,8 @@ def task_of(arguments: argparse.Namespace, schema: Schema) -> Task:
         parameters["y_bounds"] = (target.low, target.high)
     elif target is not None:
         parameters["classes"] = _labels_of(target)
-    return Task(name, schema if named is None else schema.without(named), target, parameters)
+    said_by = "the schema" if arguments.classes is None else "--classes"
+    return Task(name, schema if named is None else schema.without(named), target, parameters, said_by)
 
 
 def _stated(arguments: argparse.Namespace) -> Column | None:
@@ -127,9 +145,7 @@ def _stated(arguments: argparse.Namespace) -> Column | None:
 
 def _task_name(asked: str | None, target: Column | None) -> str:
     if target is None:
-        if asked != "classification":
-            raise InvalidArgumentError(_STATE)
-        return asked
+        return "classification"
     numbers = isinstance(target, Number)
     if not numbers and not hasattr(target, "other"):
         raise InvalidArgumentError("a target holds numbers, labels or truth values, not dates")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from dpsparse._core import InvalidArgumentError
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dpsparse.cli._output import check_writable, write_columns
 
     check_writable(arguments.output)
-    model = models.load(arguments.model)
+    model = models.load(Path(arguments.model))  # text is no model here: a wrong path is an error about a path
     if arguments.proba and not hasattr(model, "predict_proba"):
         raise InvalidArgumentError("--proba needs a classifier with the logistic loss")
     records = _records(model, arguments.table)
