@@ -153,6 +153,15 @@ impl Plan {
         self.sealed.claim().delta
     }
 
+    /// Bytes that the records of a dense table take at most while a run holds them, beside the table itself:
+    /// [`Sealed::bytes_of_table`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn memory(&self) -> Result<u128> {
+        self.sealed.bytes_of_table()
+    }
+
     /// Whether its guarantee is proved.
     pub fn certified(&self) -> bool {
         self.sealed.certified()

@@ -18,7 +18,7 @@ use crate::exact::noise::source::Source;
 use crate::numeric::mapped;
 use crate::question::RoomModel;
 use crate::question::Statement;
-use crate::question::{AnyQuestion, Question, Stored};
+use crate::question::{AnyQuestion, Question, Stored, most_beside};
 use crate::question::{LinearModel, Point, Softmax};
 use crate::schema::Schema;
 
@@ -257,14 +257,7 @@ impl<'x> Curator<'x> {
                  take a mechanism of noisy gradients or selections",
             ));
         }
-        let most = |stored: Stored| {
-            let mut most = 0;
-            for question in questions {
-                let scores = question.bytes_of_scores(questions, stored);
-                most = most.max(question.bytes(statement, stored)? + scores);
-            }
-            Ok::<_, Error>(most)
-        };
+        let most = |stored: Stored| most_beside(statement, questions, stored);
         if let Some(directory) = self.raw.directory() {
             let in_memory = Stored {
                 in_files: false,

@@ -86,7 +86,7 @@ impl FeatureMap {
                 let moved: Vec<i16> = maps.iter().zip(base).map(image).collect();
                 match norm {
                     Some(norm) if moved.iter().any(|&base| base != 0) => {
-                        dense_image(&maps, &data.dense_columns(), Some(norm))
+                        dense_image_of(&maps, data.dense_columns(), Some(norm))
                     }
                     Some(norm) => shortened_image(&maps, rows, base, moved, norm),
                     None => sparse_image(&maps, (rows, columns), base, moved),
@@ -97,7 +97,7 @@ impl FeatureMap {
                 Features::Packed(packed.map(|j, x| maps[j].lattice_value(x.into())))
             }
             // Shortening gives columns other values.
-            Features::Packed(_) => dense_image(&maps, &data.dense_columns(), norm),
+            Features::Packed(_) => dense_image_of(&maps, data.dense_columns(), norm),
         };
         BoundedData {
             schema: schema.clone(),
@@ -116,6 +116,23 @@ fn dense_image(maps: &[EntryMap], columns: &Columns, norm: Option<RowNorm>) -> F
         norm.shorten_dense(&mut image);
     }
     Features::Dense(image)
+}
+
+/// The same of columns that are of no other use: they become their image, so that there never are both.
+fn dense_image_of(maps: &[EntryMap], mut columns: Columns, norm: Option<RowNorm>) -> Features {
+    let p = columns.n_columns();
+    columns.change_strips(|_, lines| {
+        for strip in lines.chunks_exact_mut(p.max(1)) {
+            for (map, line) in maps.iter().zip(strip) {
+                let entries = *line;
+                map.map_line(&entries, line);
+            }
+        }
+    });
+    if let Some(norm) = norm {
+        norm.shorten_dense(&mut columns);
+    }
+    Features::Dense(columns)
 }
 
 /// `moved` is the image of `base`. What is stored where stays as it is, by rows and by columns.

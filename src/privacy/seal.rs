@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::checkpoint::digest;
+use super::private_sizes;
 use super::session::Session;
 use crate::accounting::accountant::keeps;
 use crate::accounting::event::Event;
@@ -130,6 +131,16 @@ impl<R> Sealed<R> {
     /// The questions that it announced.
     pub fn questions(&self) -> &[Planned] {
         &self.planned
+    }
+
+    /// Bytes that the records of a dense table take at most while it runs, by public facts alone: 2 an entry of the records and of
+    /// whatever is made of them, in strips of 32 records, and some 50 a record beside.
+    ///
+    /// # Errors
+    /// None where all questions are about these records.
+    pub fn bytes_of_table(&self) -> Result<u128> {
+        let questions: Vec<_> = self.planned.iter().flat_map(Planned::questions).collect();
+        private_sizes::of_table(&self.statement, &questions)
     }
 
     /// Runs the program within a larger one, whose session holds its questions.

@@ -103,6 +103,19 @@ impl PyPlan {
         self.plan.summary.predicted_excess_risk
     }
 
+    /// Bytes of memory that the records of a dense table take at most while the fit holds them, by public facts alone.
+    ///
+    /// For n records and p (encoded) columns 2 bytes an entry, in strips of 32 records, and 32 bytes a record, for the
+    /// records and for each set that is made of them (their image under private scales, selected columns, a score),
+    /// and 16 bytes a record for targets. Weights, several classes and `refresh="lagging"` add some more. Columns that
+    /// are packed (Booleans, categories) take less: it is a bound for them too. On top come the table that is handed
+    /// over, its copy as a schema encodes it (8 bytes an entry, or 1 where all of them are whole numbers), and what
+    /// does not grow with n.
+    #[getter]
+    fn memory(&self) -> PyResult<u128> {
+        Ok(self.plan.memory()?)
+    }
+
     /// Further public numbers that the plan fixed, by name.
     #[getter]
     fn parameters(&self) -> BTreeMap<&'static str, f64> {

@@ -93,7 +93,7 @@ pub(crate) use objective::gradient_error;
 pub(crate) use point::{Algorithm, DrawnTilt, Tilt};
 pub(crate) use quantile::Quantile;
 pub(crate) use running_sums::LENGTH;
-pub(crate) use space::{Stored, check_sparse};
+pub(crate) use space::{Stored, check_sparse, most_beside};
 pub(crate) use split::SplitLaw;
 pub(crate) use statement::{Derivation, MOST_RECORDS};
 pub(crate) use stream::UNIT;

@@ -94,16 +94,34 @@ impl Statement {
     }
 }
 
+/// Bytes of whatever the questions of a plan make of the records of `root`, beside these, while the most is there.
+///
+/// # Errors
+/// As [`AnyQuestion::bytes`].
+pub(crate) fn most_beside(
+    root: &Arc<Statement>,
+    questions: &[&AnyQuestion],
+    stored: Stored,
+) -> Result<u128> {
+    questions.iter().try_fold(0, |most, question| {
+        let scores = question.bytes_of_scores(questions, stored);
+        Ok(most.max(question.bytes(root, stored)? + scores))
+    })
+}
+
 impl AnyQuestion {
     /// Bytes of all records that are there while an answer is drawn, beside those of `root`: one set for each
-    /// derivation, one more while a part is read, and a working copy.
+    /// derivation, one more while a part is read or sparse records change, and a working copy. Dense ones, in columns or
+    /// packed, become others of a set without anything beside them.
     ///
     /// # Errors
     /// As [`check_sparse`], for a part that is read under another schema.
     pub(crate) fn bytes(&self, root: &Arc<Statement>, stored: Stored) -> Result<u128> {
         let (mut all, mut largest) = (0, 0);
+        let mut spare = stored.entries.is_some();
         let mut at = &self.statement;
         while let Some((parent, by)) = at.origin().filter(|_| !at.same(root)) {
+            spare |= by == Derivation::Part;
             if by == Derivation::Part && stored.entries.is_some() {
                 check_sparse(at.schema())?;
             }
@@ -115,7 +133,7 @@ impl AnyQuestion {
             WorkingCopy::None => 0,
             WorkingCopy::Alike => self.statement.bytes(stored),
         };
-        Ok(all + largest + copy)
+        Ok(all + if spare { largest } else { 0 } + copy)
     }
 
     /// Bytes of the margins and slopes of several scores a record, beside the first, and of lagging ones, that are kept while
@@ -302,21 +320,29 @@ mod tests {
         assert_eq!(scores(2), [0; 5]);
     }
 
-    /// One set for each derivation, one while a part is read, and the working copy.
+    /// One set for each derivation, one while a part is read or sparse records change, and the working copy.
     #[test]
     fn every_set_that_is_there_at_once_counts() {
         let root = root(Geometry::Centred);
         let part = root.part(schema(Geometry::Centred, None), 900).unwrap();
         let mapped = part.mapped(schema(Geometry::Uncentred, None)).unwrap();
         let set = root.bytes(DENSE);
-        for (about, sets) in [(&root, 0), (&part, 2), (&mapped, 3)] {
+        let image = root.mapped(schema(Geometry::Uncentred, None)).unwrap();
+        for (about, sets) in [(&root, 0), (&part, 2), (&mapped, 3), (&image, 1)] {
             let moments = about.moments(1.0).unwrap();
             let copied = moments.clone().on_a_copy(WorkingCopy::Alike).once();
             let (with, without) = (copied.questions()[0], moments.once());
             let without = without.questions()[0];
             assert_eq!(without.bytes(&root, DENSE), Ok(sets * set));
             assert_eq!(with.bytes(&root, DENSE), Ok((sets + 1) * set));
+            assert_eq!(
+                most_beside(&root, &[without, with], DENSE),
+                Ok((sets + 1) * set)
+            );
         }
+        let question = image.moments(1.0).unwrap().once();
+        let sparse = 2 * image.bytes(SPARSE); // while it changes
+        assert_eq!(question.questions()[0].bytes(&root, SPARSE), Ok(sparse));
         let short = root
             .part(schema(Geometry::Centred, Some(1.0)), 900)
             .unwrap();

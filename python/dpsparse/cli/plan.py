@@ -60,5 +60,6 @@ def _facts(plan: Any) -> dict[str, Any]:
         "certified": plan.certified,
         "noise_scales": plan.noise_scales,
         "predicted_excess_risk": plan.predicted_excess_risk,
+        "memory": plan.memory,
         "events": [{"event": event.describe(), "count": count} for event, count in plan.events],
     }

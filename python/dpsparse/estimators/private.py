@@ -154,7 +154,8 @@ class _PrivateSparse(WrittenModel, ReleasedNoiseMixin, BaseEstimator):
         -------
         Plan
             With ``n_iter``, ``epsilon``, ``delta``, ``events`` (pairs of event and count), ``noise_scales`` (in units
-            of the mean loss), ``predicted_excess_risk`` and ``certified``. ``fit`` spends exactly these events.
+            of the mean loss), ``predicted_excess_risk``, ``memory`` (bytes) and ``certified``. ``fit`` spends exactly
+            these events.
 
         Raises
         ------

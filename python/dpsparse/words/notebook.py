@@ -26,6 +26,8 @@ def plan_html(plan: Any) -> str:
             facts.append((shown, str(getattr(plan, name))))
     if hasattr(plan, "n_iter"):
         facts.append(("iterations", str(plan.n_iter)))
+    if hasattr(plan, "memory"):
+        facts.append(("memory for records in a dense table, at most", f"{plan.memory / 1e6:.4g} MB"))
     if hasattr(plan, "noise_scales") and plan.noise_scales:
         facts.append(("largest noise scale", float(max(plan.noise_scales))))
     if hasattr(plan, "predicted_excess_risk"):
