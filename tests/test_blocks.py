@@ -110,10 +110,7 @@ def test_scalers_and_searches_take_blocks(tmp_path):
     whole = scaler.fit(X).ranges_
     np.testing.assert_array_equal(scaler.fit(parts).ranges_, whole)
     search = PrivateSearchCV(
-        estimator("reals", mechanism="noisy-newton", random_state=None),
-        {"ridge": [0.0, 0.1]},
-        epsilon=2.0,
-        random_state=0,
+        estimator("reals", mechanism="noisy-newton"), {"ridge": [0.0, 0.1]}, epsilon=2.0, random_state=0
     )
     whole = search.fit(X, scores).best_estimator_.coef_
     np.testing.assert_array_equal(search.fit(parts, scores).best_estimator_.coef_, whole)

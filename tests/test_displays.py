@@ -6,6 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from sklearn.exceptions import NotFittedError
 
 from dpsparse import (
     InvalidArgumentError,
@@ -147,11 +148,12 @@ def test_what_is_no_model_is_refused_with_what_to_give():
         (None, "got NoneType"),
         (PrivateSparseClassifier, "the class PrivateSparseClassifier"),
         (search, "of a search, its best_estimator_"),
-        (private(), "not fitted: call fit first"),
-        (SparseRegressor(), "not fitted: call fit first"),
     ):
         with pytest.raises(InvalidArgumentError, match=match):
             CoefficientDisplay.from_estimator(given)
+    for unfitted in (private(), SparseRegressor()):
+        with pytest.raises(NotFittedError):
+            CoefficientDisplay.from_estimator(unfitted)
     for given in (3, None, "model", SparseRegressor(), search, PrivateSparseClassifier):
         with pytest.raises(
             InvalidArgumentError, match=r"estimator must be a private linear model, with plan_curve\(\)"

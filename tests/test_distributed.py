@@ -113,7 +113,7 @@ def test_scalers_and_searches_take_parts(client):
     whole = scaler.fit(X).ranges_
     np.testing.assert_array_equal(scaler.fit(parts).ranges_, whole)
     for adjacency in ({}, {"adjacency": "add-remove", "n_public": N}):
-        fitted = estimator("reals", mechanism="noisy-newton", random_state=None, **adjacency)
+        fitted = estimator("reals", mechanism="noisy-newton", **adjacency)
         search = PrivateSearchCV(fitted, {"ridge": [0.0, 0.1]}, epsilon=2.0, delta=1e-6, random_state=0)
         whole = search.fit(X, scores).best_estimator_.coef_
         np.testing.assert_array_equal(search.fit(parts, y).best_estimator_.coef_, whole)

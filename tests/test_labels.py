@@ -30,7 +30,7 @@ HALF = N // 2
 
 
 def make(classes, Kind=PrivateSparseClassifier, **arguments):
-    return Kind(**({"epsilon": 20.0, "bounds": (-1, 1), "classes": classes, "random_state": 0} | arguments))
+    return Kind(epsilon=20.0, bounds=(-1, 1), classes=classes, random_state=0, **arguments)
 
 
 @pytest.mark.parametrize("Kind", [PrivateSparseClassifier, PrivateSimplexClassifier])
@@ -61,7 +61,7 @@ def test_calibration_takes_declared_words():
 
 
 def test_a_search_sorts_them_too():
-    search = PrivateSearchCV(make(("yes", "no"), random_state=None), {"n_iter": [5, 30]}, epsilon=10.0, random_state=0)
+    search = PrivateSearchCV(make(("yes", "no")), {"n_iter": [5, 30]}, epsilon=10.0, random_state=0)
     assert search.fit(X[:HALF], Y[:HALF]).classes_.tolist() == ["no", "yes"]
     assert roc_auc_score(Y[HALF:] == "yes", search.decision_function(X[HALF:])) > 0.9
 

@@ -613,7 +613,7 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path):
         models.load(GOOD | {"state": object()})
 
 
-@pytest.mark.parametrize("text", ["junk", "[1]", '"a"', "no/such/file.json", "junk\n" * 9, "x" * 5000, "a\0b"])
+@pytest.mark.parametrize("text", ["junk", "[1]", '"a"', "no/such/file", "junk\n" * 9, "x" * 5000, "a\0b"])
 def test_text_that_is_neither_json_nor_a_file(text):
     for read in (models.load, PrivateSparseClassifier.from_json):
         with pytest.raises(
@@ -621,6 +621,8 @@ def test_text_that_is_neither_json_nor_a_file(text):
         ) as no:
             read(text)
         assert len(str(no.value)) < 200
+        with pytest.raises(FileNotFoundError):
+            read("no/such/file.json")
 
 
 def test_a_class_reads_its_own_models_alone():

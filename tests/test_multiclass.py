@@ -216,9 +216,7 @@ def test_scorers_and_searches():
 def test_searches_choose_among_models_of_all_classes(classes, refit_share):
     X, y = records()
     grid = [{"mechanism": [FrankWolfe()], "radius": [0.01]}, {"mechanism": [NoisyNewton(n_iter=40)]}]
-    search = PrivateSearchCV(
-        make(classes=classes, random_state=None), grid, epsilon=8.0, refit_share=refit_share, random_state=0
-    )
+    search = PrivateSearchCV(make(classes=classes), grid, epsilon=8.0, refit_share=refit_share, random_state=0)
     search.fit(X, y)
     labels = sorted(set(y) if classes is None else CLASSES)
     assert search.classes_.tolist() == labels
@@ -234,15 +232,14 @@ def test_searches_choose_among_models_of_all_classes(classes, refit_share):
         plan = search.plan(N, P)
         assert list(plan.events) == search.certificate_.events
         # Two classes cost other noise: the plan knew how many there are.
-        binary = make(classes=(0, 1), random_state=None)
-        two = PrivateSearchCV(binary, grid, epsilon=8.0, refit_share=refit_share).plan(N, P)
+        two = PrivateSearchCV(make(classes=(0, 1)), grid, epsilon=8.0, refit_share=refit_share).plan(N, P)
         assert plan.fits[1].noise_scales[0] > 1.1 * two.fits[1].noise_scales[0]
     np.testing.assert_allclose(search.predict_proba(X).sum(axis=1), 1.0)
 
 
 def test_searches_of_mechanisms_for_two_classes_are_refused():
     X, y = records(n=100)
-    search = PrivateSearchCV(make(random_state=None), {"mechanism": ["noisy-newton", "sgd-output"]}, epsilon=4.0)
+    search = PrivateSearchCV(make(), {"mechanism": ["noisy-newton", "sgd-output"]}, epsilon=4.0)
     with pytest.raises(UnsoundMechanismError, match="binary"):
         search.fit(X, y)
 

@@ -359,8 +359,7 @@ def test_fits_that_release_no_such_steps_say_so():
     model = PrivateSparseClassifier(**arguments).fit(X, np.digitize(y, [-0.5, 0.5]))
     with pytest.raises(UnsoundMechanismError, match="two classes"):
         model.coef_interval()
-    candidate = PrivateSparseRegressor(**(regressions | {"random_state": None}))
-    search = PrivateSearchCV(candidate, {"ridge": [None]}, epsilon=8.0, random_state=0)
+    search = PrivateSearchCV(PrivateSparseRegressor(**regressions), {"ridge": [None]}, epsilon=8.0, random_state=0)
     search.set_params(param_grid={"mechanism": ["auto", "noisy-newton"]}).fit(X, y)
     with pytest.raises(UnsoundMechanismError):
         search.best_estimator_.population_estimates()

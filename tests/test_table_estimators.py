@@ -134,11 +134,7 @@ def test_models_clone_and_pickle_without_their_table():
 
 def test_plans_need_no_number_of_features():
     assert classifier().plan(1000).events == classifier().plan(1000, 7).events
-    for model in (
-        classifier(),
-        PrivateScaler(schema=SCHEMA),
-        PrivateSearchCV(classifier(random_state=None), {"scale": [None]}),
-    ):
+    for model in (classifier(), PrivateScaler(schema=SCHEMA), PrivateSearchCV(classifier(), {"scale": [None]})):
         model.plan(1000)
         with pytest.raises(InvalidArgumentError, match="n_features"):
             model.plan(1000, 6)
@@ -230,12 +226,11 @@ def test_no_row_at_its_bound_is_shortened():
 def test_searches_hand_the_schema_on():
     table, y, _ = people(n=1200)
     frame = pd.DataFrame(table)
-    model = classifier(random_state=None)
-    search = PrivateSearchCV(model, {"scale": ["auto", None]}, epsilon=2.0, random_state=0)
+    search = PrivateSearchCV(classifier(), {"scale": ["auto", None]}, epsilon=2.0, random_state=0)
     plan = search.plan(1200)
     search.fit(frame, y)
     by_matrix = PrivateSearchCV(
-        classifier(None, bounds=SCHEMA.bounds, row_norm=model._statement(1200, 7)["row_norm"], random_state=None),
+        classifier(None, bounds=SCHEMA.bounds, row_norm=classifier()._statement(1200, 7)["row_norm"]),
         {"scale": ["auto", None]},
         epsilon=2.0,
         random_state=0,
@@ -247,7 +242,7 @@ def test_searches_hand_the_schema_on():
     assert search.best_estimator_.coef_names_[0] == "age"
     assert search.score(frame, y) > 0.5
     with pytest.raises(InvalidArgumentError, match="schema"):
-        PrivateSearchCV(model, {"schema": [SCHEMA]}).plan(100)
+        PrivateSearchCV(classifier(), {"schema": [SCHEMA]}).plan(100)
 
 
 def test_scalers_scale_the_encoded_columns():
@@ -408,7 +403,7 @@ def test_scalers_and_searches_keep_them_too():
     assert with_person.certificate_.events == without.certificate_.events
     grid = {"scale": ["auto", None]}
     with_person, without = (
-        PrivateSearchCV(classifier(s, random_state=None, **ADD_REMOVE), grid, epsilon=4.0, delta=1e-6, random_state=3)
+        PrivateSearchCV(classifier(s, **ADD_REMOVE), grid, epsilon=4.0, delta=1e-6, random_state=3)
         for s in (schema, SCHEMA)
     )
     with_person.fit(table, y)
@@ -423,7 +418,7 @@ def test_persons_under_replace_one_are_refused():
     for model in (
         classifier(schema),
         PrivateScaler(schema=schema),
-        PrivateSearchCV(classifier(schema, random_state=None), {"scale": [None]}),
+        PrivateSearchCV(classifier(schema), {"scale": [None]}),
     ):
         with pytest.raises(UnsoundMechanismError, match="add-remove"):
             model.plan(100)

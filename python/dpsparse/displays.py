@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import NotFittedError
 
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._validation import positive_integer
@@ -117,8 +116,10 @@ class CoefficientDisplay:
         Raises
         ------
         InvalidArgumentError
-            If an argument is out of its domain, the estimator is no linear model or not fitted, or ratios are asked of
-            a model that has none.
+            If an argument is out of its domain, the estimator is no linear model, or ratios are asked of a model that
+            has none.
+        sklearn.exceptions.NotFittedError
+            If it is not fitted.
         ImportError
             Where matplotlib is not installed.
         """
@@ -127,12 +128,7 @@ class CoefficientDisplay:
             raise InvalidArgumentError(
                 f"estimator must be a fitted sparse linear model, with summary(){best}; got {_kind(estimator)}"
             )
-        try:
-            table = estimator.summary(confidence=confidence, only_support=True)
-        except NotFittedError as error:
-            raise InvalidArgumentError(
-                f"estimator is a {_kind(estimator)} that is not fitted: call fit first"
-            ) from error
+        table = estimator.summary(confidence=confidence, only_support=True)
         return cls(table, ratio=ratio, max_coefficients=max_coefficients).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> Self:

@@ -83,10 +83,10 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : PrivateSparseClassifier, PrivateSparseRegressor or PrivateSparsePoissonRegressor
-        Its ``epsilon`` and ``delta`` are replaced: each fit gets a share of the search's. So is ``verbose``; its
-        ``ledger`` and ``random_state`` must be None, as the search has its own. Bounds, labels, neighbours and all
-        other parameters are used. Subclasses and pipelines are refused: what else they do with the records is not
-        accounted for.
+        Its ``epsilon``, ``delta`` and ``verbose`` are replaced: each fit gets a share of the search's. Its
+        ``random_state`` is not used, since a search has one of its own, and its ``ledger`` must be None. Bounds,
+        labels, neighbours and all other parameters are used. Subclasses and pipelines are refused: what else they do
+        with the records is not accounted for.
     param_grid : dict or list of dict
         Lists of values by parameter name, as for scikit-learn's ``GridSearchCV``; public, so chosen without looking at
         the data. With ``n_candidates``, values may also be distributions with a method ``rvs``.
@@ -364,6 +364,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         facts[0].update(about_targets)
         facts[0]["max_weight"] = max_weight
         keep_facts(winner, facts)
+        winner.set_params(random_state=self.estimator.random_state)
         winner.n_iter_ = n_iter
         winner._keep_ranges(released)
         self.certificate_ = winner.certificate_ = certificate
@@ -395,11 +396,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
                 "PrivateSparsePoissonRegressor; what subclasses, pipelines and other estimators do with the records is "
                 "not accounted for"
             )
-        for name in ("ledger", "random_state"):
-            if getattr(self.estimator, name) is not None:
-                raise InvalidArgumentError(
-                    f"{name} is the search's own: set PrivateSearchCV({name}=...), and leave the estimator's at None"
-                )
+        if self.estimator.ledger is not None:
+            raise InvalidArgumentError("ledger is the search's own: leave the estimator's at None")
         if self.estimator.adjacency not in ("replace-one", "add-remove"):
             raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
 

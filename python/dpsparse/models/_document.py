@@ -91,7 +91,7 @@ def _text(source: Source) -> str:
     if not isinstance(source, str | os.PathLike) or not os.fspath(source):
         raise InvalidArgumentError("a model is read from JSON text, a path or a mapping")
     try:
-        if isinstance(source, str) and not _is_there(source):
+        if isinstance(source, str) and not (source.endswith(".json") or _is_there(source)):
             shown = repr(source if len(source) <= _LONGEST_SHOWN else source[:_LONGEST_SHOWN] + "...")
             raise ModelFormatError(
                 f"{shown} is no JSON of a model, which begins with a brace, and no path of a file that is there"
