@@ -502,7 +502,6 @@ def test_the_horizon_is_enforced_and_weights_wait_for_updates():
         learner.update([0.1, -0.2, 0.3])
         assert learner.round == t + 1
         assert keeps_its_claim(learner.certificate_)
-        assert learner.certificate_.events == [(learner.certificate_.events[0][0], t + 1)]
         seen.append(learner.weights)
     last = learner.weights
     for _ in range(3):
@@ -513,11 +512,42 @@ def test_the_horizon_is_enforced_and_weights_wait_for_updates():
     certificate = learner.certificate_
     assert 0.99 < certificate.epsilon(1e-6) <= 1.0
     assert Certificate.from_json(certificate.to_json()) == certificate
-    assert "round 5 of 5" in repr(certificate)
-    assert online().certificate_.events == []
     assert keeps_its_claim(online().certificate_)
     assert not certificate.secure
     assert online(random_state=None).certificate_.secure
+
+
+def test_certificates_hold_whenever_a_stream_ends():
+    """Weights may say when to stop.
+
+    With one round replaced, every later draw has one pair of laws. Who stops once the loss is well above the epsilon of as
+    many draws at delta exceeds that delta, by exact enumeration; that of the whole horizon holds.
+    """
+    horizon, delta, above = 60, 1e-2, 0.2
+    learner = online(epsilon=3.0, delta=delta, horizon=horizon, n_features=2)
+    certificate = learner.certificate_
+    [(event, count)] = certificate.events
+    assert count == horizon
+    learner.update([2.0, -2.0])
+    assert learner.certificate_ == certificate
+    loss = event.epsilon0 / 2  # of one draw, upwards or downwards: its laws are (p, 1 - p) and (1 - p, p)
+    up = 1 / (1 + math.exp(-loss))
+
+    def exceeded(epsilons):
+        """E(1 - exp(epsilon - loss))+ of the rounds up to the end."""
+        running, total = {0: 1.0}, 0.0
+        for epsilon in epsilons:
+            after = {}
+            for ups, mass in running.items():
+                for step, share in ((1, up), (-1, 1 - up)):
+                    after[ups + step] = after.get(ups + step, 0.0) + mass * share
+            ended = {ups for ups in after if ups * loss > epsilon + above}
+            total += sum(after[ups] * -math.expm1(epsilon - ups * loss) for ups in ended)
+            running = {ups: mass for ups, mass in after.items() if ups not in ended}
+        return total + sum(max(0.0, -mass * math.expm1(epsilons[-1] - ups * loss)) for ups, mass in running.items())
+
+    assert exceeded([Accountant().add(event, rounds).epsilon(delta) for rounds in range(1, horizon + 1)]) > 2 * delta
+    assert exceeded([certificate.epsilon(delta)] * horizon) <= delta
 
 
 def test_pickles_and_copies_would_carry_private_sums_and_are_refused():
@@ -542,7 +572,6 @@ def test_clones_start_anew_with_the_same_parameters():
     for other in (unused, clone(learner)):
         assert other is not learner
         assert other.round == 0
-        assert other.certificate_.events == []
         assert other.regularisation == learner.regularisation
         assert other.certificate_.adjacency == "add-remove"
         other.update([0.5, -0.5, 0.25])

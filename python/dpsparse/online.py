@@ -55,8 +55,8 @@ class PrivateOnlineSimplex:
     **Copies.** The running sum of the costs is private data. It leaves by :meth:`to_secret_json` alone, which says so:
     pickles and copies raise, as results that are saved, sent or cached would carry it where nobody expects it.
     scikit-learn's ``clone`` gives a new learner of the same parameters. Restored states go on with the rounds counted
-    so far, and :attr:`certificate_` of each counts its own rounds only: continue one. Rounds that two of them see cost
-    twice.
+    so far, and :attr:`certificate_` of each is that of one run of the horizon: continue one. Rounds that two of them see
+    cost twice.
 
     References
     ----------
@@ -139,7 +139,11 @@ class PrivateOnlineSimplex:
 
     @property
     def certificate_(self) -> Certificate:
-        """What the rounds so far cost and assumed: one event per update."""
+        """What all rounds of the horizon cost and assumed, at any time: what the ledger was charged.
+
+        Released weights may decide when a stream ends. An epsilon for the rounds so far would hold for a number of
+        rounds that was fixed beforehand, and not for one that they chose; that of the horizon holds whenever it ends.
+        """
         return self._stream.certificate
 
     def update(self, cost_vector: npt.ArrayLike) -> None:

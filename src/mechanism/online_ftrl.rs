@@ -150,7 +150,7 @@ impl OnlineSimplex {
         Ok(Self { stream })
     }
 
-    /// What the learner cost so far: one event per round that it saw.
+    /// What all rounds of the horizon cost: see [`RunningSoftmax::certificate`].
     pub fn certificate(&self) -> Certificate {
         self.stream.certificate()
     }

@@ -51,7 +51,6 @@ impl RunningSoftmax {
     /// # Errors
     /// [`Error::Randomness`]; what the ledger refuses.
     pub fn new(plan: RunningPlan, seed: Option<u64>, ledger: &mut dyn Ledger) -> Result<Self> {
-        let horizon = plan.horizon;
         let mut stream = Self {
             state: State {
                 format: FORMAT.into(),
@@ -64,7 +63,7 @@ impl RunningSoftmax {
             },
         };
         ledger.commit(&Entry {
-            certificate: stream.certified(horizon),
+            certificate: stream.certificate(),
             records_per_person: 1,
             release: None,
         })?;
@@ -132,12 +131,10 @@ impl RunningSoftmax {
         self.state.seed.is_none()
     }
 
-    /// What the stream cost so far: one event per round that it saw.
+    /// What all rounds of the horizon cost, whether or not they were seen: the released vertices may decide when a stream
+    /// ends, and a sum of as many events as there were rounds holds for numbers that were fixed beforehand only
+    /// ([`crate::theory_of_privacy::softmax`]).
     pub fn certificate(&self) -> Certificate {
-        self.certified(self.state.round)
-    }
-
-    fn certified(&self, rounds: u64) -> Certificate {
         let plan = &self.state.plan;
         let unit = match plan.adjacency {
             Adjacency::ReplaceOne => "the cost vector of one round, replaced by another",
@@ -157,9 +154,8 @@ impl RunningSoftmax {
                 "of every saved state only one copy was continued: rounds of other copies cost as much again".into(),
             );
         }
-        let spent = (rounds > 0).then_some((plan.event, rounds));
         let terms = Terms {
-            mechanism: plan.describe(rounds),
+            mechanism: plan.describe(),
             claim: (plan.epsilon, plan.delta),
             adjacency: plan.adjacency,
             unit: unit.into(),
@@ -175,7 +171,7 @@ impl RunningSoftmax {
             secure: self.is_secure(),
             certified: true,
         };
-        Certificate::new(terms, spent.into_iter().collect(), &Witness::new())
+        Certificate::new(terms, vec![(plan.event, plan.horizon)], &Witness::new())
     }
 
     /// How often the stream was restored from a saved state.
@@ -191,7 +187,7 @@ impl RunningSoftmax {
     }
 
     /// Goes on from a saved state, its rounds counted. Every copy that goes on spends the rounds that are left again;
-    /// the certificate of a copy counts its own.
+    /// the certificate is that of one run.
     ///
     /// # Errors
     /// Text that is not such a state, or one that no stream can reach.
@@ -350,7 +346,8 @@ mod tests {
         }
     }
 
-    /// All rounds keep the claim, are committed before the first, and are certified as they are seen.
+    /// All rounds keep the claim, are committed before the first, and are what is certified at any time: vertices may say
+    /// when to stop.
     #[test]
     fn rounds_are_paid_for() {
         let (adjacency, epsilon0) = (Adjacency::AddRemove, 0.5);
@@ -363,14 +360,10 @@ mod tests {
         let mut stream = RunningSoftmax::new(plan, None, &mut ledger).unwrap();
         assert!(stream.is_secure() && stream.certificate().verify());
         assert_eq!(ledger.entries()[0].events(), [(event, 100)]);
-        assert!(stream.certificate().events().is_empty());
-        for round in 1..=3 {
+        for round in 0..3 {
+            assert_eq!(stream.round(), round);
+            assert_eq!(stream.certificate(), ledger.entries()[0].certificate);
             stream.update(&[1.0, 0.0, 0.5]).unwrap();
-            let certificate = stream.certificate();
-            let [spent] = certificate.events() else {
-                panic!("{:?}", certificate.events());
-            };
-            assert_eq!((spent.event, spent.count), (event, round));
         }
     }
 

@@ -74,7 +74,7 @@ impl PyOnlineSimplex {
         self.0.plan().regularisation()
     }
 
-    /// Certificate of the rounds so far.
+    /// Certificate of all rounds of the horizon.
     #[getter]
     fn certificate(&self) -> PyCertificate {
         PyCertificate(self.0.certificate())

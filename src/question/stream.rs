@@ -135,8 +135,7 @@ impl RunningPlan {
         &self.event
     }
 
-    pub(crate) fn describe(&self, round: u64) -> String {
-        let horizon = self.horizon;
-        format!("online-ftrl over the simplex, round {round} of {horizon}")
+    pub(crate) fn describe(&self) -> String {
+        format!("online-ftrl over the simplex, {} rounds", self.horizon)
     }
 }
