@@ -12,6 +12,7 @@ use crate::schema::{Bounds, Target};
 mod check;
 mod checksum;
 pub mod ledger;
+pub(crate) mod owner;
 mod text;
 
 /// Some events of one kind.

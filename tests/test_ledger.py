@@ -20,6 +20,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import cross_val_score
 
 import dpsparse
 from dpsparse import (
@@ -39,6 +42,7 @@ from dpsparse import (
 )
 from dpsparse.mechanisms import FrankWolfe
 from dpsparse.privacy import Accountant, ExponentialEvent, GaussianEvent, Ledger, PureEvent, gaussian_sigma
+from processes import needs_fork, run_forked
 
 X = np.random.default_rng(0).uniform(-1, 1, (400, 3))
 Y = np.where(X[:, 0] > 0, 1, 0)
@@ -293,6 +297,7 @@ def test_certificates_add_up():
 def test_accountants_and_ledgers_travel(tmp_path):
     budget = Accountant(2.0, 1e-6).add(PureEvent(0.25), 2).add(classifier().fit(X, Y).certificate_)
     for again in (pickle.loads(pickle.dumps(budget)), copy.deepcopy(budget)):
+        assert again.resume() is again
         assert again.events == budget.events
         assert again.entries() == budget.entries()
         assert again.remaining(1e-6) == budget.remaining(1e-6)
@@ -310,6 +315,112 @@ def test_accountants_and_ledgers_travel(tmp_path):
     assert Certificate.from_json(exported) == ledger.entries()[0]
     assert fields["head"] == ledger.head
     assert "epsilon 0.5 at delta 1e-07" in str(ledger)
+
+
+def test_a_budget_in_memory_is_one_whoever_copies_it():
+    budget = Accountant(1.0, 1e-6)
+    model = classifier(0.9, 1e-9, ledger=budget)
+    for again in (copy.copy(budget), copy.deepcopy(budget), clone(model).ledger, copy.deepcopy(model).ledger):
+        assert again is budget
+    with pytest.warns(FitFailedWarning, match="does not fit the budget"):
+        scores = cross_val_score(model, X, Y, cv=5)
+    assert np.isfinite(scores).sum() == 1
+    assert len(budget.entries()) == 1
+    assert budget.spent() > 0.5
+    with pytest.raises(BudgetExceededError):
+        clone(model).fit(X, Y)
+    bagged = Accountant(1.0, 1e-6)
+    with pytest.raises(BudgetExceededError):
+        BaggingClassifier(classifier(0.9, 1e-9, ledger=bagged), n_estimators=4).fit(X, Y)
+    assert len(bagged.entries()) == 1
+    plain = Accountant().add(PureEvent(0.5))
+    for again in (copy.copy(plain), copy.deepcopy(plain), clone(plain, safe=False)):
+        assert again is not plain
+        again.add(PureEvent(0.5))
+    assert plain.events == ((PureEvent(0.5), 1),)
+
+
+def test_a_budget_that_was_read_back_spends_nothing_unless_it_goes_on():
+    certificate = classifier().fit(X, Y).certificate_
+    budget = Accountant(2.0, 1e-6).add(PureEvent(0.25))
+    again = pickle.loads(pickle.dumps(budget))
+    assert again.remaining(0.0) == 1.75
+    for spend in (
+        lambda: again.add(PureEvent(0.1)),
+        lambda: again.admits(certificate),
+        lambda: again.commit(certificate),
+        lambda: classifier(ledger=again).fit(X, Y),
+    ):
+        with pytest.raises(UnsoundMechanismError, match=r"read back .* call resume\(\) .*Ledger"):
+            spend()
+    assert again.events == budget.events
+    assert again.entries() == []
+    classifier(ledger=again.resume()).fit(X, Y)
+    assert len(again.entries()) == 1
+    plain = pickle.loads(pickle.dumps(Accountant().add(certificate)))
+    assert len(plain.add(certificate).entries()) == 2
+
+
+@needs_fork
+def test_budgets_and_learners_stay_in_their_process():
+    body = """
+        import numpy as np
+        from dpsparse import *
+        from dpsparse.privacy import Accountant, PureEvent
+        X = np.random.default_rng(0).uniform(-1, 1, (400, 3))
+        budget, plain = Accountant(1.0, 1e-6), Accountant()
+        learner = PrivateOnlineSimplex(1.0, 1e-6, horizon=5, n_features=3, bound=1.0)
+
+        def work():
+            refused = []
+            for name, spend in (
+                ("add", lambda: budget.add(PureEvent(0.1))),
+                ("fit", lambda: PrivateScaler(0.1, 1e-9, bounds=(-1, 1), ledger=budget).fit(X)),
+                ("update", lambda: learner.update(np.ones(3))),
+                ("plain", lambda: plain.add(PureEvent(0.1))),
+            ):
+                try:
+                    spend()
+                except UnsoundMechanismError as error:
+                    assert "forked" in str(error), error
+                    refused.append(name)
+            return refused
+    """
+    first, child, later = run_forked(body, ["here(work)", "child(work)", "here(work)"])
+    assert first == later == "[]"
+    assert child == "['add', 'fit', 'update']"
+
+
+def test_certificates_that_were_changed_do_not_add_up(tmp_path):
+    sound = classifier().fit(X, Y).certificate_
+    fields = json.loads(sound.to_json())
+    gaussian = next(spent for spent in fields["events"] if "sigma" in spent["event"])
+    gaussian["event"]["sigma"] *= 100
+    changed = Certificate.from_json(json.dumps(fields))
+    assert not changed.verify()
+    budget, plain = Accountant(1.0, 1e-6), Accountant()
+    ledger = Ledger(tmp_path / "l.db", 1.0, 1e-6, dataset="d")
+    for spend in (
+        lambda: plain.add(changed),
+        lambda: budget.add(changed),
+        lambda: budget.admits(changed),
+        lambda: budget.commit(changed),
+        lambda: ledger.commit(changed),
+        lambda: sound + changed,
+        lambda: changed + sound,
+    ):
+        with pytest.raises(InvalidArgumentError, match="was changed after it was written"):
+            spend()
+    assert plain.events == budget.events == ()
+    assert ledger.entries() == []
+
+
+def test_accountants_say_whether_releases_were_seeded():
+    secure, seeded = classifier().fit(X, Y).certificate_, classifier(random_state=0).fit(X, Y).certificate_
+    assert Accountant().secure
+    assert Accountant().add(PureEvent(1.0)).add(secure).secure
+    assert not Accountant().add(secure).add(seeded).secure
+    assert not (secure + seeded).secure
 
 
 # --- races and crashes ---

@@ -520,8 +520,8 @@ def test_the_horizon_is_enforced_and_weights_wait_for_updates():
 def test_certificates_hold_whenever_a_stream_ends():
     """Weights may say when to stop.
 
-    With one round replaced, every later draw has one pair of laws. Who stops once the loss is well above the epsilon of as
-    many draws at delta exceeds that delta, by exact enumeration; that of the whole horizon holds.
+    With one round replaced, every later draw has one pair of laws. Who stops once the loss is well above the epsilon of
+    as many draws at delta exceeds that delta, by exact enumeration; that of the whole horizon holds.
     """
     horizon, delta, above = 60, 1e-2, 0.2
     learner = online(epsilon=3.0, delta=delta, horizon=horizon, n_features=2)

@@ -55,8 +55,8 @@ class PrivateOnlineSimplex:
     **Copies.** The running sum of the costs is private data. It leaves by :meth:`to_secret_json` alone, which says so:
     pickles and copies raise, as results that are saved, sent or cached would carry it where nobody expects it.
     scikit-learn's ``clone`` gives a new learner of the same parameters. Restored states go on with the rounds counted
-    so far, and :attr:`certificate_` of each is that of one run of the horizon: continue one. Rounds that two of them see
-    cost twice.
+    so far, and :attr:`certificate_` of each is that of one run of the horizon: continue one. Rounds that two of them
+    see cost twice. In a process that was forked ``update`` refuses: go on in one process.
 
     References
     ----------

@@ -15,6 +15,31 @@ impl Certificate {
         self.objections().is_empty()
     }
 
+    /// That the events are what the release cost, and so may be added to others: all that [`Self::verify`] asks except where
+    /// the randomness came from, of which a sum says what its certificates say.
+    ///
+    /// # Errors
+    /// [`Error::UnsoundMechanism`] for a release without a proof, [`Error::InvalidArgument`] for contents that are not those
+    /// that were written, or that contradict each other.
+    pub(crate) fn countable(&self) -> Result<()> {
+        let Self {
+            certified: true, ..
+        } = self
+        else {
+            return Err(Error::UnsoundMechanism(
+                "no guarantee is proved for this release: its cost has no bound, and was not added"
+                    .into(),
+            ));
+        };
+        match self.contradictions().first() {
+            None => Ok(()),
+            Some(problem) => Err(Error::invalid(
+                "certificate",
+                format!("does not say what the release cost, and was not added: {problem}"),
+            )),
+        }
+    }
+
     /// Why there is no guarantee; empty where there is one.
     pub(super) fn objections(&self) -> Vec<String> {
         let mut objections = Vec::new();
@@ -31,20 +56,26 @@ impl Certificate {
             self.secure,
             "the randomness of this run was seeded, not drawn from the operating system",
         );
-        unless(
-            self.intact(),
-            "this certificate was changed after it was written",
-        );
+        objections.extend(self.contradictions());
+        objections
+    }
+
+    /// Why its contents cannot be believed; empty where they can.
+    fn contradictions(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if !self.intact() {
+            found.push("this certificate was changed after it was written".into());
+        }
         match self.consistent() {
-            Err(error) => objections.push(format!("this certificate contradicts itself: {error}")),
+            Err(error) => found.push(format!("this certificate contradicts itself: {error}")),
             Ok(accountant) => {
                 let costs = accountant.delta(self.claimed_epsilon);
                 if !costs.is_ok_and(|delta| delta <= self.claimed_delta) {
-                    objections.push("what was spent costs more than what is claimed".into());
+                    found.push("what was spent costs more than what is claimed".into());
                 }
             }
         }
-        objections
+        found
     }
 
     /// Whether the contents are those that the checksum was written for.

@@ -1,6 +1,7 @@
 //! What a release costs, committed before anything is drawn.
 
 use super::Certificate;
+use super::owner::Owner;
 use crate::accounting::event::{Adjacency, Event};
 use crate::accounting::filter::Filter;
 use crate::error::{Error, Result};
@@ -59,9 +60,9 @@ pub trait Ledger {
     /// Commits an entry, or finds that it is held; the release goes on only where that succeeds.
     ///
     /// # Errors
-    /// [`Error::BudgetExceeded`] where the entry does not fit what is left; [`Error::UnsoundMechanism`] for a release without a
-    /// proof, where the ledger keeps a total; [`Error::InvalidArgument`] for one under another neighbour relation or for
-    /// persons with fewer records than the ledger keeps its total for.
+    /// Where the ledger keeps a total: [`Error::BudgetExceeded`] where the entry does not fit what is left;
+    /// [`Error::UnsoundMechanism`] for a release without a proof; [`Error::InvalidArgument`] for a certificate that was changed
+    /// or contradicts itself, one under another neighbour relation, or for persons with fewer records than the total is for.
     fn commit(&mut self, entry: &Entry) -> Result<Receipt>;
 }
 
@@ -117,12 +118,7 @@ impl Total {
     /// # Errors
     /// As [`Ledger::commit`].
     pub fn add(&mut self, entry: &Entry) -> Result<()> {
-        if !entry.certificate.certified() {
-            return Err(Error::UnsoundMechanism(
-                "no guarantee is proved for this release: a ledger with a budget cannot take it"
-                    .into(),
-            ));
-        }
+        entry.certificate.countable()?;
         if let Some(ours) = self.adjacency.filter(|&ours| ours != entry.adjacency()) {
             let problem = format!(
                 "keeps a total for {} neighbours, and the release is for {} ones: keep one data set a relation",
@@ -158,14 +154,15 @@ impl Total {
 pub struct MemoryLedger {
     entries: Vec<Entry>,
     total: Option<Total>,
+    owner: Owner,
 }
 
 impl MemoryLedger {
     /// One that refuses what does not keep `total`.
     pub fn keeping(total: Total) -> Self {
         Self {
-            entries: Vec::new(),
             total: Some(total),
+            ..Self::default()
         }
     }
 
@@ -180,14 +177,20 @@ impl MemoryLedger {
     }
 }
 
+/// Of a process that was forked from the ledger's.
+const WHAT: &str = "a ledger in memory";
+const INSTEAD: &str = "keep a ledger in a file, which processes share";
+
 impl Ledger for MemoryLedger {
     fn admits(&mut self, entry: &Entry) -> Result<()> {
+        self.owner.check(WHAT, INSTEAD)?;
         self.total
             .clone()
             .map_or(Ok(()), |mut total| total.add(entry))
     }
 
     fn commit(&mut self, entry: &Entry) -> Result<Receipt> {
+        self.owner.check(WHAT, INSTEAD)?;
         let held = self.entries.iter().position(|held| entry.is_held_as(held));
         if held.is_none() {
             if let Some(total) = &mut self.total {

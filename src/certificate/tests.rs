@@ -201,6 +201,52 @@ fn a_claim_below_what_was_spent_does_not_verify() {
     }
 }
 
+/// What does not say what a release cost is not added, and changes nothing; a seed changes no cost.
+#[test]
+fn what_cannot_be_believed_does_not_add_up() {
+    let entry = |certificate: Certificate| ledger::Entry {
+        certificate,
+        records_per_person: 1,
+        release: None,
+    };
+    let read = |text: &str| Certificate::from_json(text).unwrap();
+    let edited = |path: &str, value: Value| {
+        let mut tree = tree();
+        *tree.pointer_mut(path).unwrap() = value;
+        tree
+    };
+    let mut total = ledger::Total::new((9.0, 1e-5), None, 1).unwrap();
+    let changed = edited("/events/0/event/sigma", json!(2000.0));
+    for (text, problem) in [
+        (changed.to_string(), "was changed after it was written"),
+        (
+            edited("/n_samples", json!(999)).to_string(),
+            "was changed after it was written",
+        ),
+        (
+            resealed(edited("/claimed_epsilon", json!(0.5))),
+            "costs more than what is claimed",
+        ),
+    ] {
+        let before = total.clone();
+        let error = total.add(&entry(read(&text))).unwrap_err();
+        assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
+        assert!(error.to_string().contains(problem), "{error}");
+        assert_eq!(total, before);
+    }
+    let mut unproved = tree();
+    unproved["certified"] = json!(false);
+    assert!(matches!(
+        total.add(&entry(read(&resealed(unproved)))),
+        Err(Error::UnsoundMechanism(_))
+    ));
+    for secure in [true, false] {
+        total
+            .add(&entry(certificate(Adjacency::ReplaceOne, secure)))
+            .unwrap();
+    }
+}
+
 /// Neither numbers nor words for a mechanism that is not proved.
 #[test]
 fn what_is_not_proved_has_no_guarantee() {

@@ -5,6 +5,7 @@ use ndarray::{ArrayView1, ArrayView2};
 use super::release::Witness;
 use crate::accounting::event::Adjacency;
 use crate::certificate::ledger::{Entry, Ledger};
+use crate::certificate::owner::Owner;
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
@@ -16,6 +17,7 @@ pub struct RunningSums {
     plan: RunningSumsPlan,
     source: Source,
     round: u64,
+    owner: Owner,
 }
 
 impl RunningSums {
@@ -28,6 +30,7 @@ impl RunningSums {
             plan,
             source,
             round: 0,
+            owner: Owner::default(),
         };
         ledger.commit(&Entry {
             certificate: run.certificate(),
@@ -42,8 +45,11 @@ impl RunningSums {
     ///
     /// # Errors
     /// [`Error::BudgetExceeded`] after the last round, [`Error::InvalidData`] for rows of another length or, under
-    /// replace-one, of another number, both before anything is drawn; [`Error::Randomness`].
+    /// replace-one, of another number, [`Error::UnsoundMechanism`] in a process that was forked from the run's, all before
+    /// anything is drawn; [`Error::Randomness`].
     pub fn sum(&mut self, vectors: ArrayView2<'_, f64>) -> Result<Vec<f64>> {
+        self.owner
+            .check("this run of rounds", "make all of them in one process")?;
         let plan = &self.plan;
         let Some(noise) = plan.noise_of(self.round) else {
             return Err(Error::BudgetExceeded(format!(

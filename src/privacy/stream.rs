@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::release::Witness;
 use crate::accounting::event::Adjacency;
 use crate::certificate::ledger::{Entry, Ledger};
+use crate::certificate::owner::Owner;
 use crate::certificate::{Certificate, Terms};
 use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
@@ -16,6 +17,7 @@ use crate::schema::Bounds;
 /// A stream at work: the running sum stays in here.
 pub struct RunningSoftmax {
     state: State,
+    owner: Owner,
 }
 
 /// Everything that a stream needs to go on. `sums` is private data.
@@ -61,6 +63,7 @@ impl RunningSoftmax {
                 sums: vec![0; plan.n_features],
                 plan,
             },
+            owner: Owner::default(),
         };
         ledger.commit(&Entry {
             certificate: stream.certificate(),
@@ -76,9 +79,13 @@ impl RunningSoftmax {
     ///
     /// # Errors
     /// [`Error::BudgetExceeded`] past the horizon; [`Error::InvalidData`] for a vector of another length or entries
-    /// that are not finite; both before anything is spent or changed. [`Error::Randomness`] after the round was
-    /// counted.
+    /// that are not finite; [`Error::UnsoundMechanism`] in a process that was forked from the stream's; all before anything
+    /// is spent or changed. [`Error::Randomness`] after the round was counted.
     pub fn update(&mut self, costs: &[f64]) -> Result<usize> {
+        self.owner.check(
+            "this learner",
+            "save its state there, and go on from it in one process",
+        )?;
         let state = &mut self.state;
         if state.round >= state.plan.horizon {
             return Err(Error::BudgetExceeded(format!(
@@ -208,7 +215,10 @@ impl RunningSoftmax {
             return Err(unreadable());
         }
         state.restorations = state.restorations.saturating_add(1);
-        Ok(Self { state })
+        Ok(Self {
+            state,
+            owner: Owner::default(),
+        })
     }
 }
 

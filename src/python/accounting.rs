@@ -7,6 +7,7 @@ use crate::accounting::calibrate as rust;
 use crate::accounting::event::{Adjacency, Event};
 use crate::certificate::Certificate;
 use crate::certificate::ledger::{Entry, Total};
+use crate::certificate::owner::Owner;
 use crate::error::Error;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -382,6 +383,10 @@ fn count_from_python(count: &Bound<'_, PyAny>) -> PyResult<u64> {
 /// refuses what would break a total that holds however releases are chosen after earlier ones: a ledger in memory, which
 /// fits take as `ledger=`; `dpsparse.privacy.Ledger` is one on disk, with the same methods.
 ///
+/// A budget is one: copies of it, and of estimators that hold it, as scikit-learn makes them, spend of the same one. In a
+/// process that was forked it is refused, and one that is read back from a pickle can be looked at, but spends nothing
+/// before :meth:`resume`.
+///
 /// Parameters
 /// ----------
 /// epsilon, delta : float, optional
@@ -405,6 +410,9 @@ pub(crate) struct PyAccountant {
     accountant: Accountant,
     budget: Option<Total>,
     added: Vec<Added>,
+    owner: Owner,
+    /// Whether it was read back, so that others may go on with the same budget.
+    read_back: bool,
 }
 
 /// What was added, in order.
@@ -434,7 +442,27 @@ impl PyAccountant {
             accountant: Accountant::new(),
             budget: None,
             added: Vec::new(),
+            owner: Owner::default(),
+            read_back: false,
         }
+    }
+
+    /// Refuses to spend of a budget that others may spend of, too.
+    fn spends_alone(&self) -> crate::error::Result<()> {
+        if self.budget.is_none() {
+            return Ok(());
+        }
+        if self.read_back {
+            return Err(Error::UnsoundMechanism(
+                "this budget was read back from what was saved of it, and other copies of that would not see what is spent \
+                 here: call resume() where no other one goes on, or take dpsparse.privacy.Ledger, a file that processes share"
+                    .into(),
+            ));
+        }
+        self.owner.check(
+            "this budget",
+            "take dpsparse.privacy.Ledger, a file that processes share",
+        )
     }
 
     /// What one release cost.
@@ -444,7 +472,13 @@ impl PyAccountant {
         Ok(one)
     }
 
-    /// Adds all of it, or nothing.
+    /// Adds all of it to what there is, or nothing.
+    fn spend(&mut self, added: Added) -> crate::error::Result<()> {
+        self.spends_alone()?;
+        self.take(added)
+    }
+
+    /// The same, whoever else has the budget.
     fn take(&mut self, added: Added) -> crate::error::Result<()> {
         let mut next = (self.accountant.clone(), self.budget.clone());
         match &added {
@@ -471,11 +505,7 @@ impl PyAccountant {
 
     /// Costs add up where they are for the same neighbours; those for several records of a person bound those for one.
     fn beside(&self, certificate: &Certificate) -> crate::error::Result<()> {
-        if !certificate.certified() {
-            return Err(Error::UnsoundMechanism(
-                "no guarantee is proved for this release: its cost has no bound".into(),
-            ));
-        }
+        certificate.countable()?;
         match self.releases().next() {
             Some(earlier) if earlier.adjacency() != certificate.adjacency() => Err(Error::invalid(
                 "certificate",
@@ -528,6 +558,10 @@ impl PyAccountant {
     /// ------
     /// BudgetExceededError
     ///     If a budget would not be kept; nothing is added then.
+    /// InvalidArgumentError
+    ///     If a certificate was changed after it was written, or contradicts itself: its events are not what was spent.
+    /// UnsoundMechanismError
+    ///     If no guarantee is proved for a release, or others may spend of the same budget.
     #[pyo3(signature = (event, count = None))]
     #[pyo3(text_signature = "($self, event, count=1)")]
     fn add<'py>(
@@ -542,9 +576,9 @@ impl PyAccountant {
                     "count must be 1 for a certificate, which is of one release",
                 ));
             }
-            slf.take(Added::release(certificate.get(), 1, None))?;
+            slf.spend(Added::release(certificate.get(), 1, None))?;
         } else {
-            slf.take(Added::Event(event_from_python(event)?, count))?;
+            slf.spend(Added::Event(event_from_python(event)?, count))?;
         }
         Ok(slf)
     }
@@ -582,6 +616,19 @@ impl PyAccountant {
         Ok(self.accountant.epsilon(delta)?)
     }
 
+    /// Whether all releases that were added drew their randomness from the operating system; what seeded ones cost is counted,
+    /// but does not bound what they tell.
+    #[getter]
+    fn secure(&self) -> bool {
+        self.releases().all(|entry| entry.certificate.secure())
+    }
+
+    /// Go on with a budget that was read back from a pickle, and return it: no other copy of it may go on.
+    fn resume(mut slf: PyRefMut<'_, Self>) -> PyRefMut<'_, Self> {
+        slf.read_back = false;
+        slf
+    }
+
     /// The certificates that were added, in order.
     fn entries(&self) -> Vec<PyCertificate> {
         let releases = self.releases();
@@ -593,7 +640,7 @@ impl PyAccountant {
     /// Raise where a release would be refused now; it adds nothing.
     #[pyo3(signature = (certificate, records_per_person = 1))]
     fn admits(&self, certificate: &PyCertificate, records_per_person: u64) -> PyResult<()> {
-        Ok((self.clone()).take(Added::release(certificate, records_per_person, None))?)
+        Ok((self.clone()).spend(Added::release(certificate, records_per_person, None))?)
     }
 
     /// Add a release before it is made, as fits do; returns its number among the entries. One with a mark `release` may go on
@@ -605,12 +652,13 @@ impl PyAccountant {
         records_per_person: u64,
         release: Option<String>,
     ) -> PyResult<usize> {
+        self.spends_alone()?;
         let added = Added::release(certificate, records_per_person, release);
         let held = |held: &Entry| matches!(&added, Added::Release(entry) if entry.is_held_as(held));
         if let Some(number) = self.releases().position(held) {
             return Ok(number);
         }
-        self.take(added)?;
+        self.spend(added)?;
         Ok(self.releases().count() - 1)
     }
 
@@ -643,6 +691,26 @@ impl PyAccountant {
             sum.take(added)?;
         }
         Ok(sum)
+    }
+
+    /// A budget is one, whoever holds it: a copy with room of its own would spend it twice.
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        if slf.borrow().budget.is_some() {
+            return Ok(slf.clone());
+        }
+        let copy = slf.borrow().clone();
+        Bound::new(slf.py(), copy)
+    }
+
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        _memo: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
+        Self::__copy__(slf)
+    }
+
+    fn __sklearn_clone__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        Self::__copy__(slf)
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -687,6 +755,7 @@ impl PyAccountant {
         &mut self,
         added: Vec<(Bound<'_, PyAny>, u64, Option<String>)>,
     ) -> PyResult<()> {
+        self.read_back = true;
         for (added, number, mark) in added {
             self.take(match added.cast::<PyCertificate>() {
                 Ok(certificate) => Added::release(certificate.get(), number, mark),
