@@ -269,7 +269,7 @@ def test_every_ledger_that_a_fit_goes_on_with_holds_it_once(tmp_path, monkeypatc
     for ledger in (accountant, first):
         write(path, lines[:2])
         estimator("frank-wolfe", ledger=ledger).fit(X, y, checkpoint=path)
-    for ledger in (accountant, first, pickle.loads(pickle.dumps(accountant)), Ledger(tmp_path / "first.db")):
+    for ledger in (accountant, first, pickle.loads(pickle.dumps(accountant)).resume(), Ledger(tmp_path / "first.db")):
         for done in (0, 2, 5):
             write(path, lines[: 1 + done])
             fitted = estimator("frank-wolfe", ledger=ledger).fit(X, y, checkpoint=path)

@@ -334,10 +334,12 @@ def test_a_budget_in_memory_is_one_whoever_copies_it():
         BaggingClassifier(classifier(0.9, 1e-9, ledger=bagged), n_estimators=4).fit(X, Y)
     assert len(bagged.entries()) == 1
     plain = Accountant().add(PureEvent(0.5))
-    for again in (copy.copy(plain), copy.deepcopy(plain), clone(plain, safe=False)):
+    for again in (copy.copy(plain), copy.deepcopy(plain)):
         assert again is not plain
         again.add(PureEvent(0.5))
     assert plain.events == ((PureEvent(0.5), 1),)
+    clone(classifier(ledger=plain)).fit(X, Y)  # what was fitted is on record
+    assert len(plain.entries()) == 1
 
 
 def test_a_budget_that_was_read_back_spends_nothing_unless_it_goes_on():
@@ -391,12 +393,17 @@ def test_budgets_and_learners_stay_in_their_process():
     assert child == "['add', 'fit', 'update']"
 
 
-def test_certificates_that_were_changed_do_not_add_up(tmp_path):
-    sound = classifier().fit(X, Y).certificate_
-    fields = json.loads(sound.to_json())
+def with_more_noise(certificate):
+    """The certificate as it would be with a hundred times the noise, under the checksum of what it was."""
+    fields = json.loads(certificate.to_json())
     gaussian = next(spent for spent in fields["events"] if "sigma" in spent["event"])
     gaussian["event"]["sigma"] *= 100
-    changed = Certificate.from_json(json.dumps(fields))
+    return Certificate.from_json(json.dumps(fields))
+
+
+def test_certificates_that_were_changed_do_not_add_up(tmp_path):
+    sound = classifier().fit(X, Y).certificate_
+    changed = with_more_noise(sound)
     assert not changed.verify()
     budget, plain = Accountant(1.0, 1e-6), Accountant()
     ledger = Ledger(tmp_path / "l.db", 1.0, 1e-6, dataset="d")
@@ -413,6 +420,29 @@ def test_certificates_that_were_changed_do_not_add_up(tmp_path):
             spend()
     assert plain.events == budget.events == ()
     assert ledger.entries() == []
+
+
+def test_a_file_that_counts_a_changed_certificate_is_refused(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "l.db", 1.0, 1e-6)
+    changed = with_more_noise(classifier().fit(X, Y).certificate_)
+    with monkeypatch.context() as patch:  # as a version wrote it that did not look
+
+        class Careless:
+            def __init__(self, *_arguments, **_options):
+                pass
+
+            def add(self, *_arguments):
+                pass
+
+            def copy(self):
+                return self
+
+        patch.setattr(dpsparse._core, "Total", Careless)
+        patch.setattr(dpsparse.privacy.ledger, "Accountant", Careless)
+        ledger._read = type(ledger._read)()
+        ledger.commit(changed)
+    with pytest.raises(LedgerError, match=r"entry 1 of the ledger cannot be counted.*changed"):
+        Ledger(tmp_path / "l.db")
 
 
 def test_accountants_say_whether_releases_were_seeded():

@@ -676,7 +676,6 @@ impl PyAccountant {
 
     /// An accountant without a budget that holds what this one and a certificate, or another accountant, cost together.
     pub(super) fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut sum = Self::empty();
         let more = if let Ok(certificate) = other.cast::<PyCertificate>() {
             vec![Added::release(certificate.get(), 1, None)]
         } else if let Ok(accountant) = other.cast::<Self>() {
@@ -687,7 +686,12 @@ impl PyAccountant {
                 "certificates and accountants add up, and nothing else does",
             ));
         };
-        for added in self.added.iter().cloned().chain(more) {
+        let mut sum = Self {
+            accountant: self.accountant.clone(),
+            added: self.added.clone(),
+            ..Self::empty()
+        };
+        for added in more {
             sum.take(added)?;
         }
         Ok(sum)
@@ -709,8 +713,9 @@ impl PyAccountant {
         Self::__copy__(slf)
     }
 
-    fn __sklearn_clone__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        Self::__copy__(slf)
+    /// Estimators are cloned to be fitted: what they spend belongs to this one, with a budget or without.
+    fn __sklearn_clone__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        slf.clone()
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

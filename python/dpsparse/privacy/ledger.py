@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from dpsparse import _core
-from dpsparse._core import Accountant, Certificate, InvalidArgumentError
+from dpsparse._core import Accountant, Certificate, DpsparseError, InvalidArgumentError
 from dpsparse._validation import number, optional_number, positive_integer
 from dpsparse.errors import LedgerError
 
@@ -285,7 +285,10 @@ class Ledger:
         certificate = Certificate.from_json(fields["certificate"])
         if self._read.total is None or self._read.accountant is None:
             raise LedgerError("the ledger holds a release of a data set without a total")
-        self._read.total.add(certificate, fields["records_per_person"])
+        try:
+            self._read.total.add(certificate, fields["records_per_person"])
+        except DpsparseError as error:
+            raise LedgerError(f"entry {self._read.entries - 1} of the ledger cannot be counted: {error}") from error
         for event, count in certificate.events:
             self._read.accountant.add(event, count)
         if "release" in fields:
