@@ -22,15 +22,13 @@ impl Certificate {
     /// [`Error::UnsoundMechanism`] for a release without a proof, [`Error::InvalidArgument`] for contents that are not those
     /// that were written, or that contradict each other.
     pub(crate) fn countable(&self) -> Result<()> {
-        let Self {
-            certified: true, ..
-        } = self
-        else {
+        let &Self { certified, .. } = self;
+        if !certified {
             return Err(Error::UnsoundMechanism(
                 "no guarantee is proved for this release: its cost has no bound, and was not added"
                     .into(),
             ));
-        };
+        }
         match self.contradictions().first() {
             None => Ok(()),
             Some(problem) => Err(Error::invalid(

@@ -15,12 +15,23 @@ impl Default for Owner {
 }
 
 impl Owner {
+    /// A process that this one is not.
+    #[cfg(test)]
+    pub fn another() -> Self {
+        Self(std::process::id() ^ 1)
+    }
+
+    /// Whether this is the owner.
+    pub fn is_here(self) -> bool {
+        self == Self::default()
+    }
+
     /// Refuses another process than the owner; `what` is what would be spent twice, `instead` what to do.
     ///
     /// # Errors
     /// [`Error::UnsoundMechanism`].
     pub fn check(self, what: &str, instead: &str) -> Result<()> {
-        if self == Self::default() {
+        if self.is_here() {
             return Ok(());
         }
         Err(Error::UnsoundMechanism(format!(
@@ -38,8 +49,9 @@ mod tests {
     #[test]
     fn another_process_is_refused() {
         assert!(Owner::default().check("a budget", "use a file").is_ok());
-        let other = Owner(std::process::id().wrapping_add(1));
-        let error = other.check("a budget", "use a file").unwrap_err();
+        let error = Owner::another()
+            .check("a budget", "use a file")
+            .unwrap_err();
         assert!(matches!(error, Error::UnsoundMechanism(_)));
         let text = error.to_string();
         assert!(text.contains("a budget belongs") && text.ends_with("there: use a file"));

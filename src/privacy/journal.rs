@@ -16,6 +16,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::certificate::owner::Owner;
 use crate::error::{Error, Result};
 
 /// Name and version of the format.
@@ -33,7 +34,7 @@ pub(super) struct Journal {
     /// A line may be there in part: nothing more is written.
     broken: bool,
     /// Who opened it: a lock is shared with children that are forked.
-    process: u32,
+    owner: Owner,
 }
 
 /// The hash of bytes, in hexadecimal digits.
@@ -101,7 +102,7 @@ impl Journal {
             length: 0,
             hash: Sha256::new(),
             broken: false,
-            process: std::process::id(),
+            owner: Owner::default(),
         })
     }
 
@@ -142,7 +143,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Checkpoint`]; a process that was forked from the one that opened it.
     pub fn append(&mut self, line: &str) -> Result<()> {
-        if self.broken || self.process != std::process::id() {
+        if self.broken || !self.owner.is_here() {
             return Err(Error::checkpoint(
                 "was given up, or belongs to the process that this one was forked from",
             ));
@@ -242,7 +243,7 @@ mod tests {
         let path = folder.path().join("fit.checkpoint");
         let (mut journal, _) = Journal::open(&path, "first").unwrap();
         assert!(matches!(lines(&path), Err(Error::Checkpoint(_))));
-        journal.process ^= 1; // as a forked child finds it
+        journal.owner = Owner::another(); // as a forked child finds it
         assert!(matches!(
             journal.append("second"),
             Err(Error::Checkpoint(_))

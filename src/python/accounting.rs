@@ -493,8 +493,10 @@ impl PyAccountant {
                 for (event, count) in entry.events() {
                     next.0.add(event, count)?;
                 }
-                if let Some(budget) = &mut next.1 {
-                    budget.add(entry)?;
+                // A total looks at the certificate itself.
+                match &mut next.1 {
+                    Some(budget) => budget.add(entry)?,
+                    None => entry.certificate.countable()?,
                 }
             }
         }
@@ -505,7 +507,6 @@ impl PyAccountant {
 
     /// Costs add up where they are for the same neighbours; those for several records of a person bound those for one.
     fn beside(&self, certificate: &Certificate) -> crate::error::Result<()> {
-        certificate.countable()?;
         match self.releases().next() {
             Some(earlier) if earlier.adjacency() != certificate.adjacency() => Err(Error::invalid(
                 "certificate",
@@ -658,7 +659,7 @@ impl PyAccountant {
         if let Some(number) = self.releases().position(held) {
             return Ok(number);
         }
-        self.spend(added)?;
+        self.take(added)?;
         Ok(self.releases().count() - 1)
     }
 

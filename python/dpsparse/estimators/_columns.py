@@ -231,7 +231,7 @@ def _has_missing(labels: Any) -> bool:
     dtype = getattr(labels, "dtype", None)
     if hasattr(labels, "isna") and getattr(dtype, "kind", "f") != "f":  # scikit-learn says that floats hold NaN
         return bool(np.any(labels.isna()))
-    if not isinstance(labels, Sequence) and getattr(getattr(labels, "dtype", None), "kind", "O") != "O":
+    if not isinstance(labels, Sequence) and getattr(dtype, "kind", "O") != "O":
         return False
     kinds = set(map(type, labels)) if isinstance(labels, Iterable) and not sp.issparse(labels) else set()
     if any(kind.__name__ in ("NoneType", "NAType") for kind in kinds):
