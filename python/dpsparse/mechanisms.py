@@ -211,7 +211,7 @@ class NoisyNewton:
     Parameters
     ----------
     n_iter : int, optional
-        Number of steps T. None: 40, for classes up to 1000 where noise is small and records are few, without moments 50
+        Number of steps T. None: 40, for classes up to 100 where noise is small and records are few, without moments 50
         to 300.
     share : float, optional
         Share of the zCDP budget for the moments, in [0, 1); 0: none are released. None: 0.07, and 0 for more than 512

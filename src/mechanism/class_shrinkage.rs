@@ -14,6 +14,8 @@ pub(super) struct Propagation {
     /// The mean of the iterates from this one on is released.
     pub first_of_mean: usize,
     pub momentum: f64,
+    /// How many times as long they are as the bound on the curvature lets them be.
+    pub stride: f64,
     /// What is added to the curvature in the matrix that steps are divided by.
     pub damping: Damping,
     pub ridge: f64,
@@ -25,14 +27,15 @@ pub(super) struct Propagation {
 
 impl Propagation {
     /// Variance of the mean of the iterates along an eigenvector of the sums of squares, per variance
-    /// of the noise on a gradient, if the curvature is [`CLASS_CURVATURE`] times what steps count on.
+    /// of the noise on a gradient, were the first steps as long as the others, if the curvature is [`CLASS_CURVATURE`] times what steps count on.
     ///
     /// Noise of step s moves the iterate after t by r_{t - s}, r_0 = -(1 - m)/(h + lambda + ridge) and then as the steps
     /// go on; the mean by the mean of those that it is over.
     fn variance(&self, value: f64) -> f64 {
         let expected = (self.scale * value).max(0.0);
         let curvature = CLASS_CURVATURE * expected + self.ridge;
-        let length = (1.0 - self.momentum) / (expected + self.ridge + self.damping.of(expected));
+        let divisor = expected / self.stride + self.ridge + self.damping.of(expected);
+        let length = (1.0 - self.momentum) / divisor;
         let (mut before, mut now) = (0.0, -length);
         // sums[k]: of the first k + 1 responses.
         let mut sums = Vec::with_capacity(self.n_iter);
@@ -131,11 +134,12 @@ mod tests {
     use super::*;
     use nalgebra::DMatrix;
 
-    fn steps(n_iter: usize) -> Propagation {
+    fn steps(n_iter: usize, stride: f64) -> Propagation {
         Propagation {
             n_iter,
             first_of_mean: n_iter / 4,
             momentum: 0.5,
+            stride,
             damping: Damping {
                 least: 0.3,
                 n_iter: n_iter as f64,
@@ -152,7 +156,11 @@ mod tests {
     /// The variance is that of the steps, impulse by impulse.
     #[test]
     fn noise_goes_through_the_steps() {
-        let (steps, value) = (steps(9), 35.0);
+        [1.0, 2.5].map(|stride| noise_goes_through(steps(9, stride)));
+    }
+
+    fn noise_goes_through(steps: Propagation) {
+        let value = 35.0;
         let expected = steps.scale * value;
         let curvature = CLASS_CURVATURE * expected + steps.ridge;
         let mean = |noise: &[f64]| {
@@ -160,7 +168,8 @@ mod tests {
             for (t, noise) in noise.iter().enumerate() {
                 let gradient = curvature * now + noise;
                 let step = (1.0 - steps.momentum) * gradient;
-                let step = step / (expected + steps.ridge + steps.damping.of(expected));
+                let divisor = expected / steps.stride + steps.damping.of(expected);
+                let step = step / (divisor + steps.ridge);
                 (before, now) = (now, now + steps.momentum * (now - before) - step);
                 sum += if t >= steps.first_of_mean { now } else { 0.0 };
             }
@@ -185,7 +194,10 @@ mod tests {
         for (size, noise) in [(1e-3, 0.7), (50.0, 1e-3), (1.0, 0.05)] {
             let theta = [0.4, -1.0, 2.0, 0.3, 0.5, -1.0, -0.7, 0.5, -1.0].map(|t| t * size);
             let mut shrunk = theta;
-            let steps = Propagation { noise, ..steps(20) };
+            let steps = Propagation {
+                noise,
+                ..steps(20, 1.0)
+            };
             let factor = shrink(&mut shrunk, &moments, &steps, ClassScores(3), true);
             assert!((0.0..=1.0).contains(&factor));
             match size {

@@ -16,8 +16,8 @@ pub(super) struct Divisor<'a> {
     /// Of the bound, per unit of the moments.
     pub scale: f64,
     pub damping: Damping,
-    /// Whether it is that of one step, or of what all of them act as.
-    pub of_step: bool,
+    /// Of a step that is so many times as long as the bound lets it be; None: of what all of them act as.
+    pub stride: Option<f64>,
     /// A ridge of all coefficients, beside that of features.
     pub shared: f64,
     pub ridge: Option<&'a Ridge>,
@@ -28,11 +28,10 @@ pub(super) struct Divisor<'a> {
 impl Divisor<'_> {
     fn value(&self, moment: f64) -> f64 {
         let curvature = (self.scale * moment).max(0.0);
-        let damping = match self.of_step {
-            true => self.damping.of(curvature),
-            false => self.damping.ridge(curvature),
-        };
-        curvature + (self.shared + damping)
+        match self.stride {
+            Some(stride) => curvature / stride + (self.shared + self.damping.of(curvature)),
+            None => curvature + (self.shared + self.damping.ridge(curvature)),
+        }
     }
 
     pub fn curvature(&self) -> Curvature {
@@ -121,7 +120,7 @@ mod tests {
                         usual: 1.0,
                         hidden: 0.0,
                     },
-                    of_step: true,
+                    stride: Some(1.0),
                     shared: 0.04,
                     ridge,
                     columns: 3,

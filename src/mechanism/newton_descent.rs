@@ -71,14 +71,12 @@ impl<'a> Descent<'a> {
             },
             theta,
         };
-        // A step is shorter than the divisor says.
-        let shorter = 1.0 - steps.momentum();
         let held = sparsity.filter(|sparsity| !sparsity.is_free());
         descent.moves = sparsity.is_some() && held.is_none();
         let ends = held.map(|sparsity| {
             let (outputs, columns) = (steps.outputs(), descent.divisor.columns);
-            let sparsity = sparsity.clone().of_loss(shorter);
-            Nearest::new(sparsity, outputs, columns, &descent.divisor.curvature())
+            let curvature = descent.divisor.curvature();
+            Nearest::new(sparsity.clone(), outputs, columns, &curvature)
         });
         descent.ends = ends.transpose()?;
         Ok(descent)
@@ -98,15 +96,18 @@ impl<'a> Descent<'a> {
             self.reached.mean_gradient.axpy(share, &gradient, 1.0);
         }
         self.add_ridges(&self.theta, &mut gradient);
-        // theta + momentum (theta - before) - (1 - momentum) step
+        // theta + momentum (theta - before) - (1 - momentum) length step
         let momentum = self.steps.momentum();
         let next = &mut self.before;
         next.axpy(momentum, &self.theta, -momentum);
-        self.inverse.take(1.0 - momentum, &gradient, next);
+        // A step is shorter than the divisor says.
+        let shorter = (1.0 - momentum) * self.steps.length(t);
+        self.inverse.take(shorter, &gradient, next);
         *next += &self.theta;
         std::mem::swap(&mut self.theta, &mut self.before);
         let later = t.checked_sub(self.steps.first_of_mean);
-        if let Some(ends) = &mut self.ends {
+        if let (Some(ends), Some(sparsity)) = (&mut self.ends, self.sparsity) {
+            ends.set_form(sparsity.form_of_loss(shorter));
             self.moves |= ends.move_to(self.theta.as_mut_slice(), STEP_GAP)? && later.is_some();
         }
         if let Some(later) = later {
@@ -131,7 +132,7 @@ impl<'a> Descent<'a> {
         }
         // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
         let ridge = self.steps.damping.least / self.steps.gradients.n_iter as f64;
-        self.divisor.of_step = false;
+        self.divisor.stride = None;
         if let Curvature::Matrix(hessian) = self.divisor.curvature() {
             let by = Found {
                 hessian,

@@ -83,6 +83,7 @@ pub(super) struct NewtonSteps {
     /// Gradients that are left for others to ask for, once steps are made.
     pub probes: usize,
     momentum: f64,
+    stride: f64,
     pub first_of_mean: usize,
     /// In units of the Hessian of the mean loss.
     pub damping: Damping,
@@ -178,6 +179,7 @@ impl NewtonSteps {
             gradients,
             probes: options.probes,
             momentum: pace.momentum,
+            stride: pace.stride,
             first_of_mean: pace.first_of_mean,
             ridge: options.ridge.unwrap_or(0.0),
             scale: pace.curvature * normaliser,
@@ -260,7 +262,7 @@ impl NewtonSteps {
             moments: eigen.as_ref(),
             scale: self.scale,
             damping,
-            of_step: true,
+            stride: Some(self.stride),
             shared: self.ridge,
             ridge,
             columns,
@@ -284,6 +286,7 @@ impl NewtonSteps {
                 n_iter,
                 first_of_mean: self.first_of_mean,
                 momentum: self.momentum(),
+                stride: self.stride,
                 damping,
                 ridge: self.ridge + ridge.map_or(0.0, Ridge::mean),
                 scale: self.scale,
@@ -334,6 +337,12 @@ impl NewtonSteps {
         } else {
             self.momentum
         }
+    }
+
+    /// The length of step t, in units of those that [`Self::stride`] leads to: the first is as long as the bound on the curvature, which
+    /// at a score of 0 is the curvature, lets it be, and every further one half of that longer.
+    pub fn length(&self, t: usize) -> f64 {
+        ((1.0 + 0.5 * t as f64) / self.stride).min(1.0)
     }
 
     /// The first step whose gradient is one of the mean: the first ones may be far from the minimiser, and clamps are quadratic near

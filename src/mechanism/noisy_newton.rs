@@ -41,8 +41,9 @@ use crate::solver::Form;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyNewton {
-    /// T; None: [`NEWTON_STEPS`](crate::plan::defaults::NEWTON_STEPS), for classes up to
-    /// [`MOST_CLASS_STEPS`](crate::plan::defaults::MOST_CLASS_STEPS) where noise is small and records are few; without moments
+    /// T; None: [`NEWTON_STEPS`](crate::plan::defaults::NEWTON_STEPS), for classes up to a hundred
+    /// ([`MOST_CLASS_STEPS`](crate::plan::defaults::MOST_CLASS_STEPS) in strides of
+    /// [`CLASS_STRIDE`](crate::plan::defaults::CLASS_STRIDE)) where noise is small and records are few; without moments
     /// as many as the length of the descent takes.
     pub n_iter: Option<usize>,
     /// Share of the zCDP budget that the moments take, in [0, 1), 0: none are released; None:

@@ -6,10 +6,11 @@ use super::newton_steps::NewtonOptions;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::Problem;
 use crate::plan::defaults::{
-    CLAMPED_CURVATURE, CLASS_STEPS, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE, COUNT_SIGNAL, COUNT_SLOPE,
-    DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, HINGE_CURVATURE, MOST_CLASS_STEPS,
-    MOST_ENTRIES, NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM, NEWTON_STEPS, REGRESSOR_SIGNAL,
-    REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE, SHRINKAGE_DIRECTIONS, USUAL_EFFECT,
+    CLAMPED_CURVATURE, CLASS_STEPS, CLASS_STRIDE, CLASSIFIER_SIGNAL, CLASSIFIER_SLOPE,
+    COUNT_SIGNAL, COUNT_SLOPE, DESCENT_EARLY, DESCENT_MOMENTUM, DESCENT_STEPS, FEW_CLASS_STEPS,
+    HINGE_CURVATURE, MOST_CLASS_STEPS, MOST_ENTRIES, NEWTON_DAMPING, NEWTON_EARLY, NEWTON_MOMENTUM,
+    NEWTON_STEPS, REGRESSOR_SIGNAL, REGRESSOR_SLOPE, SHORT_DESCENT, SHRINKAGE,
+    SHRINKAGE_DIRECTIONS, USUAL_EFFECT,
 };
 use crate::privacy::{Question, Target};
 use crate::question::Moments;
@@ -21,6 +22,8 @@ const SCALAR_CURVATURE: f64 = 0.25;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     pub n_iter: usize,
+    /// How many times as long steps become as the bound on the curvature lets them be at once.
+    pub stride: f64,
     pub momentum: f64,
     /// lambda, in units of the Hessian of the mean loss.
     pub damping: f64,
@@ -47,14 +50,16 @@ impl Pace {
         // lambda a step: the mean of the later iterates is that after so many steps.
         let share = |early: f64| 0.5 * (1.0 + early) * shrinkage;
         // lambda without which steps would be too long, and its unit; the number of steps, unless it was set.
-        let (momentum, least, unit, n_iter, early) = match moments {
+        let (momentum, stride, least, unit, n_iter, early) = match moments {
             Some(moments) => {
                 let columns = problem.statement.n_columns() as f64;
                 let hidden = largest_eigenvalue(moments.noise_scale(), columns);
                 let unit = curvature * hidden / problem.n_samples() as f64;
                 let least = NEWTON_DAMPING * unit;
-                let n_iter = newton_steps(problem, options, least / share(NEWTON_EARLY));
-                (NEWTON_MOMENTUM, least, unit, n_iter, NEWTON_EARLY)
+                let enough = least / share(NEWTON_EARLY);
+                let (n_iter, stride) = newton_steps(problem, options, enough);
+                let momentum = momentum_of(stride);
+                (momentum, stride, least / stride, unit, n_iter, NEWTON_EARLY)
             }
             None => {
                 // No eigenvalue exceeds beta R^2 if no row exceeds R, and steps of half the length that makes them
@@ -70,7 +75,8 @@ impl Pace {
                     let n_iter = steps.clamp(DESCENT_STEPS.0, DESCENT_STEPS.1);
                     (DESCENT_MOMENTUM, n_iter)
                 };
-                (momentum, least(momentum), unit, n_iter, DESCENT_EARLY)
+                let least = least(momentum);
+                (momentum, 1.0, least, unit, n_iter, DESCENT_EARLY)
             }
         };
         let n_iter = options.n_iter.unwrap_or(n_iter);
@@ -81,6 +87,7 @@ impl Pace {
         };
         Self {
             n_iter,
+            stride,
             momentum,
             damping: match options.damping {
                 Some(damping) => damping * unit,
@@ -103,17 +110,32 @@ fn usual_effect(problem: &Problem) -> f64 {
     }
 }
 
-/// How many Newton steps, where so many are `enough` for the least lambda to be the ridge that noise asks for.
+/// How many Newton steps, and their stride, where so many of stride 1 are `enough` for the least lambda to be the ridge that noise
+/// asks for.
 ///
-/// Of classes more: where they are sure the bound on the curvature is many times the curvature, and a direction whose share of
-/// the bound is c takes some 1/c steps. They go as far as noise leaves something to find, and time allows.
-fn newton_steps(problem: &Problem, options: &NewtonOptions, enough: f64) -> usize {
-    if !problem.schema().target().is_classes() || options.damping.is_some() {
-        return NEWTON_STEPS;
+/// Of classes they go further: where they are sure the bound on the curvature is many times the curvature, and a direction whose share
+/// of the bound is c takes some 1/c steps. They go as far as noise leaves something to find, in longer strides once they are many,
+/// and time allows.
+fn newton_steps(problem: &Problem, options: &NewtonOptions, enough: f64) -> (usize, f64) {
+    let set = options.damping.is_some() || options.n_iter.is_some();
+    if !problem.schema().target().is_classes() || set {
+        return (NEWTON_STEPS, 1.0);
     }
+    let least = NEWTON_STEPS as f64;
+    let of_one = (CLASS_STEPS * enough).clamp(least, MOST_CLASS_STEPS);
     let entries = problem.n_samples() * problem.statement.n_columns() * problem.outputs();
-    let most = (MOST_ENTRIES / entries as f64).min(MOST_CLASS_STEPS as f64);
-    (CLASS_STEPS * enough).min(most).max(NEWTON_STEPS as f64) as usize
+    let n_iter = (of_one / CLASS_STRIDE).max(of_one.min(FEW_CLASS_STEPS));
+    let n_iter = n_iter.min(MOST_ENTRIES / entries as f64).max(least).floor();
+    // The momentum of a stride is to be forgotten well before the last step.
+    let longest = CLASS_STRIDE * n_iter / FEW_CLASS_STEPS;
+    (n_iter as usize, (of_one / n_iter).min(longest).max(1.0))
+}
+
+/// The momentum m with which steps of a stride a converge for as large a curvature as those of stride 1: up to
+/// 2 (1 + m)/(1 - m)/a times the released one.
+fn momentum_of(stride: f64) -> f64 {
+    let ratio = stride * (1.0 + NEWTON_MOMENTUM) / (1.0 - NEWTON_MOMENTUM);
+    (ratio - 1.0) / (ratio + 1.0)
 }
 
 /// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
@@ -238,24 +260,53 @@ mod tests {
         high: 1.0,
     };
 
-    /// Ten times as many as are enough, at least those of reals, and no more than time allows.
+    /// As far as ten times as many as are enough go, at least those of reals, in strides once they are more than 80, and no more than
+    /// time allows.
     #[test]
     fn classes_take_steps_as_long_as_noise_leaves_something_to_find() {
         let all = NewtonOptions::default();
         let classes = problem(10_000, Target::Classes);
         let steps = |enough| newton_steps(&classes, &all, enough);
-        assert_eq!([0.1, 4.0, 30.0, 1e9].map(steps), [40, 40, 300, 1000]);
-        assert_eq!(newton_steps(&problem(10_000, REALS), &all, 1e9), 40);
+        assert_eq!(
+            [0.1, 4.0, 7.0, 30.0, 1e9].map(steps),
+            [(40, 1.0), (40, 1.0), (70, 1.0), (80, 3.75), (100, 10.0)]
+        );
+        assert_eq!(newton_steps(&problem(10_000, REALS), &all, 1e9), (40, 1.0));
         let damped = NewtonOptions {
             damping: Some(1.0),
             ..all
         };
-        assert_eq!(newton_steps(&classes, &damped, 1e9), 40);
+        assert_eq!(newton_steps(&classes, &damped, 1e9), (40, 1.0));
         // 4 10^9 entries, of ten columns a record.
         let many = |n| newton_steps(&problem(n, Target::Classes), &all, 1e9);
-        assert_eq!([1_000_000, 100_000_000].map(many), [400, 40]);
-        let three = problem(1_000_000, Target::Multiclass { classes: 3 });
-        assert_eq!(newton_steps(&three, &all, 1e9), 133);
+        let (some, more) = (5_000_000, 100_000_000);
+        assert_eq!([some, more].map(many), [(80, 10.0), (40, 5.0)]);
+        let three = problem(some / 2, Target::Multiclass { classes: 3 });
+        assert_eq!(newton_steps(&three, &all, 1e9).0, 53);
+    }
+
+    /// Steps of any stride stand as steep a curvature, six times the released one.
+    #[test]
+    fn momentum_keeps_long_strides_stable() {
+        assert_eq!(momentum_of(1.0), NEWTON_MOMENTUM);
+        for stride in [1.0, 2.5, 10.0] {
+            let m = momentum_of(stride);
+            let largest = |curvature: f64| {
+                let (mut before, mut now, mut largest) = (1.0f64, 1.0, 0.0f64);
+                for t in 0..4000 {
+                    let next = now + m * (now - before) - (1.0 - m) * stride * curvature * now;
+                    (before, now) = (now, next);
+                    largest = if t < 3900 {
+                        0.0
+                    } else {
+                        largest.max(now.abs())
+                    };
+                }
+                largest
+            };
+            assert!(largest(5.9) < 1e-3 && largest(6.1) > 10.0, "{stride}");
+            assert!(largest(0.1) < 1e-3);
+        }
     }
 
     /// Where no residual reaches the clamp, noise is what it is, whatever the clamp; below, both are in proportion to it.

@@ -99,12 +99,17 @@ impl Sparsity {
 
     /// The same beside so many times the loss.
     pub fn of_loss(self, factor: f64) -> Self {
+        Self {
+            form: self.form_of_loss(factor),
+            ..self
+        }
+    }
+
+    /// Its form beside so many times the loss.
+    pub fn form_of_loss(&self, factor: f64) -> Form {
         match self.form {
-            Form::Penalty(alpha) => Self {
-                form: Form::Penalty(factor * alpha),
-                ..self
-            },
-            Form::Ball(_) => self,
+            Form::Penalty(alpha) => Form::Penalty(factor * alpha),
+            Form::Ball(radius) => Form::Ball(radius),
         }
     }
 

@@ -6,13 +6,18 @@ use rayon::prelude::*;
 /// So many entries are read in less time than another thread takes to wake and to answer.
 const FEW_ENTRIES: usize = 1 << 18;
 
+/// Whether the calling thread does the work by itself: there is little to do, or no other thread that would do it beside another.
+fn by_one_thread(entries: usize) -> bool {
+    entries <= FEW_ENTRIES || rayon::current_num_threads() == 1
+}
+
 /// Does the work of pieces that read or write so many `entries` together.
 pub(crate) fn for_each_piece<I: IndexedParallelIterator>(
     entries: usize,
     pieces: I,
     work: impl Fn(I::Item) + Sync + Send,
 ) {
-    match entries <= FEW_ENTRIES {
+    match by_one_thread(entries) {
         true => pieces.with_producer(Here(work)),
         false => pieces.for_each(work),
     }
@@ -43,7 +48,7 @@ where
     State: Send,
 {
     let none = || sums(start());
-    if entries <= FEW_ENTRIES {
+    if by_one_thread(entries) {
         return sums(pieces.into_iter().enumerate().fold(start(), add));
     }
     let by_threads = pieces.into_par_iter().enumerate().fold(&start, add);

@@ -131,13 +131,12 @@ impl Records for Blocks {
 
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum> {
         watch()?;
-        let mut sums = vec![0; pass.sums(self)];
-        if let [block] = &self.blocks[..] {
-            return match block.n_records() {
-                0 => Ok(Sum(sums)),
-                _ => Block(block).fold(pass, states, watch),
-            };
+        if let [block] = &self.blocks[..]
+            && block.n_records() > 0
+        {
+            return Block(block).fold(pass, states, watch);
         }
+        let mut sums = vec![0; pass.sums(self)];
         states
             .blocks
             .resize_with(self.blocks.len(), States::default);

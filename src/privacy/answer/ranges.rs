@@ -1,10 +1,7 @@
-use rayon::prelude::*;
-
 use super::quantile::{accumulate, of_rank};
 use super::{Answer, Room};
 use crate::error::Result;
 use crate::numeric::kernel::MAX_FEATURE;
-use crate::numeric::pieces::for_each_piece;
 use crate::privacy::counts::Thresholds;
 use crate::privacy::records::{Pass, States};
 use crate::question::{Ranges, RangesOf};
@@ -34,8 +31,9 @@ impl Answer for Ranges {
         for features in self.of.counted_together() {
             let pass = Pass::Ranges { features, at };
             let mut counts = room.records.fold(&pass, room.state, room.watch)?.0;
-            for_each_piece(counts.len(), counts.par_chunks_mut(at.len()), accumulate);
-            for up_to in counts.chunks(at.len()) {
+            // One after the other: those of a feature stay in the second-level cache for both of its choices.
+            for up_to in counts.chunks_mut(at.len()) {
+                accumulate(up_to);
                 let end = |rank| of_rank(up_to, rank, &self.temperature).draw(room.source);
                 let [a, b] = [self.ranks.0, self.ranks.1]
                     .map(end)
