@@ -14,7 +14,7 @@ pub(super) struct Propagation {
     /// The mean of the iterates from this one on is released.
     pub first_of_mean: usize,
     pub momentum: f64,
-    /// How many times as long they are as the bound on the curvature lets them be.
+    /// How many times as long they are as the curvature that they count on lets them be.
     pub stride: f64,
     /// What is added to the curvature in the matrix that steps are divided by.
     pub damping: Damping,
@@ -34,8 +34,8 @@ impl Propagation {
     fn variance(&self, value: f64) -> f64 {
         let expected = (self.scale * value).max(0.0);
         let curvature = CLASS_CURVATURE * expected + self.ridge;
-        let divisor = expected / self.stride + self.ridge + self.damping.of(expected);
-        let length = (1.0 - self.momentum) / divisor;
+        let divisor = expected + self.ridge + self.damping.of(expected);
+        let length = (1.0 - self.momentum) * self.stride / divisor;
         let (mut before, mut now) = (0.0, -length);
         // sums[k]: of the first k + 1 responses.
         let mut sums = Vec::with_capacity(self.n_iter);
@@ -156,7 +156,8 @@ mod tests {
     /// The variance is that of the steps, impulse by impulse.
     #[test]
     fn noise_goes_through_the_steps() {
-        [1.0, 2.5].map(|stride| noise_goes_through(steps(9, stride)));
+        noise_goes_through(steps(9, 1.0));
+        noise_goes_through(steps(9, 2.5));
     }
 
     fn noise_goes_through(steps: Propagation) {
@@ -168,8 +169,8 @@ mod tests {
             for (t, noise) in noise.iter().enumerate() {
                 let gradient = curvature * now + noise;
                 let step = (1.0 - steps.momentum) * gradient;
-                let divisor = expected / steps.stride + steps.damping.of(expected);
-                let step = step / (divisor + steps.ridge);
+                let step =
+                    step * steps.stride / (expected + steps.ridge + steps.damping.of(expected));
                 (before, now) = (now, now + steps.momentum * (now - before) - step);
                 sum += if t >= steps.first_of_mean { now } else { 0.0 };
             }

@@ -9,7 +9,7 @@
 pub(super) struct Damping {
     /// lambda.
     pub least: f64,
-    /// T.
+    /// T, in steps of stride 1.
     pub n_iter: f64,
     /// N, the standard deviation of the noise on an entry of the mean of T gradients.
     pub noise: f64,

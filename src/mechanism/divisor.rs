@@ -16,8 +16,8 @@ pub(super) struct Divisor<'a> {
     /// Of the bound, per unit of the moments.
     pub scale: f64,
     pub damping: Damping,
-    /// Of a step that is so many times as long as the bound lets it be; None: of what all of them act as.
-    pub stride: Option<f64>,
+    /// Whether it is that of one step, or of what all of them act as.
+    pub of_step: bool,
     /// A ridge of all coefficients, beside that of features.
     pub shared: f64,
     pub ridge: Option<&'a Ridge>,
@@ -28,10 +28,11 @@ pub(super) struct Divisor<'a> {
 impl Divisor<'_> {
     fn value(&self, moment: f64) -> f64 {
         let curvature = (self.scale * moment).max(0.0);
-        match self.stride {
-            Some(stride) => curvature / stride + (self.shared + self.damping.of(curvature)),
-            None => curvature + (self.shared + self.damping.ridge(curvature)),
-        }
+        let damping = match self.of_step {
+            true => self.damping.of(curvature),
+            false => self.damping.ridge(curvature),
+        };
+        curvature + (self.shared + damping)
     }
 
     pub fn curvature(&self) -> Curvature {
@@ -120,7 +121,7 @@ mod tests {
                         usual: 1.0,
                         hidden: 0.0,
                     },
-                    stride: Some(1.0),
+                    of_step: true,
                     shared: 0.04,
                     ridge,
                     columns: 3,

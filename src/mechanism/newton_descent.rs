@@ -96,18 +96,18 @@ impl<'a> Descent<'a> {
             self.reached.mean_gradient.axpy(share, &gradient, 1.0);
         }
         self.add_ridges(&self.theta, &mut gradient);
-        // theta + momentum (theta - before) - (1 - momentum) length step
+        // theta + momentum (theta - before) - (1 - momentum) stride step
         let momentum = self.steps.momentum();
         let next = &mut self.before;
         next.axpy(momentum, &self.theta, -momentum);
-        // A step is shorter than the divisor says.
-        let shorter = (1.0 - momentum) * self.steps.length(t);
-        self.inverse.take(shorter, &gradient, next);
+        // So many times as long as the divisor says.
+        let length = (1.0 - momentum) * self.steps.stride(t);
+        self.inverse.take(length, &gradient, next);
         *next += &self.theta;
         std::mem::swap(&mut self.theta, &mut self.before);
         let later = t.checked_sub(self.steps.first_of_mean);
         if let (Some(ends), Some(sparsity)) = (&mut self.ends, self.sparsity) {
-            ends.set_form(sparsity.form_of_loss(shorter));
+            ends.set_form(sparsity.form_of_loss(length));
             self.moves |= ends.move_to(self.theta.as_mut_slice(), STEP_GAP)? && later.is_some();
         }
         if let Some(later) = later {
@@ -131,8 +131,8 @@ impl<'a> Descent<'a> {
             ends.move_to(self.reached.mean.as_mut_slice(), LAST_GAP)?;
         }
         // T steps act as a ridge lambda/T on coefficients from which noisy gradients are subtracted.
-        let ridge = self.steps.damping.least / self.steps.gradients.n_iter as f64;
-        self.divisor.stride = None;
+        let ridge = self.steps.damping.least / self.steps.damping.n_iter;
+        self.divisor.of_step = false;
         if let Curvature::Matrix(hessian) = self.divisor.curvature() {
             let by = Found {
                 hessian,

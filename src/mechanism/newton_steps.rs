@@ -164,13 +164,14 @@ impl NewtonSteps {
         let normaliser = 1.0 / problem.n_samples() as f64;
         let gradients = Gradients::with_multiplier(problem, pace.n_iter, steps)?;
         let n_iter = pace.n_iter as f64;
+        let of_one = n_iter * pace.stride;
         let columns = problem.statement.n_columns() as f64;
         Ok(Self {
             effect: pace.effect,
             moments,
             damping: Damping {
                 least: pace.damping,
-                n_iter,
+                n_iter: of_one,
                 noise: gradients.noise_scale / n_iter.sqrt(),
                 // A row of length R whose p entries are alike has entries of R/sqrt(p).
                 usual: pace.effect * columns.sqrt() / problem.gradient_bound(),
@@ -262,7 +263,7 @@ impl NewtonSteps {
             moments: eigen.as_ref(),
             scale: self.scale,
             damping,
-            stride: Some(self.stride),
+            of_step: true,
             shared: self.ridge,
             ridge,
             columns,
@@ -339,10 +340,10 @@ impl NewtonSteps {
         }
     }
 
-    /// The length of step t, in units of those that [`Self::stride`] leads to: the first is as long as the bound on the curvature, which
-    /// at a score of 0 is the curvature, lets it be, and every further one half of that longer.
-    pub fn length(&self, t: usize) -> f64 {
-        ((1.0 + 0.5 * t as f64) / self.stride).min(1.0)
+    /// The stride of step t: the first is as long as the bound on the curvature, which at a score of 0 is the curvature, lets it
+    /// be, and every further one half of that longer.
+    pub fn stride(&self, t: usize) -> f64 {
+        (1.0 + 0.5 * t as f64).min(self.stride)
     }
 
     /// The first step whose gradient is one of the mean: the first ones may be far from the minimiser, and clamps are quadratic near

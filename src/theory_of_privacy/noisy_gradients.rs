@@ -62,8 +62,8 @@
 //! T is public and costs no privacy, as steps share one budget (Dong, Roth & Su 2022, corollary 2). One bound beta on the curvature of
 //! the loss serves all of them. Where the true mean curvature along an eigenvector is c beta, T steps leave (1 - c)^T of the way
 //! to the minimiser, and where classes are sure c is small: classes take as many steps, within what time allows, as bring damping/T down to the
-//! ridge above with a damping of ten times the least. So they go on for as long as noise leaves something to find. Steps a times as long (H/a in
-//! place of H, damping/a) go as far in T/a of them; with a momentum m of 2 (1 + m)/(1 - m) = 6 a they converge for curvatures as
+//! ridge above with a damping of ten times the least. So they go on for as long as noise leaves something to find. Steps a times as long
+//! go as far in T/a of them; with a momentum m of 2 (1 + m)/(1 - m) = 6 a they converge for curvatures as
 //! steep as those of m = 1/2 and a = 1. The first ones are short: at a score of 0 the bound is the curvature.
 //!
 //! **Flat directions.** Where a level has hardly any records, or none, a direction has next to no curvature h, and its coefficient is
