@@ -8,7 +8,7 @@ use super::fine_gradient;
 use super::one_read::PieceOfSlopes;
 use super::records::{Move, Pass, States, Sum, Watch};
 use super::row_norm::RowNorm;
-use super::thresholds::{FloatThresholds, counts_at};
+use super::thresholds::{FloatThresholds, all_counts_at};
 use super::{column_sums, image_sums, second_moments};
 use crate::error::Result;
 use crate::numeric::kernel::{for_wide_vectors, prefetch, truncate};
@@ -172,19 +172,10 @@ impl Block<'_> {
             }),
             Pass::Norms { map, candidates } => {
                 let candidates = FloatThresholds::Listed(candidates.to_vec());
-                let mut counts = counts_at(&candidates, &map.norms(self.0), |norm| norm);
-                // Norms beyond the largest candidate by rounding belong to none.
-                counts.pop();
-                Sum(counts)
+                Sum(all_counts_at(&candidates, &map.norms(self.0), |norm| norm))
             }
             Pass::Targets { value, thresholds } => {
-                let mut counts = counts_at(thresholds, &self.0.targets, |y| value.of(y));
-                // What is beyond the last one by rounding belongs to it.
-                let beyond = counts.pop().unwrap_or_default();
-                if let Some(last) = counts.last_mut() {
-                    *last += beyond;
-                }
-                Sum(counts)
+                Sum(all_counts_at(thresholds, &self.0.targets, |y| value.of(y)))
             }
             Pass::HeldOut { models } => Sum(held_out_losses(self.0, models)?),
         })
@@ -286,8 +277,7 @@ mod tests {
         }
     }
 
-    /// A norm or a target at a threshold counts there; what rounding puts beyond the last one is a target there, and a
-    /// norm nowhere.
+    /// A norm or a target at a threshold counts there, and what rounding puts beyond the last one counts at that.
     #[test]
     fn what_lies_at_a_threshold_counts_there() {
         let bounds = Bounds {
@@ -311,7 +301,7 @@ mod tests {
                 map: &map,
                 candidates
             }),
-            [1, 1]
+            [1, 2]
         );
         let value = TargetValue::Itself;
         let of = |thresholds: &[f64]| {

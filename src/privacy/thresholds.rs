@@ -104,9 +104,23 @@ impl<'a> Cells<'a> {
     }
 }
 
+/// How many of these values, of `of`, belong to each threshold, the last of which no value exceeds but by rounding: what does belongs to it.
+pub(super) fn all_counts_at(
+    thresholds: &FloatThresholds,
+    values: &[f64],
+    of: impl Fn(f64) -> f64 + Sync,
+) -> Vec<i64> {
+    let mut counts = counts_at(thresholds, values, of);
+    let beyond = counts.pop().unwrap_or_default();
+    if let Some(last) = counts.last_mut() {
+        *last += beyond;
+    }
+    counts
+}
+
 /// How many of these values, of `of`, belong to each threshold: a value to the first one that is not below it, and those beyond
 /// the last to a place of their own.
-pub(super) fn counts_at(
+fn counts_at(
     thresholds: &FloatThresholds,
     values: &[f64],
     of: impl Fn(f64) -> f64 + Sync,

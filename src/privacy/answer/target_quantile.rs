@@ -73,7 +73,8 @@ impl Answer for TargetQuantile {
             thresholds: &thresholds,
         };
         let counts = room.records.fold(&pass, room.state, room.watch)?.0;
-        let choice = (self.quantile).choose(counts, self.quantile.rank(), room.source);
+        let rank = self.quantile.rank_among(counts.iter().sum());
+        let choice = self.quantile.choose(counts, rank, room.source);
         Ok(value.counted_at(&thresholds, choice))
     }
 }
