@@ -50,6 +50,27 @@ impl Divisor<'_> {
         }
     }
 
+    /// x' H x, over all scores.
+    pub fn square(&self, x: &DVector<f64>) -> f64 {
+        let ridge = |j: usize| self.ridge.map_or(0.0, |ridge| ridge.of(j));
+        let of_score = |first: usize| {
+            let x = x.rows(first, self.columns);
+            let of_ridge = |(j, x): (usize, &f64)| ridge(j) * x * x;
+            let ridges: f64 = x.iter().enumerate().map(of_ridge).sum();
+            let Some(moments) = self.moments else {
+                return ridges + self.value(0.0) * x.norm_squared();
+            };
+            let parts = moments.eigenvectors.tr_mul(&x);
+            let values = moments.eigenvalues.iter().map(|&moment| self.value(moment));
+            ridges
+                + values
+                    .zip(&parts)
+                    .map(|(value, x)| value * x * x)
+                    .sum::<f64>()
+        };
+        (0..x.len()).step_by(self.columns).map(of_score).sum()
+    }
+
     /// # Errors
     /// [`Error::InvalidData`](crate::Error::InvalidData) where it is not positive definite.
     pub fn inverse(&self) -> Result<Inverse> {
@@ -142,6 +163,9 @@ mod tests {
                     let back = &matrix * theta.rows(3 * k, 3) * -2.0;
                     assert!((back - gradient.rows(3 * k, 3)).norm() < 1e-12);
                 }
+                // H theta is -gradient/2.
+                let square = -0.5 * theta.dot(&gradient);
+                assert!((divisor.square(&theta) / square - 1.0).abs() < 1e-12);
             }
         }
     }

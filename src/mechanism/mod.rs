@@ -39,6 +39,7 @@ mod select_refit;
 mod sgd_output;
 mod simplex_sampling;
 mod sparsity;
+mod steepness;
 mod submodular_minimisation;
 mod varying;
 

@@ -9,6 +9,7 @@ use super::newton_steps::{NewtonSteps, Start};
 use super::regularisation::Regularisation;
 use super::ridge::Ridge;
 use super::sparsity::Sparsity;
+use super::steepness::Steepness;
 use crate::error::Result;
 
 /// Duality gap of a step that ends in a ball, in units of the squared distance from 0: far below its noise.
@@ -32,6 +33,11 @@ pub(super) struct Descent<'a> {
     theta: DVector<f64>,
     /// theta of before.
     before: DVector<f64>,
+    /// The gradient there.
+    gradient_before: Option<DVector<f64>>,
+    steepness: Steepness,
+    /// Iterates that the mean is over.
+    in_mean: usize,
     reached: Reached,
 }
 
@@ -43,6 +49,8 @@ pub(super) struct Reached {
     /// The mean of the points that gradients are of, but for the first ones, and of these.
     pub at: DVector<f64>,
     pub mean_gradient: DVector<f64>,
+    /// How many gradients that is the mean of.
+    pub gradients: usize,
 }
 
 impl<'a> Descent<'a> {
@@ -64,10 +72,14 @@ impl<'a> Descent<'a> {
             ends: None,
             moves: false,
             before: theta.clone(),
+            gradient_before: None,
+            steepness: Steepness::new(),
+            in_mean: 0,
             reached: Reached {
                 mean: theta.clone(),
                 at: zero.clone(),
                 mean_gradient: zero,
+                gradients: 0,
             },
             theta,
         };
@@ -87,34 +99,49 @@ impl<'a> Descent<'a> {
         self.theta.as_slice()
     }
 
-    /// Step t, by the gradient of the mean loss there.
-    pub fn step(&mut self, t: usize, mut gradient: DVector<f64>) -> Result<()> {
-        let first = self.steps.first_of_evidence();
-        if t >= first {
-            let share = 1.0 / (self.steps.gradients.n_iter - first) as f64;
-            self.reached.at.axpy(share, &self.theta, 1.0);
-            self.reached.mean_gradient.axpy(share, &gradient, 1.0);
-        }
+    /// Step t, by the gradient of the mean loss there; whether those before turned out to be too long.
+    pub fn step(&mut self, t: usize, mut gradient: DVector<f64>) -> Result<bool> {
+        let mut too_long = false;
+        let released = gradient.clone();
         self.add_ridges(&self.theta, &mut gradient);
+        if let Some(before) = self.gradient_before.replace(gradient.clone()) {
+            let noise = self.steps.gradients.noise_scale;
+            let moved = &self.theta - &self.before;
+            let square = self.divisor.square(&moved);
+            let change = &gradient - before;
+            if (self.steepness).shortens(&moved, square, &change, noise) {
+                // What was reached in steps that were too long is no part of any mean.
+                too_long = true;
+                self.reached.gradients = 0;
+                self.in_mean = 0;
+            }
+        }
+        if t >= self.steps.first_of_evidence() {
+            self.reached.gradients += 1;
+            let weight = 1.0 / self.reached.gradients as f64;
+            (self.reached.at).axpy(weight, &self.theta, 1.0 - weight);
+            (self.reached.mean_gradient).axpy(weight, &released, 1.0 - weight);
+        }
         // theta + momentum (theta - before) - (1 - momentum) stride step
         let momentum = self.steps.momentum();
         let next = &mut self.before;
         next.axpy(momentum, &self.theta, -momentum);
         // So many times as long as the divisor says.
-        let length = (1.0 - momentum) * self.steps.stride(t);
+        let length = (1.0 - momentum) * self.steps.stride(t) * self.steepness.length();
         self.inverse.take(length, &gradient, next);
         *next += &self.theta;
         std::mem::swap(&mut self.theta, &mut self.before);
-        let later = t.checked_sub(self.steps.first_of_mean);
+        let later = t >= self.steps.first_of_mean;
         if let (Some(ends), Some(sparsity)) = (&mut self.ends, self.sparsity) {
             ends.set_form(sparsity.form_of_loss(length));
-            self.moves |= ends.move_to(self.theta.as_mut_slice(), STEP_GAP)? && later.is_some();
+            self.moves |= ends.move_to(self.theta.as_mut_slice(), STEP_GAP)? && later;
         }
-        if let Some(later) = later {
-            let weight = 1.0 / (later + 1) as f64;
+        if later {
+            self.in_mean += 1;
+            let weight = 1.0 / self.in_mean as f64;
             (self.reached.mean).axpy(weight, &self.theta, 1.0 - weight);
         }
-        Ok(())
+        Ok(too_long)
     }
 
     /// After the last one.
@@ -137,7 +164,7 @@ impl<'a> Descent<'a> {
             let by = Found {
                 hessian,
                 ridge,
-                noise: self.steps.noise_of_gradients(),
+                noise: self.steps.noise_of(self.reached.gradients),
             };
             let theta = self.reached.mean.as_mut_slice();
             hide_noise(theta, self.divisor.columns, by, sparsity)?;

@@ -278,7 +278,10 @@ impl NewtonSteps {
                 trace.gradients.extend_from_slice(gradient.as_slice());
             }
             self.scores.project(gradient.as_mut_slice());
-            descent.step(t, gradient)?;
+            let too_long = descent.step(t, gradient)?;
+            if let (true, Some(trace)) = (too_long, &mut trace) {
+                trace.keep_last();
+            }
             progress(session, t + 1)?;
         }
         let mut reached = descent.end()?;
@@ -304,7 +307,7 @@ impl NewtonSteps {
                 scale: self.scale,
                 theta: reached.at,
                 gradient: reached.mean_gradient,
-                variance: self.noise_of_gradients().powi(2),
+                variance: self.noise_of(reached.gradients).powi(2),
             });
         let mean = reached.mean;
         let per_record = self.normaliser / mean_weight;
@@ -352,10 +355,9 @@ impl NewtonSteps {
         self.gradients.n_iter / 4
     }
 
-    /// Standard deviation of the noise on an entry of the mean of these gradients.
-    pub fn noise_of_gradients(&self) -> f64 {
-        let kept = self.gradients.n_iter - self.first_of_evidence();
-        self.gradients.noise_scale / (kept as f64).sqrt()
+    /// Standard deviation of the noise on an entry of the mean of so many gradients.
+    pub fn noise_of(&self, gradients: usize) -> f64 {
+        self.gradients.noise_scale / (gradients as f64).sqrt()
     }
 
     /// About the mean share that records with weights count by, from the released second moment of the intercept; 1

@@ -35,6 +35,16 @@ pub struct Trace {
     pub images: Vec<Vec<f64>>,
 }
 
+impl Trace {
+    /// Forgets all steps but the last one: those before were too long, and tell little of the minimiser.
+    pub(crate) fn keep_last(&mut self) {
+        let d = self.images.len() - 1;
+        for all in [&mut self.points, &mut self.gradients] {
+            all.drain(..all.len() - d);
+        }
+    }
+}
+
 /// The same of a private line through released scores, whose only feature is a score over `reach`, clipped to [-1, 1].
 #[derive(Debug, Clone)]
 pub struct LineTrace {
