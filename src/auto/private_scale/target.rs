@@ -11,6 +11,9 @@ use crate::plan::defaults::{
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
 
+/// No distance of targets is less, in units of half of their bounds, but that of equal ones: a median is found within half of it.
+const ALIKE: f64 = 1.0 / 131_072.0;
+
 /// Whether the targets of this loss are found first: its own units are those of the spread.
 pub(in crate::auto) fn in_units_of_spread(loss: &str) -> bool {
     matches!(loss, "squared" | "pinball" | "huber")
@@ -101,9 +104,13 @@ impl TargetScale {
         let tail = (self.tail.as_ref())
             .map(|tail| session.ask(tail, TargetValue::DistanceFrom(median)))
             .transpose()?;
-        // Where most targets are alike their spread may be next to nothing, and what few have would be clipped.
-        let least = tail.filter(|_| self.tail_maps).unwrap_or(0.0);
-        let half = (spread * self.reach).max(least);
+        // Where most targets are alike their spread may be next to nothing, and what few have would be clipped: then the tail tells where
+        // these are, or the bounds do.
+        let tail = tail.filter(|tail| *tail > ALIKE);
+        let half = match spread > ALIKE {
+            true => (spread * self.reach).max(tail.filter(|_| self.tail_maps).unwrap_or(0.0)),
+            false => tail.unwrap_or(1.0),
+        };
         Ok(map.with_target(median, half).with_tail(tail))
     }
 }
