@@ -237,8 +237,6 @@ def test_bad_losses(loss):
 
 
 GROUPS = [
-    ([[0, 1], [1, 2]], "disjoint: feature 1 is in group 1"),
-    ([[0, 0], [1, 2]], "disjoint: feature 0 is in group 0"),
     ([[0, 1], [], [2]], "not be empty: group 1"),
     ([[0, 1]], "feature 2 is in none"),
     ([[0, 1], [5]], "below 3: group 1 has 5"),
@@ -264,6 +262,15 @@ GROUPS = [
 @pytest.mark.parametrize(("groups", "match"), GROUPS)
 def test_bad_groups(groups, match):
     refused(classifier(norm=DisjointGroups(groups)), error=InvalidArgumentError, match=match)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [[[0, 1], [1, 2]], [[0, 0], [1, 2]], [[0, 1], [1, 2, 3]], np.array([[0, 1], [1, 2]]), [(0, 1), np.array([1])]],
+)
+def test_groups_that_overlap(groups):
+    with pytest.raises(InvalidArgumentError, match=r"disjoint.*GroupCover"):
+        DisjointGroups(groups)
 
 
 VERTICES = [

@@ -194,6 +194,18 @@ def test_unusable_blocks_are_refused(parts, problem):
         estimator("reals").fit(source, np.zeros(9))
 
 
+@pytest.mark.parametrize("names", [NAMES[:1], [*NAMES, "more"], NAMES[:-1] + NAMES[:1], range(P), "abcde", 5, []])
+def test_names_are_one_a_column_and_differ(names):
+    for make in (
+        lambda: blocks.from_arrays(np.zeros((9, P)), names=names),
+        lambda: blocks.from_iterables(lambda: [np.zeros((9, P))], names=names),
+    ):
+        with pytest.raises(InvalidArgumentError, match="names must be different"):
+            make()
+    with pytest.raises(InvalidArgumentError, match="names must be different"):
+        blocks.from_arrow(pa.table({"x0": [1.0]}), columns=["x0", "x0"])
+
+
 def test_errors_of_factories_go_on():
     def factory():
         yield np.zeros((5, P))

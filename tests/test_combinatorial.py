@@ -207,6 +207,55 @@ def test_arguments_out_of_their_domains(options, name):
         PrivateCoverage(**({"n_selected": 1} | options)).fit(np.eye(20, 4) > 0)
 
 
+MALFORMED = {
+    "pointer beyond": ("indptr", 4, 7654321),
+    "pointer before": ("indptr", 4, -5),
+    "last pointer beyond": ("indptr", -1, 7654321),
+    "last pointer 0": ("indptr", -1, 0),
+    "index beyond": ("indices", 4, 7654321),
+    "index before": ("indices", 4, -5),
+}
+
+
+@pytest.mark.parametrize("malformed", MALFORMED)
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array])
+@pytest.mark.parametrize("weights", [None, [1.0, 0.5, 1.0]])
+def test_malformed_sparse_matrices_are_refused_before_they_are_read(kind, malformed, weights):
+    """Operators of scipy read where indices point to: a broken matrix ended the process."""
+    X = kind(np.random.default_rng(0).uniform(size=(12, 3)))
+    whole = [model.fit(X) for model in (PrivateCoverage(1, weights=weights), PrivateFacilityLocation(1))]
+    name, place, value = MALFORMED[malformed]
+    array = getattr(X, name).copy()
+    array[min(place, len(array) - 2)] = value
+    setattr(X, name, array)
+    with Accountant(10.0, 1e-5) as accountant:
+        for model in (
+            PrivateCoverage(1, 1.0, 1e-6, weights=weights, ledger=accountant),
+            PrivateFacilityLocation(1, 1.0, 1e-6, ledger=accountant),
+        ):
+            with pytest.raises(InvalidDataError, match="well-formed") as caught:
+                model.fit(X)
+            assert "7654321" not in str(caught.value)
+        assert accountant.remaining(1e-5) == Accountant(10.0, 1e-5).remaining(1e-5)
+    for model in whole:
+        with pytest.raises(InvalidDataError, match="well-formed"):
+            model.value(X)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array])
+@pytest.mark.parametrize("model", [PrivateCoverage(1, random_state=0), PrivateFacilityLocation(1, random_state=0)])
+def test_the_callers_matrix_stays_as_it_is(kind, model):
+    data, indices, indptr = np.full(6, 0.25), np.array([1, 0, 1, 1, 2, 2]), np.array([0, 3, 4, 6])
+    X = kind((data.copy(), indices.copy(), indptr.copy()), shape=(3, 3))
+    fitted = clone(model).fit(X)
+    worth = fitted.value(X)
+    for left, given in ((X.data, data), (X.indices, indices), (X.indptr, indptr)):
+        np.testing.assert_array_equal(left, given)
+    dense = clone(model).fit(X.toarray())
+    assert fitted.ranking_.tolist() == dense.ranking_.tolist()
+    assert worth == pytest.approx(dense.value(X.toarray()))
+
+
 @pytest.mark.parametrize("estimator", [PrivateCoverage, PrivateFacilityLocation])
 def test_records_that_are_unusable(estimator):
     model = estimator(n_selected=1)

@@ -1,5 +1,7 @@
 """Declared labels in any order, inside scikit-learn's tools; and what a split into pairs of classes costs."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -172,6 +174,15 @@ def test_missing_labels_of_every_type(y):
 def test_labels_that_do_not_sort_are_refused(classes):
     with pytest.raises(InvalidArgumentError, match=r"^classes"):
         make(classes).fit(X, Y)
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_labels_that_cannot_be_compared_are_wrong_labels(classes):
+    """A decimal beside an integer of numpy raises."""
+    for y in ([Decimal(int(label)) for label in TRUE], [1, Decimal("7654321.5"), *[0, 1] * (HALF - 1)]):
+        with pytest.raises(InvalidDataError, match="not among the declared classes") as caught:
+            make(classes).fit(X, y)
+        assert "7654321" not in str(caught.value)
 
 
 def test_the_price_of_pairs_is_said():

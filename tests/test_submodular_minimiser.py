@@ -8,7 +8,7 @@ import pytest
 from dpsparse import BudgetExceededError, InvalidArgumentError
 from dpsparse.combinatorial import PrivateMinimumNormPoint, PrivateSubmodularMinimizer
 from dpsparse.privacy import Accountant
-from dpsparse.set_functions import FromOracle, GraphCut
+from dpsparse.set_functions import FromOracle, GraphCut, Modular
 from reference.certificates import keeps_its_claim
 
 P = 6
@@ -155,6 +155,71 @@ def test_prices_that_are_none(penalty):
 
 
 ESTIMATORS = [PrivateSubmodularMinimizer, PrivateMinimumNormPoint]
+
+
+class Stop(BaseException):
+    """What is no Exception, as cancellations are."""
+
+
+class Wild(Modular):
+    """A summand whose vertex is what it is told to be."""
+
+    def __init__(self, answer):
+        super().__init__([0.1] * P)
+        self.answer = answer
+
+    def base_vertex(self, w):
+        return self.answer() if callable(self.answer) else self.answer
+
+
+def raising(error):
+    def answer():
+        raise error
+
+    return answer
+
+
+def late(value):
+    """An oracle that keeps its promises while it is looked at."""
+    made = []
+    summand = FromOracle(lambda A: value() if made else 0.1 * len(A), P)
+    made.append(True)
+    return summand
+
+
+FAILING = {
+    "raises": lambda: late(raising(ValueError("income 7654321"))),
+    "stops": lambda: late(raising(Stop("income 7654321"))),
+    "is no number": lambda: late(lambda: "much"),
+    "nan": lambda: late(lambda: float("nan")),
+    "inf": lambda: late(lambda: float("inf")),
+    "vertex of nan": lambda: Wild(np.full(P, np.nan)),
+    "vertex with inf": lambda: Wild(np.array([np.inf] + [0.0] * (P - 1))),
+    "short vertex": lambda: Wild(np.ones(P - 1)),
+    "vertex of text": lambda: Wild(["a"] * P),
+    "no vertex": lambda: Wild(None),
+}
+
+
+@pytest.mark.parametrize("failing", FAILING)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_summands_that_fail_count_as_zeros(estimator, failing):
+    """They fail after the budget is spent: an error would be a person's."""
+    fits = []
+    for last in (FAILING[failing](), Modular([0.0] * P)):
+        with Accountant(10.0, 1e-5) as accountant:
+            model = estimator(1.0, 1e-6, n_iter=3, random_state=0, ledger=accountant)
+            fits.append(model.fit([*people(5), last]))
+    released = [vars(fit) for fit in fits]
+    for name in {"lovasz_point_", "point_", "minimizer_"} & released[0].keys():
+        np.testing.assert_array_equal(released[0][name], released[1][name])
+    assert fits[0].certificate_.events == fits[1].certificate_.events
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_who_stops_a_fit_stops_it(error):
+    with pytest.raises(error):
+        PrivateSubmodularMinimizer(1.0, 1e-6, n_iter=3).fit([*people(5), late(raising(error()))])
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -28,6 +28,7 @@ from dpsparse import (
     UnsoundMechanismError,
     losses,
 )
+from dpsparse.privacy import Accountant
 from dpsparse.tables import Boolean, Category, Number, Schema, SchemaEncoder
 from dpsparse.tables.person import first_of_each, kept_rows
 from dpsparse.tables.schema import encode_narrow
@@ -437,6 +438,54 @@ def test_every_row_names_its_person(person, kind):
     assert SECRET not in str(caught.value)
     with pytest.raises(InvalidDataError, match="no column 'id'"):
         classifier(schema, **ADD_REMOVE).fit(table, y)
+
+
+MANY = 2**60 + np.arange(300) // 2
+
+
+@pytest.mark.parametrize(
+    "identities",
+    [
+        [*MANY[:-1].tolist(), 0.5],
+        [*MANY[:-1].tolist(), 1e20],
+        np.array([*MANY[:-1].tolist(), 0.5]),
+        pd.Series([*MANY[:-1].tolist(), None]),
+        pd.Series([*MANY[:-1].tolist(), 0.5]),
+        pl.Series([*MANY[:-1].astype(float), 0.5]),
+        np.zeros(300, np.float32),
+        np.zeros(300, "M8[s]"),
+    ],
+)
+def test_persons_are_no_floats(identities):
+    """One cell makes a column of integers floats, which merge persons: their rows would be left out."""
+    table, y, _ = people(n=300)
+    schema = Schema(dict(SCHEMA.columns), person="id")
+    with Accountant(10.0, 1e-5) as accountant:
+        for model in (
+            classifier(schema, ledger=accountant, **ADD_REMOVE),
+            PrivateScaler(schema=schema, ledger=accountant, **ADD_REMOVE),
+        ):
+            with pytest.raises(InvalidTypeError, match=r"'id' of X must hold text or integers.*nullable") as caught:
+                model.fit({**table, "id": identities}, y)
+            assert not any(text in str(caught.value) for text in ("0.5", "1e", str(2**60)))
+        assert accountant.remaining(1e-5) == Accountant(10.0, 1e-5).remaining(1e-5)
+
+
+@pytest.mark.parametrize(
+    "identities",
+    [MANY, MANY.tolist(), MANY.astype(str), MANY.astype(object), pd.Series(MANY, dtype="Int64"), pl.Series(MANY)],
+)
+def test_persons_of_large_numbers_are_told_apart(identities):
+    schema = Schema({"x": Number(0, 1)}, person="id")
+    assert kept_rows(schema, {"id": identities}, 2, 0).size == 300
+    assert kept_rows(schema, {"id": identities}, 1, 0).size == 150
+
+
+@pytest.mark.parametrize("Series", [lambda ids: pd.Series(ids, dtype="Int64"), pl.Series, list])
+def test_missing_persons_of_integers_are_told_as_missing(Series):
+    schema = Schema({"x": Number(0, 1)}, person="id")
+    with pytest.raises(InvalidDataError, match="every row must name its person"):
+        kept_rows(schema, {"id": Series([2**60, None, 3])}, 1, 0)
 
 
 def test_tables_are_imported_when_they_are_asked_for():

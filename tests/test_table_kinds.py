@@ -164,6 +164,16 @@ def test_hours_are_those_of_the_columns_own_clock_and_beyond_the_range_too():
     assert schema.encode({"t": times}).argmax(axis=1).tolist() == [12, 23, 12, 0]
 
 
+def test_a_missing_cell_beside_large_levels_moves_no_other_cell():
+    top = 2**53 - 1
+    for column in (Category([top - 1, top], missing="flag"), Ordinal([top - 1, top], missing="flag")):
+        schema = Schema({"x": column})
+        alone, beside = (schema.encode(pd.DataFrame({"x": [top, top - 1, *more]})) for more in ([], [None]))
+        np.testing.assert_array_equal(alone, beside[:2])
+    with pytest.raises(InvalidArgumentError, match="as text"):
+        Category([top, top + 1])
+
+
 def test_text_for_missing_values_is_public():
     schema = Schema(
         {"c": Category(["a", "b"], missing="flag"), "b": Boolean(missing="level")}, missing_values=("?", "-")

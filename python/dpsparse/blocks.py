@@ -47,7 +47,7 @@ class Blocks:
     n_samples, n_features : int
         Rows of all blocks, columns of each.
     names : sequence of str, optional
-        Names of the columns. None: they have none.
+        Names of the columns, all different. None: they have none.
     column : callable, optional
         Returns the values of the column of a name, for targets that stand beside the features.
     directory : str or path, optional
@@ -61,6 +61,11 @@ class Blocks:
         Names of the columns.
     directory : str or None
         Where integers are kept.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For names that are not one a column and different, or no directory.
 
     Examples
     --------
@@ -83,7 +88,7 @@ class Blocks:
         directory: str | Path | None = None,
     ) -> None:
         self.shape = (int(n_samples), int(n_features))
-        self.names = None if names is None else tuple(names)
+        self.names = _checked_names(names, self.shape[1])
         self.directory = _checked_directory(directory)
         self._factory = factory
         self._column = column
@@ -177,7 +182,7 @@ def from_arrays(
     Raises
     ------
     InvalidArgumentError
-        For ``rows`` below 1, or no directory.
+        For ``rows`` below 1, names that are not one a column and different, or no directory.
     InvalidDataError
         For an array that is not two-dimensional.
 
@@ -268,7 +273,7 @@ def from_arrow(
     Raises
     ------
     InvalidArgumentError
-        For ``rows`` below 1, no directory, or columns that are not there.
+        For ``rows`` below 1, no directory, or columns that are not there or twice.
     InvalidTypeError
         For what is neither a dataset nor a table.
 
@@ -371,6 +376,16 @@ def _rows(rows: int | None, n_features: int) -> int:
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
         raise InvalidArgumentError("rows must be an integer of at least 1")
     return int(rows)
+
+
+def _checked_names(names: Iterable[str] | None, n_features: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    every = () if isinstance(names, str | bytes) or not isinstance(names, Iterable) else tuple(names)
+    text = all(isinstance(name, str) for name in every)
+    if not text or len(every) != n_features or len(set(every)) < len(every):
+        raise InvalidArgumentError(f"names must be different texts, one for each of the {n_features} columns")
+    return every
 
 
 def _checked_directory(directory: str | Path | None) -> str | None:

@@ -26,6 +26,11 @@ class DisjointGroups:
     groups : sequence of int or of sequences of int
         One integer label per feature, or a list of index lists. The groups must be disjoint and cover every feature.
 
+    Raises
+    ------
+    InvalidArgumentError
+        Where index lists name a feature twice.
+
     Examples
     --------
     >>> DisjointGroups([0, 0, 1]).index_lists()
@@ -35,6 +40,18 @@ class DisjointGroups:
     """
 
     groups: Sequence[int] | Sequence[Sequence[int]] | npt.NDArray[np.integer[Any]]
+
+    def __post_init__(self) -> None:
+        try:
+            named = [j for group in self.groups if np.ndim(group) == 1 for j in np.asarray(group).tolist()]
+            twice = len(set(named)) < len(named)
+        except (TypeError, ValueError):
+            return  # what is no list of groups is told by index_lists
+        if twice:
+            raise InvalidArgumentError(
+                "groups must be disjoint, each feature in one of them and once: set_functions.GroupCover takes groups "
+                "that overlap"
+            )
 
     def index_lists(self) -> list[list[int]]:
         """Return the groups as lists of feature indices.

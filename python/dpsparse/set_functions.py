@@ -675,7 +675,8 @@ class FromOracle(SetFunction):
     Parameters
     ----------
     callable : callable
-        Takes a list of distinct indices in rising order, returns a number. What it raises goes through as it is.
+        Takes a list of distinct indices in rising order, returns a number. What it raises goes through as it is,
+        except from private fits of sums (:mod:`dpsparse.combinatorial`), where it counts as zeros.
     p : int
         Number of features.
     monotone : bool, optional

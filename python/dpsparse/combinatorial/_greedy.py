@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -89,7 +90,7 @@ class PrivateGreedy(BaseEstimator):
         """
         if isinstance(X, Blocks | Shards) or is_dask(X):
             raise InvalidArgumentError("X must be in memory: values are made of its entries there")
-        X = read(self, X)
+        X = well_formed(read(self, X))
         plan = self.plan(*X.shape)
         self.ranking_, self.certificate_ = self._chosen(plan, X)
         self.support_ = np.sort(self.ranking_)
@@ -117,7 +118,7 @@ class PrivateGreedy(BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
-        values = self._values(X)[:, self.support_]
+        values = self._values(well_formed(X))[:, self.support_]
         values = values.toarray() if hasattr(values, "toarray") else values
         best = np.clip(np.max(values, axis=1), 0.0, 1.0)
         return float(np.mean(best)) * self._unit()
@@ -137,6 +138,31 @@ class PrivateGreedy(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def well_formed(X: Any) -> Any:
+    """Return X; a sparse matrix as one of its own whose entries are each in a place of their own.
+
+    Raises
+    ------
+    InvalidDataError
+        For a sparse matrix whose index arrays contradict each other; the text holds no value.
+    """
+    if not sp.issparse(X):
+        return X
+    # Operators of scipy sum duplicates in the matrix that they are given, and read where its indices point to.
+    try:
+        own = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+        own.check_format(full_check=True)
+        if (own.indptr[1:] < own.indptr[:-1]).any():  # scipy looks only where the last pointer is positive
+            raise ValueError("indptr")
+    except (ValueError, TypeError, IndexError):
+        problem = "X is no well-formed sparse matrix: its indices and indptr contradict each other or its shape"
+        raise InvalidDataError(problem) from None
+    if not own.has_canonical_format:
+        own = own.copy()
+        own.sum_duplicates()
+    return own
 
 
 def refuse_missing(X: Any) -> None:

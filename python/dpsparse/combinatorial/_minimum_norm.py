@@ -55,8 +55,8 @@ class PrivateMinimumNormPoint(PrivateSummands):
     Notes
     -----
     The sums are those of :class:`PrivateSubmodularMinimizer`, with the same sensitivity, along orders that rise with
-    the last point: each pulls the point by a share of 2/(t + 2). Proof and error:
-    ``mechanism::SubmodularMinimisation``.
+    the last point: each pulls the point by a share of 2/(t + 2). A summand that raises, or whose vertex is not finite,
+    counts as zeros there. Proof and error: ``mechanism::SubmodularMinimisation``.
 
     Examples
     --------

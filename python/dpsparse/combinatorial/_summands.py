@@ -97,7 +97,7 @@ class PrivateSummands(BaseEstimator):
         ------
         DpsparseError
             Before any budget is spent: a parameter out of its domain, no summands, or such of different ground sets
-            (``InvalidArgumentError``).
+            (``InvalidArgumentError``). A summand that fails later counts as zeros.
         """
         vertices = self._noisy_vertices(summands)
         self._follow(vertices)
@@ -135,9 +135,21 @@ class NoisyVertices:
 
     def along(self, point: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the noisy sum of the vertices that maximise the inner product with a released point."""
-        return self._sums.sum(np.array([one.base_vertex(point) for one in self._people]))
+        return self._sums.sum(np.array([_vertex(one, point) for one in self._people]))
 
     @property
     def certificate(self) -> Certificate:
         """What all rounds cost."""
         return self._sums.certificate
+
+
+def _vertex(summand: SetFunction, point: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return a greedy vertex; zeros where the summand raises, or returns what is no vector of finite numbers."""
+    # The budget is spent by now: an error would be one that a person causes, with a text that a person writes.
+    try:
+        vertex = np.asarray(summand.base_vertex(point), dtype=np.float64)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return np.zeros_like(point)
+    return vertex if vertex.shape == point.shape and np.isfinite(vertex).all() else np.zeros_like(point)

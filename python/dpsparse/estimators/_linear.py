@@ -182,8 +182,15 @@ def _equal(y: ArrayLike, label: Any) -> NDArray[np.bool_]:
     array = np.asarray(y)
     if array.dtype.kind != "O":
         return np.isin(array, [label])
-    same = (entry == label for entry in array)
+    same = (_compared(entry, label) for entry in array)
     return np.fromiter((isinstance(one, bool | np.bool_) and bool(one) for one in same), dtype=np.bool_)
+
+
+def _compared(entry: Any, label: Any) -> Any:
+    try:
+        return entry == label
+    except Exception:  # as decimals beside numpy's integers; the error of another type might show the entry
+        return False
 
 
 def _clip(X: Any, ranges: NDArray[np.float64]) -> tuple[Any, NDArray[np.float64]]:

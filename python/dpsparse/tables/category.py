@@ -32,6 +32,9 @@ from dpsparse.tables._values import NUMBERS, Values
 
 __all__ = ["Category", "enum_of", "level_codes", "public_levels"]
 
+#: From here on floats merge integers.
+_MERGED = 2**53
+
 
 @register
 @dataclass(frozen=True, repr=False)
@@ -41,7 +44,8 @@ class Category(Column):
     Parameters
     ----------
     levels : sequence of str or of int
-        The levels, in the order of the encoded columns; known without looking at the data. None: to be filled in.
+        The levels, in the order of the encoded columns; known without looking at the data. Integers between -2**53 and
+        2**53, both excluded. None: to be filled in.
     unit : str, optional
         Unit of the levels, for readers.
     missing : {"error", "flag", "level"}, default "error"
@@ -221,7 +225,8 @@ def public_levels(levels: Any) -> tuple[Any, ...]:
     Raises
     ------
     InvalidArgumentError
-        For anything else, sets above all, which have no order; for levels that are not different.
+        For anything else, sets above all, which have no order; for levels that are not different; for integers that
+        floats do not tell apart.
     """
     problem = "levels must be a sequence of different levels, all text or all integers"
     if isinstance(levels, str | bytes | set | frozenset | Mapping) or not isinstance(levels, Iterable):
@@ -230,6 +235,9 @@ def public_levels(levels: Any) -> tuple[Any, ...]:
     alike = any(all(isinstance(level, kind) for level in every) for kind in (str, int))
     if not every or not alike or any(isinstance(level, bool) for level in every) or len(set(every)) < len(every):
         raise InvalidArgumentError(problem)
+    if any(isinstance(level, int) and abs(level) >= _MERGED for level in every):
+        # One missing cell may make a column floats, and others' cells would go to other levels.
+        raise InvalidArgumentError("levels that are integers must be below 2**53 in size: state larger ones as text")
     return every
 
 

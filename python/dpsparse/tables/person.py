@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,20 @@ from dpsparse.tables.schema import Schema
 
 __all__ = ["first_of_each", "kept_rows"]
 
+#: Floats merge integers beyond 2**53, and one cell makes a column floats: one person would merge others.
+_IDENTITIES = (
+    "text or integers, which name persons, and no floats, which may name several by one number: write text, or, where "
+    "missing cells made integers floats, a nullable type of integers"
+)
+
 
 def kept_rows(schema: Schema, frame: Any, most: int, seed: int | None) -> npt.NDArray[np.intp]:
     """Return the positions of the rows to keep, ascending: at most ``most`` of each person.
 
     Each row gets a random key, drawn without data; a person's rows with the smallest keys are kept. Which these are
     depends on that person's rows and keys alone, so that rows of one person, added or removed, change nothing about
-    those of others (see :class:`Schema`). The guarantee rests on that alone, not on who knows the keys.
+    those of others (see :class:`Schema`). Keys are drawn by position: the guarantee compares tables whose shared rows
+    have the same keys, so keys must be random and unknown to whoever sees what is released. A seed makes them known.
 
     Parameters
     ----------
@@ -36,9 +44,11 @@ def kept_rows(schema: Schema, frame: Any, most: int, seed: int | None) -> npt.ND
     ------
     InvalidDataError
         Where a row names no person: nobody could say whose rows it counts with.
+    InvalidTypeError
+        For persons that are neither text nor integers, floats above all, whatever their values are.
     """
     assert schema.person is not None
-    persons = Table(frame, schema.missing_values)[schema.person].labels(None, "numbers or text")
+    persons = Table(frame, schema.missing_values)[schema.person].labels((str, numbers.Integral), _IDENTITIES)
     if None in persons.different:
         raise InvalidDataError(f"column {schema.person!r} of X has missing values: every row must name its person")
     # A stream apart from that of the noise, which the same seed would begin.

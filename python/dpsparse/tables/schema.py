@@ -39,13 +39,18 @@ class Schema:
     columns : mapping of str to Number, Category, Boolean, Ordinal or Date
         The attributes, in the order in which they are encoded.
     person : str, optional
-        A further column that says whose a row is. Fits then keep at most ``records_per_person`` rows of each person, as
-        the Notes say; it is not encoded, and predictions do not need it.
+        A further column, of text or of integers, that says whose a row is. Fits then keep at most
+        ``records_per_person`` rows of each person, as the Notes say; it is not encoded, and predictions do not need it.
     missing_values : sequence of str, default ("",)
         Text that stands for a missing value in every column.
 
     Notes
     -----
+    **Types of columns are public.** The type (dtype) of every column of a table is taken as a public fact that does not
+    follow from the records. Libraries that infer it from cells break that: ``np.array([1, 2, "x"])`` makes text of all
+    cells, and one missing cell makes a column of integers floats, so that one record changes how others are encoded.
+    State types where tables are made; the command line reads text by the schema.
+
     **Rows of one person.** With ``person`` a fit keeps the first ``records_per_person`` rows of each person in an order
     of independent random keys, one for each row, drawn without a look at the data. Which rows of a person are kept
     depends on that person's rows and keys alone. Take two tables that differ by one person's rows, however many, and
