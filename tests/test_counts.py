@@ -47,6 +47,26 @@ def test_coefficients_are_logarithms_of_rate_ratios():
         assert abs(np.mean(means) - 1) < tolerance
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_rates_that_a_flag_raises_several_times_are_found(epsilon, share):
+    """The curvature of a raised rate is as many times what steps are divided by: they are shortened, and do not diverge."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((20_000, 1)) < share).astype(float)
+    y = rng.poisson(np.exp(0.7 + 1.5 * X[:, 0])).astype(float)
+    exact = PoissonRegressor(alpha=0).fit(X, y).score(X, y)
+    for seed in range(8):
+        model = private(epsilon=epsilon, bounds=(0, 1), y_bounds=(0, 50), random_state=seed).fit(X, y)
+        assert model.score(X, y) > exact - 0.1
+
+
+def test_a_public_number_of_records_may_be_a_little_too_large():
+    X, y, slopes = problem(20_000)
+    for seed in range(6):
+        model = private(epsilon=2.0, adjacency="add-remove", n_public=22_000, random_state=seed).fit(X, y)
+        assert np.abs(model.coef_ - slopes).max() < 0.2
+
+
 def test_upper_bounds_hardly_matter_and_neither_does_the_unit():
     X, y, _ = problem(10_000)
     scores = [private(epsilon=1.0, y_bounds=(0, high)).fit(X, y).score(X, y) for high in (40, 4_000)]

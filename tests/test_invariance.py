@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
+from dpsparse.tables import Category, Number, Schema
 
 THETA = np.array([1.0, -1.0, 0.5, 0.0, 1.0, 0.0, -0.5, 0.3])
 
@@ -198,6 +199,57 @@ def test_targets_that_are_mostly_alike_are_not_lost(n, share, epsilon, loss):
     y = np.where(some, 20 + 10 * X[:, 0], 0.0)
     X = np.column_stack([some, X, some * X[:, 0]])
     assert mean_score(X, y, X, y, epsilon=epsilon, y_bounds=(0, 100)) > 1.0 - loss
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+@pytest.mark.parametrize(("zero", "one"), [(0.0, 1.0), (1.0, 2.0), (0.0, 100.0), (-1.0, 0.0), (-1.0, 1.0)])
+def test_two_values_may_be_any_two(epsilon, zero, one):
+    """All rows have one length there, the largest: a norm that rounding puts beyond it is counted all the same."""
+    rng = np.random.default_rng(9)
+    Z = rng.random((20_000, 3)) < [0.31, 0.59, 0.75]
+    y = Z @ np.array([2.3, -0.9, 0.9]) + rng.normal(size=20_000)
+    X = np.where(Z, one, zero)
+    for seed in range(6):
+        model = PrivateSparseRegressor(epsilon, bounds=(zero, one), y_bounds=(-10, 10), random_state=seed).fit(X, y)
+        assert model.score(X, y) > 0.57
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(7_000, 0.1), (2_000, 0.5)])
+def test_bounds_of_targets_may_be_thousands_of_times_too_wide(n, epsilon):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 3))
+    y = X @ [1.0, -0.5, 0.2] + rng.normal(size=n)
+    for far in (10.0, 10_000.0):
+        scores = [
+            PrivateSparseRegressor(epsilon, bounds=(-5, 5), y_bounds=(-far, far), random_state=seed).fit(X, y).score(X, y)
+            for seed in range(20)
+        ]
+        assert min(scores) > 0.0 and np.mean(scores) > 0.4
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_targets_of_which_most_are_zero_keep_their_mean(share):
+    """Costs: both a median of zero and distances of zero from it, and a slope that few records tell of."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(50_000, 3))
+    positive = rng.random(50_000) < share * (1 + X[:, 0] - 0.5 * X[:, 1]) / 1.25
+    y = np.where(positive, rng.gamma(2, 500, size=50_000), 0.0)
+    fits = [
+        PrivateSparseRegressor(4.0, bounds=(0, 1), y_bounds=(0, 20_000), random_state=seed).fit(X, y) for seed in range(4)
+    ]
+    assert np.mean([fit.predict(X).mean() for fit in fits]) == pytest.approx(y.mean(), rel=0.15)
+    slope = np.mean([fit.coef_[0] for fit in fits])
+    assert slope == pytest.approx(share / 1.25 * 1000, rel=0.35)
+
+
+def test_a_category_of_many_levels_leaves_a_number_its_weight():
+    rng = np.random.default_rng(4)
+    n, levels = 20_000, 300
+    table = {"age": rng.uniform(18, 90, n), "site": rng.integers(0, levels, n).astype(str)}
+    y = 0.5 * table["age"] + rng.normal(scale=5, size=n)
+    schema = Schema({"age": Number(18, 90), "site": Category([str(level) for level in range(levels)])})
+    model = PrivateSparseRegressor(1.0, schema=schema, y_bounds=(-50, 100), random_state=0).fit(table, y)
+    assert model.score(table, y) > 0.7
 
 
 def test_predictions_stay_within_the_bounds_of_targets():
