@@ -23,7 +23,8 @@ from dpsparse import (
     _core,
 )
 from dpsparse.estimators._validation import records
-from dpsparse.estimators.population import _curvature, _residuals, population_estimates
+from dpsparse.estimators.population import _curvature, _expected, _law_of, _residuals, population_estimates
+from dpsparse.tables import Boolean, Category, Number, Schema
 
 LEVEL = 1e-6
 LEVELS = (0.9, 0.95)
@@ -38,6 +39,10 @@ REGRESSION = {
     "adjacency": "replace-one",
     "records_per_person": 1,
     "max_weight": None,
+    "lower": np.array([-8.0]),
+    "upper": np.array([8.0]),
+    # What the images of `affine_images` map to -1 and 1: nothing is clipped before.
+    "y_bounds": (-1.5, 2.5),
 }
 CLASSES = {**REGRESSION, "loss": ("logistic", []), "n_classes": 2}
 
@@ -146,7 +151,8 @@ def test_the_curvature_of_normal_scores_is_their_mean():
     theta = np.array([1.2, -0.7, 0.9])
     likely = 1 / (1 + np.exp(-X @ theta))
     expected = (X.T * (likely * (1 - likely))) @ X / len(X)
-    np.testing.assert_allclose(_curvature(theta, X.T @ X / len(X), 0.3), expected, atol=1e-3)
+    law = _law_of(X.T @ X / len(X), 0.3, np.zeros(0), np.zeros((0, 3)))
+    np.testing.assert_allclose(_curvature(theta, law), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -275,6 +281,133 @@ def uniform_data(n=20_000, seed=0):
     return X, X @ [1.0, -0.5, 0.0] + rng.normal(0, 0.5, n)
 
 
+def rare_levels(n, rng):
+    """Two rare levels, one of them of a pair that excludes each other, and a normal column."""
+    level = rng.choice(3, n, p=[0.6, 0.35, 0.05])
+    X = np.column_stack([level == 1, level == 2, rng.uniform(size=n) < 0.03, rng.normal(size=n), np.ones(n)])
+    return X.astype(float), np.array([0.5, 2.0, -1.5, 0.5, -0.5])
+
+
+def indicators(X, columns):
+    shares = X.mean(axis=0)
+    return _law_of(X.T @ X / len(X), 1.0, shares[columns], np.eye(X.shape[1])[columns])
+
+
+def test_expectations_of_two_valued_columns_are_their_means():
+    """Far out along rare columns too; what is left is of second order. Curvatures are derivatives of them."""
+    X, truth = rare_levels(400_000, np.random.default_rng(11))
+    law = indicators(X, [0, 1, 2])
+    normal = indicators(X, [])
+    for far in (np.zeros(5), np.array([0, 3.0, 0, 0, 0]), np.array([0, -3.0, 4.0, 0, 0])):
+        theta = truth + far
+        seen = X.T @ (1 / (1 + np.exp(-X @ theta))) / len(X)
+        off = np.abs(_expected(theta[None], law)[0] - seen)
+        np.testing.assert_array_less(off, 3e-3)
+        assert off.max() < 0.5 * np.abs(_expected(theta[None], normal)[0] - seen).max()
+        steps = 1e-4 * np.eye(5)
+        slopes = (_expected(theta + steps, law) - _expected(theta - steps, law)) / 2e-4
+        np.testing.assert_allclose(_curvature(theta, law), slopes, atol=1e-6)
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-3.0, 2.0)], ids=["0 and 1", "-3 and 2"])
+@pytest.mark.parametrize("often", [False, True])
+def test_rare_levels_are_found_by_their_bounds(ends, often):
+    """Whatever the two values are, and which of them is rare; with wider bounds gradients tell, and it is refused."""
+    rng = np.random.default_rng(12)
+    X, truth = rare_levels(50_000, rng)
+    y = np.where(rng.uniform(size=len(X)) < 1 / (1 + np.exp(-X @ truth)), 1.0, -1.0)
+    width = ends[1] - ends[0]
+    X[:, 2] = ends[0] + width * (1 - X[:, 2] if often else X[:, 2])
+    sign = -1 if often else 1
+    truth[-1] -= truth[2] * (sign * ends[0] / width - often)
+    truth[2] *= sign / width
+    noise = np.array([0, 1.5, 2.0 / width, 0.0, 0.0])
+    moved = rng.normal(size=(60, 5)) * noise
+    points = truth + moved - moved.mean(axis=0)
+    trace = trace_of(X, y, logistic, points=points, clamp=1.0, noise=1e-4, rng=rng)
+    trace["images"] = affine_images(5, 1.0, 0.0)
+    facts = CLASSES | {"lower": np.array([0.0, 0, ends[0], -6]), "upper": np.array([1.0, 1, ends[1], 6])}
+    found = population_estimates(trace, facts, None)
+    fit = truth.copy()
+    for _ in range(20):
+        likely = 1 / (1 + np.exp(-X @ fit))
+        fit -= np.linalg.solve((X.T * (likely * (1 - likely))) @ X, X.T @ logistic(X @ fit, y))
+    np.testing.assert_array_less(np.abs(found.estimate - fit), 1.5 * found.error)
+    wide = facts | {"lower": np.full(4, -9.0), "upper": np.full(4, 9.0)}
+    assert "bounds that are the values" in population_estimates(trace, wide, None)
+    # Released ranges that features were clipped to are ends as well.
+    ranges = np.column_stack([facts["lower"], facts["upper"]])
+    np.testing.assert_array_equal(population_estimates(trace, wide, ranges), found)
+
+
+def level_of_targets(effect, clamp=0.6, points=None, share=0.03):
+    """Targets that are clipped to [-1, 1], as a released range does; a rare level has this effect."""
+    rng = np.random.default_rng(13)
+    X = np.column_stack([rng.uniform(size=20_000) < share, rng.uniform(size=20_000), np.ones(20_000)]).astype(float)
+    truth = np.array([effect, 0.1, 0.0])
+    y = np.clip(X @ truth + rng.normal(0, 0.05, len(X)), -1, 1)
+    fit = np.linalg.lstsq(X, y)[0]
+    near = [fit + 0.001 * rng.normal(size=3) for _ in range(40)] if points is None else points(truth)
+    trace = trace_of(X, y, squared, points=near, clamp=clamp)
+    return trace | probed(y - X @ fit, clamp=0.5), {
+        **REGRESSION,
+        "lower": np.zeros(2),
+        "upper": np.ones(2),
+        "y_bounds": (-9.0, 9.0),
+    }
+
+
+def test_targets_of_a_level_at_the_end_of_their_range_are_refused():
+    """Unless public bounds are the end: then nothing is clipped that was not said."""
+    for effect in (1.5, -1.5):
+        trace, facts = level_of_targets(effect)
+        assert "targets of some level" in population_estimates(trace, facts, None)
+        assert not isinstance(population_estimates(trace, facts | {"y_bounds": (-1.5, 2.5)}, None), str)
+    trace, facts = level_of_targets(0.5)
+    assert not isinstance(population_estimates(trace, facts, None), str)
+
+
+def test_clamped_residuals_of_a_level_are_refused():
+    trace, facts = level_of_targets(
+        0.6, clamp=0.2, points=lambda truth: [truth - [far, 0, 0] for far in np.linspace(0.6, 0.0, 40)]
+    )
+    assert "residuals of some level" in population_estimates(trace, facts, None)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1])
+def test_targets_of_which_most_are_alike_are_refused(share):
+    """They are clipped to a range that is next to nothing, and residuals show no more than that most are alike."""
+    rng = np.random.default_rng(14)
+    X = np.column_stack([rng.uniform(size=(20_000, 2)), np.ones(20_000)])
+    y = (rng.uniform(size=20_000) < share) * (0.8 + 0.2 * X[:, 0])
+    fit = np.linalg.lstsq(X, y)[0]
+    trace = trace_of(X, y, squared, points=[fit] * 40, clamp=0.97) | probed(y - X @ fit, clamp=0.97)
+    facts = REGRESSION | {"y_bounds": (-9.0, 9.0)}
+    assert "most targets are alike" in population_estimates(trace, facts, None)
+    assert not isinstance(population_estimates(trace, REGRESSION, None), str)
+    # A range at the end of its grid says so by itself.
+    trace, facts = level_of_targets(0.5)
+    assert "most targets are alike" in population_estimates(trace, facts | {"y_bounds": (-1e6, 1e6)}, None)
+
+
+def test_rows_that_are_shortened_are_refused():
+    """A norm that bounds do not allow to be exceeded shortens none, a schema's neither."""
+    X, y = uniform_data()
+    arguments = {"epsilon": 2.0, "y_bounds": (-5, 5), "random_state": 0}
+    model = PrivateSparseRegressor(bounds=(-1, 1), row_norm=1.2, **arguments).fit(X, y)
+    with pytest.raises(UnsoundMechanismError, match="row_norm"):
+        model.coef_interval()
+    assert PrivateSparseRegressor(bounds=(-1, 1), row_norm=np.sqrt(3), **arguments).fit(X, y).coef_interval()
+    schema = Schema({"a": Number(-1, 1), "b": Boolean(), "c": Category(["x", "y", "z"], reference="x")})
+    table = {"a": X[:, 0], "b": X[:, 1] > 0, "c": np.array(["x", "y", "z"])[np.digitize(X[:, 2], [-0.3, 0.3])]}
+    assert PrivateSparseRegressor(schema=schema, **arguments).fit(table, y).coef_interval()
+    least = schema.row_norm
+    assert PrivateSparseRegressor(schema=schema, row_norm=least, **arguments).fit(table, y).coef_interval()
+    model = PrivateSparseRegressor(schema=schema, row_norm=0.9 * least, **arguments).fit(table, y)
+    with pytest.raises(UnsoundMechanismError, match="row_norm"):
+        model.intercept_interval()
+
+
 @pytest.fixture(scope="module")
 def regressor():
     return PrivateSparseRegressor(epsilon=2.0, bounds=(-1, 1), y_bounds=(-5, 5), random_state=0).fit(*uniform_data())
@@ -308,7 +441,7 @@ def test_summaries_and_displays_show_them(regressor):
     assert row["sampling_width"] == pytest.approx(2 * ndtri(0.95) * found.sampling_error[0])
     assert row["sampling_width"] < row["upper"] - row["lower"]
     assert table.rows[0]["estimate"] == found.estimate[-1]
-    assert any("population" in note for note in table.notes)
+    assert any("population" in note and "one law" in note and "symmetric" in note for note in table.notes)
     display = CoefficientDisplay.from_estimator(regressor, confidence=0.9, ax=Figure().subplots())
     ((points, _, (lines,)),) = display.ax_.containers
     np.testing.assert_allclose(points.get_xdata(), found.estimate[:3])
@@ -349,7 +482,9 @@ def test_fits_that_release_no_such_steps_say_so():
         for call in (model.population_estimates, model.coef_interval, model.intercept_interval):
             with pytest.raises(UnsoundMechanismError, match=reason):
                 call()
-        assert any(reason in note for note in model.summary().notes)
+        (note,) = [note for note in model.summary().notes if reason in note]
+        assert note.startswith("No intervals: ")
+        assert "no interval is known" not in note
     model = PrivateSparseRegressor(n_iter=30, **regressions).fit(X, y)
     with pytest.raises(UnsoundMechanismError, match="frank-wolfe"):
         model.population_estimates()
@@ -441,12 +576,12 @@ def assert_coverage(hits, confidence):
         assert binom.cdf(found, runs, confidence - SLACK) > LEVEL / (coefficients * len(LEVELS))
 
 
-def simulate(make, draw, statement, runs):
+def simulate(make, draw, runs):
     """Estimates of `runs` fits on new records, those that are not refused, the truth, and how many were refused."""
     found, plan, refused = [], None, 0
     for key in range(runs):
         X, y, truth = draw(np.random.default_rng([key, 17]))
-        plan = plan or make.plan(*X.shape)
+        plan, statement = plan or make.plan(*X.shape), make._facts(*X.shape)[0]
         *_, released, trace = _core.fit_private(plan, records(X), y, seed=key, progress=None)
         # As fits do: ranges count where features are clipped to them.
         ranges = released[0] if released is not None and released[1] else None
@@ -484,7 +619,7 @@ def test_intervals_of_regressions_cover_the_population(design, n, epsilon):
 
     _, _, bounds, y_bounds = design(np.random.default_rng(0), 2)
     make = PrivateSparseRegressor(epsilon=epsilon, bounds=bounds, y_bounds=y_bounds)
-    found, truth, refused = simulate(make, draw, REGRESSION, RUNS[n])
+    found, truth, refused = simulate(make, draw, RUNS[n])
     assert_they_cover(found, truth, RUNS[n])
     if (n, epsilon) == (5000, 0.5):
         assert refused > 0.9 * RUNS[n]
@@ -507,7 +642,7 @@ def test_intervals_of_logistic_models_cover_the_population(design, n, epsilon):
     make = PrivateSparseClassifier(
         epsilon=epsilon, bounds=bounds, classes=(0, 1), mechanism="noisy-newton", scale="private"
     )
-    found, truth, refused = simulate(make, draw, CLASSES, RUNS[n])
+    found, truth, refused = simulate(make, draw, RUNS[n])
     assert_they_cover(found, truth, RUNS[n])
     if (n, epsilon) == (50_000, 4.0):
         assert refused < 0.1 * RUNS[n]
@@ -526,6 +661,42 @@ def test_intervals_of_auto_cover_logistic_models_where_it_clamps_nothing(design)
 
     bounds = design(np.random.default_rng(0), 2)[2]
     make = PrivateSparseClassifier(epsilon=4.0, bounds=bounds, classes=(0, 1))
-    found, truth, refused = simulate(make, draw, CLASSES, RUNS[n])
+    found, truth, refused = simulate(make, draw, RUNS[n])
     assert refused == 0
     assert_they_cover(found, truth, RUNS[n])
+
+
+def rare_level(share, effect):
+    def draw(rng, n=20_000):
+        X = (rng.uniform(size=(n, 4)) < [share, 0.3, 0.5, 1]).astype(float)
+        X[:, 3] = rng.uniform(size=n)
+        truth = np.array([effect, 0.5, -0.5, 0.5, -0.5])
+        likely = 1 / (1 + np.exp(-X @ truth[:-1] - truth[-1]))
+        return X, np.where(rng.uniform(size=n) < likely, 1.0, -1.0), truth
+
+    return draw
+
+
+def test_an_effect_on_a_rare_level_is_covered():
+    """A few fits of a level of 2 %, along which steps wander farther than a normal law allows for.
+
+    Would fail with probability below 1e-6 if each covers in .92 of cases.
+    """
+    make = PrivateSparseClassifier(
+        epsilon=2.0, bounds=(0, 1), classes=(0, 1), mechanism="noisy-newton", scale="private"
+    )
+    found, truth, refused = simulate(make, rare_level(0.02, 2.0), 30)
+    assert refused < 10
+    assert_coverage(np.array([np.abs(one.estimate - truth) <= ndtri(0.975) * one.error for one in found]), 0.95)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [2.0, 4.0])
+@pytest.mark.parametrize(("share", "effect"), [(0.02, 2.0), (0.02, -2.0), (0.05, 3.0), (0.05, -1.5), (0.1, 3.0)])
+def test_intervals_of_rare_levels_cover_the_population(share, effect, epsilon):
+    make = PrivateSparseClassifier(
+        epsilon=epsilon, bounds=(0, 1), classes=(0, 1), mechanism="noisy-newton", scale="private"
+    )
+    found, truth, refused = simulate(make, rare_level(share, effect), 200)
+    assert refused < 0.5 * 200
+    assert_they_cover(found, truth, 200)

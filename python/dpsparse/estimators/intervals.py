@@ -14,6 +14,7 @@ from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, Plan, UnsoundMechanismError
 from dpsparse._validation import number
 from dpsparse.estimators._bounds import names_for
+from dpsparse.estimators._tables import schema_of
 from dpsparse.estimators.population import PopulationEstimates, population_estimates
 from dpsparse.mechanisms import NoisyNewton, OutputPerturbation, SgdOutput, resolve
 from dpsparse.privacy import GaussianEvent, LaplaceEvent
@@ -38,6 +39,11 @@ _WHY_NOT = {
     "noisy-proximal-gradient": "its noise passes through later steps, which depend on private gradients",
     "dual-frank-wolfe": "it averages releases of different points, each chosen by the noise before it",
 }
+
+_SHORTENED = (
+    "rows that are longer than row_norm were shortened, which moves the minimiser, and how many cannot be told; "
+    "row_norm=None shortens none"
+)
 
 #: The statement, the mechanism's name and options, and whether private scales come first.
 Facts: TypeAlias = tuple[dict[str, Any], str, str, bool | None]
@@ -93,17 +99,26 @@ class ReleasedNoiseMixin:
     **It says nothing about sampling**: not about the coefficient of another sample, nor of the population.
 
     **What ``target="population"`` covers after noisy Newton steps.** The coefficients of the model that the records
-    come from: a linear model with independent errors of one law, symmetric for the intercept's sake, or a logistic
-    model. They are not centred on ``coef_``, which is shrunk, but on :meth:`population_estimates`: where the released
-    gradients and second moments say that the minimiser is, with a standard error for sampling, the noise on both, and a
-    tenth of error in the curvature. It is asymptotic: the law of the estimate is taken to be normal, scores and, where
-    a clamp binds, residuals too. Coverage was measured, not proved (``tests/test_population_intervals.py``). Where
-    ``feature_ranges_`` clip features the coefficients are those of the model for clipped features; intervals are wider
-    by what clipping changes for normal features, one or two per cent of a coefficient. Raised are errors, which say
-    what would help, where the noise on the moments hides a direction of the features; for a clamped logistic loss,
-    whose minimiser is another (``"auto"`` clamps where noise is large; ``mechanism="noisy-newton"`` does not); for
-    regressions without a line (``NoisyNewton(line=...)``, part of ``"auto"``), since nothing else tells how large
-    residuals are; for other losses, three or more classes, several records a person and add-remove.
+    come from: a linear model with independent errors of one law, or a logistic model. The intercept's also takes a law
+    that is symmetric: clamps move the mean of skewed errors, so that none for the intercept is valid with these unless
+    clamps are wide (n epsilon large). They are not centred on ``coef_``, which is shrunk, but on
+    :meth:`population_estimates`: where the released gradients and second moments say that the minimiser is, with a
+    standard error for sampling, the noise on both, and a tenth of error in the curvature. It is asymptotic: the law of
+    the estimate is taken to be normal, scores and, where a clamp binds, residuals too. Coverage was measured, not
+    proved (``tests/test_population_intervals.py``). Where ``feature_ranges_`` clip features the coefficients are those
+    of the model for clipped features; intervals are wider by what clipping changes for normal features, one or two per
+    cent of a coefficient. Raised are errors, which say what would help, where the noise on the moments hides a
+    direction of the features; for a clamped logistic loss, whose minimiser is another (``"auto"`` clamps where noise is
+    large; ``mechanism="noisy-newton"`` does not); for regressions without a line (``NoisyNewton(line=...)``, part of
+    ``"auto"``), since nothing else tells how large residuals are; where the targets of a level lie at the end of the
+    released range that targets are clipped to, or most targets are alike, so that others may lie beyond it; where a
+    ``row_norm`` shortens rows; for other losses, three or more classes, several records a person and add-remove.
+
+    Rare levels: steps of a logistic model wander by several log odds along a column that few records have. What
+    gradients are there is known for features of two values that are their bounds, truth values and the levels of a
+    schema among them, by the released means and variances; others are taken to be normal. Where gradients change from
+    step to step as neither's do, as with wider bounds for truth values, that is an error; noise may hide it: state the
+    two values as bounds.
 
     The model must hold: after private scales long rows count less in the steps, and where effects bend that is the line
     of other records than those of a fit without privacy.
@@ -325,9 +340,18 @@ def keep_population(
     vars(estimator).pop("_population", None)
     statement, mechanism, *_ = facts
     if mechanism in ("auto", NoisyNewton.name):
-        kept = population_estimates(trace, statement, ranges)
+        kept = _SHORTENED if _shortens(estimator) else population_estimates(trace, statement, ranges)
         # A plain tuple: pickles of it need no class.
         estimator._population = kept if isinstance(kept, str) else tuple(kept)
+
+
+def _shortens(estimator: Any) -> bool:
+    """Whether public facts allow for rows that are longer than ``row_norm``."""
+    if estimator.row_norm is None:
+        return False
+    schema = schema_of(estimator)
+    # Features are within [-1, 1] in scaled units.
+    return bool(estimator.row_norm < (math.sqrt(estimator.n_features_in_) if schema is None else schema.row_norm))
 
 
 def _checked(confidence: float, target: str) -> float:

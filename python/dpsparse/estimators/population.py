@@ -24,6 +24,27 @@ _LESS = 1.5
 _LEAST_CURVATURE = 0.02
 #: Relative error that is allowed for in the curvature, which is known up to how unlike normal scores and long rows are.
 _MISFIT = 0.12
+#: Least variance of a feature that is taken to have two values, in units of the largest that its mean and ends allow.
+_TWO_VALUED = 0.7
+#: Least and most that gradients may change with a column's own coefficient, in units of what they do under the law, and
+#: standard deviations of the noise before that counts. Along rare levels that are taken to be normal it is .2 to .65,
+#: or 1.6 to 3.
+_LESS_BENT, _MORE_BENT, _BENT_FOR_SURE = 0.75, 1.8, 3.0
+#: Standard deviations from the mean of targets of a level to where they may be clipped: 2 % are beyond.
+_TO_END = 2.0
+#: Largest distance, in clamps of residuals, of the scores of a level from those of the minimiser: beyond it, most are
+#: clamped.
+_MOST_CLAMPED = 0.5
+#: Released spread of targets, in half the width of their bounds, that only says that most are alike: its grid ends.
+_LEAST_SPREAD = 2.0**-17
+#: Largest mean of what residuals are beyond 1.5 of their mean size, in these, and largest size, in released spreads of
+#: targets, where the range of targets holds nearly all: .14 and 1.0 for normal errors, .22 and 1.0 for Laplace errors,
+#: .25 and 1.3 for log-normal ones, .36 and 3 where nine targets of ten are alike.
+_MOST_TAIL, _MOST_SPREAD = 0.3, 1.4
+#: Least mean size of residuals, in halves of the range, where a share that counts may be clipped.
+_ENDS_TOLD = 0.03
+#: Released maps of targets leave room for so many standard deviations, and for the widest clamp of residuals.
+_ROOM = 3.0
 #: Largest share of the signal, in squared scores, that steps may have left to the last one.
 _MOST_LEFT = 0.25
 #: Least mean size of residuals, in standard deviations of the noise on it.
@@ -84,6 +105,15 @@ class _Steps(NamedTuple):
         return moments
 
 
+class _Law(NamedTuple):
+    """Normal laws of columns, with covariance - pull pull' about each mean; weights add up to 1, some are below 0."""
+
+    weights: Array
+    means: Array
+    covariance: Array
+    pulls: Array
+
+
 class _Step(NamedTuple):
     """The minimiser without shrinkage, the Hessian there, and the covariance of one gradient."""
 
@@ -114,14 +144,18 @@ def population_estimates(
 
     Notes
     -----
-    With g the mean of the released gradients, taken at coefficients of mean theta, and J the mean Hessian between
-    these and the minimiser, theta - J^-1 g is the minimiser, and the noise of g has passed through J^-1 alone: damping
-    and shrinkage are gone. J is made of the released moments M, which weigh long rows w^2 times and not w times: they
-    are divided by w, the root of the mean of w^2, which the intercept's column tells. Of the squared loss J is M/(n w)
-    times the share of residuals within the clamp; of the logistic loss the mean of sigma'(x'theta) x x' for normal x
-    with the moments M, and the minimiser the point where the mean of sigma(x'theta) x is less than that of the points,
-    each by itself, by g: many steps are moved far by their noise, and the gradient at their mean is another one.
-    Residuals are taken to be normal where the clamp binds; how large they are the probes of the line tell.
+    With g the mean of the released gradients, taken at coefficients of mean theta, and J the mean Hessian between these
+    and the minimiser, theta - J^-1 g is the minimiser, and the noise of g has passed through J^-1 alone: damping and
+    shrinkage are gone. J is made of the released moments M, which weigh long rows w^2 times and not w times: they are
+    divided by w, the root of the mean of w^2, which the intercept's column tells. Of the squared loss J is M/(n w)
+    times the share of residuals within the clamp; of the logistic loss the mean of sigma'(x'theta) x x' for x with the
+    moments M, and the minimiser the point where the mean of sigma(x'theta) x is less than that of the points, each by
+    itself, by g: many steps are moved far by their noise, and the gradient at their mean is another one. There x is
+    normal, but for features whose mean and variance say that they have two values: to what normal x gives is added, for
+    each of these, what two normal laws give more, one given each value. Points wander farthest along rare levels, where
+    a normal law would miss: with effects of 1.5 to 3 log odds on levels of 2 to 10 % it covered in .02 to .8 of cases,
+    and now in .95 to 1. Residuals are taken to be normal where the clamp binds; how large they are the probes of the
+    line tell.
 
     The covariance is L (N + G/n + E + F) L: N the noise of the gradients, G the mean of squared slopes times w^2 x x',
     which is M itself times a number, E the noise of M times theta - minimiser, F a relative error of 0.12 that is
@@ -168,7 +202,11 @@ def _population(
             "releases it"
         )
     steps = _steps_of(trace)
-    step = _least_squares(steps, trace) if loss == "squared" else _logistic(steps)
+    ends = _ends(statement, ranges, trace["images"].shape[1] - 1)
+    spread = steps.second_moments()
+    shares, forms = _two_valued(trace, steps, spread, ends)
+    law = _law_of(spread, steps.intercept, shares, forms)
+    step = _least_squares(steps, law, trace, statement) if loss == "squared" else _logistic(steps, law, forms)
     left = step.minimiser - steps.points.mean(axis=0)
     signal = step.minimiser.copy()
     signal[-1] = 0.0
@@ -202,7 +240,14 @@ def _steps_of(trace: Mapping[str, Any]) -> _Steps:
     )
 
 
-def _least_squares(steps: _Steps, trace: Mapping[str, Any]) -> _Step:
+def _ends(statement: Mapping[str, Any], ranges: Array | None, n_features: int) -> Array:
+    """Where features end: at public bounds, or where they were clipped to released ranges."""
+    bounds = [np.broadcast_to(statement[side], n_features) for side in ("lower", "upper")]
+    return np.column_stack(bounds) if ranges is None else np.asarray(ranges, dtype=np.float64)
+
+
+def _least_squares(steps: _Steps, law: _Law, trace: Mapping[str, Any], statement: Mapping[str, Any]) -> _Step:
+    below, above = _room(steps, trace, statement)
     deviation, square = _residuals(trace)
     spread = steps.second_moments()
     minimiser = steps.points.mean(axis=0)
@@ -216,26 +261,69 @@ def _least_squares(steps: _Steps, trace: Mapping[str, Any]) -> _Step:
         hessian = within.mean() * steps.moments / steps.weight
         centre = within @ steps.points / within.sum()
         minimiser = centre - step / within.mean()
+    # Of features of two values, the records of either by themselves: few may be all clipped, and nothing else shows it.
+    levels = law.means[1:]
+    pulled = law.pulls[1:] @ minimiser
+    beside = np.maximum(minimiser @ law.covariance @ minimiser - pulled**2, 0.0)
+    middle, reach = levels @ minimiser, _TO_END * np.sqrt(deviation**2 + beside)
+    if np.any(middle + reach > above) or np.any(middle - reach < below):
+        raise _Refusal(
+            "the targets of some level of a feature lie at the end of the released range that targets are clipped to: "
+            "scale=None clips them to y_bounds alone, and more records or a larger epsilon widen the range"
+        )
+    off = np.sqrt(np.mean(((steps.points - minimiser) @ levels.T) ** 2, axis=0))
+    if np.any(off > _MOST_CLAMPED * steps.clamp):
+        raise _Refusal(
+            "residuals of some level of a feature are clamped: more steps (n_iter) or a larger epsilon would help"
+        )
     # Slopes are no larger than residuals, nor than the clamp.
     wide = steps.clamp > _WIDE * deviation
     slopes = square if wide else _clamped_square(steps.clamp, deviation)
     return _Step(minimiser, hessian, slopes * steps.moments, np.zeros_like(minimiser))
 
 
-def _logistic(steps: _Steps) -> _Step:
-    spread = steps.second_moments()
+def _unit(trace: Mapping[str, Any]) -> float:
+    """What scores are times scaled ones: half of the width that targets are mapped from, 1 of classes."""
+    return float((trace["images"][-1] - trace["images"][0])[-1]) / float(trace["intercept"])
+
+
+def _room(steps: _Steps, trace: Mapping[str, Any], statement: Mapping[str, Any]) -> tuple[float, float]:
+    """Where targets are clipped below and above, in scaled units; nowhere where public bounds do not do so before."""
+    middle, half = float(trace["images"][0][-1]), _unit(trace)
+    low, high = statement["y_bounds"]
+    rounding = 1e-9 * (high - low)
+    below = -1.0 if middle - half > low + rounding else -math.inf
+    above = 1.0 if middle + half < high - rounding else math.inf
+    if math.isinf(below) and math.isinf(above):
+        return below, above
+    spread = (1.0 - max(steps.clamp, float(trace["line_clamp"]))) / _ROOM
+    size, tail, noise = _probed(trace)
+    _, square = _residuals(trace)
+    heavy = tail > _MOST_TAIL * size + noise or square > (_MOST_SPREAD * spread) ** 2
+    # Of a share q at the end of the range the size is 2 q (1 - q).
+    if half * spread < _LEAST_SPREAD * 0.5 * (high - low) or (heavy and size > _ENDS_TOLD):
+        raise _Refusal(
+            "most targets are alike, so that the released range may clip the others: scale=None clips them to y_bounds "
+            "alone"
+        )
+    return below, above
+
+
+def _logistic(steps: _Steps, law: _Law, two: Array) -> _Step:
     centre, gradient = steps.points.mean(axis=0), steps.gradients.mean(axis=0) / steps.weight
     # Noise moves the points: the mean of expectations there is not that at their mean.
-    wandered = _expected(steps.points, spread, steps.intercept).mean(axis=0)
+    expected = _expected(steps.points, law)
+    _check_law(steps, law, expected, two)
+    wandered = expected.mean(axis=0)
     minimiser = moved = centre
     for _ in range(50):
-        there = _expected(minimiser[None], spread, steps.intercept)[0]
-        hessian = _curvature(minimiser, spread, steps.intercept)
+        there = _expected(minimiser[None], law)[0]
+        hessian = _curvature(minimiser, law)
         moved = 0.5 * np.linalg.solve(hessian, wandered - gradient - there)
         minimiser = minimiser + moved
     # The mean gradient at a fixed point moves with the minimiser by the Hessian there.
-    hessian = steps.weight * _curvature(minimiser, spread, steps.intercept)
-    wandered = steps.weight * (wandered - _expected(centre[None], spread, steps.intercept)[0])
+    hessian = steps.weight * _curvature(minimiser, law)
+    wandered = steps.weight * (wandered - _expected(centre[None], law)[0])
     if not steps.n_samples * (moved @ hessian @ moved) < _FOUND**2:
         raise _Refusal(_NO_MINIMISER)
     if not hessian[-1, -1] > _LEAST_CURVATURE * steps.weight * steps.intercept**2:
@@ -243,46 +331,129 @@ def _logistic(steps: _Steps) -> _Step:
     return _Step(minimiser, hessian, steps.weight * hessian, wandered)
 
 
-def _expected(points: Array, spread: Array, intercept: float) -> Array:
-    """The mean of sigma(<x, theta>) x for normal x with these second moments, at every one of the points."""
-    mean = spread[-1] / intercept
-    along = points @ (spread - np.outer(mean, mean))
-    variances = np.maximum(np.sum(along * points, axis=1), 1e-12)
-    likely = expit((points @ mean)[:, None] + np.sqrt(variances)[:, None] * _NODES)
-    weights = _WEIGHTS / _WEIGHTS.sum()
-    # E f(s) (x - its mean) = cov(x, s) E f'(s) for normal x (Stein 1981).
-    return np.asarray((likely @ weights)[:, None] * mean + ((likely * (1.0 - likely)) @ weights)[:, None] * along)
+def _check_law(steps: _Steps, law: _Law, expected: Array, two: Array) -> None:
+    """Refuse where gradients do not change with the points as they do under the law.
+
+    Where few records have what others lack, and bounds do not tell, gradients bend where points wander.
+    """
+    middle = law.means[0][:-1] / steps.intercept
+    seen, told = (of[:, :-1] - of[:, -1:] * middle for of in (steps.gradients / steps.weight, expected))
+    moved = steps.points - steps.points.mean(axis=0)
+    if len(moved) < 2 * moved.shape[1]:
+        return  # too few steps to tell columns apart
+    # By least squares, since columns move together; the noise of a step is not that of its point.
+    solved = np.linalg.pinv(moved)[:-1]
+    usual, change = (np.sum(solved * of.T, axis=1) for of in (told, seen))
+    noise = steps.noise * math.sqrt(len(moved)) / steps.weight * np.sqrt(1.0 + middle**2)
+    sure = np.abs(change - usual) > _BENT_FOR_SURE * noise * np.sqrt(np.sum(solved**2, axis=1))
+    change = change / usual
+    # Laws of two values are of first order: far out gradients change more, which widens intervals.
+    normal = np.all(np.abs(two[:, :-1]) <= 1e-6 * np.abs(two).max(axis=1, keepdims=True), axis=0)
+    if np.any(sure & ((change < _LESS_BENT) | (normal & (change > _MORE_BENT)))):
+        raise _Refusal(
+            "gradients do not change from step to step as those of normal or two-valued features do; bounds that are "
+            "the values of rare levels, (0, 1) for truth values, would help, and so would less skewed features"
+        )
 
 
-def _curvature(theta: Array, spread: Array, intercept: float) -> Array:
-    """The mean of sigma'(<x, theta>) x x' for normal x with these second moments, the intercept's column last."""
+def _two_valued(trace: Mapping[str, Any], steps: _Steps, spread: Array, ends: Array) -> tuple[Array, Array]:
+    """Return shares, and forms of columns: those of the indicators of the rarer values of features of two values.
+
+    A feature within the ends l and h has a variance of (mean - l)(h - mean) where it takes no other values, and less
+    elsewhere: a third of it where it is uniform in the middle.
+    """
+    # Columns are (the images' transpose) times features and 1; a feature without an image is constant.
+    images = (trace["images"][1:] - trace["images"][0]).T / _unit(trace)
+    size = np.abs(images).max(axis=1, keepdims=True)
+    size[size == 0.0] = 1.0
+    forms = (np.linalg.pinv((images / size).T) / size)[:-1]
+    low, width = ends[:, 0], ends[:, 1] - ends[:, 0]
+    forms[:, -1] -= low / steps.intercept
+    forms = forms[width > 0.0] / width[width > 0.0, None]
+    mean = spread[-1] / steps.intercept
+    # The rarer value is the one that laws of the others tell least of.
+    often = forms @ mean > 0.5
+    forms[often] *= -1.0
+    forms[often, -1] += 1.0 / steps.intercept
+    shares = forms @ mean
+    variances = np.sum((forms @ (spread - np.outer(mean, mean))) * forms, axis=1)
+    noise = math.sqrt(2.0) * steps.moment_noise / steps.weight**2 * np.sum(forms**2, axis=1)
+    two = (shares > 0.0) & (variances > 0.0) & (variances + 2.0 * noise > _TWO_VALUED * shares * (1.0 - shares))
+    return shares[two], forms[two]
+
+
+def _law_of(spread: Array, intercept: float, shares: Array, forms: Array) -> _Law:
+    """Normal columns, but for features of two values: what each of these changes is added up.
+
+    So it does to first order: with independent features cumulants add up.
+    """
     mean = spread[-1] / intercept
     covariance = spread - np.outer(mean, mean)
-    along = covariance @ theta
-    variance = max(float(theta @ along), 1e-12)
-    scores = float(mean @ theta) + math.sqrt(variance) * _NODES
-    likely = expit(scores)
-    slopes = _WEIGHTS * likely * (1.0 - likely) / _WEIGHTS.sum()
-    # x = mean + along/variance (score - its mean) + what does not depend on the score.
-    unit = along / math.sqrt(variance)
-    zeroth, first, second = slopes.sum(), slopes @ _NODES, slopes @ _NODES**2
-    return np.asarray(
-        zeroth * (covariance - np.outer(unit, unit) + np.outer(mean, mean))
-        + first * (np.outer(mean, unit) + np.outer(unit, mean))
-        + second * np.outer(unit, unit)
+    along = forms @ covariance
+    variances = np.sum(along * forms, axis=1, keepdims=True)
+    # Given the indicator columns are about what regression on it says, and vary by what it leaves.
+    shares = shares[:, None]
+    there, elsewhere = mean + (1.0 - shares) / variances * along, mean - shares / variances * along
+    pulls = along / np.sqrt(variances)
+    return _Law(
+        np.concatenate([[1.0 - len(shares)], shares[:, 0], 1.0 - shares[:, 0]]),
+        np.vstack([mean, there, elsewhere]),
+        covariance,
+        np.vstack([np.zeros_like(mean), pulls, pulls]),
     )
 
 
-def _residuals(trace: Mapping[str, Any]) -> tuple[float, float]:
-    """Standard deviation of residuals if they were normal, and their mean square by their tails where those are known.
+def _expected(points: Array, law: _Law) -> Array:
+    """The mean of sigma(<x, theta>) x under the law, at every one of the points."""
+    whole = points @ law.covariance
+    pulled = points @ law.pulls.T
+    variances = np.maximum(np.sum(whole * points, axis=1)[:, None] - pulled**2, 1e-12)
+    zeroth, first = np.empty_like(pulled), np.empty_like(pulled)
+    middles, deviations, weights = points @ law.means.T, np.sqrt(variances), _WEIGHTS / _WEIGHTS.sum()
+    for t in range(len(points)):
+        likely = expit(middles[t][:, None] + deviations[t][:, None] * _NODES)
+        zeroth[t], first[t] = likely @ weights, (likely * (1.0 - likely)) @ weights
+    zeroth, first = law.weights * zeroth, law.weights * first
+    # E f(s) (x - its mean) = cov(x, s) E f'(s) for normal x (Stein 1981).
+    return np.asarray(zeroth @ law.means + first.sum(axis=1)[:, None] * whole - (first * pulled) @ law.pulls)
+
+
+def _curvature(theta: Array, law: _Law) -> Array:
+    """The mean of sigma'(<x, theta>) x x' under the law."""
+    whole = law.covariance @ theta
+    pulled = law.pulls @ theta
+    deviations = np.sqrt(np.maximum(theta @ whole - pulled**2, 1e-12))[:, None]
+    likely = expit((law.means @ theta)[:, None] + deviations * _NODES)
+    slopes = law.weights[:, None] * likely * (1.0 - likely) * (_WEIGHTS / _WEIGHTS.sum())
+    # x = mean + along/variance (score - its mean) + what does not depend on the score.
+    units = (whole - pulled[:, None] * law.pulls) / deviations
+    zeroth, first, second = slopes.sum(axis=1), slopes @ _NODES, slopes @ _NODES**2
+    crossed = (law.means.T * first) @ units
+    return np.asarray(
+        zeroth.sum() * law.covariance
+        + (law.means.T * zeroth) @ law.means
+        - (law.pulls.T * zeroth) @ law.pulls
+        + (units.T * (second - zeroth)) @ units
+        + crossed
+        + crossed.T
+    )
+
+
+def _probed(trace: Mapping[str, Any]) -> tuple[float, float, float]:
+    """The mean of |r|, of what it is beyond 1.5 times that, and the standard deviation of the noise on either.
 
     A probe with the constant off by t says the mean of what residuals are beyond t - clamp on one side, up to twice the
     clamp.
     """
     probes, clamp = int(trace["line_probes"]), float(trace["line_clamp"])
     slopes = trace["line_gradients"][-probes:, 1]
-    noise = math.sqrt(2.0) * trace["line_noise"]
     size, tail = 2.0 * clamp + slopes[0::2] - slopes[1::2]
+    return float(size), float(tail), math.sqrt(2.0) * float(trace["line_noise"])
+
+
+def _residuals(trace: Mapping[str, Any]) -> tuple[float, float]:
+    """Standard deviation of residuals if they were normal, and mean square by their tails where those are known."""
+    clamp, (size, tail, noise) = float(trace["line_clamp"]), _probed(trace)
     if not size > _LEAST_RESIDUAL * noise:
         raise _Refusal(
             "the noise hides how large residuals are: more records, a larger epsilon, or more budget for the line "
@@ -333,7 +504,10 @@ def _in_user_units(
     hessian = step.hessian
     per_moment = float(np.trace(hessian) / np.trace(steps.moments))
     less = _LESS * per_moment * math.sqrt(2.0) * steps.moment_noise
-    low = np.linalg.inv(hessian - less * np.eye(len(left)))
+    lessened = hessian - less * np.eye(len(left))
+    # Laws whose weights are not all positive may have no curvature somewhere: this raises.
+    np.linalg.cholesky(lessened)
+    low = np.linalg.inv(lessened)
     pulled = hessian @ left
     misfit = _MISFIT**2 * (left @ pulled * hessian + np.outer(pulled, pulled) + np.outer(step.wandered, step.wandered))
     sampled = step.gradient / steps.n_samples

@@ -269,6 +269,14 @@ def _columns(model: Any) -> list[_Column]:
     return described
 
 
+#: What the model is, of classes and of regressions.
+_ASSUMED = (
+    ", with independent records",
+    ", with independent errors of one law; the one for the intercept takes it to be symmetric, and with skewed errors "
+    "holds only where clamps are wide",
+)
+
+
 def _intervals(model: Any, confidence: float) -> tuple[_Ends | None, str | None]:
     """Return the ends of the intervals, or why there are none (None for models without noise)."""
     if not hasattr(model, "coef_interval"):
@@ -277,7 +285,9 @@ def _intervals(model: Any, confidence: float) -> tuple[_Ends | None, str | None]
         lower, upper = model.coef_interval(confidence)
         intercept = model.intercept_interval(confidence)
     except (UnsoundMechanismError, InvalidArgumentError) as error:
-        return None, str(error)
+        kept = getattr(model, "_population", None)
+        # The reason by itself: the note says already that there are none.
+        return None, kept if isinstance(kept, str) else str(error)
     ends = _Ends(np.ravel(lower), np.ravel(upper), intercept)
     if getattr(model, "_population", None) is None:
         return ends, None
@@ -315,7 +325,8 @@ def _notes(
     if ends is not None and ends.estimates is not None:
         said.append(
             f"lower and upper are asymptotic intervals, each of confidence {confidence:g}, for the coefficient of the "
-            "population, if the model holds for it. They lie around estimate, which is not shrunk as coefficient is; "
+            f"population, if the model holds for it{_ASSUMED[ratio is None]}. They lie around estimate, which is not "
+            "shrunk as coefficient is; "
             "sampling_width is the width by sampling alone, without the noise of privacy."
         )
     elif ends is not None:
