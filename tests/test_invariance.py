@@ -221,7 +221,9 @@ def test_bounds_of_targets_may_be_thousands_of_times_too_wide(n, epsilon):
     y = X @ [1.0, -0.5, 0.2] + rng.normal(size=n)
     for far in (10.0, 10_000.0):
         scores = [
-            PrivateSparseRegressor(epsilon, bounds=(-5, 5), y_bounds=(-far, far), random_state=seed).fit(X, y).score(X, y)
+            PrivateSparseRegressor(epsilon, bounds=(-5, 5), y_bounds=(-far, far), random_state=seed)
+            .fit(X, y)
+            .score(X, y)
             for seed in range(20)
         ]
         assert min(scores) > 0.0 and np.mean(scores) > 0.4
@@ -235,7 +237,8 @@ def test_targets_of_which_most_are_zero_keep_their_mean(share):
     positive = rng.random(50_000) < share * (1 + X[:, 0] - 0.5 * X[:, 1]) / 1.25
     y = np.where(positive, rng.gamma(2, 500, size=50_000), 0.0)
     fits = [
-        PrivateSparseRegressor(4.0, bounds=(0, 1), y_bounds=(0, 20_000), random_state=seed).fit(X, y) for seed in range(4)
+        PrivateSparseRegressor(4.0, bounds=(0, 1), y_bounds=(0, 20_000), random_state=seed).fit(X, y)
+        for seed in range(4)
     ]
     assert np.mean([fit.predict(X).mean() for fit in fits]) == pytest.approx(y.mean(), rel=0.15)
     slope = np.mean([fit.coef_[0] for fit in fits])

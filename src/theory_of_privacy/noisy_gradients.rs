@@ -66,6 +66,11 @@
 //! go as far in T/a of them; with a momentum m of 2 (1 + m)/(1 - m) = 6 a they converge for curvatures as
 //! steep as those of m = 1/2 and a = 1. The first ones are short: at a score of 0 the bound is the curvature.
 //!
+//! **Steps that are too long.** What steps are divided by may be less than the curvature: moments are sums of w^2 x x', gradients of records that
+//! count w times have the curvature w x x', and that of counts is their rate. Between two points apart by s gradients differ by about H s, and s'H s
+//! beside s' divisor s is the ratio of both along s; noise of standard deviation N an entry adds N sqrt(2) |s| to it. A ratio of four or more, less four
+//! standard deviations, shortens all further steps, and means start anew: steps that diverge show it long before the last one.
+//!
 //! **Flat directions.** Where a level has hardly any records, or none, a direction has next to no curvature h, and its coefficient is
 //! N/(h + lambda/T) of noise, which no score of a record shows: the signal of the rule above is one of scores. A log odds ratio of 100
 //! is published nevertheless, and meets the next record of that level. Before anything is known a coefficient has some standard deviation s; of a

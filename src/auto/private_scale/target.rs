@@ -104,13 +104,11 @@ impl TargetScale {
         let tail = (self.tail.as_ref())
             .map(|tail| session.ask(tail, TargetValue::DistanceFrom(median)))
             .transpose()?;
-        // Where most targets are alike their spread may be next to nothing, and what few have would be clipped: then the tail tells where
-        // these are, or the bounds do.
+        // Where most targets are alike their spread may be next to nothing, and what few have would be clipped; where it is nothing any
+        // tail tells more.
         let tail = tail.filter(|tail| *tail > ALIKE);
-        let half = match spread > ALIKE {
-            true => (spread * self.reach).max(tail.filter(|_| self.tail_maps).unwrap_or(0.0)),
-            false => tail.unwrap_or(1.0),
-        };
+        let least = tail.filter(|_| self.tail_maps || spread <= ALIKE);
+        let half = (spread * self.reach).max(least.unwrap_or(0.0));
         Ok(map.with_target(median, half).with_tail(tail))
     }
 }
