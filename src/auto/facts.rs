@@ -72,11 +72,16 @@ impl Facts<'_> {
         few && self.n_features < NoisyNewton::MOST_COLUMNS
     }
 
-    /// Whether the row norm is far below sqrt(p), and all features are alike: records are sparse counts. A table with a number beside a
-    /// category of many levels is none.
+    /// Whether the row norm is far below sqrt(p), and features are alike: records are sparse counts. A table with a number beside the
+    /// indicators of a category of many levels is none.
     pub(super) fn sparse(&self) -> bool {
         let most = WEIGHTED_ROW * self.n_features as f64;
-        let alike = self.bounds.fits(self.n_features) && self.bounds.all_equal(self.n_features);
+        let unit = |&j: &usize| self.bounds.is_unit(j);
+        let units = match self.bounds.fits(self.n_features) {
+            true => (0..self.n_features).filter(unit).count(),
+            false => 0,
+        };
+        let alike = units == 0 || units == self.n_features;
         alike && self.row_norm.is_some_and(|norm| norm * norm < most)
     }
 

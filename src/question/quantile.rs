@@ -8,20 +8,26 @@ use crate::exact::selection::InverseTemperature;
 const LEVEL_BITS: u32 = 40;
 
 /// The choice of a quantile among thresholds, by the exponential mechanism (Smith 2011). Scores are those of
-/// `quantile_score` for the rank k = round(q N), N the number of values that are counted: of all records, or of some.
+/// `quantile_score` for the rank k = round(q n), n the public number of records, or that of values that are counted.
 ///
-/// **Sensitivity**: a value more or less moves N, #{x <= t} and round(q N) by 0 or 1, since q < 1, all in one direction: their
-/// differences, and so scores, move by at most 1, m values move them by m; another value in place of one that is counted moves
-/// #{x <= t} alone, by at most 1. N is not public where records may be added or removed: a rank of a number that is stated too large
-/// would be no rank of any value.
+/// **Sensitivity**: a record moves the number of values up to t by at most 1, m of them by m. With a public k so it does
+/// scores. Where the values of some records are not counted, N of them are, and a record more or less moves N, #{x <= t} and
+/// round(q N) by 0 or 1, since q < 1, all in one direction: their differences, and so scores, move by at most 1 again; another value in
+/// place of one that is counted moves #{x <= t} alone.
 #[derive(Debug, Clone)]
 pub(crate) struct Quantile {
     pub(crate) temperature: InverseTemperature,
     /// q 2^LEVEL_BITS.
     level: i64,
+    n_samples: i64,
 }
 
 impl Quantile {
+    /// k among the records.
+    pub(crate) fn rank(&self) -> i64 {
+        self.rank_among(self.n_samples)
+    }
+
     /// k among so many values.
     pub(crate) fn rank_among(&self, count: i64) -> i64 {
         let half = 1 << (LEVEL_BITS - 1);
@@ -42,6 +48,7 @@ impl Statement {
             temperature: InverseTemperature::new(epsilon0, self.records_per_person())?,
             // Up: ranks of halves are the next ones, whatever the last bit of the level.
             level: ((level * one as f64).ceil() as i64).min(one - 1),
+            n_samples: self.n_samples() as i64,
         })
     }
 
