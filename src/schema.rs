@@ -151,6 +151,11 @@ impl Bounds {
         (0..self.stated(n_features)).all(|j| self.is_unit(j))
     }
 
+    /// Whether that is so of some feature. The bounds must fit `n_features`.
+    pub fn any_unit(&self, n_features: usize) -> bool {
+        (0..self.stated(n_features)).any(|j| self.is_unit(j))
+    }
+
     /// How many features to look at: one, where the same is said of all.
     fn stated(&self, n_features: usize) -> usize {
         n_features.min(self.lower.len().max(self.upper.len()))

@@ -76,12 +76,8 @@ impl Facts<'_> {
     /// indicators of a category of many levels is none.
     pub(super) fn sparse(&self) -> bool {
         let most = WEIGHTED_ROW * self.n_features as f64;
-        let unit = |&j: &usize| self.bounds.is_unit(j);
-        let units = match self.bounds.fits(self.n_features) {
-            true => (0..self.n_features).filter(unit).count(),
-            false => 0,
-        };
-        let alike = units == 0 || units == self.n_features;
+        let (bounds, p) = (self.bounds, self.n_features);
+        let alike = bounds.fits(p) && (bounds.all_unit(p) || !bounds.any_unit(p));
         alike && self.row_norm.is_some_and(|norm| norm * norm < most)
     }
 
