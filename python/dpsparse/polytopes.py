@@ -42,6 +42,8 @@ class DisjointGroups:
     groups: Sequence[int] | Sequence[Sequence[int]] | npt.NDArray[np.integer[Any]]
 
     def __post_init__(self) -> None:
+        if isinstance(self.groups, np.ndarray) and self.groups.ndim == 1 and self.groups.dtype.kind != "O":
+            return  # a label a feature, of which there may be millions: none is named twice
         try:
             named = [j for group in self.groups if np.ndim(group) == 1 for j in np.asarray(group).tolist()]
             twice = len(set(named)) < len(named)

@@ -104,7 +104,7 @@ impl<'a> Descent<'a> {
         let mut too_long = false;
         let released = gradient.clone();
         self.add_ridges(&self.theta, &mut gradient);
-        if let Some(before) = self.gradient_before.replace(gradient.clone()) {
+        if let Some(before) = &self.gradient_before {
             let noise = self.steps.gradients.noise_scale;
             let moved = &self.theta - &self.before;
             let square = self.divisor.square(&moved);
@@ -129,6 +129,7 @@ impl<'a> Descent<'a> {
         // So many times as long as the divisor says.
         let length = (1.0 - momentum) * self.steps.stride(t) * self.steepness.length();
         self.inverse.take(length, &gradient, next);
+        self.gradient_before = Some(gradient);
         *next += &self.theta;
         std::mem::swap(&mut self.theta, &mut self.before);
         let later = t >= self.steps.first_of_mean;
