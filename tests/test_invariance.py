@@ -98,6 +98,71 @@ def test_features_may_lie_anywhere():
     assert max(accuracies.values()) - min(accuracies.values()) < 0.01, accuracies
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+def test_bounds_of_features_may_be_thousands_of_times_too_wide(classes):
+    """Normal features say as much of classes; predictions clip them where the fit did."""
+    rng = np.random.default_rng(19)
+    X = rng.normal(size=(25_000, 4))
+    scores = np.exp(2 * X @ rng.normal(size=(4, classes)))
+    y = (np.cumsum(scores / scores.sum(1, keepdims=True), axis=1) < rng.random((25_000, 1))).sum(1)
+    y = np.minimum(y, classes - 1)
+    found = []
+    for width in (8, 5000):
+        model = PrivateSparseClassifier(
+            epsilon=1.0, bounds=(-width, width), classes=tuple(range(classes)), random_state=0
+        ).fit(X[:20_000], y[:20_000])
+        found.append(model.score(X[20_000:], y[20_000:]))
+        far = model.decision_function(np.full((1, 4), float(width)))
+        ends = model.feature_ranges_[:, 1]
+        assert (width == 5000) == np.allclose(far, model.decision_function(ends[None]))
+    assert abs(found[0] - found[1]) < 0.01, found
+
+
+def rare(n, rate, seed):
+    """A well-specified logistic model of an outcome that so many have."""
+    rng = np.random.default_rng(seed)
+    X = np.clip(rng.normal(size=(n, 6)), -4, 4)
+    z = X @ [1.0, -0.7, 0.5, 0.0, 0.0, 0.0]
+    low, high = -15.0, 15.0
+    while high - low > 1e-9:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.mean(1 / (1 + np.exp(-z - middle))) < rate else (low, middle)
+    return X, rng.random(n) < 1 / (1 + np.exp(-z - low))
+
+
+@pytest.mark.parametrize(("n", "rate", "epsilon"), [(10_000, 0.01, 4.0), (50_000, 0.01, 1.0), (50_000, 0.003, 4.0)])
+def test_rare_outcomes_are_as_rare_as_they_are(n, rate, epsilon):
+    X, y = rare(n, rate, 1)
+    constant = -np.mean(y) * np.log(np.mean(y)) - np.mean(~y) * np.log(np.mean(~y))
+    models = [
+        PrivateSparseClassifier(epsilon=epsilon, bounds=(-4, 4), classes=(False, True), random_state=seed).fit(X, y)
+        for seed in range(6)
+    ]
+    probabilities = np.array([model.predict_proba(X)[:, 1] for model in models])
+    losses = -np.mean(np.where(y, np.log(probabilities), np.log1p(-probabilities)), axis=1)
+    assert (losses < constant).all(), (losses, constant)
+    assert abs(probabilities.mean() / np.mean(y) - 1) < 0.2
+    assert (np.abs(probabilities.mean(axis=1) / np.mean(y) - 1) < 0.5).all()
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 1000.0])
+@pytest.mark.parametrize(
+    ("columns", "share", "effect"), [(1, 0.01, 1.5), (1, 0.002, 3.0), (5, 0.003, 3.0), (20, 0.01, 1.5)]
+)
+def test_a_rare_level_keeps_its_effect(columns, share, effect, epsilon):
+    """Indicators that few records have, one of which alone moves the target: by up to six of its deviations."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((20_000, columns)) < share).astype(float)
+    y = effect * X[:, 0] + 0.5 * rng.normal(size=20_000)
+    exact = y[X[:, 0] == 1].mean() - y[X[:, 0] == 0].mean()
+    found = [
+        PrivateSparseRegressor(epsilon=epsilon, bounds=(0, 1), y_bounds=(-5, 5), random_state=seed).fit(X, y).coef_[0]
+        for seed in range(6)
+    ]
+    tolerance = {10.0: 0.3, 1000.0: 0.08}[epsilon]
+    assert (np.abs(np.array(found) / exact - 1) < tolerance).all(), (found, exact)
+
+
 def test_a_row_norm_does_not_hurt():
     """Of wide features it says little, and is not taken for more than that."""
     X, y = regression(20_000, 6)

@@ -1,5 +1,7 @@
-//! How common the classes are, before features are selected: without it, every feature that is not centred would be
-//! chosen for what the offsets of unbalanced classes explain.
+//! How common the classes are, before anything is learnt of features: noise on a count is noise on one number, where in the
+//! gradients of all coefficients the intercept is a small part of long rows. Without it features that are not centred would be
+//! selected for what the offsets of unbalanced classes explain, and steps would have to find the intercept of a rare
+//! outcome first.
 
 use std::sync::Arc;
 
@@ -8,15 +10,22 @@ use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
 use crate::privacy::{Planned, Question, Session, Statement};
-use crate::question::Gradient;
+use crate::question::{Gradient, Projection};
+
+/// Of the intercept's column, as large as there are: rows of it alone are hardly longer.
+const VALUE: f64 = 1.0;
+/// Norm of what is beside it, which is nothing.
+const BESIDE: f64 = 1e-3;
 
 /// One noisy gradient of the intercepts alone, at zero: n/K less the number of records of every class.
 #[derive(Debug)]
 pub(super) struct ClassOffsets {
-    /// About no more than one feature: a row of one is as long as two ones.
+    /// About a score that is 0 for all, and a constant.
     alone: Arc<Statement>,
     question: Question<Gradient>,
     n_samples: f64,
+    /// The size of a derivative of one score at zero, half of it for each class.
+    slope: f64,
 }
 
 impl ClassOffsets {
@@ -25,13 +34,14 @@ impl ClassOffsets {
         if !problem.schema().has_intercept() {
             return Ok(None);
         }
-        let alone = problem.statement.restricted(1)?;
+        let alone = problem.statement.projected(VALUE, BESIDE)?;
         let question = alone.gradient(&problem.model()?, 1.0 / (2.0 * rho).sqrt())?;
         let n_samples = problem.n_samples() as f64;
         Ok(Some(Self {
             alone,
             question,
             n_samples,
+            slope: problem.lipschitz().min(0.5),
         }))
     }
 
@@ -43,20 +53,32 @@ impl ClassOffsets {
         self.question.events()
     }
 
-    /// The logarithms of the classes' shares, less their mean: the scores of the model of a constant. A share is taken for
-    /// no less than the noise on it.
+    /// The scores of the model of a constant, one a class, or that of the second of two. A share is taken for no less than the noise
+    /// on it.
     pub fn release(&self, session: &mut Session<'_>) -> Result<Vec<f64>> {
-        let classes = self.alone.schema().target().outputs();
-        let value = self.alone.schema().intercept_value();
-        let mut alone = session.restricted(&[], &self.alone)?;
-        let gradient = alone.ask(&self.question, &vec![0.0; classes])?;
-        let least =
-            (self.question.noise_scale() / value / self.n_samples).min(0.5 / classes as f64);
-        let share = |g: &f64| 1.0 / classes as f64 - g / value / self.n_samples;
-        let mut offsets: Vec<f64> = (gradient.iter())
-            .map(|g| share(g).max(least).ln())
-            .collect();
-        ClassScores(classes).project(&mut offsets);
+        let schema = self.alone.schema();
+        let (outputs, value) = (schema.target().outputs(), schema.intercept_value());
+        let zero = Projection::new(vec![0.0; session.statement().n_columns()], 1.0)?;
+        let mut alone = session.projected(&zero, &self.alone)?;
+        let gradient = alone.ask(&self.question, &vec![0.0; 2 * outputs])?;
+        let of_constant = gradient.iter().skip(1).step_by(2);
+        let of_constant = of_constant.map(|g| g / value / self.n_samples);
+        let noise = self.question.noise_scale() / value / self.n_samples;
+        if outputs == 1 {
+            // (1/2 - share of the second class) times twice the slope.
+            let units = 2.0 * self.slope;
+            let least = (noise / units).min(0.5);
+            let share = |g: f64| (0.5 - g / units).clamp(least, 1.0 - least);
+            return Ok(of_constant.map(share).map(log_odds).collect());
+        }
+        let even = 1.0 / outputs as f64;
+        let least = noise.min(0.5 * even);
+        let mut offsets: Vec<f64> = of_constant.map(|g| (even - g).max(least).ln()).collect();
+        ClassScores(outputs).project(&mut offsets);
         Ok(offsets)
     }
+}
+
+fn log_odds(share: f64) -> f64 {
+    (share / (1.0 - share)).ln()
 }

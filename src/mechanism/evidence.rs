@@ -1,7 +1,14 @@
 //! What noisy gradients and moments tell of the minimiser, whose noise is known
 //! ([`crate::theory_of_privacy::noisy_gradients`]).
 
+use std::f64::consts::SQRT_2;
+
 use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
+
+use super::odds_line::ScoreLaw;
+
+/// Standard deviations of noise that a change of gradients must exceed to be one.
+const SURE: f64 = 4.0;
 
 /// The Hessian of the mean loss, as it was released, and gradients near the minimiser.
 #[derive(Debug)]
@@ -15,6 +22,63 @@ pub(super) struct Evidence {
     pub gradient: DVector<f64>,
     /// Variance of the noise on an entry of the mean gradient.
     pub variance: f64,
+    /// What two gradients showed, if it is more than moments say.
+    pub secant: Option<Secant>,
+}
+
+/// A move, and how gradients changed over it.
+#[derive(Debug, Clone)]
+pub(super) struct Secant {
+    moved: DVector<f64>,
+    change: DVector<f64>,
+    /// The product of both, less all that noise may be.
+    sure: f64,
+}
+
+impl Secant {
+    /// With noise of the standard deviation `noise` on every entry of both gradients.
+    pub fn new(moved: DVector<f64>, change: DVector<f64>, noise: f64) -> Self {
+        let sure = moved.dot(&change) - SURE * SQRT_2 * noise * moved.norm();
+        Self {
+            moved,
+            change,
+            sure,
+        }
+    }
+
+    /// The least that noise leaves of the curvature along the move, in units of a square of it.
+    pub fn steepness(&self, square: f64) -> f64 {
+        self.sure / square
+    }
+
+    /// How far what it shows is beyond noise.
+    fn clarity(&self) -> f64 {
+        self.sure / self.moved.norm()
+    }
+
+    /// The one that noise hides less.
+    pub fn clearer(self, other: Option<Secant>) -> Self {
+        match other {
+            Some(other) if other.clarity() >= self.clarity() => other,
+            _ => self,
+        }
+    }
+
+    /// A Hessian that changes gradients as they did, where that is beyond noise more than `hessian` says: the update of Broyden,
+    /// Fletcher, Goldfarb and Shanno, which leaves all else as it is and no eigenvalue negative.
+    fn update(&self, hessian: DMatrix<f64>) -> DMatrix<f64> {
+        let image = &hessian * &self.moved;
+        let square = self.moved.dot(&image);
+        if self.sure <= square.max(0.0) {
+            return hessian;
+        }
+        let seen = &self.change * self.change.transpose() / self.moved.dot(&self.change);
+        let expected = match square > 0.0 {
+            true => &image * image.transpose() / square,
+            false => 0.0 * &hessian,
+        };
+        hessian - expected + seen
+    }
 }
 
 /// The matrix of the same eigenvectors whose eigenvalues are those of `map`.
@@ -30,9 +94,14 @@ pub(super) fn with_eigenvalues(
 }
 
 impl Evidence {
-    /// H, without negative eigenvalues: as many multiplications as the cube of its columns, which lines have two of.
+    /// H, without negative eigenvalues, and as gradients show it where they show more: as many multiplications as the cube of its
+    /// columns, which lines have two of.
     fn hessian(&self) -> DMatrix<f64> {
-        with_eigenvalues(&self.moments, |value| (self.scale * value).max(0.0))
+        let hessian = with_eigenvalues(&self.moments, |value| (self.scale * value).max(0.0));
+        match &self.secant {
+            Some(secant) => secant.update(hessian),
+            None => hessian,
+        }
     }
 
     /// The sum of the squared scores of `theta`.
@@ -43,6 +112,26 @@ impl Evidence {
             .zip(&parts)
             .map(|(value, x)| value.max(0.0) * x * x)
             .sum()
+    }
+
+    /// The mean and the standard deviation of scores of `theta`, with the weights of the moments, of so much a record, if the last
+    /// column is a constant of this value that moments tell of.
+    pub fn scores(&self, theta: &DVector<f64>, value: f64, per_record: f64) -> Option<ScoreLaw> {
+        let vectors = &self.moments.eigenvectors;
+        let values = self.moments.eigenvalues.iter().map(|value| value.max(0.0));
+        let last = vectors.row(vectors.nrows() - 1).transpose();
+        let parts = vectors.tr_mul(theta);
+        let terms = values.zip(&last).zip(&parts);
+        let (total, squares) = terms.fold((0.0, 0.0), |(total, squares), ((value, at), x)| {
+            (total + value * at * x, squares + value * at * at)
+        });
+        let mean = (squares > 0.0).then(|| total / squares)?;
+        let mut centred = theta.clone();
+        centred[theta.len() - 1] -= mean;
+        Some(ScoreLaw {
+            mean: value * mean,
+            deviation: (self.squares(&centred) * per_record).sqrt(),
+        })
     }
 
     /// The minimiser that is expected, if before it was normal around `start` with these standard deviations.
@@ -81,6 +170,7 @@ mod tests {
             gradient: &matrix * (&theta - &minimiser),
             theta,
             variance: 1e-12,
+            secant: None,
         };
         let of = |evidence: &Evidence, deviation: f64| {
             (evidence.expected(&start, &DVector::from_element(2, deviation))).unwrap()
@@ -94,10 +184,76 @@ mod tests {
             theta: DVector::zeros(1),
             gradient: DVector::from_element(1, -6.0),
             variance: 4.0,
+            secant: None,
         };
         let mean = (one.expected(&DVector::zeros(1), &DVector::from_element(1, 1.0))).unwrap();
         // 3 from the gradient with variance 1, 0 from the start with variance 1.
         assert!((mean[0] - 1.5).abs() < 1e-12);
         assert!((one.squares(&mean) - 9.0).abs() < 1e-12);
+    }
+
+    /// A curvature six times as large along one direction as moments say: the change of gradients over a move along it tells the
+    /// minimiser, what lies across stays, and noise that may be all of it tells nothing.
+    #[test]
+    fn what_gradients_show_of_the_curvature_counts() {
+        let told = DMatrix::from_row_slice(2, 2, &[0.5, 0.0, 0.0, 3.0]);
+        let steep = DMatrix::from_row_slice(2, 2, &[3.0, 0.0, 0.0, 3.0]);
+        let minimiser = DVector::from_vec(vec![0.7, -0.2]);
+        let theta = DVector::from_vec(vec![0.9, -0.3]);
+        let moved = DVector::from_vec(vec![0.4, 0.05]);
+        let change = &steep * &moved;
+        let mut evidence = Evidence {
+            moments: SymmetricEigen::new(told.clone()),
+            scale: 1.0,
+            gradient: &steep * (&theta - &minimiser),
+            theta,
+            variance: 1e-12,
+            secant: Some(Secant::new(moved.clone(), change.clone(), 0.0)),
+        };
+        let start = DVector::zeros(2);
+        let expected = |evidence: &Evidence| {
+            (evidence.expected(&start, &DVector::from_element(2, 1.0))).unwrap()
+        };
+        let updated = evidence.secant.as_ref().unwrap().update(told.clone());
+        assert!((&updated * &moved - &change).norm() < 1e-12);
+        assert!(SymmetricEigen::new(updated).eigenvalues.min() > 0.0);
+        assert!((expected(&evidence) - &minimiser).norm() < 0.03);
+        evidence.secant = Some(Secant::new(moved.clone(), change.clone(), 1.0));
+        let noisy = expected(&evidence);
+        evidence.secant = None;
+        assert_eq!(noisy, expected(&evidence));
+        assert!((noisy - &minimiser).norm() > 0.5);
+        // Of two changes the one that noise hides less.
+        let clear = Secant::new(moved.clone(), change.clone(), 0.01);
+        let hidden = Secant::new(moved, change, 1.0);
+        assert!(hidden.clone().clearer(Some(clear.clone())).sure > 0.0);
+        assert!(clear.clearer(Some(hidden)).sure > 0.0);
+    }
+
+    /// Of records (1, v), (3, v) with a constant of v, scores 2 x + 5 v.
+    #[test]
+    fn moments_tell_the_law_of_scores() {
+        let v = 0.4;
+        let evidence = Evidence {
+            moments: SymmetricEigen::new(DMatrix::from_row_slice(
+                2,
+                2,
+                &[10.0, 4.0 * v, 4.0 * v, 2.0 * v * v],
+            )),
+            scale: 1.0,
+            theta: DVector::zeros(2),
+            gradient: DVector::zeros(2),
+            variance: 1.0,
+            secant: None,
+        };
+        let scores = evidence.scores(&DVector::from_vec(vec![2.0, 5.0]), v, 0.5);
+        let scores = scores.unwrap();
+        assert!((scores.mean - (4.0 + 5.0 * v)).abs() < 1e-12);
+        assert!((scores.deviation - 2.0).abs() < 1e-12);
+        let nothing = Evidence {
+            moments: SymmetricEigen::new(DMatrix::zeros(2, 2)),
+            ..evidence
+        };
+        assert!(nothing.scores(&DVector::zeros(2), v, 0.5).is_none());
     }
 }

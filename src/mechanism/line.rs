@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nalgebra::DVector;
 
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start, Steps};
+use super::odds_line::{OddsLine, ScoreLaw, curvature_of};
 use super::pace::curvature;
 use super::regularisation::Regularisation;
 use crate::accounting::calibrate::rho_from_epsilon;
@@ -12,15 +13,15 @@ use crate::accounting::event::Event;
 use crate::error::{Error, Result};
 use crate::loss::{Growth, Logistic};
 use crate::plan::defaults::{
-    CLAMPED_SLOPE, CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL,
-    LEAST_REACH, LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_REACH, LINE_FREE_SLOPE,
+    CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL, LEAST_REACH,
+    LINE_CLASSIFIER_PRIOR, LINE_COUNT_PRIOR, LINE_FREE_REACH, LINE_FREE_SLOPE,
     LINE_FREE_SLOPE_PRIOR, LINE_PROBES, LINE_REACH, LINE_REGRESSOR_PRIOR, LINE_SHARE,
     LINE_SLOPE_PRIOR, LINE_STEPS, LINE_TYPICAL, PROBED_TAIL, REGRESSOR_REACH, REGRESSOR_SIGNAL,
     SCORE_TYPICAL, count_line_clamp, line_clamp,
 };
 use crate::plan::{LineTrace, Problem, Trace};
 use crate::privacy::{Planned, Session, Statement, Target};
-use crate::question::Projection;
+use crate::question::{Projection, Units};
 
 /// After a release of theta, two more parameters: theta <- slope theta, and a constant, by noisy Newton steps on the
 /// loss without its clamp (Platt 1999 for classes), from one record's score each.
@@ -40,6 +41,8 @@ pub(super) struct Line {
     squared: Option<Squared>,
     /// Slope of the line through scores without noise.
     slope: f64,
+    /// Of log odds, the clamp of the derivatives of what was fitted, 1 for none.
+    clip: Option<f64>,
     /// About the variance of scores without noise.
     signal: f64,
     /// What a clamp is expected to have taken off all scores.
@@ -67,6 +70,11 @@ impl Line {
             Target::Classes | Target::Multiclass { .. } | Target::Counts { .. } => SCORE_TYPICAL,
         };
         let statement = problem.statement.projected(typical, typical)?;
+        let clip = match problem.loss.name() {
+            "logistic" => Some(1.0),
+            "clipped-logistic" => problem.loss.parameter().map(|(_, bound)| bound),
+            _ => None,
+        };
         let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
             Target::Classes | Target::Multiclass { .. } => {
                 let clamped = problem.loss.name() == "clipped-logistic";
@@ -74,13 +82,12 @@ impl Line {
                     true => Logistic.into(),
                     false => problem.loss.clone(),
                 };
-                // Scores of a clamped fit are too large; by how much was measured at a half.
-                let bound = problem.loss.parameter().map_or(1.0, |(_, bound)| bound);
-                let slope = if clamped {
-                    1.0 - 2.0 * (1.0 - CLAMPED_SLOPE) * (1.0 - bound)
-                } else {
-                    1.0
+                // Scores of a clamped fit are too large.
+                let usual = ScoreLaw {
+                    mean: 0.0,
+                    deviation: CLASSIFIER_SIGNAL.sqrt(),
                 };
+                let slope = clip.map_or(1.0, |clip| usual.odds(clip).slope);
                 let line = Problem {
                     loss,
                     ..problem.clone()
@@ -132,6 +139,7 @@ impl Line {
                 constant: prior,
             }),
             slope,
+            clip,
             signal,
             lift: match problem.schema().target() {
                 Target::Counts { .. } => COUNT_LIFT / problem.lipschitz(),
@@ -154,27 +162,32 @@ impl Line {
     }
 
     /// The coefficients after the line, for records of `session`, and what both released. With a ball no slope leaves it, and
-    /// penalties are those of the slope too.
+    /// penalties are those of the slope too. `constant` is the score of the model of a constant, where the fit started.
     pub fn run(
         &self,
         session: &mut Session<'_>,
         fit: Steps,
+        constant: f64,
         beside: &Regularisation,
     ) -> Result<(Vec<f64>, Option<Box<Trace>>)> {
-        let mut theta = fit.theta;
+        let mut theta = fit.theta.clone();
         let intercept = session.statement().schema().intercept_value();
+        let odds = (self.clip).map(|clip| self.odds(&fit, clip, constant));
+        let centre = odds.map_or(0.0, |(line, _)| line.centre);
         // The larger rates are in units of their spread, the less skewed their law.
-        let lift = self.lift / session.rate();
-        // Of scores with so much noise the best multiple is less.
-        let mut slope = self.slope * self.signal / (self.signal + fit.noise);
+        let middle = odds.map_or(self.lift / session.rate(), |(line, _)| line.middle);
+        let mut slope = odds.map_or(self.slope * self.clean_share(&fit), |(line, _)| line.slope);
         let deviation = fit.deviation.unwrap_or(self.signal.sqrt());
+        // Deviations say little of an indicator that few records have, who may count less besides.
+        let effect = (session.units()).map_or(0.0, |units| largest_effect(&theta, units));
         let (reach, off) = match (&self.squared, fit.deviation) {
             (None, _) => (self.reach, 0.0),
             // The less scores vary within their reach, the more noise there is on a slope.
             (Some(_), Some(_)) => {
                 let least = LEAST_REACH * self.reach;
                 // A clip would make slopes too large: where scores vary more than most targets do, none is before their end.
-                let reach = (LINE_REACH * deviation).clamp(least, self.reach.max(1.0));
+                let reach = (LINE_REACH * deviation).max(effect);
+                let reach = reach.clamp(least, self.reach.max(1.0));
                 (reach, LINE_SLOPE_PRIOR)
             }
             (Some(_), None) => {
@@ -183,14 +196,17 @@ impl Line {
             }
         };
         // A clamp that hardly any residual reaches would add noise for nothing.
-        let usual = session.usual_target() + deviation;
+        let usual = session.usual_target() + deviation.max(effect);
         let clamp = self.squared.as_ref().and_then(|squared| squared.clamp);
         let zoom = clamp.map_or(1.0, |clamp| (clamp / usual).max(1.0));
+        if let Some(last) = theta.last_mut() {
+            *last -= centre / intercept;
+        }
         let projection = Projection::new(theta.clone(), reach)?.with_zoom(zoom)?;
         let mut projected = session.projected(&projection, &self.statement)?;
         let value = self.statement.schema().intercept_value();
         let start = Start {
-            theta: vec![slope * reach * zoom, lift / value],
+            theta: vec![slope * reach * zoom, middle / value],
             drawn: 2,
         };
         let slopes = beside.of_multiples(&theta, reach * zoom)?;
@@ -199,7 +215,9 @@ impl Line {
             Some(_) => &Regularisation::default(),
             None => &slopes,
         };
-        let steps = (self.steps).run(&mut projected, &start, of_steps, &|_, _| Ok(()))?;
+        let curvature = odds.map_or(1.0, |(_, share)| curvature_of(share));
+        let steps = self.steps.with_curvature(curvature);
+        let steps = steps.run(&mut projected, &start, of_steps, &|_, _| Ok(()))?;
         let line = match (&self.squared, steps.evidence) {
             (Some(squared), Some(evidence)) => {
                 let from = DVector::from_column_slice(&start.theta);
@@ -227,6 +245,23 @@ impl Line {
             *last += line[1] * value / (zoom * intercept);
         }
         Ok((theta, trace))
+    }
+
+    /// The best multiple of scores with so much noise, in units of that of scores without.
+    fn clean_share(&self, fit: &Steps) -> f64 {
+        self.signal / (self.signal + fit.noise)
+    }
+
+    /// Where the line of log odds starts after a fit with derivatives clamped at `clip`, and the share of the second class there. Without
+    /// moments all that is known of scores is how common the classes are.
+    fn odds(&self, fit: &Steps, clip: f64, constant: f64) -> (OddsLine, f64) {
+        let law = fit.scores.unwrap_or_else(|| ScoreLaw {
+            mean: constant,
+            deviation: self.signal.sqrt(),
+        });
+        let line = law.odds(clip);
+        let line = law.with_slope(line, line.slope * self.clean_share(fit));
+        (line, law.share(line))
     }
 
     /// How large residuals are, beside what steps released.
@@ -288,4 +323,10 @@ impl Line {
         let square = last / (released.n_samples as f64 * intercept);
         square.clamp(least, 1.0).sqrt()
     }
+}
+
+/// The most that an indicator adds to a score.
+fn largest_effect(theta: &[f64], units: &Units) -> f64 {
+    let effects = theta.iter().zip(&units.indicators);
+    effects.fold(0.0, |most, (theta, entry)| most.max(theta.abs() * entry))
 }

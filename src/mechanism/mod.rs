@@ -28,6 +28,7 @@ mod noisy_gradient;
 mod noisy_newton;
 mod noisy_proximal_gradient;
 mod objective_perturbation;
+mod odds_line;
 mod online_ftrl;
 mod output_perturbation;
 mod pace;

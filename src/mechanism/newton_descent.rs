@@ -3,6 +3,7 @@
 use nalgebra::DVector;
 
 use super::divisor::{Divisor, Inverse};
+use super::evidence::Secant;
 use super::hidden_noise::{Found, hide_noise};
 use super::nearest_sparse::{Curvature, LAST_GAP, Nearest};
 use super::newton_steps::{NewtonSteps, Start};
@@ -51,6 +52,8 @@ pub(super) struct Reached {
     pub mean_gradient: DVector<f64>,
     /// How many gradients that is the mean of.
     pub gradients: usize,
+    /// The change of gradients that noise hides least.
+    pub secant: Option<Secant>,
 }
 
 impl<'a> Descent<'a> {
@@ -80,6 +83,7 @@ impl<'a> Descent<'a> {
                 at: zero.clone(),
                 mean_gradient: zero,
                 gradients: 0,
+                secant: None,
             },
             theta,
         };
@@ -108,13 +112,14 @@ impl<'a> Descent<'a> {
             let noise = self.steps.gradients.noise_scale;
             let moved = &self.theta - &self.before;
             let square = self.divisor.square(&moved);
-            let change = &gradient - before;
-            if (self.steepness).shortens(&moved, square, &change, noise) {
+            let secant = Secant::new(moved, &gradient - before, noise);
+            if (self.steepness).shortens(&secant, square) {
                 // What was reached in steps that were too long is no part of any mean.
                 too_long = true;
                 self.reached.gradients = 0;
                 self.in_mean = 0;
             }
+            self.reached.secant = Some(secant.clearer(self.reached.secant.take()));
         }
         if t >= self.steps.first_of_evidence() {
             self.reached.gradients += 1;

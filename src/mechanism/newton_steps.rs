@@ -10,6 +10,7 @@ use super::divisor::Divisor;
 use super::evidence::{Evidence, with_eigenvalues};
 use super::newton_descent::Descent;
 use super::noisy_gradient::Gradients;
+use super::odds_line::ScoreLaw;
 use super::pace::Pace;
 use super::regularisation::Regularisation;
 use super::ridge::Ridge;
@@ -109,8 +110,10 @@ pub(super) struct Steps {
     pub theta: Vec<f64>,
     /// About the variance of scores that is noise.
     pub noise: f64,
-    /// About the standard deviation of scores, where moments tell it.
+    /// About the root of the mean square of scores, where moments tell it.
     pub deviation: Option<f64>,
+    /// About their mean and their standard deviation, where moments and an intercept tell both.
+    pub scores: Option<ScoreLaw>,
     /// About the share that records count by.
     pub mean_weight: f64,
     /// Of one score, where there are moments.
@@ -191,6 +194,21 @@ impl NewtonSteps {
             intercept: problem.schema().intercept_value(),
             scores: ClassScores(problem.outputs()),
         })
+    }
+
+    /// The same steps where the curvature is so much of what it is at scores of 0. Gradients say less of what is to be found then, and
+    /// the ridge draws to the start by as much more.
+    pub fn with_curvature(&self, curvature: f64) -> Self {
+        Self {
+            scale: curvature * self.scale,
+            damping: Damping {
+                least: curvature * self.damping.least,
+                hidden: curvature * self.damping.hidden,
+                ..self.damping
+            },
+            ridge: self.ridge / curvature,
+            ..self.clone()
+        }
     }
 
     /// K: scores of a record.
@@ -308,6 +326,7 @@ impl NewtonSteps {
                 theta: reached.at,
                 gradient: reached.mean_gradient,
                 variance: self.noise_of(reached.gradients).powi(2),
+                secant: reached.secant,
             });
         let mean = reached.mean;
         let per_record = self.normaliser / mean_weight;
@@ -315,6 +334,9 @@ impl NewtonSteps {
         Ok(Steps {
             noise: noise / mean_weight,
             deviation: evidence.as_ref().map(deviation),
+            scores: (evidence.as_ref())
+                .filter(|_| start.drawn < columns)
+                .and_then(|evidence| evidence.scores(&mean, self.intercept, per_record)),
             mean_weight,
             evidence,
             trace: trace.map(|trace| {
@@ -461,5 +483,14 @@ impl Start {
             theta: vec![0.0; outputs * columns],
             drawn: p,
         }
+    }
+
+    /// At the scores of a constant, one a class, where the intercept's column has this value.
+    pub fn with_offsets(mut self, offsets: &[f64], value: f64) -> Self {
+        let columns = self.theta.len() / offsets.len();
+        for (theta, offset) in self.theta.chunks_mut(columns).zip(offsets) {
+            theta[columns - 1] = offset / value;
+        }
+        self
     }
 }

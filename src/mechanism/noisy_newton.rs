@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::class_offsets::ClassOffsets;
 use super::class_scores::ClassScores;
 use super::class_shrinkage::{slope_of_clamped, without_clamp};
 use super::line::Line;
@@ -10,10 +11,11 @@ use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
 use super::regularisation::{LossWeight, MOST, Regularisation};
 use super::ridge::Ridge;
 use super::sparsity::Sparsity;
+use crate::accounting::calibrate::rho_from_epsilon;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
-use crate::plan::defaults::USER_LOSS_MARGIN;
+use crate::plan::defaults::{CLASS_START_SHARE, USER_LOSS_MARGIN};
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
 use crate::question::MOST_MOMENT_COLUMNS;
@@ -31,7 +33,8 @@ use crate::solver::Form;
 /// curvature, steps are those of gradient descent. It is more where T steps would follow the noise on the gradients
 /// ([`crate::theory_of_privacy::noisy_gradients`]). For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp on |y| <= 1 the
 /// other statistic is X'y, and theta is that of AdaSSP (Wang 2018) with another lambda. Where residuals are small,
-/// noise on T clamped gradients is less than noise on X'y. The intercept is not part of the ridge. A last move into a
+/// noise on T clamped gradients is less than noise on X'y. Of a logistic loss, and of classes, steps start at the constant that a
+/// noisy gradient of the intercept alone tells, a count of every class. The intercept is not part of the ridge. A last move into a
 /// ball, or a prox with a public threshold, makes theta sparse.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`crate::question::Moments`])
@@ -75,6 +78,7 @@ pub struct NoisyNewton {
 #[derive(Debug)]
 struct Release {
     norm: Arc<dyn Norm>,
+    start: Option<ClassOffsets>,
     steps: NewtonSteps,
     line: Option<Line>,
     /// In scaled units, those of the public bounds.
@@ -157,6 +161,12 @@ impl NoisyNewton {
     }
 }
 
+/// Whether it is worth knowing first how common the classes are.
+fn starts(problem: &Problem) -> bool {
+    let logistic = matches!(problem.loss.name(), "logistic" | "clipped-logistic");
+    problem.schema().target().is_classes() && (logistic || problem.outputs() > 1)
+}
+
 impl Mechanism for NoisyNewton {
     fn weighs_records(&self, _: Target) -> bool {
         true
@@ -210,7 +220,13 @@ impl Mechanism for NoisyNewton {
             }
             (None, _) => 1.0,
         };
-        let companions = line.as_ref().map_or_else(Vec::new, Line::events);
+        let rho = rho_from_epsilon(problem.epsilon, problem.validate()?)?;
+        let start = match starts(&problem) {
+            true => ClassOffsets::plan(&problem, CLASS_START_SHARE * rho)?,
+            false => None,
+        };
+        let mut companions = line.as_ref().map_or_else(Vec::new, Line::events);
+        companions.extend(start.iter().flat_map(ClassOffsets::events));
         let steps = NewtonSteps::plan(&problem, options, &companions)?;
         // The mean of T noisy gradients; and as early stopping after T steps of 1/lambda acts.
         let n_iter = steps.gradients.n_iter as f64;
@@ -247,6 +263,7 @@ impl Mechanism for NoisyNewton {
         let loss = LossWeight::new(&problem);
         let program = Release {
             norm,
+            start,
             steps,
             line,
             beside,
@@ -262,22 +279,30 @@ impl Mechanism for NoisyNewton {
 impl Program<Fitted> for Release {
     fn questions(&self) -> Vec<Planned> {
         let line = self.line.iter().flat_map(Line::planned);
-        self.steps.planned().into_iter().chain(line).collect()
+        let start = self.start.iter().map(ClassOffsets::planned);
+        start.chain(self.steps.planned()).chain(line).collect()
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<Fitted> {
         let n_iter = self.steps.gradients.n_iter;
-        let statement = session.statement();
+        let statement = Arc::clone(session.statement());
         let columns = statement.n_columns();
         let schema = statement.schema();
         let outputs = schema.target().outputs();
-        let start = Start::zero(schema.n_features(), schema.n_columns(), outputs);
+        let value = schema.intercept_value();
+        let mut start = Start::zero(schema.n_features(), schema.n_columns(), outputs);
+        let mut constant = 0.0;
+        if let Some(offsets) = &self.start {
+            let offsets = offsets.release(session)?;
+            constant = offsets[0];
+            start = start.with_offsets(&offsets, value);
+        }
         let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
         let beside = self.beside.of_images(session.units(), self.loss);
         let clamped = beside.before_slope(self.slope).of_loss(self.loss.left);
         let steps = (self.steps).run(session, &start, &clamped, &progress)?;
         let (mut scaled, trace) = match &self.line {
-            Some(line) => line.run(session, steps, &beside)?,
+            Some(line) => line.run(session, steps, constant, &beside)?,
             None => (steps.theta, steps.trace),
         };
         if let (2.., Some(clip)) = (outputs, self.clip) {

@@ -1,15 +1,11 @@
 //! Steps that turn out to be too long ([`crate::theory_of_privacy::noisy_gradients`]).
 
-use std::f64::consts::SQRT_2;
-
-use nalgebra::DVector;
+use super::evidence::Secant;
 
 /// Steps with momentum converge where the curvature is up to 6 times what they are divided by; noise alone looks like 2 times.
 const STEEP: f64 = 4.0;
 /// So many times it is once they are shortened.
 const CALM: f64 = 3.0;
-/// Standard deviations of noise that a curvature must exceed to be one.
-const SURE: f64 = 4.0;
 
 /// What released gradients say of the curvature, beside what steps are divided by.
 ///
@@ -33,17 +29,10 @@ impl Steepness {
         self.length
     }
 
-    /// Looks at the last move, its square by the matrix that steps are divided by, and how the gradient changed, with noise of this
-    /// standard deviation on every entry of both gradients; whether steps are shorter from here on.
-    pub fn shortens(
-        &mut self,
-        moved: &DVector<f64>,
-        square: f64,
-        change: &DVector<f64>,
-        noise: f64,
-    ) -> bool {
-        let sure = moved.dot(change) - SURE * SQRT_2 * noise * moved.norm();
-        let ratio = sure / square;
+    /// Looks at the last move, its square by the matrix that steps are divided by, and how the gradient changed; whether steps are
+    /// shorter from here on.
+    pub fn shortens(&mut self, secant: &Secant, square: f64) -> bool {
+        let ratio = secant.steepness(square);
         let steep = ratio * self.length > STEEP;
         if steep {
             self.length = CALM / ratio;
@@ -54,6 +43,8 @@ impl Steepness {
 
 #[cfg(test)]
 mod tests {
+    use nalgebra::DVector;
+
     use super::*;
 
     /// A curvature of six times the divisor shortens steps to half of it, once; noise that may be all that there is does not, nor
@@ -66,7 +57,8 @@ mod tests {
         let square = moved.dot(&change);
         let of = |times: f64, noise: f64| {
             let mut steepness = Steepness::new();
-            let mut look = || steepness.shortens(&moved, square, &(times * &change), noise);
+            let secant = Secant::new(moved.clone(), times * &change, noise);
+            let mut look = || steepness.shortens(&secant, square);
             let shortened = look();
             assert!(!look());
             (shortened, steepness.length())
@@ -77,6 +69,7 @@ mod tests {
         assert!(of(6.0, 1e-3).0);
         assert_eq!(of(6.0, 1.0), (false, 1.0));
         let still = 0.0 * &moved;
-        assert!(!Steepness::new().shortens(&still, 0.0, &still, 0.0));
+        let nothing = Secant::new(still.clone(), still, 0.0);
+        assert!(!Steepness::new().shortens(&nothing, 0.0));
     }
 }

@@ -34,6 +34,8 @@ pub struct Units {
     pub target: f64,
     /// What images are divided by: without clipping they lie between its inverse and minus that.
     pub norm: f64,
+    /// Of each feature that its bounds declare to be an indicator, or scaled already, the largest size of an image; 0 of others.
+    pub indicators: Vec<f64>,
 }
 
 impl FeatureMap {
@@ -244,10 +246,16 @@ impl FeatureMap {
             let (low, high) = from.scaled_bounds(j);
             of_scores * factor.abs() / self.norm * ((high - low) / 2.0)
         };
+        let bounds = from.bounds();
+        let indicator = |j: usize| match bounds.is_unit(j) {
+            true => self.largest_entry(j, from),
+            false => 0.0,
+        };
         Units {
             coefficients: self.factor.iter().enumerate().map(own).collect(),
             target,
             norm: self.norm,
+            indicators: (0..self.n_features()).map(indicator).collect(),
         }
     }
 

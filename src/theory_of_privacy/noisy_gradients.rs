@@ -69,7 +69,15 @@
 //! **Steps that are too long.** What steps are divided by may be less than the curvature: moments are sums of w^2 x x', gradients of records that
 //! count w times have the curvature w x x', and that of counts is their rate. Between two points apart by s gradients differ by about H s, and s'H s
 //! beside s' divisor s is the ratio of both along s; noise of standard deviation N an entry adds N sqrt(2) |s| to it. A ratio of four or more, less four
-//! standard deviations, shortens all further steps, and means start anew: steps that diverge show it long before the last one.
+//! standard deviations, shortens all further steps, and means start anew: steps that diverge show it long before the last one. What is
+//! expected of a line (below) takes its Hessian from the clearest of these pairs, where that says more than moments do: the update of Broyden,
+//! Fletcher, Goldfarb and Shanno, H - H s s'H/(s'H s) + y y'/(y's) with the change y of gradients, changes gradients along s as they did, and
+//! has no negative eigenvalue.
+//!
+//! **Where classes start.** The intercept's column is a fifth of a typical row, so that gradients have five times the noise of a count along it; and
+//! from even odds steps on a loss that is flat where outcomes are rare take long, or go too far. A gradient of the intercepts alone at zero is
+//! (1/2 - p) n, or (1/K - p_k) n for each of K classes: its sensitivity is that of a row with the constant in it. Steps start at the log odds of these p,
+//! none taken for less than its noise.
 //!
 //! **Flat directions.** Where a level has hardly any records, or none, a direction has next to no curvature h, and its coefficient is
 //! N/(h + lambda/T) of noise, which no score of a record shows: the signal of the rule above is one of scores. A log odds ratio of 100
@@ -89,6 +97,12 @@
 //! (s, c), c the intercept's, with |s| > R counts w = |(R, c)|/|(s, c)| times: a slope d adds at most |d| |(R, c)| to a
 //! gradient, and noise is less by a third where R and c are two standard deviations of scores and r four. Where targets are
 //! linear in s the line is the same, w being a function of s alone.
+//!
+//! **Log odds.** Records tell of a line through log odds by p (1 - p), so it is about their mean score with these weights: of an outcome of one in a
+//! hundred all scores lie to one side of 0, beyond the reach r. Scores are taken for normal, with the mean and the deviation that moments tell. A fit whose
+//! derivatives are clamped at c has scores z with q = 1/(1 + e^-z) where p min(1 - q, c) = (1 - p) min(q, c), if it is saturated: the line starts at
+//! the least squares of these log odds, drawn to a constant by the noise in scores such that the mean of p stays. As mean p_i (1 - p_i) <= p (1 - p), the
+//! Hessian that its steps are divided by is 4 p (1 - p) times the bound, and the ridge that draws them to the start is as many times larger.
 //!
 //! # How large residuals are
 //!

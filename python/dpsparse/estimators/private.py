@@ -360,7 +360,9 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         Ranges of the features that private scales released, in the user's units, the public bounds of features without
         one; None where none were released. With "frank-wolfe" and other mechanisms of bounded features, fits and
         predictions clip features to them. With mechanisms of bounded rows ("auto", "noisy-newton", ...) they are two
-        quantiles that gave the fit its units: nothing is clipped to them, and the model is linear everywhere.
+        quantiles that gave the fit its units: nothing is clipped to them, and the model is linear everywhere. Only
+        where the bounds of a feature are some 400 standard deviations or more from its middle do fits and predictions
+        of these clip it too, at some twenty of them; then these are the ends, and the public bounds of the others.
     support_ : ndarray of int
         Indices of the features with a non-zero coefficient.
     certificate_ : Certificate

@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::numeric::normal::upper_quantile;
 use crate::plan::defaults::{
     CLIPPED_DEVIATION, CLIPPED_LEVEL, CLIPPED_MARGIN, MOST_UNIT_RANGES, RANGE_DEVIATION,
-    RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_SHARE, level_times_epsilon0,
+    RANGE_LEAST, RANGE_LEVELS, RANGE_LIMIT, RANGE_MARGIN, RANGE_ROOM, RANGE_SHARE, RANGE_WIDENED,
+    level_times_epsilon0,
 };
 use crate::privacy::{Bounds, FeatureMap, Question, Schema, Statement};
 use crate::question::{Ranges, RangesOf};
@@ -193,17 +194,23 @@ pub(super) fn map_of_ranges(
     let (mut factor, mut shift) = public_scales(schema);
     let deviations = upper_quantile(found.level);
     let end = 1.0 - found.resolution;
+    let mut fits = true;
     let mut set = |j: usize, range: (f64, f64)| {
         let range = of_equal_values(range, end);
+        let at_bound = range.0 <= -end || range.1 >= end;
         let (low, high) = match scales {
             Scales::Boxes => boxed(range),
             Scales::Clipped => clipped(range, deviations),
-            _ if schema.bounds().is_unit(j) && (range.0 <= -end || range.1 >= end) => {
+            _ if schema.bounds().is_unit(j) && at_bound => {
                 return; // an indicator: it fills its bounds, however rare
             }
-            _ => spread(range, deviations),
+            // Apart by noise alone, if at all: both quantiles are one value.
+            _ if range.1 - range.0 < 3.0 * found.resolution => spread(range, deviations, 1.0),
+            _ if at_bound => spread(range, deviations, RANGE_ROOM),
+            _ => spread(range, deviations, f64::INFINITY),
         };
         let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+        fits &= 1.0 + middle.abs() <= RANGE_LIMIT * half * (1.0 + f64::EPSILON);
         (factor[j], shift[j]) = (1.0 / half, -middle / half);
     };
     match &found.of {
@@ -217,7 +224,8 @@ pub(super) fn map_of_ranges(
     let limit = match scales {
         Scales::Boxes => 1.0,
         Scales::Clipped => open * clipped_at(found.level),
-        _ => f64::INFINITY,
+        _ if fits => f64::INFINITY,
+        _ => RANGE_LIMIT,
     };
     FeatureMap::new(factor, shift, limit)
 }
@@ -263,12 +271,16 @@ pub(super) fn clipped_at_deviations(level: f64) -> f64 {
     (1.0 + 2.0 * CLIPPED_MARGIN * (level - CLIPPED_LEVEL)) * upper_quantile(level)
 }
 
-/// Mapped to one of [`RANGE_DEVIATION`]: that of an indicator of half of the records; and no narrower than that the public bounds fit the lattice: nothing within them is clipped, and models are
-/// linear beyond any limit.
-fn spread(range: (f64, f64), deviations: f64) -> (f64, f64) {
+/// Mapped to one of [`RANGE_DEVIATION`]: that of an indicator of half of the records; and widened until the public bounds are within
+/// [`RANGE_LIMIT`]: nothing within them is clipped, and models are linear beyond any limit. If that takes more than
+/// [`RANGE_WIDENED`] times the width, as many features would say nothing, it is widened `room` times less, and values beyond are clipped.
+fn spread(range: (f64, f64), deviations: f64, room: f64) -> (f64, f64) {
     let (middle, half) = of_deviation(range, deviations, RANGE_DEVIATION);
-    // So too where most values are equal, and both quantiles: a range that noise makes wider has the same image.
-    let half = half.max((1.0 + middle.abs()) / RANGE_LIMIT);
+    let fits = (1.0 + middle.abs()) / RANGE_LIMIT;
+    let half = match fits <= RANGE_WIDENED * half {
+        true => half.max(fits),
+        false => half.max(fits / room),
+    };
     (middle - half, middle + half)
 }
 
@@ -284,17 +296,38 @@ mod tests {
     #[test]
     fn equal_quantiles_are_as_nearly_equal_ones() {
         for value in [-1.0, -0.3, 0.0, 1.0] {
-            let (low, high) = spread((value, value), 1.28);
-            let near = spread((value, value + 1e-9), 1.28);
+            let (low, high) = spread((value, value), 1.28, 1.0);
+            let near = spread((value, value + 1e-9), 1.28, 1.0);
             assert!((low - near.0).abs() < 1e-6 && (high - near.1).abs() < 1e-6);
             let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
             let largest = [-1.0f64, 1.0].map(|end| ((end - middle) / half).abs());
             assert!(largest[0].max(largest[1]) <= RANGE_LIMIT + 1e-9);
         }
         // Ranges that say how values are spread are taken as they are.
-        let (low, high) = spread((-0.1, 0.3), 1.0);
+        let (low, high) = spread((-0.1, 0.3), 1.0, 1.0);
         assert!(((high - low) - 0.4 / RANGE_DEVIATION).abs() < 1e-12);
         assert!((0.5 * (low + high) - 0.1).abs() < 1e-12);
+    }
+
+    /// A range that bounds are far wider than says how values are spread, and clips; one that they are not so much wider than is
+    /// widened; where most values are a bound, it says less of the others.
+    #[test]
+    fn narrow_ranges_clip() {
+        let narrowest = 1.0 / RANGE_LIMIT / RANGE_WIDENED;
+        let found = |half: f64, room: f64| {
+            let deviation = half * RANGE_DEVIATION;
+            let (low, high) = spread((-deviation, deviation), 1.0, room);
+            0.5 * (high - low)
+        };
+        let narrow = 0.9 * narrowest;
+        for (room, half) in [
+            (f64::INFINITY, narrow),
+            (1.0, 0.1),
+            (RANGE_ROOM, 0.1 / RANGE_ROOM),
+        ] {
+            assert!((found(narrow, room) / half - 1.0).abs() < 1e-9, "{room}");
+            assert!((found(1.1 * narrowest, room) - 0.1).abs() < 1e-9, "{room}");
+        }
     }
 
     /// Indicators are taken as they are, however coarse the grid of thresholds is, and features most of whose values are a
@@ -351,11 +384,11 @@ mod tests {
     fn no_range_is_wider_than_the_public_bounds() {
         for range in [(-1.0, 1.0), (-0.9, 0.2), (-0.2, 0.9), (-0.6, 0.6)] {
             let middle = 0.5 * (range.0 + range.1);
-            for (low, high) in [spread(range, 0.7), clipped(range, 0.7)] {
+            for (low, high) in [spread(range, 0.7, 1.0), clipped(range, 0.7)] {
                 assert!((high - low - 2.0).abs() < 1e-12);
                 assert!((0.5 * (low + high) - middle).abs() < 1e-12);
             }
         }
-        assert!((spread((-0.2, 0.2), 0.7).1 - 0.2 / 0.7 / RANGE_DEVIATION).abs() < 1e-12);
+        assert!((spread((-0.2, 0.2), 0.7, 1.0).1 - 0.2 / 0.7 / RANGE_DEVIATION).abs() < 1e-12);
     }
 }

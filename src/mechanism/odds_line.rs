@@ -1,0 +1,177 @@
+//! What is expected of the line through the scores of two classes, before it is released.
+
+use crate::numeric::normal::density;
+
+/// Places of the quadrature over a standard normal law, and how far out they go.
+const PLACES: usize = 65;
+const END: f64 = 5.0;
+/// Scores that vary by less have no slope.
+const ALIKE: f64 = 1e-6;
+/// No line moves further when its slope changes.
+const FAR: f64 = 64.0;
+
+/// Scores of records, taken for normal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScoreLaw {
+    pub mean: f64,
+    pub deviation: f64,
+}
+
+/// Log odds as a line through scores: those at the score `centre`, and how they change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct OddsLine {
+    pub centre: f64,
+    pub middle: f64,
+    pub slope: f64,
+}
+
+impl ScoreLaw {
+    /// The line through the log odds that scores of a loss stand for whose derivatives are clamped at `clip`, as it is without noise,
+    /// where records tell of it: they count by the curvature of their loss.
+    ///
+    /// A saturated model with the share p of the second class has mean derivative 0 at q, the probability of the score, where
+    /// p min(1 - q, clip) = (1 - p) min(q, clip): with a clamp of 1/2, p = q/(1/2) (1 - p) for q below it. Log odds of rare classes are
+    /// their scores less the logarithm of the clamp, and those of even ones change by a half of what scores do.
+    pub fn odds(self, clip: f64) -> OddsLine {
+        let score = |z: f64| self.mean + self.deviation * z;
+        let odds = |z: f64| log_odds(score(z), clip);
+        let weight = |z: f64| variance(odds(z));
+        let total = normal_mean(weight);
+        let mean = |of: &dyn Fn(f64) -> f64| normal_mean(|z| weight(z) * of(z)) / total;
+        let (centre, middle) = (mean(&score), mean(&odds));
+        let square = mean(&|z| (score(z) - centre).powi(2));
+        let product = mean(&|z| (score(z) - centre) * (odds(z) - middle));
+        OddsLine {
+            centre,
+            middle,
+            // Of scores that are all alike rounding would decide.
+            slope: match square.sqrt() > ALIKE {
+                true => product / square,
+                false => 1.0,
+            },
+        }
+    }
+
+    /// The mean probability of the second class.
+    pub fn share(self, line: OddsLine) -> f64 {
+        normal_mean(|z| probability(line.at(self.mean + self.deviation * z)))
+    }
+
+    /// The line of another slope with the same share.
+    pub fn with_slope(self, line: OddsLine, slope: f64) -> OddsLine {
+        let share = self.share(line);
+        let moved = |by: f64| OddsLine {
+            middle: line.middle + by,
+            slope,
+            ..line
+        };
+        let (mut low, mut high) = (-FAR, FAR);
+        while high - low > 1e-9 {
+            let by = 0.5 * (low + high);
+            match self.share(moved(by)) < share {
+                true => low = by,
+                false => high = by,
+            }
+        }
+        moved(0.5 * (low + high))
+    }
+}
+
+impl OddsLine {
+    /// Log odds of a score.
+    fn at(self, score: f64) -> f64 {
+        self.middle + self.slope * (score - self.centre)
+    }
+}
+
+/// About the most that the mean curvature of the logistic loss may be for this share of the second class, in units of that at
+/// scores of 0: mean p_i (1 - p_i) is at most p (1 - p) with the mean p of the p_i, whatever their law (Jensen's inequality).
+pub(super) fn curvature_of(share: f64) -> f64 {
+    4.0 * share * (1.0 - share)
+}
+
+fn log_odds(score: f64, clip: f64) -> f64 {
+    let [first, second] = [-score, score].map(|z| probability(z).min(clip));
+    (second / first).ln()
+}
+
+fn probability(score: f64) -> f64 {
+    1.0 / (1.0 + (-score).exp())
+}
+
+/// p (1 - p).
+fn variance(score: f64) -> f64 {
+    (2.0 * (0.5 * score).cosh()).powi(-2)
+}
+
+/// Of a standard normal variable.
+fn normal_mean(of: impl Fn(f64) -> f64) -> f64 {
+    let place = |k: usize| END * (2.0 * k as f64 / (PLACES - 1) as f64 - 1.0);
+    let places = || (0..PLACES).map(place);
+    let total: f64 = places().map(density).sum();
+    places().map(|z| density(z) * of(z)).sum::<f64>() / total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law(mean: f64, deviation: f64) -> ScoreLaw {
+        ScoreLaw { mean, deviation }
+    }
+
+    /// Without a clamp scores are log odds. With one of a half they are too far apart where classes are even, by a quarter or so at a
+    /// usual spread, and too low by ln 2 where one is rare; and the derivative of the clamped loss is 0 on average.
+    #[test]
+    fn clamps_are_undone() {
+        let line = law(-2.0, 1.3).odds(1.0);
+        assert!((line.middle - line.centre).abs() < 1e-12 && (line.slope - 1.0).abs() < 1e-12);
+        let even = law(0.0, 1.0).odds(0.5);
+        assert!(even.middle.abs() < 1e-12 && even.centre.abs() < 1e-12);
+        assert!((0.65..0.78).contains(&even.slope), "{even:?}");
+        let rare = law(-9.0, 0.5).odds(0.5);
+        assert!((rare.middle - rare.centre - 2f64.ln()).abs() < 1e-3);
+        assert!((rare.slope - 1.0).abs() < 1e-3);
+        assert_eq!(law(-1.0, 0.0).odds(0.5).slope, 1.0);
+        for (score, clip) in [(-3.0, 0.5), (0.4, 0.5), (1.0, 0.3), (-0.2, 0.9)] {
+            let [p, q] = [log_odds(score, clip), score].map(probability);
+            let mean = p * (1.0 - q).min(clip) - (1.0 - p) * q.min(clip);
+            assert!(mean.abs() < 1e-12, "{score} {clip}");
+        }
+    }
+
+    /// The middle is where records tell of the line: of rare classes one variance nearer to even odds than most are, of sure ones
+    /// where odds are even, wherever most are.
+    #[test]
+    fn lines_are_about_the_scores_that_tell_of_them() {
+        let rare = law(-9.0, 1.0).odds(1.0);
+        assert!((rare.centre + 8.0).abs() < 0.01, "{rare:?}");
+        let sure = law(-6.0, 10.0).odds(1.0);
+        assert!(sure.centre.abs() < 0.5, "{sure:?}");
+    }
+
+    /// A line of another slope has the same share, and the same slope moves nothing.
+    #[test]
+    fn slopes_keep_the_share() {
+        for scores in [law(-4.0, 1.5), law(0.3, 2.0), law(6.0, 0.5)] {
+            let line = scores.odds(0.5);
+            for slope in [0.1, 0.5, 2.0] {
+                let moved = scores.with_slope(line, slope);
+                assert_eq!(moved.slope, slope);
+                assert!((scores.share(moved) / scores.share(line) - 1.0).abs() < 1e-6);
+            }
+            let same = scores.with_slope(line, line.slope);
+            assert!((same.middle - line.middle).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn curvatures_are_those_of_shares() {
+        assert_eq!(curvature_of(0.5), 1.0);
+        for scores in [law(-3.0, 1.0), law(1.0, 4.0)] {
+            let line = scores.odds(1.0);
+            let mean = normal_mean(|z| 4.0 * variance(scores.mean + scores.deviation * z));
+            assert!(mean <= curvature_of(scores.share(line)));
+        }
+    }
+}
