@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from dpsparse._core import InvalidArgumentError
 
+#: Neighbour relations.
+ADJACENCIES = ("replace-one", "add-remove")
 #: Least and largest row norm; features beyond sqrt(n_features) are never that long.
 ROW_NORMS = (1e-6, 1e8)
 
@@ -63,6 +65,30 @@ def flag(name: str, value: Any) -> bool:
     if isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1):
         return bool(value)
     raise InvalidArgumentError(f"{name} must be True or False")
+
+
+def choice(name: str, value: Any, options: Sequence[str]) -> str:
+    if isinstance(value, str) and value in options:
+        return value
+    *others, last = map(repr, options)
+    raise InvalidArgumentError(f"{name} must be {', '.join(others)} or {last}")
+
+
+def verbosity(value: Any) -> int:
+    """Return how much a fit is to tell."""
+    if isinstance(value, bool | np.bool_ | numbers.Integral) and int(value) >= 0:
+        return int(value)
+    raise InvalidArgumentError("verbose must be True, False or an integer that is not negative")
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """Return the source of random points of a check: of an integer, or the generator itself."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            "random_state must be an integer that is not negative, or a numpy.random.Generator"
+        ) from error
 
 
 def pair(name: str, value: Any) -> tuple[float, float]:

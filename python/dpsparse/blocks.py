@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
-from dpsparse.errors import InvalidTypeError
+from dpsparse.errors import InvalidTypeError, MissingFileError, MissingPackageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +32,8 @@ __all__ = ["Blocks", "from_arrays", "from_arrow", "from_iterables", "from_parque
 
 #: Entries of a block, where nothing else is said: 64 MB of doubles.
 _ENTRIES = 2**23
+_FACTORY = "factory must be a function that returns an iterable of blocks, anew at each call"
+_SPARSE = "X is sparse: hand it to fit as it is, which keeps it so, or blocks of X.toarray()"
 _DIRECTORY = "directory must be None or the path of a directory that exists"
 
 
@@ -65,7 +67,10 @@ class Blocks:
     Raises
     ------
     InvalidArgumentError
-        For names that are not one a column and different, or no directory.
+        For names that are not one a column and different, numbers of rows or columns that are no integers, or no
+        directory.
+    InvalidTypeError
+        For a factory that is no function.
 
     Examples
     --------
@@ -87,7 +92,11 @@ class Blocks:
         column: Callable[[str], npt.NDArray[Any]] | None = None,
         directory: str | Path | None = None,
     ) -> None:
-        self.shape = (int(n_samples), int(n_features))
+        if not callable(factory):
+            raise InvalidTypeError(_FACTORY)
+        if column is not None and not callable(column):
+            raise InvalidArgumentError("column must be None or a function from a name to an array")
+        self.shape = (_not_negative("n_samples", n_samples), _not_negative("n_features", n_features))
         self.names = _checked_names(names, self.shape[1])
         self.directory = _checked_directory(directory)
         self._factory = factory
@@ -95,7 +104,10 @@ class Blocks:
 
     def __iter__(self) -> Iterator[Any]:
         """Hand out the blocks, as the factory makes them."""
-        return iter(self._factory())
+        made = self._factory()
+        if not isinstance(made, Iterable):
+            raise InvalidTypeError(_FACTORY)
+        return iter(made)
 
     def __repr__(self) -> str:
         where = "memory" if self.directory is None else "files"
@@ -136,7 +148,7 @@ class Blocks:
         InvalidArgumentError
             Where blocks have no column of the name.
         """
-        if self.names is None or self._column is None or name not in self.names:
+        if self.names is None or self._column is None or not isinstance(name, str) or name not in self.names:
             raise InvalidArgumentError(f"y names the column {name!r:.60}, which the blocks do not have")
         left = [other for other in self.names if other != name]
         without = Blocks(
@@ -150,7 +162,17 @@ class Blocks:
         return without, self._column(name)
 
     def encoded(self, schema: Schema) -> Blocks:
-        """Encode tables block by block by a public schema."""
+        """Encode tables block by block by a public schema.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For what is no schema.
+        """
+        from dpsparse.tables import Schema  # schemas need narwhals, blocks of numbers do not
+
+        if not isinstance(schema, Schema):
+            raise InvalidArgumentError(f"schema must be a dpsparse.tables.Schema, got {type(schema).__name__}")
 
         def factory() -> Iterator[Any]:
             return (schema.encode(block, sparse=False) for block in self._factory())
@@ -184,7 +206,8 @@ def from_arrays(
     InvalidArgumentError
         For ``rows`` below 1, names that are not one a column and different, or no directory.
     InvalidDataError
-        For an array that is not two-dimensional.
+        For an array that is not two-dimensional, and for a sparse matrix (``InvalidTypeError``), which ``fit`` takes
+        as it is.
 
     Examples
     --------
@@ -198,8 +221,10 @@ def from_arrays(
     >>> np.array_equal(model.coef_, PrivateSparseRegressor(**facts).fit(X, y).coef_)
     True
     """
-    shape: tuple[int, ...] = getattr(X, "shape", ())
-    if len(shape) != 2:
+    if hasattr(X, "tocsr"):
+        raise InvalidTypeError(_SPARSE)
+    shape = getattr(X, "shape", ())
+    if not isinstance(shape, tuple) or len(shape) != 2:
         raise InvalidDataError("X must be a two-dimensional array")
     step = _rows(rows, shape[1])
 
@@ -220,14 +245,27 @@ def from_parquet(
 
     Parameters
     ----------
-    path : str or path
-        File or folder.
+    path : str or path, or sequence of str
+        File or folder, or several files.
     columns, rows, directory
         As in :func:`from_arrow`.
 
     Returns
     -------
     Blocks
+
+    Raises
+    ------
+    MissingFileError
+        Where there is no such file.
+    MissingPackageError
+        Without pyarrow.
+    InvalidTypeError
+        For what is no path.
+    InvalidDataError
+        For a file that is no Parquet.
+    InvalidArgumentError
+        As of :func:`from_arrow`.
 
     Examples
     --------
@@ -242,7 +280,17 @@ def from_parquet(
     >>> model.feature_names_in_.tolist()
     ['age']
     """
-    dataset = _pyarrow().dataset(os.fspath(path) if isinstance(path, os.PathLike) else path, format="parquet")
+    arrow = _pyarrow()
+    named = os.fspath(path) if isinstance(path, os.PathLike) else path
+    several = isinstance(named, list | tuple) and bool(named) and all(isinstance(one, str) for one in named)
+    if not several and (not isinstance(named, str) or not named):
+        raise InvalidTypeError(f"path must be text or a path, of a file or of a folder; got {type(path).__name__}")
+    try:
+        dataset = arrow.dataset(list(named) if several else named, format="parquet")
+    except FileNotFoundError:
+        raise MissingFileError(f"path names no file that is there: {named!r:.200}") from None
+    except ValueError as error:  # arrow's own errors for damaged files; they tell of bytes, not of records
+        raise InvalidDataError(f"path names what cannot be read as Parquet: {named!r:.200}") from error
     return from_arrow(dataset, columns=columns, rows=rows, directory=directory)
 
 
@@ -290,7 +338,7 @@ def from_arrow(
     if not hasattr(dataset, "count_rows"):
         raise InvalidTypeError("dataset must be a pyarrow dataset or table")
     known = list(dataset.schema.names)
-    names = known if columns is None else list(columns)
+    names = known if columns is None else _texts("columns", columns)
     missing = [name for name in names if name not in known]
     if missing:
         raise InvalidArgumentError(f"columns names {missing[0]!r:.60}, which the dataset does not have")
@@ -340,10 +388,8 @@ def from_iterables(
     >>> blocks.from_iterables(lambda: (np.full((2, 3), k) for k in range(4)))
     Blocks(8 records, 3 features, integers in memory)
     """
-    if not callable(factory):
-        raise InvalidTypeError("factory must be a function that returns an iterable of blocks, anew at each call")
     if n_samples is None or n_features is None:
-        shapes = [np.shape(block) for block in factory()]
+        shapes = [np.shape(block) for block in Blocks(factory, 0, 0)]
         if not shapes or any(len(shape) != 2 for shape in shapes):
             raise InvalidDataError("blocks must be two-dimensional, and at least one")
         n_samples = sum(shape[0] for shape in shapes) if n_samples is None else n_samples
@@ -378,13 +424,27 @@ def _rows(rows: int | None, n_features: int) -> int:
     return int(rows)
 
 
+def _not_negative(name: str, value: Any) -> int:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not 0 <= value < 2**62:
+        raise InvalidArgumentError(f"{name} must be an integer that is not negative")
+    return int(value)
+
+
+def _texts(name: str, values: Any, problem: str | None = None) -> list[str]:
+    """Return texts as a list; one text is not taken for its letters."""
+    listed: list[Any] = list(values) if np.iterable(values) and not isinstance(values, str | bytes) else [None]
+    if not all(isinstance(value, str) for value in listed):
+        raise InvalidArgumentError(f"{name} must be a sequence of text" if problem is None else problem)
+    return listed
+
+
 def _checked_names(names: Iterable[str] | None, n_features: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    every = () if isinstance(names, str | bytes) or not isinstance(names, Iterable) else tuple(names)
-    text = all(isinstance(name, str) for name in every)
-    if not text or len(every) != n_features or len(set(every)) < len(every):
-        raise InvalidArgumentError(f"names must be different texts, one for each of the {n_features} columns")
+    problem = f"names must be different texts, one for each of the {n_features} columns"
+    every = tuple(_texts("names", names, problem))
+    if len(every) != n_features or len(set(every)) < len(every):
+        raise InvalidArgumentError(problem)
     return every
 
 
@@ -400,5 +460,5 @@ def _pyarrow() -> Any:
     try:
         from pyarrow import dataset
     except ImportError as error:
-        raise InvalidArgumentError("blocks of Parquet and arrow need pyarrow: pip install pyarrow") from error
+        raise MissingPackageError("blocks of Parquet and arrow need pyarrow: pip install pyarrow") from error
     return dataset

@@ -5,14 +5,15 @@ They draw what was released, or public facts: no display reads a record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, Plan
-from dpsparse._validation import positive_integer
+from dpsparse._validation import flag, positive_integer
+from dpsparse.errors import MissingPackageError
 from dpsparse.words.curve import EPSILONS, plan_numbers
 from dpsparse.words.summary import INTERCEPT, Summary
 
@@ -28,11 +29,13 @@ _QUANTITIES = {
 def _axes(ax: Any) -> Any:
     """Return axes to draw on: those given, or new ones."""
     if ax is not None:
+        if isinstance(ax, type) or not callable(getattr(ax, "errorbar", None)):
+            raise InvalidArgumentError(f"ax must be axes of matplotlib, one pair of them; got {_kind(ax)}")
         return ax
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
-        raise ImportError("displays need matplotlib: install dpsparse[plot]") from error
+        raise MissingPackageError("displays need matplotlib: install dpsparse[plot]") from error
     return plt.subplots()[1]
 
 
@@ -78,8 +81,8 @@ class CoefficientDisplay:
         if not isinstance(summary, Summary):
             raise InvalidArgumentError(f"summary must be that of a model, model.summary(); got {_kind(summary)}")
         self.summary = summary
-        self.ratio = ratio
-        self.max_coefficients = max_coefficients
+        self.ratio = flag("ratio", ratio)
+        self.max_coefficients = positive_integer("max_coefficients", max_coefficients)
 
     @classmethod
     def from_estimator(
@@ -120,7 +123,7 @@ class CoefficientDisplay:
             has none.
         sklearn.exceptions.NotFittedError
             If it is not fitted.
-        ImportError
+        MissingPackageError
             Where matplotlib is not installed.
         """
         if isinstance(estimator, type) or not callable(getattr(estimator, "summary", None)):
@@ -145,7 +148,7 @@ class CoefficientDisplay:
         -------
         self
         """
-        table, most = self.summary, positive_integer("max_coefficients", self.max_coefficients)
+        table, most = self.summary, self.max_coefficients
         ratio = next((name for name in table.columns if name in ("odds_ratio", "rate_ratio")), None)
         if self.ratio and ratio is None:
             raise InvalidArgumentError("ratio=True needs a logistic classifier or a model of counts")
@@ -199,7 +202,7 @@ def _kind(given: Any) -> str:
 def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidArgumentError(f"{name} must be an array of numbers") from error
 
 
@@ -248,6 +251,8 @@ class EpsilonDisplay:
         self.epsilons = _numbers("epsilons", epsilons)
         self.values = _numbers("values", values)
         self.spread = None if spread is None else _numbers("spread", spread)
+        if not isinstance(name, str):
+            raise InvalidArgumentError("name must be text, the label of an axis")
         self.name = name
         if self.epsilons.ndim != 1 or self.values.shape != self.epsilons.shape or self.epsilons.size == 0:
             raise InvalidArgumentError("epsilons and values must have one equal number of entries, one or more")
@@ -295,7 +300,7 @@ class EpsilonDisplay:
         ------
         InvalidArgumentError
             If an argument is out of its domain.
-        ImportError
+        MissingPackageError
             Where matplotlib is not installed.
         """
         _check_quantity(quantity)
@@ -318,7 +323,7 @@ class EpsilonDisplay:
         _check_quantity(quantity)
         if quantity == "coef_std":
             raise InvalidArgumentError("quantity='coef_std' needs an estimator: use from_estimator")
-        listed = list(plans) if isinstance(plans, Iterable) else [plans]
+        listed = list(plans) if np.iterable(plans) else [plans]
         if not all(isinstance(plan, Plan) for plan in listed):
             raise InvalidArgumentError("plans must be a sequence of what plan() returns")
         ordered = sorted(listed, key=lambda plan: plan.epsilon)
@@ -352,7 +357,7 @@ class EpsilonDisplay:
         ------
         InvalidArgumentError
             For arrays of other shapes, and epsilons that are not positive.
-        ImportError
+        MissingPackageError
             Where matplotlib is not installed.
         """
         table = _numbers("scores", scores)

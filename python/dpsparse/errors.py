@@ -8,6 +8,7 @@ __all__ = [
     "DefaultBoundsWarning",
     "InvalidTypeError",
     "LedgerError",
+    "MissingFileError",
     "MissingPackageError",
     "ModelFormatError",
     "SecretStateError",
@@ -99,6 +100,23 @@ class MissingPackageError(DpsparseError, ImportError):
     """
 
 
+class MissingFileError(DpsparseError, FileNotFoundError):
+    """A path names no file that is there.
+
+    Also a ``FileNotFoundError``.
+
+    Examples
+    --------
+    >>> from dpsparse import MissingFileError
+    >>> from dpsparse.tables import Schema
+    >>> try:
+    ...     Schema.from_json("nowhere/people.json")
+    ... except MissingFileError as error:
+    ...     print(error)
+    'nowhere/people.json' is no JSON of a schema, which begins with a brace, and no path of a file that is there
+    """
+
+
 class ModelFormatError(DpsparseError):
     """A document is no model that this version reads: of another format, of a later version, or in parts that disagree.
 
@@ -131,6 +149,7 @@ class DefaultBoundsWarning(UserWarning):
 for _public in (
     InvalidTypeError,
     LedgerError,
+    MissingFileError,
     MissingPackageError,
     ModelFormatError,
     UnknownLevelError,

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import number
 
 __all__ = ["ClippedLogistic", "CustomLoss", "Hinge", "Huber", "Logistic", "Loss", "Pinball", "Squared"]
 
@@ -183,13 +184,6 @@ class CustomLoss:
 Loss: TypeAlias = Logistic | ClippedLogistic | Hinge | Squared | Huber | Pinball | CustomLoss
 
 
-def _parameter(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidArgumentError(f"{name} must be a number, got {type(value).__name__}") from error
-
-
 def catalogued(loss: Any) -> tuple[str, list[float]]:
     """Catalogue name and shape parameters of a loss given by name or as an object.
 
@@ -202,7 +196,7 @@ def catalogued(loss: Any) -> tuple[str, list[float]]:
         return loss, []
     if isinstance(loss, Loss) and not isinstance(loss, CustomLoss):
         given = [(field.name, getattr(loss, field.name)) for field in fields(loss)]
-        return loss.name, [_parameter(name, value) for name, value in given]
+        return loss.name, [number(name, value) for name, value in given]
     raise InvalidArgumentError(
         f"loss must be a catalogued name or an object of dpsparse.losses, got {type(loss).__name__}"
     )
@@ -211,7 +205,7 @@ def catalogued(loss: Any) -> tuple[str, list[float]]:
 def specification(loss: Any) -> tuple[str, list[float]] | tuple[Derivative, float]:
     """Return what the Rust core takes: a catalogued loss or a user's derivative with its Lipschitz constant."""
     if isinstance(loss, CustomLoss):
-        return loss.derivative, _parameter("lipschitz", loss.lipschitz)
+        return loss.derivative, number("lipschitz", loss.lipschitz)
     if callable(loss) and not isinstance(loss, type):
         return loss, 1.0
     return catalogued(loss)

@@ -11,6 +11,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias, get_args
 
+import numpy as np
+
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
 from dpsparse._validation import flag, number, optional_finite, positive_integer
@@ -646,7 +648,7 @@ def resolve(mechanism: Any, estimator: Any) -> Mechanism | _Auto:
             if estimator.alpha is not None:
                 penalised = vertices and estimator.ridge is None
                 return PenalisedFrankWolfe() if penalised else NoisyProximalGradient()
-            if (estimator.radius, estimator.n_iter) == (None, None):
+            if estimator.radius is None and estimator.n_iter is None:
                 return _Auto() if estimator.ridge is None else NoisyProximalGradient()
             if vertices:
                 return FrankWolfe()
@@ -684,7 +686,9 @@ def _has_vertices(estimator: Any) -> bool:
     """Return whether Frank-Wolfe may select among vertices, as far as parameters other than set functions tell."""
     others = ("l1_ratio", "feature_weights")
     plain = all(getattr(estimator, name, None) is None for name in others)
-    return plain and not getattr(estimator, "positive", False) and not isinstance(estimator.norm, GroupLasso)
+    positive = getattr(estimator, "positive", False)
+    signed = isinstance(positive, bool | np.bool_) and bool(positive)
+    return plain and not signed and not isinstance(estimator.norm, GroupLasso)
 
 
 def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, str]:
@@ -698,7 +702,8 @@ def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, st
         If both are set and differ, if the estimator sets one that the mechanism does not use, a norm among them, or if
         an option is not of its kind.
     """
-    options = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    kinds = {field.name: str(field.type) for field in fields(mechanism)}
+    options = {name: _option(name, kind, getattr(mechanism, name)) for name, kind in kinds.items()}
     for name in _SHARED:
         given = getattr(estimator, name)
         if given is None:
@@ -707,14 +712,14 @@ def specification(mechanism: Mechanism | _Auto, estimator: Any) -> tuple[str, st
             instead = "radius" if name == "alpha" and "radius" in options else None
             hint = f", which takes {instead}" if instead else ""
             raise InvalidArgumentError(f"{name} is not used by {mechanism.name}{hint}; leave it at None")
+        given = _option(name, kinds[name], given)
         if options[name] is not None and options[name] != given:
             raise InvalidArgumentError(f"{name} is set on the mechanism and on the estimator, to different values")
         options[name] = given
     _share_alpha(options, mechanism.name, getattr(estimator, "l1_ratio", None))
     _check_weighs(options, mechanism, getattr(estimator, "feature_weights", None))
     _check_norm(mechanism, estimator)
-    kinds = {field.name: str(field.type) for field in fields(mechanism)}
-    return mechanism.name, json.dumps({name: _option(name, kinds[name], value) for name, value in options.items()})
+    return mechanism.name, json.dumps(options)
 
 
 def _share_alpha(options: dict[str, Any], name: str, l1_ratio: Any) -> None:

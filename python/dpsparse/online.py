@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, InvalidDataError
-from dpsparse._validation import number, positive_integer
+from dpsparse._validation import ADJACENCIES, choice, number, positive_integer
 from dpsparse.errors import SecretStateError
 from dpsparse.estimators._validation import checked_ledger, seed
 
@@ -87,8 +87,7 @@ class PrivateOnlineSimplex:
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
-        if not isinstance(adjacency, str):
-            raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
+        choice("adjacency", adjacency, ADJACENCIES)
         self._parameters = {
             "epsilon": epsilon,
             "delta": delta,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import positive_integer
 from dpsparse._weighted_l1 import check_options, weighted_l1
 from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
@@ -118,6 +119,8 @@ class Vertices:
             array = np.asarray(self.vertices, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError("vertices must be numbers") from error
+        if n_features is not None:
+            n_features = positive_integer("n_features", n_features)
         if array.ndim != 2 or n_features not in (None, array.shape[1]):
             wanted = "n_features" if n_features is None else f"n_features={n_features}"
             raise InvalidArgumentError(f"vertices must have shape (n_vertices, {wanted}), got {array.shape}")

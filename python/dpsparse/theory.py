@@ -16,6 +16,7 @@ Excess risks are of the mean training loss in scaled units.
 from __future__ import annotations
 
 from dpsparse import _core
+from dpsparse._core import InvalidArgumentError
 from dpsparse._inputs import count
 from dpsparse._validation import number
 from dpsparse.mechanisms import theorem_4_iterations
@@ -46,6 +47,8 @@ def gaussian_width(function: SetFunction, n_samples: int = 10_000, random_state:
     >>> round(theory.gaussian_width(Cardinality(4)).value, 3)  # 4 sqrt(2 / pi)
     3.192
     """
+    if not isinstance(function, SetFunction):
+        raise InvalidArgumentError(f"function must be a set function, got {type(function).__name__}")
     return function.gaussian_width(n_samples=n_samples, random_state=random_state)
 
 

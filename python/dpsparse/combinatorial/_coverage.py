@@ -110,7 +110,7 @@ class PrivateCoverage(PrivateGreedy):
             return None
         try:
             weights = np.asarray(self.weights, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError("weights must be one number per element") from error
         if weights.shape != (n_features,):
             raise InvalidArgumentError(f"weights must be one number per element ({n_features})")

@@ -18,6 +18,7 @@ from dpsparse.blocks import Blocks
 from dpsparse.distributed import Shards
 from dpsparse.distributed._dask import is_dask
 from dpsparse.estimators._columns import check_columns
+from dpsparse.estimators._sklearn_checks import without_values
 from dpsparse.estimators._validation import checked_ledger, core_arguments, public_count, read, seed
 from dpsparse.estimators._whole import whole_or_nothing
 
@@ -115,9 +116,15 @@ class PrivateGreedy(BaseEstimator):
         -------
         float
             ``F(support_) / n``, between 0 and the largest worth of an element.
+
+        Raises
+        ------
+        InvalidDataError
+            For unusable records; messages hold no entry of them.
         """
         check_is_fitted(self)
-        X = validate_data(self, check_columns(X), accept_sparse=["csr", "csc"], dtype=np.float64, reset=False)
+        X = check_columns(X)
+        X = without_values(lambda: validate_data(self, X, accept_sparse=["csr", "csc"], dtype=np.float64, reset=False))
         values = self._values(well_formed(X))[:, self.support_]
         values = values.toarray() if hasattr(values, "toarray") else values
         best = np.clip(np.max(values, axis=1), 0.0, 1.0)

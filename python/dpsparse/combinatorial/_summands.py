@@ -110,7 +110,7 @@ class PrivateSummands(BaseEstimator):
         """Set what is released, a function of the noisy sums of all rounds."""
 
     def _noisy_vertices(self, summands: Sequence[SetFunction]) -> NoisyVertices:
-        people = list(summands)
+        people = list(summands) if np.iterable(summands) else []
         if not people or not all(isinstance(one, SetFunction) for one in people):
             raise InvalidArgumentError("summands must be set functions of dpsparse.set_functions, one a person")
         sizes = {one.n_features for one in people}

@@ -23,6 +23,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import flag
+from dpsparse.errors import MissingPackageError
+
 if TYPE_CHECKING:
     from dpsparse.tables import Schema
 
@@ -219,18 +223,28 @@ class Adult:
 
         Raises
         ------
-        ImportError
-            Where the library that was asked for is not installed.
+        InvalidArgumentError
+            For what is no name.
+        MissingPackageError
+            Where the library that was asked for is not installed, or not known here.
         """
-        known = [name for name in ("pandas", "polars") if find_spec(name) is not None]
-        backend = backend or [*known, "numpy"][0]
+        if backend is None:
+            known = [name for name in ("pandas", "polars") if find_spec(name) is not None]
+            backend = [*known, "numpy"][0]
+        if not isinstance(backend, str):
+            raise InvalidArgumentError(f"backend must be None or the name of a library, got {type(backend).__name__}")
         columns = {name: self.raw[name].copy() for name in ATTRIBUTES}
         if backend == "numpy":
             table = np.empty(len(self.y), dtype=[(name, column.dtype) for name, column in columns.items()])
             for name, column in columns.items():
                 table[name] = column
             return table
-        library = import_module(backend)
+        if backend not in ("pandas", "polars", "pyarrow"):
+            raise MissingPackageError("backend must be 'pandas', 'polars', 'pyarrow' or 'numpy': no other one is known")
+        try:
+            library = import_module(backend)
+        except ImportError as error:
+            raise MissingPackageError(f"backend={backend!r} needs that package: pip install {backend}") from error
         return (library.table if backend == "pyarrow" else library.DataFrame)(columns)
 
 
@@ -274,7 +288,7 @@ def load_adult(*, as_sparse: bool = False) -> Adult:
     # Groups stand in column order, so the indices of a row are sorted as CSR wants them.
     X = sp.csr_array((ones, active.ravel(), np.arange(n_rows + 1) * n_groups), shape=(n_rows, sum(sizes)))
     return Adult(
-        X=X if as_sparse else X.toarray(),
+        X=X if flag("as_sparse", as_sparse) else X.toarray(),
         y=raw["income"].copy(),
         feature_names=tuple(f"{attribute}={label}" for attribute in ATTRIBUTES for label in labels[attribute]),
         groups=np.repeat(np.arange(n_groups), sizes),

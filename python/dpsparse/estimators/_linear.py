@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse.distributed._shards import Column
-from dpsparse.estimators._sklearn_checks import without_values
+from dpsparse.estimators._sklearn_checks import scored, without_values
 from dpsparse.estimators._tables import coefficient_names, read_again
 from dpsparse.losses import Logistic
 
@@ -324,6 +324,31 @@ class LinearRegressorMixin(_LinearModel):
         bounds = getattr(self, "target_bounds_", None)
         return scores if bounds is None else np.clip(scores, *bounds)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2, the share of the variance of the targets that the model explains; 1 at best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            As of ``sklearn.metrics.r2_score``. Of a private model it is exact, so **not private** for the people in X
+            and y, as :meth:`PrivateSparseClassifier.score`.
+
+        Raises
+        ------
+        InvalidDataError
+            For records, targets or weights that do not fit each other or the model.
+        """
+        return scored(lambda: super(LinearRegressorMixin, self).score(X, y, sample_weight))  # type: ignore[misc]
+
 
 #: Rates beyond are not computed: exp overflows.
 _LARGEST_LOG_RATE = 700.0
@@ -374,7 +399,7 @@ class LogLinkRegressorMixin(_LinearModel):
             raise InvalidDataError("y must hold counts that are not negative")
         if not np.any(counts):
             return math.nan  # the mean of zeros has no deviance to explain, as in scikit-learn's own models
-        return float(d2_tweedie_score(counts, rates, sample_weight=sample_weight, power=1))
+        return scored(lambda: d2_tweedie_score(counts, rates, sample_weight=sample_weight, power=1))
 
 
 def _models_probabilities(estimator: Any) -> bool:
@@ -462,6 +487,31 @@ class LinearClassifierMixin(_LinearModel):
         """
         scores = self._scores(X)
         return -np.logaddexp(0.0, np.column_stack([scores, -scores]))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy, the share of records whose label is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+            As of ``sklearn.metrics.accuracy_score``. Of a private model it is exact, so **not private** for the people
+            in X and y, as :meth:`PrivateSparseClassifier.score`.
+
+        Raises
+        ------
+        InvalidDataError
+            For records, labels or weights that do not fit each other or the model.
+        """
+        return scored(lambda: super(LinearClassifierMixin, self).score(X, y, sample_weight))  # type: ignore[misc]
 
 
 class MulticlassMixin(LinearClassifierMixin):

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
-from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse._core import DpsparseError, InvalidArgumentError, InvalidDataError
 from dpsparse.errors import InvalidTypeError
 
-__all__ = ["without_values"]
+__all__ = ["scored", "without_values"]
 
 Checked = TypeVar("Checked")
 
@@ -31,6 +32,26 @@ _WITHOUT_VALUES = (
 )
 #: The same, of several lines: names of columns.
 _NAMES = "The feature names should match"
+
+
+def scored(score: Callable[[], float]) -> float:
+    """Return one of scikit-learn's scores; its errors come out as ours, without the entries that some show.
+
+    Raises
+    ------
+    InvalidDataError
+        For targets or weights that the score does not take, with nothing chained to it.
+    """
+    try:
+        return float(score())
+    except (DpsparseError, NotFittedError):
+        raise
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidDataError(
+        "y must hold one target per record of X, of the kind that the model predicts, and sample_weight be None or one "
+        "number per record"
+    )
 
 
 def without_values(check: Callable[[], Checked]) -> Checked:

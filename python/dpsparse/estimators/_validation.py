@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
-from dpsparse._validation import positive_integer
+from dpsparse._validation import ADJACENCIES, choice, positive_integer
 from dpsparse.blocks import Blocks
 from dpsparse.distributed import Shards, from_dask
 from dpsparse.distributed._dask import is_dask
@@ -29,9 +29,7 @@ _NARROW = [np.dtype(kind) for kind in ("bool", "int8", "uint8", "int16", "uint16
 
 def public_count(adjacency: Any, n_public: Any, n_samples: int) -> int:
     """Return the number of records that may be used as public: ``n_public`` under add-remove, else the true one."""
-    if not isinstance(adjacency, str):
-        raise InvalidArgumentError("adjacency must be 'replace-one' or 'add-remove'")
-    if adjacency == "add-remove":
+    if choice("adjacency", adjacency, ADJACENCIES) == "add-remove":
         if n_public is None:
             raise InvalidArgumentError("n_public must be given under add-remove, where the true count is private")
         return positive_integer("n_public", n_public)

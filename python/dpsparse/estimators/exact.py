@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +15,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError, fit_exact, path_exact
+from dpsparse._inputs import float_list
+from dpsparse._validation import choice, flag, positive_integer, verbosity
 from dpsparse.estimators import _exact_classes
 from dpsparse.estimators._columns import check_columns, check_target
 from dpsparse.estimators._exact_norms import ExactNorm, check_norm, exact_norm
@@ -27,17 +29,31 @@ from dpsparse.set_functions import SetFunction
 __all__ = ["SparseClassifier", "SparseRegressor", "path"]
 
 _DEFAULT_RADIUS = 10.0
+#: Penalties of a path.
+_MOST_ALPHAS = 1_000_000
+_ABOUT_WEIGHTS = ("Sample weights", "sample_weight.shape", "Input sample_weight", "Negative values")
 _SOLVERS = ("auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe")
 
 
 def _number(name: str, value: Any, *, positive: bool = False) -> float:
     """Return a finite number that is not negative (or positive) as a float, or raise InvalidArgumentError."""
-    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and np.isfinite(float(value)):
-        number = float(value)
-        if number > 0.0 or (number == 0.0 and not positive):
+    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
+        try:
+            number = float(value)
+        except OverflowError:  # an integer beyond every float
+            number = np.inf
+        if np.isfinite(number) and (number > 0.0 or (number == 0.0 and not positive)):
             return number
     kind = "positive" if positive else "non-negative"
     raise InvalidArgumentError(f"{name} must be a {kind}, finite number; got {value!r}")
+
+
+def _tolerance(tol: Any) -> float:
+    """Return a relative tolerance; the gap at theta = 0 is at most 1, so 1 would take any model for the best one."""
+    number = _number("tol", tol)
+    if number >= 1.0:
+        raise InvalidArgumentError(f"tol must be below 1, as it is relative to the objective at 0; got {tol!r}")
+    return number
 
 
 class _ExactLinearModel(BaseEstimator):
@@ -85,12 +101,12 @@ class _ExactLinearModel(BaseEstimator):
 
     def _options(self) -> dict[str, Any]:
         """Check the parameters before any data is read, and return the core's."""
-        if self.solver not in _SOLVERS:
-            raise InvalidArgumentError(f"solver must be one of {', '.join(_SOLVERS)}; got {self.solver!r}")
+        choice("solver", self.solver, _SOLVERS)
         if self.alpha is not None and self.radius is not None:
             raise InvalidArgumentError("alpha and radius exclude each other: set one of them to None")
-        if self.max_iter is not None and (not isinstance(self.max_iter, Integral) or self.max_iter < 1):
-            raise InvalidArgumentError(f"max_iter must be None or an integer of at least 1; got {self.max_iter!r}")
+        if self.max_iter is not None:
+            positive_integer("max_iter", self.max_iter)
+        flag("warm_start", self.warm_start)
         ridge = _number("ridge", self.ridge)
         ratio = self._ratio(ridge)
         check_norm(self.norm, self.feature_weights, self.positive, ridge + 1.0 - ratio)
@@ -112,10 +128,10 @@ class _ExactLinearModel(BaseEstimator):
             "task": self._task,
             "solver": self.solver,
             "ridge": ridge,
-            "fit_intercept": bool(self.fit_intercept),
-            "tol": _number("tol", self.tol),
+            "fit_intercept": flag("fit_intercept", self.fit_intercept),
+            "tol": _tolerance(self.tol),
             "max_iter": None if self.max_iter is None else int(self.max_iter),
-            "progress": _print_progress if self.verbose else None,
+            "progress": _print_progress if verbosity(self.verbose) else None,
         }
 
     def _ratio(self, ridge: float) -> float:
@@ -198,11 +214,14 @@ class _ExactLinearModel(BaseEstimator):
 
 
 def _sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
-    """Check weights with scikit-learn; what it raises comes out as InvalidDataError that names sample_weight."""
+    """Check weights with scikit-learn; what it raises comes out as an InvalidDataError that shows no weight."""
     try:
         return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
-    except ValueError as error:
-        raise InvalidDataError(f"sample_weight is refused: {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        text = str(error)
+    # scikit-learn's texts about all weights together are kept; what numpy cannot convert, it quotes.
+    shown = f": {text}" if text.startswith(_ABOUT_WEIGHTS) else ""
+    raise InvalidDataError(f"sample_weight must be None, or one finite number per record{shown}")
 
 
 def _core_matrix(X: Any) -> Any:
@@ -251,8 +270,9 @@ def path(
     y : array-like of shape (n_samples,)
         Targets or labels.
     alphas : sequence of float or None, default=None
-        Penalties; falling ones are the fast order. None means ``n_alphas`` of them, equally spaced in logarithm, from
-        the least one at which theta = 0 is a solution (the dual norm of the gradient there) down to ``ratio`` times it.
+        Penalties; falling ones are the fast order, and none at all make an empty path. None means ``n_alphas`` of them,
+        equally spaced in logarithm, from the least one at which theta = 0 is a solution (the dual norm of the gradient
+        there) down to ``ratio`` times it.
     n_alphas : int, default=100
         Number of penalties where ``alphas`` is None.
     ratio : float, default=1e-3
@@ -284,14 +304,17 @@ def path(
     >>> alphas, coefs.shape
     (array([1.25  , 0.125 , 0.0125]), (3, 2))
     """
+    if estimator is not None and not isinstance(estimator, _ExactLinearModel):
+        given = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+        raise InvalidArgumentError(f"estimator must be a SparseClassifier or a SparseRegressor; got {given}")
     model: SparseClassifier | SparseRegressor = clone(SparseRegressor() if estimator is None else estimator)
     options = model.set_params(alpha=1.0, radius=None)._options()
     share = model._ratio(0.0)
-    if not isinstance(n_alphas, Integral) or n_alphas < 1:
-        raise InvalidArgumentError(f"n_alphas must be an integer of at least 1; got {n_alphas!r}")
+    if positive_integer("n_alphas", n_alphas) > _MOST_ALPHAS:
+        raise InvalidArgumentError(f"n_alphas must be at most {_MOST_ALPHAS}: each has a model of its own")
     if _number("ratio", ratio, positive=True) >= 1.0:
         raise InvalidArgumentError(f"ratio must be below 1; got {ratio!r}")
-    given = None if alphas is None else [_number("alphas", alpha) for alpha in alphas]
+    given = None if alphas is None else [_number("alphas", alpha) for alpha in float_list("alphas", alphas)]
     X, targets = model._validated(X, y)
     fits: list[Any]
     if isinstance(model, SparseClassifier) and len(model.classes_) > 2:
@@ -388,6 +411,7 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercepts.
+        Not negative and below 1; 0 asks for all that floats can tell, in ``max_iter`` passes at most.
     max_iter : int or None, default=None
         Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
         coordinate of the working set once; one of proximal gradients is a gradient step on it, and one of
@@ -628,6 +652,7 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
+        Not negative and below 1; 0 asks for all that floats can tell, in ``max_iter`` passes at most.
     max_iter : int or None, default=None
         Most passes; beyond it a ``ConvergenceWarning`` tells the gap. A pass of coordinate descent updates every
         coordinate of the working set once; one of proximal gradients is a gradient step on it, and one of

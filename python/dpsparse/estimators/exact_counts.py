@@ -43,6 +43,7 @@ class SparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _ExactLinear
         Whether b is free; otherwise it is 0.
     tol : float, default=1e-6
         The fit stops once the duality gap is at most ``tol`` times the objective at theta = 0 with its best intercept.
+        Not negative and below 1; 0 asks for all that floats can tell, in ``max_iter`` passes at most.
     max_iter : int or None, default=None
         Most passes, as of :class:`SparseRegressor`.
     solver : {"auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe"}, default="auto"

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpsparse import _core
 from dpsparse._core import Certificate, InvalidArgumentError, Plan, UnsoundMechanismError
-from dpsparse._validation import number
+from dpsparse._validation import choice, number
 from dpsparse.estimators._bounds import names_for
 from dpsparse.estimators._tables import schema_of
 from dpsparse.estimators.population import PopulationEstimates, population_estimates
@@ -358,8 +358,7 @@ def _checked(confidence: float, target: str) -> float:
     level = number("confidence", confidence)
     if not 0.0 < level < 1.0:
         raise InvalidArgumentError("confidence must lie strictly between 0 and 1")
-    if target not in ("auto", "fit", "population"):
-        raise InvalidArgumentError("target must be 'auto', 'fit' or 'population'")
+    choice("target", target, ("auto", "fit", "population"))
     return level
 
 

@@ -14,7 +14,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from dpsparse import _core, losses, polytopes
 from dpsparse._core import InvalidArgumentError, Plan
 from dpsparse._progress import progress
-from dpsparse._validation import flag, number, optional_number, optional_positive, positive_integer, row_bound
+from dpsparse._validation import (
+    flag,
+    number,
+    optional_number,
+    optional_positive,
+    positive_integer,
+    row_bound,
+    verbosity,
+)
 from dpsparse.estimators._bounds import bound_arrays, names_for, target_bounds, warn_of_default_bounds
 from dpsparse.estimators._checkpoint import Checkpoint, kept_until_fitted
 from dpsparse.estimators._files import WrittenModel
@@ -115,6 +123,7 @@ class _PrivateSparse(WrittenModel, ReleasedNoiseMixin, BaseEstimator):
     def _statement(self, n_samples: int, n_features: int) -> dict[str, Any]:
         lower, upper = feature_bounds(self)
         target = self._target_statement()
+        verbosity(self.verbose)
         return {
             "n_samples": public_count(self.adjacency, self.n_public, n_samples),
             "n_features": n_features,

@@ -302,7 +302,10 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if hasattr(self, "schema_"):
             return coefficient_names(self, len(self.ranges_))
-        return np.asarray(super().get_feature_names_out(input_features), dtype=object)
+        try:
+            return np.asarray(super().get_feature_names_out(input_features), dtype=object)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"input_features must be None or the names of the columns: {error}") from error
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

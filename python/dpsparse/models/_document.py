@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from dpsparse._core import InvalidArgumentError
-from dpsparse.errors import ModelFormatError
+from dpsparse.errors import MissingFileError, ModelFormatError
 
 __all__ = ["FORMAT", "VERSION", "Document", "Source", "parsed", "read", "text_of"]
 
@@ -37,6 +37,8 @@ def read(source: Source) -> Document:
     ModelFormatError
         For what is no JSON, no model, or a model of a later version, and for text that is neither JSON nor the path of
         a file that is there.
+    MissingFileError
+        For a ``Path``, or text that ends in ".json", of a file that is not there.
     OSError
         Where the file cannot be read.
     """
@@ -92,13 +94,19 @@ def _text(source: Source) -> str:
         raise InvalidArgumentError("a model is read from JSON text, a path or a mapping")
     try:
         if isinstance(source, str) and not (source.endswith(".json") or _is_there(source)):
-            shown = repr(source if len(source) <= _LONGEST_SHOWN else source[:_LONGEST_SHOWN] + "...")
             raise ModelFormatError(
-                f"{shown} is no JSON of a model, which begins with a brace, and no path of a file that is there"
+                f"{_shown(source)} is no JSON of a model, which begins with a brace, and no path of a file that is "
+                "there"
             )
         return Path(source).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise MissingFileError(f"{_shown(os.fspath(source))} names no file that is there") from None
     except UnicodeDecodeError:
         raise ModelFormatError("the file is no text in UTF-8") from None
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "...")
 
 
 def _is_there(path: str) -> bool:

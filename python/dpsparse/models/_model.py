@@ -119,7 +119,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool(np.all(again.predict(X) == model.predict(X))), again.certificate_ == model.certificate_
     (True, True)
     """
-    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise InvalidArgumentError("path must name a file")
     write_bytes(path, dumps(model).encode("ascii"))
 
@@ -142,6 +142,8 @@ def load(source: Source) -> Any:
     ------
     ModelFormatError
         For what is no model, a model of a later version, and one whose parts are not finite or disagree.
+    MissingFileError
+        For a ``Path``, or text that ends in ".json", of a file that is not there.
     OSError
         Where the file cannot be read.
 

@@ -38,6 +38,8 @@ def canonical(document: Mapping[str, Any]) -> bytes:
 
     Raises
     ------
+    InvalidArgumentError
+        For what is no mapping.
     ModelFormatError
         For values that JSON has no form for.
 
@@ -47,6 +49,8 @@ def canonical(document: Mapping[str, Any]) -> bytes:
     >>> models.canonical({"b": [1, 1e-6], "a": "\u00e9", "signature": {"algorithm": "Ed25519"}})
     b'{"a":"\\\\u00e9","b":[1,1e-06]}'
     """
+    if not isinstance(document, Mapping):
+        raise InvalidArgumentError(f"document must be a mapping, as JSON objects are; got {type(document).__name__}")
     signed = {name: value for name, value in document.items() if name != _FIELD}
     try:
         return json.dumps(signed, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")

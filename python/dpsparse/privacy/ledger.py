@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from dpsparse import _core
 from dpsparse._core import Accountant, Certificate, DpsparseError, InvalidArgumentError
-from dpsparse._validation import number, optional_number, positive_integer
+from dpsparse._validation import ADJACENCIES, choice, number, optional_number, positive_integer
 from dpsparse.errors import LedgerError
 
 __all__ = ["Ledger"]
@@ -127,10 +127,12 @@ class Ledger:
         head: str | None = None,
         timeout: float = 60.0,
     ) -> None:
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        if not isinstance(path, str | os.PathLike) or not _is_name(os.fspath(path)):
             raise InvalidArgumentError("path must name a file")
-        if not isinstance(dataset, str) or not dataset:
+        if not _is_name(dataset):
             raise InvalidArgumentError("dataset must be a name")
+        if adjacency is not None:
+            choice("adjacency", adjacency, ADJACENCIES)
         if (epsilon is None) != (delta is None):
             raise InvalidArgumentError("epsilon and delta must be given together, or neither where the file knows them")
         if not (head is None or isinstance(head, str)):
@@ -323,6 +325,7 @@ class Ledger:
         LedgerError
             If the file cannot be used.
         """
+        records_per_person = _checked_release(certificate, records_per_person)
         with self._transaction():
             self._total().copy().add(certificate, records_per_person)
 
@@ -349,6 +352,9 @@ class Ledger:
         DpsparseError
             As :meth:`admits`; nothing is spent then.
         """
+        records_per_person = _checked_release(certificate, records_per_person)
+        if release is not None and not _is_name(release):
+            raise InvalidArgumentError("release must be None or text, a mark that no other release has")
         with self._transaction() as connection:
             fields: dict[str, Any] = {"certificate": certificate.to_json(), "records_per_person": records_per_person}
             if release is not None:
@@ -487,6 +493,22 @@ class Ledger:
             lines.insert(0, "NO GUARANTEE: some releases drew their noise from a seed.")
         lines.append(f"Spent: epsilon {self.spent():.4g}. A next release may have epsilon {self.remaining():.4g}.")
         return "\n".join(lines)
+
+
+def _checked_release(certificate: Any, records_per_person: Any) -> int:
+    if not isinstance(certificate, Certificate):
+        raise InvalidArgumentError(f"certificate must be a Certificate, got {type(certificate).__name__}")
+    return positive_integer("records_per_person", records_per_person)
+
+
+def _is_name(value: Any) -> bool:
+    """Whether it is text that a file may hold: SQLite takes neither halves of characters nor zeros."""
+    if not isinstance(value, str) or "\0" in value:
+        return False
+    try:
+        return bool(value.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _reopened(path: str, dataset: str, timeout: float) -> Ledger:

@@ -239,7 +239,7 @@ def _size(size: int) -> int:
 def _seed(seed: int | None) -> int | None:
     if seed is None:
         return None
-    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+    if not _is_integer(seed) or not 0 <= seed < 2**64:
         raise InvalidArgumentError("seed must be an integer in [0, 2**64)")
     return int(seed)
 

@@ -127,7 +127,7 @@ class Column(ABC):
     @classmethod
     def reads(cls, field: Field) -> bool:
         """Whether a Frictionless field is of this kind."""
-        return field.get("type", "string") in cls.types
+        return described(field).get("type", "string") in cls.types
 
     def __repr__(self) -> str:
         shown = []
@@ -171,6 +171,21 @@ def check_unit(unit: Any) -> str | None:
     if unit is not None and not isinstance(unit, str):
         raise InvalidArgumentError("unit must be text or None")
     return unit
+
+
+def described(field: Any) -> Field:
+    """Return a Frictionless field, checked to be a mapping."""
+    if not isinstance(field, Mapping):
+        raise InvalidArgumentError(f"field must be a mapping, as JSON objects are; got {type(field).__name__}")
+    return dict(field)
+
+
+def texts(name: str, values: Any) -> tuple[str, ...]:
+    """Return texts as a tuple; one text is not taken for its letters."""
+    listed = tuple(values) if np.iterable(values) and not isinstance(values, str | bytes) else (None,)
+    if not all(isinstance(text, str) for text in listed):
+        raise InvalidArgumentError(f"{name} must be a sequence of text")
+    return listed
 
 
 def constraints(field: Field) -> Mapping[str, Any]:

@@ -17,9 +17,11 @@ from dpsparse.tables._column import (
     Term,
     check_missing,
     check_unit,
+    described,
     missing_of,
     register,
     rule_field,
+    texts,
 )
 from dpsparse.tables._values import Values
 from dpsparse.tables.category import level_codes
@@ -74,10 +76,7 @@ class Boolean(Column):
         if not isinstance(self.reference, bool) or not (self.other is None or isinstance(self.other, bool)):
             raise InvalidArgumentError("reference must be True or False, other too, or None")
         for name in ("true_values", "false_values"):
-            texts = getattr(self, name)
-            if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-                raise InvalidArgumentError(f"{name} must be a sequence of text")
-            object.__setattr__(self, name, tuple(texts))
+            object.__setattr__(self, name, texts(name, getattr(self, name)))
         if set(self.true_values) & set(self.false_values):
             raise InvalidArgumentError("true_values and false_values must have no text in common")
 
@@ -123,17 +122,18 @@ class Boolean(Column):
         field |= {name: value for name, value in stated.items() if value is not None}
         if self.reference:
             field["reference"] = True
-        for name, texts, usual in (
+        for name, stands, usual in (
             ("trueValues", self.true_values, _TRUE),
             ("falseValues", self.false_values, _FALSE),
         ):
-            if texts != usual:
-                field[name] = list(texts)
+            if stands != usual:
+                field[name] = list(stands)
         return field
 
     @classmethod
     def from_field(cls, field: Field) -> Self:
         """Read a Frictionless boolean."""
+        field = described(field)
         return cls(
             unit=field.get("unit"),
             missing=missing_of(field, "flag"),

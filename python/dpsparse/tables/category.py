@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -22,6 +22,7 @@ from dpsparse.tables._column import (
     check_missing,
     check_unit,
     constraints,
+    described,
     missing_of,
     register,
     rule_field,
@@ -30,7 +31,7 @@ from dpsparse.tables._levels import Contrasts, check_coding, contrasts
 from dpsparse.tables._tree import Nodes, nodes, tree_pairs
 from dpsparse.tables._values import NUMBERS, Values
 
-__all__ = ["Category", "enum_of", "level_codes", "public_levels"]
+__all__ = ["Category", "enum_of", "is_one_of", "level_codes", "public_levels"]
 
 #: From here on floats merge integers.
 _MERGED = 2**53
@@ -118,7 +119,7 @@ class Category(Column):
         object.__setattr__(self, "levels", public_levels(self.levels))
         for name in ("other", "reference"):
             object.__setattr__(self, name, _plain(getattr(self, name)))
-        if self.other is not None and not isinstance(self.other, str) and self.other not in self._levels:
+        if self.other is not None and not isinstance(self.other, str) and not is_one_of(self.other, self._levels):
             raise InvalidArgumentError("other must be text, or one of the levels")
         if self.tree is not None:
             object.__setattr__(self, "tree", tree_pairs(self.tree, self._every))
@@ -142,7 +143,7 @@ class Category(Column):
         if self.tree is not None:
             return nodes(every, self.tree, missing=self.missing != "error")
         candidates = [*every, MISSING] if self.missing == "level" else every
-        if self.reference is not None and self.reference not in candidates:
+        if self.reference is not None and not is_one_of(self.reference, candidates):
             raise InvalidArgumentError("reference must be one of the levels")
         reference = 0 if self.reference is None else candidates.index(self.reference)
         return contrasts(list(map(str, every)), coding=self.coding, reference=reference, missing=self.missing)
@@ -193,6 +194,7 @@ class Category(Column):
     @classmethod
     def reads(cls, field: Field) -> bool:
         """Whether it is text, or whole numbers with an ``enum``, in no order."""
+        field = described(field)
         if field.get("categoriesOrdered") is True:
             return False
         return super().reads(field) or (field.get("type", "string") == "integer" and enum_of(field) is not None)
@@ -200,6 +202,7 @@ class Category(Column):
     @classmethod
     def from_field(cls, field: Field) -> Self:
         """Read text, or whole numbers, with an ``enum``."""
+        field = described(field)
         return cls(
             enum_of(field),
             unit=field.get("unit"),
@@ -229,7 +232,7 @@ def public_levels(levels: Any) -> tuple[Any, ...]:
         floats do not tell apart.
     """
     problem = "levels must be a sequence of different levels, all text or all integers"
-    if isinstance(levels, str | bytes | set | frozenset | Mapping) or not isinstance(levels, Iterable):
+    if isinstance(levels, str | bytes | set | frozenset | Mapping) or not np.iterable(levels):
         raise InvalidArgumentError(problem)
     every = tuple(map(_plain, levels))
     alike = any(all(isinstance(level, kind) for level in every) for kind in (str, int))
@@ -239,6 +242,11 @@ def public_levels(levels: Any) -> tuple[Any, ...]:
         # One missing cell may make a column floats, and others' cells would go to other levels.
         raise InvalidArgumentError("levels that are integers must be below 2**53 in size: state larger ones as text")
     return every
+
+
+def is_one_of(value: Any, levels: Sequence[Any]) -> bool:
+    """Whether a value is text or a number, and equal to a level: comparisons of arrays say neither yes nor no."""
+    return isinstance(value, str | numbers.Real) and value in levels
 
 
 def level_codes(values: Values, known: dict[Any, int], missing: int | None, beyond: int | None) -> npt.NDArray[np.intp]:

@@ -21,9 +21,11 @@ from dpsparse.tables._column import (
     Term,
     check_missing,
     constraints,
+    described,
     missing_of,
     register,
     rule_field,
+    texts,
 )
 from dpsparse.tables._levels import Contrasts, check_coding
 from dpsparse.tables._values import Values
@@ -114,7 +116,7 @@ class Date(Column):
         check_missing(self.missing)
         check_coding(self.coding, None)
         object.__setattr__(self, "trend", flag("trend", self.trend))
-        parts = (self.parts,) if isinstance(self.parts, str) else tuple(self.parts)
+        parts = (self.parts,) if isinstance(self.parts, str) else texts("parts", self.parts)
         object.__setattr__(self, "parts", parts)
         if len(set(parts)) < len(parts) or not set(parts) <= set(_NAMES):
             raise InvalidArgumentError(f"parts must be different ones of {', '.join(map(repr, _NAMES))}")
@@ -233,6 +235,7 @@ class Date(Column):
     @classmethod
     def from_field(cls, field: Field) -> Self:
         """Read a date or a datetime with ``minimum`` and ``maximum``."""
+        field = described(field)
         stated = constraints(field)
         return cls(
             stated.get("minimum"),
@@ -253,8 +256,9 @@ def _day(name: str, day: Any) -> datetime.date:
             day = datetime.datetime.fromisoformat(day)
         except ValueError as error:
             raise InvalidArgumentError(f"{name} must be a date such as 2024-01-31") from error
-    if isinstance(day, datetime.datetime):
+    known = day == day  # what pandas has for no date is a datetime too
+    if isinstance(day, datetime.datetime) and known:
         return day.date()
-    if isinstance(day, datetime.date):
+    if isinstance(day, datetime.date) and known:
         return day
     raise InvalidArgumentError(f"{name} must be a date such as 2024-01-31")

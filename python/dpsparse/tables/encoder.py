@@ -104,9 +104,12 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
         return self.schema
 
     def _options(self) -> tuple[Schema, bool | None]:
-        if not (isinstance(self.sparse_output, bool) or self.sparse_output == "auto"):
+        given = self.sparse_output
+        if isinstance(given, bool):
+            return self._schema, given
+        if not isinstance(given, str) or given != "auto":
             raise InvalidArgumentError("sparse_output must be True, False or 'auto'")
-        return self._schema, None if self.sparse_output == "auto" else bool(self.sparse_output)
+        return self._schema, None
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

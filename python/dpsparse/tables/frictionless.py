@@ -7,11 +7,15 @@ reference, bins, knots, ...) are properties of a field that other readers ignore
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpsparse._core import InvalidArgumentError
+from dpsparse.errors import MissingFileError
 from dpsparse.tables._column import Column, field_kind
 
 if TYPE_CHECKING:
@@ -19,12 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = ["dump", "load"]
 
+#: Spaces of a step.
+_MOST_INDENT = 64
 #: What the standard takes for missing values where a schema does not say.
 _USUAL_MISSING = [""]
 
 
 def dump(schema: Schema, indent: int | None) -> str:
     """Return a schema as JSON."""
+    indent = int(indent) if isinstance(indent, np.integer) else indent
+    whole = isinstance(indent, int) and not isinstance(indent, bool)
+    if indent is not None and not (whole and 0 <= indent <= _MOST_INDENT):
+        raise InvalidArgumentError(f"indent must be None or an integer from 0 to {_MOST_INDENT}")
     fields = [{"name": name, **column.to_field()} for name, column in schema.columns.items()]
     document: dict[str, Any] = {"fields": fields, "missingValues": list(schema.missing_values)}
     if schema.person is not None:
@@ -56,8 +66,8 @@ def _document(source: Any) -> Mapping[str, Any]:
         return source
     if isinstance(source, str) and source.lstrip().startswith("{"):
         text = source
-    elif isinstance(source, str | Path):
-        text = Path(source).read_text(encoding="utf-8")
+    elif isinstance(source, str | os.PathLike) and os.fspath(source):
+        text = _file(source)
     else:
         raise InvalidArgumentError("a schema is read from JSON text, a path or a mapping")
     try:
@@ -67,6 +77,22 @@ def _document(source: Any) -> Mapping[str, Any]:
     if not isinstance(document, Mapping):
         raise InvalidArgumentError("a Table Schema must be a JSON object")
     return document
+
+
+def _file(path: str | os.PathLike[str]) -> str:
+    shown = f"{os.fspath(path)!r:.100}"
+    try:
+        is_there = Path(path).exists()
+    except (OSError, ValueError):  # too long for a path, or with characters that none has
+        is_there = False
+    if not is_there:
+        raise MissingFileError(
+            f"{shown} is no JSON of a schema, which begins with a brace, and no path of a file that is there"
+        )
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidArgumentError(f"{shown} is no text in UTF-8") from None
 
 
 def _column(name: str, field: dict[str, Any]) -> Column:

@@ -22,6 +22,7 @@ from dpsparse.tables._column import (
     check_missing,
     check_unit,
     constraints,
+    described,
     missing_of,
     numeric_terms,
     register,
@@ -98,7 +99,8 @@ class Number(Column):
             raise InvalidArgumentError("bins and knots are two ways to encode a number: state one of them")
         if not binned and self.coding != "reference":
             raise InvalidArgumentError("coding is for bins, which are levels")
-        degree = self.degree
+        degree = int(self.degree) if isinstance(self.degree, np.integer) else self.degree
+        object.__setattr__(self, "degree", degree)
         if isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= _MOST_DEGREE:
             raise InvalidArgumentError(f"degree must be an integer from 1 to {_MOST_DEGREE}")
         if self.knots is None and degree != 3:
@@ -232,11 +234,13 @@ class Number(Column):
     @classmethod
     def reads(cls, field: Field) -> bool:
         """Whether it is a number and no list of levels."""
+        field = described(field)
         return super().reads(field) and enum_of(field) is None and field.get("categoriesOrdered") is not True
 
     @classmethod
     def from_field(cls, field: Field) -> Self:
         """Read a number, an integer or a year with ``minimum`` and ``maximum``."""
+        field = described(field)
         stated = constraints(field)
         return cls(
             _parsed("minimum", stated.get("minimum")),

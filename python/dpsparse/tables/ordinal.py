@@ -19,6 +19,7 @@ from dpsparse.tables._column import (
     Term,
     check_missing,
     check_unit,
+    described,
     missing_of,
     numeric_terms,
     register,
@@ -26,7 +27,7 @@ from dpsparse.tables._column import (
 )
 from dpsparse.tables._tree import Nodes, interval_pairs, nodes
 from dpsparse.tables._values import Values
-from dpsparse.tables.category import enum_of, level_codes, public_levels
+from dpsparse.tables.category import enum_of, is_one_of, level_codes, public_levels
 
 __all__ = ["Ordinal"]
 
@@ -112,7 +113,8 @@ class Ordinal(Column):
         if len(levels) < 2:
             raise InvalidArgumentError("an attribute needs at least two levels: with one it is the same for everybody")
         for name in ("other", "reference"):
-            if getattr(self, name) not in (None, *levels):
+            given = getattr(self, name)
+            if given is not None and not is_one_of(given, levels):
                 raise InvalidArgumentError(f"{name} must be one of the levels")
         if self.scores is not None:
             scores = [score + 0.0 for score in float_list("scores", self.scores)]
@@ -209,11 +211,13 @@ class Ordinal(Column):
     @classmethod
     def reads(cls, field: Field) -> bool:
         """Whether it has categories in an order."""
+        field = described(field)
         return field.get("type", "string") in ("string", "integer") and field.get("categoriesOrdered") is True
 
     @classmethod
     def from_field(cls, field: Field) -> Self:
         """Read categories in an order."""
+        field = described(field)
         return cls(
             enum_of(field),
             unit=field.get("unit"),

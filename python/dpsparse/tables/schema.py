@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsparse._core import InvalidArgumentError
-from dpsparse.tables._column import Column, Term
+from dpsparse._validation import flag
+from dpsparse.tables._column import Column, Term, texts
 from dpsparse.tables._values import Table
 
 if TYPE_CHECKING:
@@ -94,15 +95,13 @@ class Schema:
                 )
         if person is not None and (not isinstance(person, str) or person in columns):
             raise InvalidArgumentError("person must name a column that is not one of the attributes")
-        texts = None if isinstance(missing_values, str) else tuple(missing_values)
-        if texts is None or not all(isinstance(text, str) for text in texts):
-            raise InvalidArgumentError("missing_values must be a sequence of text")
+        stands = texts("missing_values", missing_values)
         self._columns = dict(columns)
         self._person = person
-        self._missing_values = texts
+        self._missing_values = stands
         for name, column in columns.items():
             levels = getattr(column, "levels", None)
-            if levels and set(levels) & set(texts):
+            if levels and set(levels) & set(stands):
                 raise InvalidArgumentError(f"column {name!r}: missing_values holds one of its levels")
         if not self.unfilled:
             names = [term.name for term in self.terms]
@@ -140,7 +139,7 @@ class Schema:
     def without(self, *names: str) -> Self:
         """Return the schema without some of its columns, such as a target."""
         for name in names:
-            if name not in self._columns:
+            if not isinstance(name, str) or name not in self._columns:
                 raise InvalidArgumentError(f"the schema has no column {name!r}")
         left = {name: column for name, column in self._columns.items() if name not in names}
         return type(self)(left, person=self._person, missing_values=self._missing_values)
@@ -226,7 +225,7 @@ class Schema:
             For columns that are not there, and for values that are missing where they must not be;
             ``UnknownLevelError`` for levels outside the schema. Messages name the column and no value.
         """
-        return self._encode(frame, self.is_sparse if sparse is None else sparse, np.float64)
+        return self._encode(frame, self.is_sparse if sparse is None else flag("sparse", sparse), np.float64)
 
     def _encode(self, frame: Any, sparse: bool, dtype: npt.DTypeLike) -> Any:
         self.terms  # noqa: B018  # raises for skeletons
@@ -277,6 +276,8 @@ class Schema:
         ------
         InvalidArgumentError
             For what is no Table Schema, and for types of fields that no kind of column reads.
+        MissingFileError
+            For text that is neither JSON of a schema nor the path of a file that is there.
         """
         from dpsparse.tables.frictionless import load
 

@@ -13,7 +13,7 @@ from scipy.stats import beta
 from sklearn.base import clone
 
 from dpsparse._core import InvalidArgumentError
-from dpsparse._validation import number, positive_integer
+from dpsparse._validation import number, positive_integer, random_generator
 
 __all__ = ["audit"]
 
@@ -106,7 +106,17 @@ def audit(
     if not 0 < confidence < 1:
         raise InvalidArgumentError("confidence must be strictly between 0 and 1")
 
-    seeds = np.random.default_rng(random_state).integers(2**32, size=(2, n_runs))
+    if not callable(release) and not hasattr(release, "fit"):
+        raise InvalidArgumentError(
+            f"release must be a function of a data set and a seed, or an estimator; got {type(release).__name__}"
+        )
+    if statistic is not None and not callable(statistic):
+        raise InvalidArgumentError("statistic must be None or a function of an output")
+    if hasattr(release, "fit"):
+        for name, data in (("D", D), ("D_prime", D_prime)):
+            if not isinstance(data, tuple | list) or len(data) not in (1, 2):
+                raise InvalidArgumentError(f"{name} must be a pair (X, y), which the estimator is fitted on")
+    seeds = random_generator(random_state).integers(2**32, size=(2, n_runs))
     run = _runner(release)
     outputs = [[run(data, int(seed)) for seed in row] for data, row in zip((D, D_prime), seeds, strict=True)]
     scores = _given_scores(outputs, statistic) if statistic is not None else _default_scores(outputs, half)
@@ -201,7 +211,10 @@ def _key(output: Any) -> Hashable:
     """The bits of an array, or the object itself."""
     if not isinstance(output, np.ndarray | list):
         return output  # type: ignore[no-any-return]
-    array = np.asarray(output)
+    try:
+        array = np.asarray(output)
+    except ValueError:  # lists of several lengths
+        return repr(output)
     return tuple(array.ravel().tolist()) if array.dtype.hasobject else (array.shape, array.dtype.str, array.tobytes())
 
 

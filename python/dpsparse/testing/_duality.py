@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, evaluate_loss
+from dpsparse._inputs import float_array
+from dpsparse._validation import flag, number, positive_integer, random_generator
 from dpsparse.losses import catalogued
+from dpsparse.norms import GroupLasso
 from dpsparse.set_functions import SetFunction
-
-if TYPE_CHECKING:
-    from dpsparse.norms import GroupLasso
 
 Vector = npt.NDArray[np.float64]
 
@@ -101,7 +101,9 @@ def check_duality(
     >>> X, y = generator.standard_normal((20, 3)), generator.standard_normal(20)
     >>> check_duality(PenalisedProblem(X, y, Cardinality(3), alpha=0.1))
     """
-    generator = np.random.default_rng(random_state)
+    generator = random_generator(random_state)
+    n_trials = positive_integer("n_trials", n_trials)
+    problem = _checked(problem)
     primal, dual = _functions(problem)
     p = problem.X.shape[1]
     thetas = [np.zeros(p), *(generator.standard_normal((n_trials, p)) * generator.uniform(0, 2, (n_trials, 1)))]
@@ -129,13 +131,30 @@ def check_duality(
     )
 
 
+def _checked(problem: Any) -> PenalisedProblem:
+    """Return the problem with arrays and numbers as the checks take them."""
+    if not isinstance(problem, PenalisedProblem):
+        raise InvalidArgumentError(f"problem must be a PenalisedProblem, got {type(problem).__name__}")
+    if not isinstance(problem.norm, SetFunction | GroupLasso):
+        raise InvalidArgumentError(f"norm must be a set function or a GroupLasso, got {type(problem.norm).__name__}")
+    X, y = float_array("X", problem.X, ndim=2), float_array("y", problem.y)
+    weights = None if problem.sample_weight is None else float_array("sample_weight", problem.sample_weight)
+    if len(y) != len(X) or (weights is not None and len(weights) != len(X)):
+        raise InvalidArgumentError("X, y and sample_weight must hold as many records")
+    alpha, ridge = number("alpha", problem.alpha), number("ridge", problem.ridge)
+    if not 0.0 < alpha < np.inf:
+        raise InvalidArgumentError("alpha must be positive and finite")
+    if not 0.0 <= ridge < np.inf:
+        raise InvalidArgumentError("ridge must be finite and not negative")
+    fit_intercept = flag("fit_intercept", problem.fit_intercept)
+    return replace(problem, X=X, y=y, sample_weight=weights, alpha=alpha, ridge=ridge, fit_intercept=fit_intercept)
+
+
 def _functions(problem: PenalisedProblem) -> tuple[Callable[[Vector, float], float], Callable[[Vector], float]]:
     """Return the primal function of (theta, b) and the dual value made from scores z."""
     X, y, F, alpha, ridge = problem.X, problem.y, problem.norm, problem.alpha, problem.ridge
-    if not alpha > 0.0:
-        raise InvalidArgumentError("alpha must be positive")
     spec = catalogued(problem.loss)
-    weights = np.ones(len(y)) if problem.sample_weight is None else np.asarray(problem.sample_weight, dtype=np.float64)
+    weights = np.ones(len(y)) if problem.sample_weight is None else problem.sample_weight
     weights = weights / weights.sum()
 
     def primal(theta: Vector, b: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import evaluate_loss
+from dpsparse._validation import positive_integer, random_generator
 from dpsparse.losses import CustomLoss, catalogued
 
 Vector = npt.NDArray[np.float64]
@@ -41,7 +42,8 @@ def check_loss(loss: Any, *, n_trials: int = 1000, random_state: int | np.random
     >>> from dpsparse.testing import check_loss
     >>> check_loss("logistic")
     """
-    generator = np.random.default_rng(random_state)
+    generator = random_generator(random_state)
+    n_trials = positive_integer("n_trials", n_trials)
     z = generator.standard_normal(n_trials) * 10.0 ** generator.uniform(-2, 1.5, n_trials)
     if isinstance(loss, CustomLoss):
         _check_custom(loss, z, generator)

@@ -91,7 +91,13 @@ def check_mechanism(
     >>> check_mechanism(FrankWolfe(n_iter=2), estimators=PrivateSparseClassifier, n_runs=20)
     """
     positive_integer("n_features", n_features)
-    for kind in [estimators] if isinstance(estimators, type) else estimators:
+    positive_integer("n_runs", n_runs)
+    if not isinstance(random_state, int | np.integer) or isinstance(random_state, bool) or random_state < 0:
+        raise InvalidArgumentError("random_state must be an integer that is not negative")
+    kinds = [estimators] if isinstance(estimators, type) or not np.iterable(estimators) else list(estimators)
+    if not kinds or not all(isinstance(kind, type) and hasattr(kind, "plan") for kind in kinds):
+        raise InvalidArgumentError("estimators must be a class of private estimators, or a sequence of one or more")
+    for kind in kinds:
         subject = _Subject(kind, mechanism, n_features, random_state, parameters)
         _check_certificate(subject)
         _check_randomness(subject)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from dpsparse.set_functions import SetFunction
+from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import number, positive_integer, random_generator
+from dpsparse.set_functions import SetFunction
 
 Vector = npt.NDArray[np.float64]
 
@@ -55,8 +55,12 @@ def check_set_function(
     >>> from dpsparse.testing import check_set_function
     >>> check_set_function(Cardinality(4))
     """
-    generator = np.random.default_rng(random_state)
-    _Checker(F, n_trials, tol, generator).run()
+    if not isinstance(F, SetFunction):
+        raise InvalidArgumentError(f"F must be a set function of dpsparse.set_functions, got {type(F).__name__}")
+    if not 0.0 < number("tol", tol) < np.inf:
+        raise InvalidArgumentError("tol must be positive and finite")
+    generator = random_generator(random_state)
+    _Checker(F, positive_integer("n_trials", n_trials), float(tol), generator).run()
 
 
 class _Checker:

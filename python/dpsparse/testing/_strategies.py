@@ -9,6 +9,8 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from dpsparse import set_functions as families
+from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import flag, number, positive_integer
 
 Vector = npt.NDArray[np.float64]
 Records = tuple[Vector, Vector]
@@ -100,6 +102,10 @@ def set_functions(draw: Any, max_features: int = 6, monotone: bool | None = None
     >>> from dpsparse.testing import set_functions
     >>> norms = set_functions(max_features=3, monotone=True)  # for hypothesis.given
     """
+    if positive_integer("max_features", max_features) < 2:
+        raise InvalidArgumentError("max_features must be at least 2")
+    if monotone is not None:
+        monotone = flag("monotone", monotone)
     p = draw(st.integers(2, max_features))
     if monotone is False:
         return draw(_graph_cut(p))
@@ -132,12 +138,12 @@ def neighbouring_datasets(
 
     Parameters
     ----------
-    max_samples, max_features : int
-        Largest sizes; there are at least 2 samples and 1 feature.
+    max_samples, max_features : int, default=8, 4
+        Largest sizes; there are at least 4 samples and 1 feature.
     classification : bool, default=True
         Labels -1 and +1, both present in both sets; otherwise targets in [-1, 1].
     bound : float, default=1.0
-        Entries of X lie in [-bound, bound], often at its ends.
+        Positive. Entries of X lie in [-bound, bound], often at its ends.
 
     Returns
     -------
@@ -149,7 +155,14 @@ def neighbouring_datasets(
     >>> from dpsparse.testing import neighbouring_datasets
     >>> pairs = neighbouring_datasets(max_samples=4)  # for hypothesis.given
     """
-    n, p = draw(st.integers(4, max(4, max_samples))), draw(st.integers(1, max_features))
+    if positive_integer("max_samples", max_samples) < 4:
+        raise InvalidArgumentError("max_samples must be at least 4")
+    positive_integer("max_features", max_features)
+    classification = flag("classification", classification)
+    if not 0.0 < number("bound", bound) < np.inf:
+        raise InvalidArgumentError("bound must be positive and finite")
+    bound = float(bound)
+    n, p = draw(st.integers(4, max_samples)), draw(st.integers(1, max_features))
     entry = st.one_of(st.sampled_from([-bound, 0.0, bound]), st.floats(-bound, bound))
     row = st.lists(entry, min_size=p, max_size=p)
     target = st.sampled_from([-1.0, 1.0]) if classification else st.floats(-1.0, 1.0)

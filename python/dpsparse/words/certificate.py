@@ -151,7 +151,7 @@ def _read(source: Any) -> tuple[Certificate, Any]:
     """Return a certificate, and the names of coefficients where there are some."""
     if isinstance(source, Certificate):
         return source, None
-    if hasattr(source, "get_params"):
+    if hasattr(source, "get_params") and not isinstance(source, type):
         # Imported here: certificates have words in a process without estimators, too.
         from sklearn.utils.validation import check_is_fitted
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, UnsoundMechanismError
-from dpsparse._validation import number
+from dpsparse._validation import flag, number
+from dpsparse.errors import MissingPackageError
 from dpsparse.losses import Logistic
 from dpsparse.words import html
 
@@ -76,23 +77,23 @@ class Summary:
         ------
         InvalidArgumentError
             For another name.
-        ImportError
+        MissingPackageError
             Where the library is not installed, or neither is.
         """
-        if library not in (None, "pandas", "polars"):
+        if not (library is None or (isinstance(library, str) and library in ("pandas", "polars"))):
             raise InvalidArgumentError("library must be 'pandas', 'polars' or None")
         if library != "polars":
             try:
                 import pandas as pd
 
                 return pd.DataFrame(self.to_dict(), columns=list(self.columns))
-            except ImportError:
+            except ImportError as error:
                 if library == "pandas":
-                    raise
+                    raise MissingPackageError("library='pandas' needs pandas: pip install pandas") from error
         try:
             import polars as pl
         except ImportError as error:
-            raise ImportError("to_frame needs pandas or polars; to_dict needs neither") from error
+            raise MissingPackageError("to_frame needs pandas or polars; to_dict needs neither") from error
         return pl.DataFrame(self.to_dict(), strict=False)
 
     def __repr__(self) -> str:
@@ -187,7 +188,11 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
     """
     from sklearn.utils.validation import check_is_fitted  # the package is imported without estimators
 
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+        raise InvalidArgumentError(f"model must be a fitted linear model; got {given}")
     check_is_fitted(model, "coef_")
+    only_support = flag("only_support", only_support)
     level = number("confidence", confidence)
     if not 0.0 < level < 1.0:
         raise InvalidArgumentError("confidence must lie strictly between 0 and 1")
