@@ -214,3 +214,47 @@ def test_the_memory_of_a_plan_is_a_formula_of_public_facts():
     assert said(20_000, 50, mechanism=selected) == records(20_000, 50) + records(20_000, 3) + 16 * 20_000
     public = {"adjacency": "add-remove", "n_public": 500, "delta": 1e-6}
     assert said(7, 5, **public) == records(500, 5) + 16 * 500
+
+
+TABLE = """
+    import gc, re
+    import numpy as np
+    import pandas as pd
+    from dpsparse.tables import Boolean, Category, Date, Number, Ordinal, Schema
+    from dpsparse.tables.schema import encode_narrow
+    def status(key):
+        return 1024 * int(re.search(key + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1))
+    rng = np.random.default_rng(0)
+    n, levels = 1_000_000, ["alpha", "beta", "gamma", "delta"]
+    codes = rng.integers(0, 4, n)
+    text, typed = np.array(levels, dtype=object)[codes], pd.Categorical.from_codes(codes, levels)
+    days = np.datetime64("2024-01-01") + codes
+    kinds = {{
+        "numbers": (Number(0, 1, missing="flag"), rng.uniform(0, 1, n)),
+        "text": (Category(levels), text),
+        "categories": (Category(levels), typed),
+        "levels": (Ordinal(levels), typed),
+        "integers": (Category(range(4)), codes),
+        "truth values": (Boolean(), codes > 1),
+        "dates": (Date("2024-01-01", "2024-12-31", parts=("month",)), days),
+    }}
+    column, cells = kinds["{kind}"]
+    schema, frame = Schema({{"a": column}}), pd.DataFrame({{"a": cells}})
+    encode = encode_narrow if {narrow} else Schema.encode
+    encode(schema, frame[:1000])
+    del kinds, text, typed, days
+    gc.collect()
+    open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts again
+    before = status("VmRSS")
+    encoded = encode(schema, frame)
+    print(status("VmHWM") - before, encoded.nbytes)
+"""
+
+
+@needs_marks
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("kind", ["numbers", "text", "categories", "levels", "integers", "truth values", "dates"])
+def test_tables_are_encoded_in_little_more_than_what_they_become(kind, narrow):
+    """Beside the encoded rows there is what a piece of them takes: at once cells took up to 150 bytes each."""
+    peak, encoded = map(int, run(TABLE.format(kind=kind, narrow=narrow)).split())
+    assert peak < encoded + 24e6

@@ -51,6 +51,38 @@ def test_cells_are_encoded_as_by_hand_within_public_facts(given):
 
 
 @settings(max_examples=60, deadline=None)
+@given(tables(), st.integers(1, 4), st.booleans())
+def test_pieces_of_rows_make_the_same_table(given, size, sparse):
+    columns, cells = given
+    schema = Schema(columns)
+    whole = schema.encode(cells, sparse=sparse)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpsparse.tables.schema._PIECE", size)
+        pieces = schema.encode(cells, sparse=sparse)
+    if sparse:
+        assert whole.indices.dtype == pieces.indices.dtype
+        assert whole.has_canonical_format == pieces.has_canonical_format
+        whole, pieces = whole.toarray(), pieces.toarray()
+    assert whole.tobytes() == pieces.tobytes()
+
+
+@every_library
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_is_wrong_is_told_as_of_all_rows_at_once(library, sparse, monkeypatch):
+    """Of a column that has unknown levels first and missing ones later, and of a later column with others."""
+    schema = Schema({"first": Category(["a", "b"]), "second": Category(["a", "b"])})
+    frame = LIBRARIES[library]({"first": ["a", "a", SECRET, None], "second": [SECRET, "a", "a", "a"]})
+    told = []
+    for size in (10**6, 1):
+        monkeypatch.setattr("dpsparse.tables.schema._PIECE", size)
+        with pytest.raises(InvalidDataError) as caught:
+            schema.encode(frame, sparse=sparse)
+        assert caught.value.__context__ is None
+        told.append((type(caught.value), str(caught.value)))
+    assert told[0] == told[1]
+
+
+@settings(max_examples=60, deadline=None)
 @given(tables(), st.data())
 def test_nothing_is_learned(given, data):
     """A row is encoded by itself, so that tables that differ by a row become matrices that differ by that row."""

@@ -103,6 +103,10 @@ class Values:
         self._data = data
         self._missing = missing
 
+    def rows(self, start: int, stop: int) -> Values:
+        """Return the cells of some rows."""
+        return Values(self.name, self._data[start:stop], self._missing)
+
     def wrong(self, wanted: str) -> InvalidTypeError:
         """Return the error for a column of another type."""
         return InvalidTypeError(f"column {self.name!r} of X must hold {wanted}")
@@ -146,14 +150,15 @@ class Values:
             For cells of another type.
         """
         entries = self._entries()
-        found = _quietly(lambda: dict.fromkeys(entries))
-        if found is None:
+        # One number for each, in the order of their first cells; a second dictionary would be as large again.
+        numbers: dict[Any, int] = {}
+        numbered = (numbers.setdefault(entry, len(numbers)) for entry in entries)
+        which = _quietly(lambda: np.fromiter(numbered, dtype=np.intp, count=len(entries)))
+        if which is None:
             raise self.wrong(wanted)
-        different = [None if self._is_missing(entry) else entry for entry in found]
+        different = [None if self._is_missing(entry) else entry for entry in numbers]
         if kinds is not None and not all(entry is None or isinstance(entry, kinds) for entry in different):
             raise self.wrong(wanted)
-        numbers = {entry: k for k, entry in enumerate(found)}
-        which = np.fromiter(map(numbers.__getitem__, entries), dtype=np.intp, count=len(entries))
         return Labels(different, which)
 
     def times(self) -> npt.NDArray[np.datetime64]:

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from dpsparse._core import InvalidArgumentError
+from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse._validation import flag
 from dpsparse.tables._column import Column, Term, texts
-from dpsparse.tables._values import Table
+from dpsparse.tables._values import Table, Values
 
 if TYPE_CHECKING:
     from dpsparse.tables.encoder import SchemaEncoder
@@ -25,6 +25,8 @@ __all__ = ["Schema", "encode_narrow"]
 
 #: More columns than this become a CSR matrix where at most one entry in _SPARSE_SHARE can differ from zero.
 _DENSE_COLUMNS = 1000
+#: Rows that are encoded at once.
+_PIECE = 2**16
 _SPARSE_SHARE = 8
 
 
@@ -232,11 +234,16 @@ class Schema:
         table = Table(frame, self._missing_values)
         columns = [(table[name], column) for name, column in self._columns.items()]
         if sparse:
-            return sp.hstack([sp.csr_array(column.encode(values)) for values, column in columns], format="csr")
+            blocks = []
+            for values, column in columns:
+                rows = [sp.csr_array(block) for _, block in _pieces(column, values, table.n_rows)]
+                blocks.append(rows[0] if len(rows) == 1 else sp.vstack(rows, format="csr"))
+            return sp.hstack(blocks, format="csr")
         encoded = np.empty((table.n_rows, self.n_columns), dtype=dtype)
         for (values, column), indices in zip(columns, self.groups, strict=True):
-            block: Any = column.encode(values)
-            encoded[:, indices[0] : indices[-1] + 1] = block.toarray() if sp.issparse(block) else block
+            own = encoded[:, indices[0] : indices[-1] + 1]
+            for start, block in _pieces(column, values, table.n_rows):
+                own[start : start + block.shape[0]] = block.toarray() if sp.issparse(block) else block
         return encoded
 
     def encoder(self, *, sparse_output: bool | str = "auto") -> SchemaEncoder:
@@ -329,6 +336,24 @@ class Schema:
         if self._missing_values != ("",):
             more += f", missing_values={list(self._missing_values)!r}"
         return f"Schema({{\n{lines}}}{more})"
+
+
+def _pieces(column: Column, values: Values, n_rows: int) -> Iterator[tuple[int, Any]]:
+    """Encode some rows of a column after the others, with the first row of each piece.
+
+    What is made of cells on the way, lists and dictionaries of them above all, takes many times the room of what they
+    become: it is that of a piece.
+    """
+    for start in range(0, max(n_rows, 1), _PIECE):
+        try:
+            block = column.encode(values.rows(start, start + _PIECE))
+        except InvalidDataError:
+            break
+        yield start, block
+    else:
+        return
+    # Of several things that are wrong with a column the one that is told must not depend on where a piece ends.
+    yield 0, column.encode(values)
 
 
 def encode_narrow(schema: Schema, frame: Any) -> Any:
