@@ -658,3 +658,11 @@ def test_plans_of_more_features_than_there_can_be_are_refused_at_once():
     for n_features in (2**32, 10**12):
         with pytest.raises(InvalidArgumentError, match="feature"):
             PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1)).plan(10, n_features)
+
+
+@pytest.mark.parametrize("estimator", [classifier(classes=None), SparseClassifier()], ids=["private", "exact"])
+def test_one_record_is_told_apart_from_one_class(estimator):
+    refused(estimator, X[:1], Y[:1], error=InvalidDataError, match=r"one record \(n_samples=1\).*at least two records")
+    refused(
+        estimator, X, np.zeros(20), error=InvalidDataError, match=r"^y holds one class only; a classifier needs two"
+    )

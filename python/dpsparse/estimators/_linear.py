@@ -131,6 +131,11 @@ def _read_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the labels that y holds, sorted, two at least, and their indices."""
     without_values(lambda: check_classification_targets(y))
     classes, codes = np.unique(y, return_inverse=True)
+    if len(codes) == 1:
+        raise InvalidDataError(
+            "y holds one record (n_samples=1), and so one class only: a classifier needs at least two records, of two "
+            "classes"
+        )
     if len(classes) < 2:
         raise InvalidDataError("y holds one class only; a classifier needs two.")
     return classes, codes
