@@ -381,6 +381,16 @@ def from_iterables(
     -------
     Blocks
 
+    Raises
+    ------
+    InvalidTypeError
+        For a factory that is no function, or returns nothing to go through.
+    InvalidDataError
+        Where blocks are counted: for none at all, and for what is not two-dimensional.
+    InvalidArgumentError
+        For numbers of rows or columns that are no integers, names that are not one a column and different, or no
+        directory.
+
     Examples
     --------
     >>> import numpy as np

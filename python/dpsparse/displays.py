@@ -61,6 +61,12 @@ class CoefficientDisplay:
     figure_ : matplotlib Figure
         Their figure.
 
+    Raises
+    ------
+    InvalidArgumentError
+        For what is no summary of a model, a ``ratio`` that is neither True nor False, and a ``max_coefficients`` below
+        1.
+
     Examples
     --------
     >>> import numpy as np
@@ -232,6 +238,12 @@ class EpsilonDisplay:
         Axes that were drawn on last.
     figure_ : matplotlib Figure
         Their figure.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For what is no array of numbers, arrays of different lengths or of none, epsilons that are not positive, and a
+        name that is no text.
 
     Examples
     --------

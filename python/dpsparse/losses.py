@@ -67,7 +67,7 @@ class Hinge:
     Parameters
     ----------
     width : float, default 0.5
-        Width of the parabola, in units of the margin.
+        Width of the parabola, positive, in units of the margin.
 
     Examples
     --------
@@ -104,9 +104,9 @@ class Huber:
     Parameters
     ----------
     threshold : float, default 1.0
-        Where the loss turns linear, which is also its Lipschitz constant. Private regressors map targets to [-1, 1]
-        first, so it is in those units there, or in units of the spread of the targets, about one standard deviation,
-        where that is released (``scale``); exact ones use it in the user's units.
+        Where the loss turns linear, positive, which is also its Lipschitz constant. Private regressors map targets to
+        [-1, 1] first, so it is in those units there, or in units of the spread of the targets, about one standard
+        deviation, where that is released (``scale``); exact ones use it in the user's units.
 
     Examples
     --------
@@ -133,8 +133,9 @@ class Pinball:
     level : float, default 0.5
         Which quantile, in (0, 1); 0.5 is the median.
     width : float, default 0.1
-        Width of the smoothing. Private regressors map targets to [-1, 1] first, so it is in those units there, or in
-        units of the spread of the targets where that is released (``scale``); exact ones use it in the user's units.
+        Width of the smoothing, positive. Private regressors map targets to [-1, 1] first, so it is in those units
+        there, or in units of the spread of the targets where that is released (``scale``); exact ones use it in the
+        user's units.
 
     Examples
     --------
@@ -164,7 +165,7 @@ class CustomLoss:
         Maps two float64 arrays ``(z, y)`` of one shape to the array of derivatives ``dl/dz``. ``y`` holds -1 and +1 for
         classifiers and values in [-1, 1] for regressors.
     lipschitz : float, default 1.0
-        Bound on the derivative. Larger values are clamped to it.
+        Bound on the derivative, positive. Larger values are clamped to it.
 
     Examples
     --------

@@ -40,6 +40,11 @@ def gaussian_width(function: SetFunction, n_samples: int = 10_000, random_state:
     ``p * sqrt(2 / pi)`` for ``F = |A|``, which KD states as O(p); about ``sqrt(2 ln 2p)`` for ``min(|A|, 1)``. See
     :meth:`dpsparse.set_functions.SetFunction.gaussian_width`, which this is.
 
+    Raises
+    ------
+    InvalidArgumentError
+        For what is no set function, fewer than 2 samples where draws are needed, and no seed.
+
     Examples
     --------
     >>> from dpsparse import theory
@@ -105,6 +110,11 @@ def polytope_iterations(curvature: float, scale: float, *, n_samples: int, epsil
     epsilon : float
         Privacy parameter.
 
+    Raises
+    ------
+    InvalidArgumentError
+        If ``curvature``, ``scale`` or ``epsilon`` is not positive and finite, or ``n_samples`` no positive integer.
+
     Examples
     --------
     >>> from dpsparse import theory
@@ -120,6 +130,11 @@ def width_iterations(curvature: float, scale: float, *, n_samples: int, epsilon:
     G_C is the Gaussian width of the constraint set, L2 the l2-Lipschitz constant of the loss. What ``plan()`` of
     "noisy-gradient-frank-wolfe" takes instead minimises :func:`noisy_gradient_excess_risk`; the theorem's
     ``sigma**2 = 32 L2 T log(T / delta)**2 / (n epsilon)**2`` should have ``L2**2``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        As of :func:`polytope_iterations`.
 
     Examples
     --------
@@ -147,6 +162,11 @@ def selection_excess_risk(
         D: how far one record moves a score of the mean loss.
     rho : float
         zCDP budget of all steps, see :func:`dpsparse.privacy.rho_from_epsilon`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If a number is not positive and finite (``log_candidates`` may be 0), or ``n_iter`` no positive integer.
 
     Examples
     --------
@@ -176,6 +196,12 @@ def noisy_gradient_excess_risk(curvature: float, n_iter: int, width: float, nois
         Gaussian width of the ball.
     noise : float
         Standard deviation of the noise on an entry of the mean gradient that a step uses.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If ``curvature`` is not positive and finite, ``width`` or ``noise`` negative or not finite, or ``n_iter`` no
+        positive integer.
 
     Examples
     --------
@@ -219,6 +245,12 @@ def ridge_excess_risk(
         Its smallest curvature, or one that stands for the flat directions.
     tilt, output : float, default 0.0
         Standard deviation of the noise on an entry of the gradient, and of the released point.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If ``ridge`` is not positive and finite, another number negative or not finite, or ``n_columns`` no positive
+        integer.
 
     Examples
     --------

@@ -438,7 +438,7 @@ class SparseClassifier(MulticlassMixin, ClassifierMixin, _ExactLinearModel):
         For norm "l1": Omega is the sum of ``feature_weights * |theta|``. A feature of weight 0 is not penalised; with
         one, ``alpha`` must be given, and for a path ``alphas``. None: all are 1. For
         two classes only.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 
     Attributes
@@ -677,7 +677,7 @@ class SparseRegressor(LinearRegressorMixin, RegressorMixin, _ExactLinearModel):
     feature_weights : array-like of shape (n_features,) or None, default=None
         For norm "l1": Omega is the sum of ``feature_weights * |theta|``. A feature of weight 0 is not penalised; with
         one, ``alpha`` must be given, and for a path ``alphas``. None: all are 1.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 
     Attributes

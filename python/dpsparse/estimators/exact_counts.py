@@ -50,7 +50,7 @@ class SparsePoissonRegressor(LogLinkRegressorMixin, RegressorMixin, _ExactLinear
         As of :class:`SparseRegressor`.
     warm_start : bool, default=False
         Start from ``coef_`` and, where it is there, ``intercept_``, where the number of coefficients fits.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Where not 0, print the number of passes and the gap from time to time.
 
     Attributes

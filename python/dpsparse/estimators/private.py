@@ -354,8 +354,8 @@ class PrivateSparseClassifier(MulticlassMixin, ClassifierMixin, _PrivateSparse):
         :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
-    verbose : int, default 0
-        1 shows progress on stderr.
+    verbose : bool or int, default 0
+        Where not 0, progress is shown on stderr.
 
     Attributes
     ----------
@@ -671,8 +671,8 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
         :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the fit reproducible and **not private**.
-    verbose : int, default 0
-        1 shows progress on stderr.
+    verbose : bool or int, default 0
+        Where not 0, progress is shown on stderr.
 
     Attributes
     ----------

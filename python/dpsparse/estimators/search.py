@@ -100,16 +100,17 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     held_out : float, default 0.2
         Share of the records that are held out, between 0.05 and 0.45.
     selection_share : float, default 0.1
-        Share of the zero-concentrated budget for the choice.
+        Share of the zero-concentrated budget for the choice, strictly between 0 and 1.
     refit_share : float, default 0.5
-        Share for the refit on all records. 0: the winner is kept as it was fitted.
+        Share for the refit on all records, less than 1 together with ``selection_share``; what is left pays for the
+        candidates. 0: the winner is kept as it was fitted.
     ledger : Ledger or Accountant, optional
         Where the cost of a search is written down before any record is read, and what refuses more than its total; a
         :class:`dpsparse.privacy.Ledger` is a file, an :class:`~dpsparse.privacy.Accountant` with a budget is in memory.
     random_state : None, int, RandomState or Generator, default None
         None: randomness from the operating system. Anything else makes the search reproducible and **not private**.
-    verbose : int, default 0
-        1 shows the progress of each fit on stderr.
+    verbose : bool or int, default 0
+        Where not 0, stderr shows the progress of each fit.
 
     Attributes
     ----------
