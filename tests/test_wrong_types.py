@@ -118,8 +118,8 @@ NO_FLAGS = (NO_NUMBERS | {"half", "negative", "float of numpy", "decimal"}) - {"
 NO_TEXT = (NO_NUMBERS | NO_COUNTS | {"zero", "truth"}) - {"text", "no text", "zero byte"}
 REFUSED = {
     "alpha beta bound confidence curvature delta distance epsilon epsilon0 floor gamma held_out l1 l1_ratio level "
-    "lipschitz log_candidates margin noise output penalty radius refit_share residual_bound ridge row_norm scale_ "
-    "sensitivity sigma step threshold tilt tol trace width_": NO_NUMBERS,
+    "lipschitz log_candidates margin noise output penalty radius refit_share residual_bound rho ridge row_norm "
+    "sensitivity sigma step threshold tilt tol trace": NO_NUMBERS,
     "horizon max_features max_iter max_samples n_alphas n_candidates n_columns n_draws n_features n_iter n_passes "
     "n_public n_runs n_samples n_selected n_trials p records_per_person rows size": NO_COUNTS,
     "as_sparse classification fit_intercept only_support verbose warm_start": NO_FLAGS,
@@ -137,6 +137,44 @@ def parameters(kind, **stated):
 
 def events_and_costs(subject, folder):
     certificate = PrivateSparseClassifier(bounds=(-1, 1), classes=(0, 1), n_iter=2).fit(X, LABELS).certificate_
+    event, total = privacy.GaussianEvent(1.0, 4.0), {"epsilon": 5.0, "delta": 1e-5}
+    for kind, fields in {
+        privacy.GaussianEvent: ("sensitivity", "sigma"),
+        privacy.DiscreteGaussianEvent: ("sensitivity", "sigma"),
+        privacy.LaplaceEvent: ("sensitivity", "scale"),
+        privacy.ExponentialEvent: ("epsilon0",),
+        privacy.PureEvent: ("epsilon",),
+        privacy.ZeroConcentratedEvent: ("rho",),
+        privacy.FailureEvent: ("delta",),
+    }.items():
+        subject(kind.__name__, kind, **dict.fromkeys(fields, 0.5))
+    tilt = {"lipschitz_norm": 1.0, "sigma": 2.0, "curvature_log": 0.1, "adjacency": "replace-one"}
+    subject("ObjectivePerturbationEvent", privacy.ObjectivePerturbationEvent, **tilt)
+    subject("GaussianEvent.renyi", event.renyi, order=2.0)
+    subject("Accountant", privacy.Accountant, **total)
+    subject("Accountant.add", lambda **given: privacy.Accountant().add(**given), event=event, count=1)
+    spent = privacy.Accountant(**total).add(event)
+    for method in ("epsilon", "remaining", "spent"):
+        subject(f"Accountant.{method}", getattr(spent, method), delta=1e-6)
+    subject("Accountant.delta", spent.delta, epsilon=1.0)
+    subject("Accountant.admits", spent.admits, certificate=certificate, records_per_person=1)
+    of_release = {"certificate": certificate, "records_per_person": 1, "release": None}
+    subject("Accountant.commit", lambda **given: privacy.Accountant(**total).commit(**given), **of_release)
+    subject("Certificate.epsilon", certificate.epsilon, delta=1e-6)
+    subject("Certificate.delta", certificate.delta, epsilon=1.0)
+    subject("Certificate.from_json", dpsparse.Certificate.from_json, text=certificate.to_json())
+    subject(
+        "calibrate",
+        privacy.calibrate,
+        make_event=lambda sigma: privacy.GaussianEvent(1.0, sigma),
+        count=1,
+        epsilon=1.0,
+        delta=1e-6,
+        bracket=(0.1, 100.0),
+    )
+    subject("rho_from_epsilon", privacy.rho_from_epsilon, epsilon=1.0, delta=1e-6)
+    subject("epsilon_from_rho", privacy.epsilon_from_rho, rho=0.1, delta=1e-6)
+    subject("gaussian_sigma", privacy.gaussian_sigma, sensitivity=1.0, epsilon=1.0, delta=1e-6)
     for draw, scale in (("rounded_gaussian", "sigma"), ("discrete_gaussian", "sigma"), ("discrete_laplace", "scale")):
         subject(f"noise.{draw}", getattr(noise, draw), **{scale: 2.0, "size": 2, "seed": None})
     subject("noise.bernoulli_exp", noise.bernoulli_exp, gamma=0.2, size=2, seed=None)
@@ -438,6 +476,7 @@ def sets_for_many_people(subject, folder):
         subject(f"{name}.plan", model.plan, n_samples=1000, n_features=4)
         subject(f"{name}.fit", lambda model=model, **given: clone(model).fit(**given), X=COVERED * 0.5, y=None)
         subject(f"{name}.value", model.value, X=COVERED * 0.5)
+        subject(f"{name}.plan.shortfall", model.plan(1000, 4).shortfall, beta=0.05)
     people = [set_functions.GraphCut([(0, 1)], n_features=3)] * 5
     for kind in (combinatorial.PrivateMinimumNormPoint, combinatorial.PrivateSubmodularMinimizer):
         given = parameters(kind) | {"n_iter": 2}
@@ -475,9 +514,10 @@ def checks_of_own_parts(subject, folder):
 
 #: Arguments whose values are the user's own, or of which any will do.
 OWN = {
+    ("calibrate", "make_event"),  # a type is a function of theirs
     ("audit", "D"),
     ("audit", "D_prime"),
-    ("audit", "release"),  # a type is a function of theirs, too
+    ("audit", "release"),
     ("audit", "statistic"),
     ("Blocks", "factory"),
     ("from_iterables", "factory"),

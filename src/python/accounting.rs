@@ -1,7 +1,7 @@
 //! Events, the accountant and calibration for `dpsparse.privacy`.
 
 use super::certificate::PyCertificate;
-use super::error::{InvalidArgumentError, invalid_type};
+use super::error::{InvalidArgumentError, invalid_type, number, text};
 use crate::accounting::accountant::Accountant;
 use crate::accounting::calibrate as rust;
 use crate::accounting::event::{Adjacency, Event};
@@ -43,14 +43,15 @@ macro_rules! event_class {
         #[pymethods]
         impl $class {
             #[new]
-            fn new($($field: f64),+) -> PyResult<Self> {
+            fn new($($field: &Bound<'_, PyAny>),+) -> PyResult<Self> {
+                $(let $field = number(stringify!($field), $field)?;)+
                 Event::$variant { $($field),+ }.checked()?;
                 Ok(Self { $($field),+ })
             }
 
             /// Upper bound on the Renyi divergence of this order between neighbours; infinite below order 1.
-            fn renyi(&self, order: f64) -> f64 {
-                self.event().renyi(order)
+            fn renyi(&self, order: &Bound<'_, PyAny>) -> PyResult<f64> {
+                Ok(self.event().renyi(number("order", order)?))
             }
 
             /// One plain sentence.
@@ -252,9 +253,21 @@ impl Hash for ObjectivePerturbationEvent {
 #[pymethods]
 impl ObjectivePerturbationEvent {
     #[new]
-    #[pyo3(signature = (lipschitz_norm, sigma, curvature_log, adjacency = "replace-one"))]
-    fn new(lipschitz_norm: f64, sigma: f64, curvature_log: f64, adjacency: &str) -> PyResult<Self> {
-        let adjacency = adjacency.parse()?;
+    #[pyo3(signature = (lipschitz_norm, sigma, curvature_log, adjacency = None))]
+    #[pyo3(text_signature = "(lipschitz_norm, sigma, curvature_log, adjacency='replace-one')")]
+    fn new(
+        lipschitz_norm: &Bound<'_, PyAny>,
+        sigma: &Bound<'_, PyAny>,
+        curvature_log: &Bound<'_, PyAny>,
+        adjacency: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let lipschitz_norm = number("lipschitz_norm", lipschitz_norm)?;
+        let sigma = number("sigma", sigma)?;
+        let curvature_log = number("curvature_log", curvature_log)?;
+        let adjacency = match adjacency {
+            Some(adjacency) => text("adjacency", adjacency)?.parse()?,
+            None => Adjacency::ReplaceOne,
+        };
         Event::objective_perturbation(lipschitz_norm, sigma, curvature_log, adjacency)?;
         Ok(Self {
             lipschitz_norm,
@@ -271,8 +284,8 @@ impl ObjectivePerturbationEvent {
     }
 
     /// Upper bound on the Renyi divergence of this order between neighbours; infinite below order 1.
-    fn renyi(&self, order: f64) -> f64 {
-        self.event().renyi(order)
+    fn renyi(&self, order: &Bound<'_, PyAny>) -> PyResult<f64> {
+        Ok(self.event().renyi(number("order", order)?))
     }
 
     /// One plain sentence.
@@ -364,17 +377,34 @@ pub(crate) fn event_from_python(object: &Bound<'_, PyAny>) -> PyResult<Event> {
     Err(invalid_type(object.py(), &problem))
 }
 
-const COUNT: &str = "count must be an integer from 1 to 2**64 - 1";
-
 /// A count given as a Python integer; anything but 1 to 2^64 - 1 is out of its domain.
-fn count_from_python(count: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn count_from_python(name: &str, count: &Bound<'_, PyAny>) -> PyResult<u64> {
     count.extract::<u64>().map_err(|error| {
+        let problem = format!("{name} must be an integer from 1 to 2**64 - 1");
         if error.is_instance_of::<PyTypeError>(count.py()) {
-            invalid_type(count.py(), COUNT)
+            invalid_type(count.py(), &problem)
         } else {
-            InvalidArgumentError::new_err(COUNT)
+            InvalidArgumentError::new_err(problem)
         }
     })
+}
+
+/// How many records a person may have, one where it is not said.
+fn persons_from_python(records_per_person: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+    records_per_person.map_or(Ok(1), |count| {
+        count_from_python("records_per_person", count)
+    })
+}
+
+/// The certificate that an argument is.
+fn certificate_from_python<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a PyCertificate> {
+    match object.cast::<PyCertificate>() {
+        Ok(certificate) => Ok(certificate.get()),
+        Err(_) => Err(invalid_type(
+            object.py(),
+            "certificate must be a Certificate, as fits have it",
+        )),
+    }
 }
 
 /// Adds privacy events up and converts them to (epsilon, delta); every answer is rounded up.
@@ -537,7 +567,11 @@ impl PyAccountant {
 impl PyAccountant {
     #[new]
     #[pyo3(signature = (epsilon = None, delta = None))]
-    fn new(epsilon: Option<f64>, delta: Option<f64>) -> PyResult<Self> {
+    fn new(epsilon: Option<&Bound<'_, PyAny>>, delta: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let epsilon = epsilon
+            .map(|epsilon| number("epsilon", epsilon))
+            .transpose()?;
+        let delta = delta.map(|delta| number("delta", delta)).transpose()?;
         let budget = match (epsilon, delta) {
             (Some(epsilon), Some(delta)) => Some(Total::new((epsilon, delta), None, 1)?),
             (None, None) => None,
@@ -570,7 +604,7 @@ impl PyAccountant {
         event: &Bound<'py, PyAny>,
         count: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<PyRefMut<'py, Self>> {
-        let count = count.map_or(Ok(1), count_from_python)?;
+        let count = count.map_or(Ok(1), |count| count_from_python("count", count))?;
         if let Ok(certificate) = event.cast::<PyCertificate>() {
             if count != 1 {
                 return Err(InvalidArgumentError::new_err(
@@ -585,13 +619,13 @@ impl PyAccountant {
     }
 
     /// The least epsilon proved at `delta`, which may be 0; infinite where nothing is proved.
-    fn epsilon(&self, delta: f64) -> PyResult<f64> {
-        Ok(self.accountant.epsilon(delta)?)
+    fn epsilon(&self, delta: &Bound<'_, PyAny>) -> PyResult<f64> {
+        Ok(self.accountant.epsilon(number("delta", delta)?)?)
     }
 
     /// The least delta proved at `epsilon`.
-    fn delta(&self, epsilon: f64) -> PyResult<f64> {
-        Ok(self.accountant.delta(epsilon)?)
+    fn delta(&self, epsilon: &Bound<'_, PyAny>) -> PyResult<f64> {
+        Ok(self.accountant.delta(number("epsilon", epsilon)?)?)
     }
 
     /// The summed zero-concentrated parameter, or None where an event has none; failures are carried apart.
@@ -602,16 +636,17 @@ impl PyAccountant {
     /// The largest epsilon for which a next release at `delta` would pass the budget (None: its delta): a pure one at 0, else
     /// one of Gaussian noise; 0 where none would.
     #[pyo3(signature = (delta = None))]
-    fn remaining(&self, delta: Option<f64>) -> PyResult<f64> {
+    fn remaining(&self, delta: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
+        let delta = delta.map(|delta| number("delta", delta)).transpose()?;
         let filter = self.total()?.filter();
         Ok(filter.remaining(delta.unwrap_or(filter.total().1))?)
     }
 
     /// The epsilon of all that was added, at `delta` (None: that of the budget), had it been chosen in advance.
     #[pyo3(signature = (delta = None))]
-    fn spent(&self, delta: Option<f64>) -> PyResult<f64> {
+    fn spent(&self, delta: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         let delta = match delta {
-            Some(delta) => delta,
+            Some(delta) => number("delta", delta)?,
             None => self.total()?.filter().total().1,
         };
         Ok(self.accountant.epsilon(delta)?)
@@ -639,20 +674,33 @@ impl PyAccountant {
     }
 
     /// Raise where a release would be refused now; it adds nothing.
-    #[pyo3(signature = (certificate, records_per_person = 1))]
-    fn admits(&self, certificate: &PyCertificate, records_per_person: u64) -> PyResult<()> {
+    #[pyo3(signature = (certificate, records_per_person = None))]
+    #[pyo3(text_signature = "($self, certificate, records_per_person=1)")]
+    fn admits(
+        &self,
+        certificate: &Bound<'_, PyAny>,
+        records_per_person: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let certificate = certificate_from_python(certificate)?;
+        let records_per_person = persons_from_python(records_per_person)?;
         Ok((self.clone()).spend(Added::release(certificate, records_per_person, None))?)
     }
 
     /// Add a release before it is made, as fits do; returns its number among the entries. One with a mark `release` may go on
     /// after a stop: it is added once.
-    #[pyo3(signature = (certificate, records_per_person = 1, release = None))]
+    #[pyo3(signature = (certificate, records_per_person = None, release = None))]
+    #[pyo3(text_signature = "($self, certificate, records_per_person=1, release=None)")]
     fn commit(
         &mut self,
-        certificate: &PyCertificate,
-        records_per_person: u64,
-        release: Option<String>,
+        certificate: &Bound<'_, PyAny>,
+        records_per_person: Option<&Bound<'_, PyAny>>,
+        release: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
+        let certificate = certificate_from_python(certificate)?;
+        let records_per_person = persons_from_python(records_per_person)?;
+        let release = release
+            .map(|release| text("release", release))
+            .transpose()?;
         self.spends_alone()?;
         let added = Added::release(certificate, records_per_person, release);
         let held = |held: &Entry| matches!(&added, Added::Release(entry) if entry.is_held_as(held));
@@ -821,12 +869,22 @@ impl PyAccountant {
 fn calibrate(
     make_event: &Bound<'_, PyAny>,
     count: &Bound<'_, PyAny>,
-    epsilon: f64,
-    delta: f64,
-    bracket: (f64, f64),
+    epsilon: &Bound<'_, PyAny>,
+    delta: &Bound<'_, PyAny>,
+    bracket: &Bound<'_, PyAny>,
 ) -> PyResult<f64> {
+    if !make_event.is_callable() {
+        let problem = "make_event must be a function that takes a parameter and returns an event";
+        return Err(invalid_type(make_event.py(), problem));
+    }
+    let Ok(bracket) = bracket.extract::<(f64, f64)>() else {
+        let problem = "bracket must be a pair (lower, upper) of numbers";
+        return Err(invalid_type(bracket.py(), problem));
+    };
     let make = |parameter: f64| event_from_python(&make_event.call1((parameter,))?);
-    rust::calibrate(make, count_from_python(count)?, epsilon, delta, bracket)
+    let count = count_from_python("count", count)?;
+    let (epsilon, delta) = (number("epsilon", epsilon)?, number("delta", delta)?);
+    rust::calibrate(make, count, epsilon, delta, bracket)
 }
 
 /// The largest rho whose tight conversion meets (epsilon, delta), rounded down.
@@ -848,7 +906,8 @@ fn calibrate(
 /// >>> round(rho, 4), epsilon_from_rho(rho, 1e-6) <= 1.0
 /// (0.0244, True)
 #[pyfunction]
-fn rho_from_epsilon(epsilon: f64, delta: f64) -> PyResult<f64> {
+fn rho_from_epsilon(epsilon: &Bound<'_, PyAny>, delta: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let (epsilon, delta) = (number("epsilon", epsilon)?, number("delta", delta)?);
     Ok(rust::rho_from_epsilon(epsilon, delta)?)
 }
 
@@ -872,7 +931,8 @@ fn rho_from_epsilon(epsilon: f64, delta: f64) -> PyResult<f64> {
 /// >>> round(epsilon_from_rho(0.01, 1e-6), 2)
 /// 0.62
 #[pyfunction]
-fn epsilon_from_rho(rho: f64, delta: f64) -> PyResult<f64> {
+fn epsilon_from_rho(rho: &Bound<'_, PyAny>, delta: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let (rho, delta) = (number("rho", rho)?, number("delta", delta)?);
     Ok(rust::epsilon_from_rho(rho, delta)?)
 }
 
@@ -896,7 +956,13 @@ fn epsilon_from_rho(rho: f64, delta: f64) -> PyResult<f64> {
 /// >>> round(gaussian_sigma(1.0, 1.0, 1e-6), 3)
 /// 4.225
 #[pyfunction]
-fn gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> PyResult<f64> {
+fn gaussian_sigma(
+    sensitivity: &Bound<'_, PyAny>,
+    epsilon: &Bound<'_, PyAny>,
+    delta: &Bound<'_, PyAny>,
+) -> PyResult<f64> {
+    let sensitivity = number("sensitivity", sensitivity)?;
+    let (epsilon, delta) = (number("epsilon", epsilon)?, number("delta", delta)?);
     Ok(rust::gaussian_sigma(sensitivity, epsilon, delta)?)
 }
 

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use super::accounting::{PyAccountant, event_to_python};
+use super::error::number;
 use crate::accounting::event::Event;
 use crate::certificate::Certificate;
 use crate::privacy::Bounds;
@@ -40,14 +41,14 @@ pub(super) struct PyCertificate(pub(super) Certificate);
 impl PyCertificate {
     /// The least epsilon proved at this delta, of a run with secure randomness; infinite for a release that is not
     /// certified, or a certificate that was changed.
-    fn epsilon(&self, delta: f64) -> PyResult<f64> {
-        Ok(self.0.epsilon(delta)?)
+    fn epsilon(&self, delta: &Bound<'_, PyAny>) -> PyResult<f64> {
+        Ok(self.0.epsilon(number("delta", delta)?)?)
     }
 
     /// The least delta proved at this epsilon, of a run with secure randomness; 1 for a release that is not certified,
     /// or a certificate that was changed.
-    fn delta(&self, epsilon: f64) -> PyResult<f64> {
-        Ok(self.0.delta(epsilon)?)
+    fn delta(&self, epsilon: &Bound<'_, PyAny>) -> PyResult<f64> {
+        Ok(self.0.delta(number("epsilon", epsilon)?)?)
     }
 
     /// Recompute the claim from the events: True when they cost at most the claimed (epsilon, delta), the mechanism is
@@ -158,8 +159,10 @@ impl PyCertificate {
 
     /// Read a certificate back; raises InvalidArgumentError for anything else.
     #[classmethod]
-    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
-        Ok(Self(Certificate::from_json(text)?))
+    fn from_json(_class: &Bound<'_, PyType>, text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(Certificate::from_json(&super::error::text(
+            "text", text,
+        )?)?))
     }
 
     /// An accountant that holds what this release and another, or several, cost together.

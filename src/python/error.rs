@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -253,4 +253,22 @@ pub(crate) fn invalid_type(py: Python<'_>, message: &str) -> PyErr {
         class.call1((message,))
     };
     made().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// A number, whatever Python has for one; the error names the argument.
+pub(crate) fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    value.extract::<f64>().map_err(|error| {
+        if error.is_instance_of::<PyOverflowError>(value.py()) {
+            return InvalidArgumentError::new_err(format!("{name} must be finite"));
+        }
+        let kind = value.get_type().to_string();
+        invalid_type(value.py(), &format!("{name} must be a number; got {kind}"))
+    })
+}
+
+/// Text; the error names the argument.
+pub(crate) fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value
+        .extract::<String>()
+        .map_err(|_| invalid_type(value.py(), &format!("{name} must be text")))
 }

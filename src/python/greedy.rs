@@ -55,8 +55,10 @@ impl PyGreedyPlan {
 
     /// By how much a choice may fall short of the best gain, as a sum over people, with probability 1 - beta for all
     /// choices together: (2/epsilon0) ln(p k/beta) where a person's value is at most 1 and one record is replaced.
-    #[pyo3(signature = (beta=0.05))]
-    fn shortfall(&self, beta: f64) -> PyResult<f64> {
+    #[pyo3(signature = (beta = None))]
+    #[pyo3(text_signature = "($self, beta=0.05)")]
+    fn shortfall(&self, beta: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
+        let beta = beta.map_or(Ok(0.05), |beta| super::error::number("beta", beta))?;
         if !(beta > 0.0 && beta < 1.0) {
             let problem = "must lie strictly between 0 and 1";
             return Err(Error::invalid("beta", problem).into());
