@@ -63,9 +63,11 @@ class FrankWolfe:
         and columns. "lagging": once the record's score has moved by a public tolerance (``score_tolerance`` among the
         parameters of the plan), so that a derivative is within 1/128 of its bound; for the l1 ball and the simplex,
         two classes or a regression, and ``calibration="tight"``. The guarantee is the same, and so is the noise. A
-        step over sparse ``X`` whose zeros stay zeros (no intercept, or bounds that are symmetric) then costs what it
-        touches, whatever the number of columns; storage changes no model. "auto": "lagging" from 65 536 columns on,
-        where it is taken and zeros stay zeros.
+        step over sparse ``X`` then costs what it touches, whatever the number of columns; storage changes no model.
+        Where zeros stay zeros (no intercept, or bounds that are symmetric) that is what the records that change store;
+        else, and where a step takes the intercept, it is at most a pass over the columns that are not rare. Bounds that
+        differ from column to column, with an intercept and not symmetric, add as many operations as there are
+        different ones. "auto": "lagging" from 65 536 columns on, where it is taken.
     constant_time : bool, default False
         True: a choice does the same work whatever its scores are, some 200 ns a candidate, by the same law. For the l1
         ball, the simplex and explicit vertices, ``calibration="tight"`` and derivatives in every step. Running time

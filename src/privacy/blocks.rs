@@ -162,6 +162,10 @@ impl Records for Blocks {
         Ok(Block(self.whole()?).lagging_gradient(pass, states))
     }
 
+    fn lagging_sum(&self, feature: usize, states: &States) -> i64 {
+        (self.whole()).map_or(0, |block| Block(block).lagging_sum(feature, states))
+    }
+
     fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]) {
         match self.whole() {
             Ok(block) => Block(block).curvature(model, factor, states, out),

@@ -33,13 +33,12 @@ impl ChangingSums {
         self.touch(column);
     }
 
-    /// Replaces all sums.
-    pub(in crate::privacy) fn replace(&mut self, sums: &[i64]) {
-        for (column, &sum) in sums.iter().enumerate() {
-            if self.sums[column] != sum {
-                self.sums[column] = sum;
-                self.touch(column);
-            }
+    /// Replaces one sum.
+    #[inline(always)]
+    pub(in crate::privacy) fn set(&mut self, column: usize, sum: i64) {
+        if self.sums[column] != sum {
+            self.sums[column] = sum;
+            self.touch(column);
         }
     }
 
@@ -103,7 +102,7 @@ mod tests {
             }
             let mut other = expected.clone();
             (other[0], other[n - 1]) = (100, 1000);
-            sums.replace(&other);
+            (other.iter().enumerate()).for_each(|(j, &sum)| sums.set(j, sum));
             let ends = if n == 1 { vec![(0, 1000)] } else { vec![(0, 100), (n as u32 - 1, 1000)] };
             prop_assert_eq!(sums.take_changed(), Changed(ends));
         }

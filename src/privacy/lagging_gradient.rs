@@ -4,29 +4,80 @@ use super::block::{Block, shortened};
 use super::bounded_data::{BoundedData, Features};
 use super::changing_sums::{Changed, ChangingSums};
 use super::lagging_scores::{LaggingScores, Moved};
+use super::rare_columns::RareColumns;
 use super::records::{LaggingPass, Move, States};
 use super::row_norm::RowNorm;
+use super::sparse_products::Spans;
 
 /// What a lagging pass leaves beside margins and slopes.
 pub(in crate::privacy) struct Lagging {
     scores: LaggingScores,
+    /// Of all columns, or of those that are not rare, by their numbers.
     sums: ChangingSums,
     /// Whether unstored entries of sparse records are 0: then a column moves the margins of the rows that store it, and
     /// a row the sums of the columns that it stores.
     zeros_stay: bool,
+    /// Stored entries of the columns whose sums are kept.
+    stored: usize,
+    /// The sum of all slopes.
+    total: i64,
+    rare: Option<Rare>,
+}
+
+/// What passes keep where sums of rare columns wait until somebody asks.
+struct Rare {
+    columns: RareColumns,
+    /// The features that are not rare of sparse records, and their values at 0.
+    others: Option<(Spans, Vec<i16>)>,
+}
+
+impl Rare {
+    fn new(data: &BoundedData, most: i64) -> Self {
+        let columns = RareColumns::new(data, most);
+        let others = match &data.features {
+            Features::Sparse {
+                columns: all, base, ..
+            } => {
+                let p = data.schema.n_features();
+                let features = columns.columns().filter(|&j| (j as usize) < p);
+                let features: Vec<u32> = features.collect();
+                let base = features.iter().map(|&j| base[j as usize]);
+                Some((Spans::of(all, &features), base.collect()))
+            }
+            Features::Dense(_) | Features::Packed(_) => None,
+        };
+        Self { columns, others }
+    }
 }
 
 impl Lagging {
-    fn new(data: &BoundedData) -> Self {
-        let zeros_stay = match &data.features {
-            Features::Sparse { base, .. } => base.iter().all(|&base| base == 0),
-            Features::Dense(_) | Features::Packed(_) => false,
+    fn new(data: &BoundedData, rare: Option<i64>) -> Self {
+        let rare = rare.map(|most| Rare::new(data, most));
+        let (zeros_stay, all) = match &data.features {
+            Features::Sparse { base, rows, .. } => {
+                (base.iter().all(|&base| base == 0), rows.values.len())
+            }
+            Features::Dense(_) | Features::Packed(_) => (false, 0),
         };
+        let spans = rare.as_ref().and_then(|rare| rare.others.as_ref());
+        let others = rare.as_ref().map(|rare| rare.columns.others());
         Self {
             scores: LaggingScores::new(data.n_records()),
-            sums: ChangingSums::new(data.n_columns()),
+            sums: ChangingSums::new(others.unwrap_or(data.n_columns())),
             zeros_stay,
+            stored: spans.map_or(all, |(spans, _)| spans.stored()),
+            total: 0,
+            rare,
         }
+    }
+
+    /// None: no column is one.
+    pub(in crate::privacy) fn rare(&self) -> Option<&RareColumns> {
+        self.rare.as_ref().map(|rare| &rare.columns)
+    }
+
+    pub(in crate::privacy) fn total(&self) -> i64 {
+        self.total
     }
 }
 
@@ -41,7 +92,7 @@ impl Block<'_> {
         let (data, n) = (self.0, self.n());
         states.margins.resize_with(1, || vec![0; n]);
         states.slopes.resize_with(1, || vec![0; n]);
-        let mut lagging = (states.lagging.take()).unwrap_or_else(|| Lagging::new(data));
+        let mut lagging = (states.lagging.take()).unwrap_or_else(|| Lagging::new(data, pass.rare));
         let touched = move_margins(data, lagging.zeros_stay, pass.moves, &mut states.margins);
         let moved = touched.as_deref().map_or(Moved::All, Moved::Rows);
         let (scores, margins) = (&mut lagging.scores, &states.margins[0]);
@@ -52,6 +103,26 @@ impl Block<'_> {
         let changed = lagging.sums.take_changed();
         states.lagging = Some(lagging);
         changed
+    }
+
+    /// The sum of one feature at the slopes of the last such pass.
+    pub(in crate::privacy) fn lagging_sum(&self, j: usize, states: &States) -> i64 {
+        let (data, slopes) = (self.0, &states.slopes[0]);
+        match &data.features {
+            Features::Sparse { columns, base, .. } => {
+                let total = states.lagging.as_ref().map_or(0, Lagging::total);
+                let terms = (columns.line(j)).map(|(i, value)| i64::from(slopes[i]) * value);
+                terms.sum::<i64>() + i64::from(base[j]) * total
+            }
+            Features::Dense(_) | Features::Packed(_) => {
+                let mut values = vec![0; slopes.len()];
+                data.fill_column(j, 0, &mut values);
+                let pairs = values.into_iter().zip(slopes);
+                pairs
+                    .map(|(x, &slope)| i64::from(x) * i64::from(slope))
+                    .sum()
+            }
+        }
     }
 
     fn n(&self) -> usize {
@@ -101,33 +172,69 @@ impl Block<'_> {
         if changes.is_empty() {
             return;
         }
-        match &data.features {
-            Features::Sparse { rows, .. }
-                if lagging.zeros_stay
-                    && is_cheap(&changes, |i| rows.stored(i), rows.values.len()) =>
+        let total: i64 = changes.iter().map(|change| change.1).sum();
+        lagging.total += total;
+        let own = i64::from(data.schema.lattice_intercept());
+        let Lagging {
+            sums,
+            rare,
+            zeros_stay,
+            stored,
+            total: all_slopes,
+            ..
+        } = lagging;
+        let rare = rare.as_ref();
+        let number_of = |j: usize| rare.map_or(Some(j), |rare| rare.columns.number_of(j));
+        let intercept = data
+            .schema
+            .has_intercept()
+            .then_some(data.schema.n_features());
+        let intercept = intercept.and_then(number_of);
+        match (&data.features, rare) {
+            (Features::Sparse { rows, .. }, _)
+                if *zeros_stay && is_cheap(&changes, |i| rows.stored(i), *stored) =>
             {
                 for &(i, change) in &changes {
                     for (j, value) in rows.line(i) {
-                        lagging.sums.add(j, change * value);
+                        if let Some(number) = number_of(j) {
+                            sums.add(number, change * value);
+                        }
                     }
                 }
-                if data.schema.has_intercept() {
-                    let total: i64 = changes.iter().map(|change| change.1).sum();
-                    let own = i64::from(data.schema.lattice_intercept());
-                    lagging.sums.add(data.schema.n_features(), own * total);
+                if let Some(intercept) = intercept {
+                    sums.add(intercept, own * total);
+                }
+            }
+            (
+                Features::Sparse { columns, .. },
+                Some(Rare {
+                    others: Some((spans, base)),
+                    ..
+                }),
+            ) => {
+                let products = spans.products(columns, slopes);
+                for (number, (product, &base)) in products.iter().zip(base).enumerate() {
+                    sums.set(number, product + i64::from(base) * *all_slopes);
+                }
+                if let Some(intercept) = intercept {
+                    sums.set(intercept, own * *all_slopes);
                 }
             }
             _ => {
-                let mut sums = vec![0; data.n_columns()];
-                data.gradient(slopes, &mut sums);
-                lagging.sums.replace(&sums);
+                let mut all = vec![0; data.n_columns()];
+                data.gradient(slopes, &mut all);
+                for (j, &sum) in all.iter().enumerate() {
+                    if let Some(number) = number_of(j) {
+                        sums.set(number, sum);
+                    }
+                }
             }
         }
     }
 }
 
-/// Whether the rows that change store less than a fifth of all entries: adding to sums here and there takes several times
-/// as long an entry as a walk of all threads through all columns.
+/// Whether the rows that change store less than a fifth of `all`: adding to sums here and there takes several times as long
+/// an entry as a walk of all threads through the columns whose sums are kept.
 fn is_cheap(changes: &[(usize, i64)], stored: impl Fn(usize) -> usize, all: usize) -> bool {
     changes.iter().map(|&(i, _)| stored(i)).sum::<usize>() < all / 5
 }

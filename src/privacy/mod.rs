@@ -12,7 +12,7 @@
 //!    targets and scores.
 //!    `derived`: these maps as data. `shards`: records that are on other machines, as the curator asks them and as a worker answers.
 //! 5. `records`, `block`: passes over them, for the answers alone. `lagging_scores`: when a record's slope is taken anew, where slopes may
-//!    lag behind; `lagging_gradient`, `changing_sums`: what that changes. `slopes`, `planes`, `groups`, `one_read`, `sparse_products`, `column_sums`, `second_moments`, `fine_gradient`,
+//!    lag behind; `lagging_gradient`, `changing_sums`, `rare_columns`: what that changes. `slopes`, `planes`, `groups`, `one_read`, `sparse_products`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
 //! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
 //!    a program is sealed only if its questions cost no more than its claim, and only a sealed program is run.
@@ -78,6 +78,7 @@ mod packed_records;
 mod planes;
 mod private_sizes;
 mod projection;
+mod rare_columns;
 mod raw;
 mod record_weights;
 mod records;

@@ -401,6 +401,7 @@ mod tests {
             moves: &moves,
             unit,
             tolerance: 0.1,
+            rare: None,
         };
         let changed = Block(data)
             .lagging_gradient(&lagging, &mut States::default())

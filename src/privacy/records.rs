@@ -62,7 +62,8 @@ pub trait Records: Sync {
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum>;
 
     /// The gradient at slopes that may lag behind, after margins have moved; the columns alone whose sums changed since the
-    /// last such pass, all of them 0 before the first. Margins, slopes and sums stay in `states`, beside the records.
+    /// last such pass, all of them 0 before the first, by their numbers among the columns that are not rare. Margins,
+    /// slopes and sums stay in `states`, beside the records.
     ///
     /// # Errors
     /// An error of `watch`.
@@ -72,6 +73,9 @@ pub trait Records: Sync {
         states: &mut States,
         watch: Watch<'_>,
     ) -> Result<Changed>;
+
+    /// The sum of one feature, rare or not, at the slopes of the last such pass.
+    fn lagging_sum(&self, feature: usize, states: &States) -> i64;
 
     /// Lower triangle, row by row in a square, of sum_i w_i x_i x_i' in scaled units and plain floats, w_i the
     /// `factor` times the curvature of the loss at the scores of the last [`Pass::Fine`], of several outputs a block for
@@ -173,6 +177,7 @@ impl Pass<'_> {
 
 /// sum_i d_i x_i, d_i the slope of a model of one output at the score of record i when that was last taken
 /// ([`LaggingScores`](super::lagging_scores::LaggingScores)).
+#[derive(Clone, Copy)]
 pub struct LaggingPass<'a> {
     /// The loss.
     pub model: &'a RoomModel,
@@ -182,6 +187,9 @@ pub struct LaggingPass<'a> {
     pub unit: f64,
     /// How far a score moves before its slope is taken anew; positive.
     pub tolerance: f64,
+    /// Features with sum_i |x_ij - b_j| of this at most, b_j the lattice value of 0, are rare: their sums wait until
+    /// [`Records::lagging_sum`] is asked for them. None: no feature is. The first pass decides.
+    pub rare: Option<i64>,
 }
 
 /// How the margins of one output move: by `weight` times the inner products of records and `direction`.

@@ -118,6 +118,33 @@ pub(super) fn column_products<const K: usize>(
     products
 }
 
+/// Where some columns are and what values they have: beside each other, where columns themselves are far apart.
+pub(super) struct Spans(Vec<(Range<usize>, Option<i16>)>);
+
+impl Spans {
+    /// Of these columns, in their order.
+    pub(super) fn of(columns: &Lines, some: &[u32]) -> Self {
+        let constants = columns.constants();
+        let span = |&j: &u32| (columns.entries_of(j as usize), constants[j as usize]);
+        Self(some.iter().map(span).collect())
+    }
+
+    /// How many entries they have.
+    pub(super) fn stored(&self) -> usize {
+        self.0.iter().map(|(entries, _)| entries.len()).sum()
+    }
+
+    /// The inner product of each with a plane, as in [`column_products`]; `columns` are those that it was made of.
+    pub(super) fn products(&self, columns: &Lines, plane: &[i16]) -> Vec<i64> {
+        let product = |(entries, constant): &(Range<usize>, Option<i16>)| {
+            let [product] = products_of(columns, entries.clone(), *constant, [plane]);
+            product
+        };
+        let spans = self.0.par_iter().with_min_len(TOGETHER);
+        spans.map(product).collect()
+    }
+}
+
 /// The inner products of some entries of a column, which may have one value alone.
 #[inline(always)]
 fn products_of<const K: usize>(

@@ -126,7 +126,22 @@
 //! changed column moves its candidates between the classes of the selection, from which a draw costs O(64)
 //! ([`IncrementalSelection`](crate::exact::selection::IncrementalSelection)). So a step costs the stored entries of the
 //! records that change, whatever p is. Columns whose zeros are not stored as zeros (centred features between bounds that
-//! are not symmetric, the intercept) move all margins, or all sums, and such a step goes through all records.
+//! are not symmetric) and the intercept move all margins: while 2 radius/(t + 2) exceeds tau all slopes are then taken anew, and
+//! the step goes through all records.
+//!
+//! *Rare columns.* Such a step moves the sums of all columns, and so may one whose vertex is in many records; p of them would be
+//! the larger part of its work. With b_j the integer of a zero in column j, |sum_i d_i x_ij - b_j sum_i d_i| <= L sum_i |x_ij -
+//! b_j|, whatever the slopes are, L their bound in integers. Columns where eta times that is ln 2 at most are *rare*: for the
+//! choice their scores are as good as b_j sum_i d_i, which is one number for all columns of one b_j. A candidate of such
+//! a group is proposed by the bound; its sum is then taken over its few entries, and it is kept with the probability that
+//! makes the law exact ([`LazySelection`](crate::exact::selection::LazySelection)). So no sum of a rare column is
+//! kept, and a step costs the stored entries of the other columns at most, n and the number of different b_j (public: one where
+//! zeros stay zeros, or where all bounds are alike), whatever p is.
+//!
+//! *Privacy*: scores, slopes and the rule are those above; the choice has the law of the exponential mechanism on all scores,
+//! so that sensitivity and cost stay. Which columns are rare tells of records, and decides about work alone: every candidate has
+//! its own weight in either way. A column that were taken for rare beyond its bound would have the wrong weight, by an
+//! amount that records decide.
 //!
 //! What a step touches depends on records; so does its time, which is outside of the guarantee.
 //!

@@ -72,6 +72,10 @@
 //! it falls on one that is near: so it needs no list of its own. Proof and bound on rounds:
 //! [`IncrementalSelection`](crate::exact::selection::IncrementalSelection).
 //!
+//! **Scores that are bounded and not known**: many candidates whose scores are within ln 2/eta of one number are proposed
+//! together, with the weight that the best of them could have; the score is looked at where one is proposed, and decides
+//! whether it is kept. Proof and bound on rounds: [`LazySelection`](crate::exact::selection::LazySelection).
+//!
 //! **By inversion**: with cumulated weights C_k and U uniform on [0, 1), the least k with C_k > U S has the probability
 //! w_k/S. All weights are enclosed and all sums compared, so that a choice does the same work for all scores
 //! ([`draw_in_constant_time`](crate::exact::selection::draw_in_constant_time)); U gets more bits where 64 leave a

@@ -3,9 +3,7 @@
 use super::inverse_temperature::{FAR, InverseTemperature};
 use super::levels::{Levels, MOST};
 use crate::error::{Error, Result};
-use crate::exact::noise::bernoulli::bernoulli;
 use crate::exact::noise::source::Source;
-use crate::numeric::enclosure::{EXPONENT_BITS, Interval, exp2_neg};
 use crate::numeric::kernel::on_large_pages;
 
 /// Classes that are proposed one by one; what is further from the best is proposed together.
@@ -145,16 +143,28 @@ impl IncrementalSelection {
         crate::exact::tap::see(|| {
             crate::exact::tap::Seen::Scores(self.scores.clone(), self.temperature.value())
         });
+        self.choose(source)
+    }
+
+    /// The same, of which no test is told.
+    pub(super) fn choose(&mut self, source: &mut Source) -> usize {
         self.settle();
         let total = self.tickets();
         loop {
             let ticket = source.below(total);
-            if let Some((candidate, level)) = self.holder(ticket)
-                && self.keep(candidate, level, source)
-            {
-                return candidate;
+            if let Some((candidate, level)) = self.holder(ticket) {
+                let distance = self.scores[candidate].abs_diff(self.anchor);
+                // Level <= x.
+                if (self.temperature).accepts(distance.into(), level as u64, source) {
+                    return candidate;
+                }
             }
         }
+    }
+
+    /// Scores of the candidates.
+    pub(super) fn scores(&self) -> &[i64] {
+        &self.scores
     }
 
     /// Appends `k` to the list of a level.
@@ -221,22 +231,13 @@ impl IncrementalSelection {
         let (candidate, far) = (ticket as usize, self.lowest + NEAR);
         (usize::from(self.level_of[candidate]) >= far).then_some((candidate, far))
     }
-
-    /// True with probability 2^(level - x) <= 1, as level <= x.
-    fn keep(&self, candidate: usize, level: usize, source: &mut Source) -> bool {
-        let distance = u128::from(self.scores[candidate].abs_diff(self.anchor));
-        let offset = (level as u128) << EXPONENT_BITS;
-        let [lo, hi] = (self.temperature.wide_exponent(distance))
-            .map(|end| u64::try_from(end.saturating_sub(offset)).unwrap_or(u64::MAX));
-        let refine = |bits| self.temperature.weight(distance, level as u64, bits);
-        bernoulli(source, exp2_neg(Interval { lo, hi }), refine)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ExponentialMechanism;
     use super::*;
+    use crate::numeric::enclosure::EXPONENT_BITS;
     use num_bigint::BigUint;
     use proptest::prelude::*;
 

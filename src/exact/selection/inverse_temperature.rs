@@ -2,7 +2,9 @@ use num_bigint::BigUint;
 
 use super::levels::{Levels, least_above};
 use crate::error::{Error, Result};
-use crate::numeric::enclosure::{EXPONENT_BITS, Interval, exp_neg, ln2};
+use crate::exact::noise::bernoulli::bernoulli;
+use crate::exact::noise::source::Source;
+use crate::numeric::enclosure::{EXPONENT_BITS, Interval, exp_neg, exp2_neg, ln2};
 
 /// The exact rational eta = epsilon0 / (2 sensitivity), with integer bounds on eta d / ln 2 for integers d >=
 /// 0.
@@ -163,6 +165,15 @@ impl InverseTemperature {
     /// eta, as a float: for searches that decide nothing but the running time.
     pub(super) fn per_unit(&self) -> f64 {
         self.mantissa as f64 * 2f64.powi(-(self.scale as i32)) * std::f64::consts::LN_2
+    }
+
+    /// True with probability exp(-eta d) 2^level = 2^(level - x) exactly, where that is 1 at most.
+    pub(super) fn accepts(&self, d: u128, level: u64, source: &mut Source) -> bool {
+        let offset = u128::from(level) << EXPONENT_BITS;
+        let [lo, hi] = (self.wide_exponent(d))
+            .map(|end| u64::try_from(end.saturating_sub(offset)).unwrap_or(u64::MAX));
+        let refine = |bits| self.weight(d, level, bits);
+        bernoulli(source, exp2_neg(Interval { lo, hi }), refine)
     }
 
     /// Encloses exp(-eta d) 2^shift in units of 2^-bits.

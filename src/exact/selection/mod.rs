@@ -6,7 +6,8 @@
 //! Reading order: [`InverseTemperature`] (eta and integer bounds on eta d / ln 2), `dyadic_classes` (a class
 //! and a member of it, drawn exactly), [`exponential`] (one candidate), `valley` (one where scores
 //! fall and rise again), `levels` and [`incremental`] (one after the other,
-//! while few scores change), [`sign`] (one sign), [`cosh_groups`]
+//! while few scores change), [`lazy`] (most of whose scores are bounded and looked at only where they are proposed),
+//! [`sign`] (one sign), [`cosh_groups`]
 //! (one group), `signed_subset` (k features with their signs), [`minkowski`] (one vertex of a sum of simple polytopes).
 
 mod constant_time;
@@ -15,6 +16,7 @@ mod dyadic_classes;
 pub mod exponential;
 pub mod incremental;
 mod inverse_temperature;
+pub mod lazy;
 mod levels;
 pub mod minkowski;
 pub mod sign;
@@ -25,5 +27,6 @@ pub use constant_time::draw_in_constant_time;
 pub use exponential::ExponentialMechanism;
 pub use incremental::IncrementalSelection;
 pub use inverse_temperature::InverseTemperature;
+pub use lazy::{Drawn, LazySelection};
 pub use minkowski::{LARGEST_SCORE, MinkowskiSelection, Shape, Summand};
 pub(crate) use valley::Valley;

@@ -267,6 +267,7 @@ impl Answer for Vertex {
                 moves: &moves,
                 unit: at.unit,
                 tolerance,
+                rare: None,
             };
             return self.choose_lagging(&pass, records, state, source, watch);
         }
@@ -307,9 +308,10 @@ impl Answer for Vertex {
             moves: &moves(&directions, at.moved.1),
             unit: at.unit,
             tolerance,
+            rare: None,
         };
-        let (_, selection) = self.follow_lagging(&pass, room.records, room.state, room.watch)?;
-        selection.settle();
+        let followed = self.follow_lagging(&pass, room.records, room.state, room.watch)?;
+        followed.choices.settle();
         Ok(())
     }
 }

@@ -353,6 +353,10 @@ impl Records for Shards {
         self.whole().map(|_| Changed(Vec::new()))
     }
 
+    fn lagging_sum(&self, _: usize, _: &States) -> i64 {
+        0
+    }
+
     fn curvature(&self, _: &RoomModel, _: f64, _: &States, out: &mut [f64]) {
         out.fill(0.0);
     }

@@ -153,6 +153,7 @@ fn schemas() -> Vec<Schema> {
     };
     vec![
         schema(0.0, Geometry::Uncentred, false),
+        schema(0.0, Geometry::Centred, true),
         schema(-1.0, Geometry::Centred, true),
         schema(-0.5, Geometry::Centred, true),
         schema(0.0, Geometry::Uncentred, false)
@@ -167,8 +168,13 @@ fn schemas() -> Vec<Schema> {
 /// A public transcript: a column (of all, the intercept too) with its sign, step by step.
 type Transcript = Vec<(usize, bool)>;
 
-/// What a lagging pass makes of a transcript: sums of all columns and slopes of all records, step by step.
-fn played(records: &Blocks, transcript: &Transcript, tolerance: f64) -> Vec<(Vec<i64>, Vec<i16>)> {
+/// What a lagging pass makes of a transcript: sums of all columns and slopes of all records, step by step, of rare features
+/// where they are asked for.
+fn played(
+    records: &Blocks,
+    transcript: &Transcript,
+    (tolerance, rare): (f64, Option<i64>),
+) -> Vec<(Vec<i64>, Vec<i16>)> {
     let model = RoomModel::new(&Logistic.into(), None).unwrap();
     let columns = records.n_columns();
     let (mut states, mut sums) = (States::default(), vec![0; columns]);
@@ -188,13 +194,31 @@ fn played(records: &Blocks, transcript: &Transcript, tolerance: f64) -> Vec<(Vec
             moves: &moves,
             unit: 2.0 * 20.0 / (count * (count + 1.0) * 16_383.0),
             tolerance,
+            rare,
         };
         let changed = records.lagging(&pass, &mut states, &mut || Ok(())).unwrap();
         assert!(changed.0.is_sorted_by(|a, b| a.0 < b.0));
-        changed
-            .0
-            .iter()
-            .for_each(|&(j, sum)| sums[j as usize] = sum);
+        let lagging = states.lagging.as_ref().unwrap();
+        let number_of = |j: usize| match lagging.rare() {
+            Some(rare) => rare.number_of(j),
+            None => Some(j),
+        };
+        let total = states.slopes[0].iter().map(|&d| i64::from(d)).sum::<i64>();
+        assert_eq!(lagging.total(), total);
+        for (j, sum) in sums.iter_mut().enumerate() {
+            match number_of(j).map(|number| number as u32) {
+                Some(number) => {
+                    let told = changed.0.iter().find(|told| told.0 == number);
+                    *sum = told.map_or(*sum, |told| told.1);
+                }
+                None => {
+                    *sum = records.lagging_sum(j, &states);
+                    let zero = i64::from(records.schema().lattice_value(0.0, j));
+                    let largest = model.lattice().bound().linf as i64;
+                    assert!((*sum - zero * total).abs() <= rare.unwrap() * largest);
+                }
+            }
+        }
         // The sums are those of all records at their present slopes.
         let mut whole = vec![0; columns];
         records
@@ -254,10 +278,12 @@ proptest! {
     ) {
         for schema in schemas() {
             let rows = Rows::new(&rows, schema.max_weight().is_some());
-            let mut all = rows.stored(&schema).into_iter().map(|data| played(&data, &transcript, tolerance));
-            let first = all.next();
-            for other in all {
-                prop_assert_eq!(Some(&other), first.as_ref());
+            let stored = rows.stored(&schema);
+            let first = played(&stored[0], &transcript, (tolerance, None));
+            for rare in [None, Some(0), Some(20_000)] {
+                for data in &stored {
+                    prop_assert_eq!(&played(data, &transcript, (tolerance, rare)), &first);
+                }
             }
         }
     }
@@ -276,7 +302,8 @@ proptest! {
             let all = Rows::new(&rows, schema.max_weight().is_some());
             let fewer = all.without(position).stored(&schema);
             for (with, without) in all.stored(&schema).iter().zip(&fewer) {
-                let steps = played(with, &transcript, tolerance).into_iter().zip(played(without, &transcript, tolerance));
+                let played = |data: &Blocks| played(data, &transcript, (tolerance, Some(20_000)));
+                let steps = played(with).into_iter().zip(played(without));
                 for ((sums, mut slopes), (other_sums, other_slopes)) in steps {
                     let own = i64::from(slopes.remove(position));
                     prop_assert_eq!(slopes, other_slopes);
