@@ -6,7 +6,13 @@ Every test has fixed seeds, so it is deterministic.
 import numpy as np
 import pytest
 
-from dpsparse import PrivateSparseClassifier, PrivateSparseRegressor, SparseClassifier, SparseRegressor
+from dpsparse import (
+    PrivateSparseClassifier,
+    PrivateSparsePoissonRegressor,
+    PrivateSparseRegressor,
+    SparseClassifier,
+    SparseRegressor,
+)
 from dpsparse.tables import Category, Number, Schema
 
 THETA = np.array([1.0, -1.0, 0.5, 0.0, 1.0, 0.0, -0.5, 0.3])
@@ -143,6 +149,21 @@ def test_rare_outcomes_are_as_rare_as_they_are(n, rate, epsilon):
     assert (losses < constant).all(), (losses, constant)
     assert abs(probabilities.mean() / np.mean(y) - 1) < 0.2
     assert (np.abs(probabilities.mean(axis=1) / np.mean(y) - 1) < 0.5).all()
+
+
+@pytest.mark.parametrize(("n", "rate", "epsilon"), [(3000, 0.02, 1.0), (20_000, 0.02, 0.1), (20_000, 0.02, 1.0)])
+def test_rare_counts_are_as_rare_as_they_are(n, rate, epsilon):
+    """No worse than a constant, where most counts are 0 and what is released of their spread is a bound."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (n, 4))
+    y = rng.poisson(rate * np.exp(X @ [0.7, -0.5, 0.0, 0.0])).astype(float)
+    models = [
+        PrivateSparsePoissonRegressor(epsilon=epsilon, bounds=(-1, 1), y_bounds=(0, 20), random_state=seed).fit(X, y)
+        for seed in range(6)
+    ]
+    means = [model.predict(X).mean() / y.mean() for model in models]
+    assert 0.6 < np.mean(means) < 1.6, means
+    assert np.mean([model.score(X, y) for model in models]) > -0.03
 
 
 @pytest.mark.parametrize("epsilon", [10.0, 1000.0])

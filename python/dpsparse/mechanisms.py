@@ -206,8 +206,9 @@ class NoisyNewton:
     Minimises ``mean loss + (ridge / 2) * |theta|**2`` with ``beta X'X / n`` in place of the Hessian, which it bounds
     (Boehning & Lindsay 1988). For the squared loss ``n_iter=1`` with ``residual_bound=1`` releases the sufficient
     statistics X'X and X'y (Wang 2018, AdaSSP). For ill-conditioned features, with moments at most 2047 of them; without
-    them steps are those of gradient descent. Steps of a logistic loss, and of three or more classes, start at the
-    constant that a noisy count of every class tells, a twentieth of the zCDP budget, where there is an intercept.
+    them steps are those of gradient descent. Steps of a logistic loss, of three or more classes and of
+    counts start at the constant that a noisy count tells, a twentieth of the zCDP budget or a fiftieth for counts,
+    where there is an intercept.
     Neighbours: replace-one or add-remove. Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm
     (``R2**2`` under add-remove), ``2 L R2 / n`` of the gradient of the mean loss; in counts R2 is the intercept's part.
 

@@ -2,11 +2,11 @@
 //! cannot read a record.
 
 mod catalogue;
-mod class_offsets;
 mod class_scores;
 mod class_shrinkage;
 #[cfg(test)]
 mod class_tests;
+mod constant_scores;
 mod damping;
 mod divisor;
 mod dual_frank_wolfe;

@@ -486,10 +486,10 @@ impl Start {
     }
 
     /// At the scores of a constant, one a class, where the intercept's column has this value.
-    pub fn with_offsets(mut self, offsets: &[f64], value: f64) -> Self {
-        let columns = self.theta.len() / offsets.len();
-        for (theta, offset) in self.theta.chunks_mut(columns).zip(offsets) {
-            theta[columns - 1] = offset / value;
+    pub fn at_constant(mut self, scores: &[f64], value: f64) -> Self {
+        let columns = self.theta.len() / scores.len();
+        for (theta, score) in self.theta.chunks_mut(columns).zip(scores) {
+            theta[columns - 1] = score / value;
         }
         self
     }

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::class_offsets::ClassOffsets;
 use super::class_scores::ClassScores;
 use super::class_shrinkage::{slope_of_clamped, without_clamp};
+use super::constant_scores::ConstantScores;
 use super::line::Line;
 use super::minimiser::{clipped, describe_clip};
 use super::newton_steps::{NewtonOptions, NewtonSteps, Start};
@@ -15,7 +15,7 @@ use crate::accounting::calibrate::rho_from_epsilon;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
-use crate::plan::defaults::{CLASS_START_SHARE, USER_LOSS_MARGIN};
+use crate::plan::defaults::{CLASS_START_SHARE, COUNT_START_SHARE, USER_LOSS_MARGIN};
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
 use crate::question::MOST_MOMENT_COLUMNS;
@@ -33,8 +33,8 @@ use crate::solver::Form;
 /// curvature, steps are those of gradient descent. It is more where T steps would follow the noise on the gradients
 /// ([`crate::theory_of_privacy::noisy_gradients`]). For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp on |y| <= 1 the
 /// other statistic is X'y, and theta is that of AdaSSP (Wang 2018) with another lambda. Where residuals are small,
-/// noise on T clamped gradients is less than noise on X'y. Of a logistic loss, and of classes, steps start at the constant that a
-/// noisy gradient of the intercept alone tells, a count of every class. The intercept is not part of the ridge. A last move into a
+/// noise on T clamped gradients is less than noise on X'y. Of a logistic loss, of classes and of counts, steps start at the constant
+/// that a noisy gradient of the intercept alone tells, a count of every class. The intercept is not part of the ridge. A last move into a
 /// ball, or a prox with a public threshold, makes theta sparse.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`crate::question::Moments`])
@@ -78,7 +78,7 @@ pub struct NoisyNewton {
 #[derive(Debug)]
 struct Release {
     norm: Arc<dyn Norm>,
-    start: Option<ClassOffsets>,
+    start: Option<ConstantScores>,
     steps: NewtonSteps,
     line: Option<Line>,
     /// In scaled units, those of the public bounds.
@@ -161,10 +161,15 @@ impl NoisyNewton {
     }
 }
 
-/// Whether it is worth knowing first how common the classes are.
-fn starts(problem: &Problem) -> bool {
+/// The share of the zCDP budget for the scores of a constant, where it is worth knowing them first.
+fn share_of_start(problem: &Problem) -> Option<f64> {
     let logistic = matches!(problem.loss.name(), "logistic" | "clipped-logistic");
-    problem.schema().target().is_classes() && (logistic || problem.outputs() > 1)
+    match problem.schema().target() {
+        Target::Classes => logistic.then_some(CLASS_START_SHARE),
+        Target::Multiclass { .. } => Some(CLASS_START_SHARE),
+        Target::Counts { .. } => Some(COUNT_START_SHARE),
+        Target::Interval { .. } => None,
+    }
 }
 
 impl Mechanism for NoisyNewton {
@@ -221,12 +226,12 @@ impl Mechanism for NoisyNewton {
             (None, _) => 1.0,
         };
         let rho = rho_from_epsilon(problem.epsilon, problem.validate()?)?;
-        let start = match starts(&problem) {
-            true => ClassOffsets::plan(&problem, CLASS_START_SHARE * rho)?,
-            false => None,
-        };
+        let start = (share_of_start(&problem))
+            .map(|share| ConstantScores::plan(&problem, share * rho))
+            .transpose()?
+            .flatten();
         let mut companions = line.as_ref().map_or_else(Vec::new, Line::events);
-        companions.extend(start.iter().flat_map(ClassOffsets::events));
+        companions.extend(start.iter().flat_map(ConstantScores::events));
         let steps = NewtonSteps::plan(&problem, options, &companions)?;
         // The mean of T noisy gradients; and as early stopping after T steps of 1/lambda acts.
         let n_iter = steps.gradients.n_iter as f64;
@@ -279,7 +284,7 @@ impl Mechanism for NoisyNewton {
 impl Program<Fitted> for Release {
     fn questions(&self) -> Vec<Planned> {
         let line = self.line.iter().flat_map(Line::planned);
-        let start = self.start.iter().map(ClassOffsets::planned);
+        let start = self.start.iter().map(ConstantScores::planned);
         start.chain(self.steps.planned()).chain(line).collect()
     }
 
@@ -292,10 +297,10 @@ impl Program<Fitted> for Release {
         let value = schema.intercept_value();
         let mut start = Start::zero(schema.n_features(), schema.n_columns(), outputs);
         let mut constant = 0.0;
-        if let Some(offsets) = &self.start {
-            let offsets = offsets.release(session)?;
-            constant = offsets[0];
-            start = start.with_offsets(&offsets, value);
+        if let Some(scores) = &self.start {
+            let scores = scores.release(session)?;
+            constant = scores[0];
+            start = start.at_constant(&scores, value);
         }
         let progress = |session: &mut Session<'_>, t| session.progress(t, n_iter);
         let beside = self.beside.of_images(session.units(), self.loss);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::class_offsets::ClassOffsets;
+use super::constant_scores::ConstantScores;
 use super::minimiser::{check_loss, clipped};
 use super::refit::{Refit, RefitBy};
 use crate::accounting::calibrate::rho_from_epsilon;
@@ -61,7 +61,7 @@ struct Steps {
     /// None where everything is selected anyway.
     selection: Option<Question<Vertex>>,
     /// Of three or more classes, before a selection.
-    offsets: Option<ClassOffsets>,
+    offsets: Option<ConstantScores>,
     refit: Refit,
     /// About the features that are refitted, whichever they will be.
     selected: Arc<Statement>,
@@ -157,7 +157,7 @@ impl Mechanism for SelectRefit {
         let rho_of_choices = (1.0 - of_offsets) * share * rho;
         let epsilon0 = (8.0 * rho_of_choices / n_selected as f64).sqrt();
         let offsets = match of_offsets > 0.0 {
-            true => ClassOffsets::plan(&problem, of_offsets * share * rho)?,
+            true => ConstantScores::plan(&problem, of_offsets * share * rho)?,
             false => None,
         };
         let statement = &problem.statement;
@@ -168,7 +168,7 @@ impl Mechanism for SelectRefit {
         let choices = (selection.iter())
             .flat_map(|selection| selection.events())
             .map(|&(event, _)| (event, n_selected as u64));
-        let companions: Vec<(Event, u64)> = (offsets.iter().flat_map(ClassOffsets::events))
+        let companions: Vec<(Event, u64)> = (offsets.iter().flat_map(ConstantScores::events))
             .copied()
             .chain(choices)
             .collect();
@@ -217,7 +217,7 @@ impl Program<Fitted> for Steps {
     fn questions(&self) -> Vec<Planned> {
         let selection = self.selection.iter();
         let selection = selection.map(|selection| selection.times(self.n_selected as u64));
-        let offsets = self.offsets.iter().map(ClassOffsets::planned);
+        let offsets = self.offsets.iter().map(ConstantScores::planned);
         offsets
             .chain(selection)
             .chain(self.refit.planned())

@@ -74,10 +74,11 @@
 //! Fletcher, Goldfarb and Shanno, H - H s s'H/(s'H s) + y y'/(y's) with the change y of gradients, changes gradients along s as they did, and
 //! has no negative eigenvalue.
 //!
-//! **Where classes start.** The intercept's column is a fifth of a typical row, so that gradients have five times the noise of a count along it; and
+//! **Where classes and counts start.** The intercept's column is a fifth of a typical row, so that gradients have five times the noise of a count along it; and
 //! from even odds steps on a loss that is flat where outcomes are rare take long, or go too far. A gradient of the intercepts alone at zero is
 //! (1/2 - p) n, or (1/K - p_k) n for each of K classes: its sensitivity is that of a row with the constant in it. Steps start at the log odds of these p,
-//! none taken for less than its noise.
+//! none taken for less than its noise, and 1/2 - p for (1/2 - p) (1 - N^2/(1/2 - p)^2), or 0, beside noise N. Of counts a it is the sum of
+//! rate - a, clamped, at the rate where scores start: less than half of that rate is started from.
 //!
 //! **Flat directions.** Where a level has hardly any records, or none, a direction has next to no curvature h, and its coefficient is
 //! N/(h + lambda/T) of noise, which no score of a record shows: the signal of the rule above is one of scores. A log odds ratio of 100

@@ -1,7 +1,8 @@
-//! How common the classes are, before anything is learnt of features: noise on a count is noise on one number, where in the
-//! gradients of all coefficients the intercept is a small part of long rows. Without it features that are not centred would be
-//! selected for what the offsets of unbalanced classes explain, and steps would have to find the intercept of a rare
-//! outcome first.
+//! The scores of the model of a constant, before anything is learnt of features: how common classes are, and how large counts.
+//!
+//! Noise on a count is noise on one number, where in the gradients of all coefficients the intercept is a small part of long rows. Without it
+//! features that are not centred would be selected for what the offsets of unbalanced classes explain, and steps would have to find
+//! the intercept of a rare outcome first.
 
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use super::class_scores::ClassScores;
 use crate::accounting::event::Event;
 use crate::error::Result;
 use crate::plan::Problem;
-use crate::privacy::{Planned, Question, Session, Statement};
+use crate::plan::defaults::COUNT_START;
+use crate::privacy::{Planned, Question, Session, Statement, Target};
 use crate::question::{Gradient, Projection};
 
 /// Of the intercept's column, as large as there are: rows of it alone are hardly longer.
@@ -17,9 +19,10 @@ const VALUE: f64 = 1.0;
 /// Norm of what is beside it, which is nothing.
 const BESIDE: f64 = 1e-3;
 
-/// One noisy gradient of the intercepts alone, at zero: n/K less the number of records of every class.
+/// One noisy gradient of the intercepts alone, at zero: n/K less the number of records of every class, or of counts the sum of what
+/// rates are above them.
 #[derive(Debug)]
-pub(super) struct ClassOffsets {
+pub(super) struct ConstantScores {
     /// About a score that is 0 for all, and a constant.
     alone: Arc<Statement>,
     question: Question<Gradient>,
@@ -28,7 +31,7 @@ pub(super) struct ClassOffsets {
     slope: f64,
 }
 
-impl ClassOffsets {
+impl ConstantScores {
     /// For rho of the zCDP budget; None without an intercept.
     pub fn plan(problem: &Problem, rho: f64) -> Result<Option<Self>> {
         if !problem.schema().has_intercept() {
@@ -53,17 +56,30 @@ impl ClassOffsets {
         self.question.events()
     }
 
-    /// The scores of the model of a constant, one a class, or that of the second of two. A share is taken for no less than the noise
-    /// on it.
+    /// One score a class, or that of the second of two, or of counts. No share, and no rate, is taken for less than the noise on it.
     pub fn release(&self, session: &mut Session<'_>) -> Result<Vec<f64>> {
         let schema = self.alone.schema();
         let (outputs, value) = (schema.target().outputs(), schema.intercept_value());
         let zero = Projection::new(vec![0.0; session.statement().n_columns()], 1.0)?;
         let mut alone = session.projected(&zero, &self.alone)?;
-        let gradient = alone.ask(&self.question, &vec![0.0; 2 * outputs])?;
+        let zero = vec![0.0; 2 * outputs];
+        let zero = alone.of_scores(&zero).into_owned();
+        let gradient = alone.ask(&self.question, &zero)?;
         let of_constant = gradient.iter().skip(1).step_by(2);
-        let of_constant = of_constant.map(|g| g / value / self.n_samples);
         let noise = self.question.noise_scale() / value / self.n_samples;
+        let of_constant = of_constant.map(|g| clean(g / value / self.n_samples, noise));
+        if let Target::Counts { .. } = schema.target() {
+            let rate = session.rate();
+            let score = |slope: f64| {
+                let share = ((rate - slope) / rate).max((noise / rate).min(1.0));
+                // Steps find a rate that is near by themselves.
+                match share < COUNT_START {
+                    true => rate * share.ln(),
+                    false => 0.0,
+                }
+            };
+            return Ok(of_constant.map(score).collect());
+        }
         if outputs == 1 {
             // (1/2 - share of the second class) times twice the slope.
             let units = 2.0 * self.slope;
@@ -81,4 +97,27 @@ impl ClassOffsets {
 
 fn log_odds(share: f64) -> f64 {
     (share / (1.0 - share)).ln()
+}
+
+/// What is expected of a number beside noise of a standard deviation: nothing where it may be all noise (James & Stein 1961).
+fn clean(number: f64, noise: f64) -> f64 {
+    let squares = number * number;
+    match squares > noise * noise {
+        true => number * (1.0 - noise * noise / squares),
+        false => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What may be all noise is nothing, far beyond it numbers are themselves, and between they are less.
+    #[test]
+    fn noise_is_nothing() {
+        assert_eq!([0.9, -0.9, 0.0].map(|number| clean(number, 1.0)), [0.0; 3]);
+        assert!((clean(-100.0, 1.0) + 100.0).abs() < 0.011);
+        assert!((clean(2.0, 1.0) - 1.5).abs() < 1e-15);
+        assert_eq!(clean(0.3, 0.0), 0.3);
+    }
 }
