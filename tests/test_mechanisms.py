@@ -692,3 +692,24 @@ def test_ctrl_c_stops_a_long_minimisation():
         [sys.executable, "-c", CTRL_C], capture_output=True, text=True, check=False, timeout=60, env=os.environ
     )
     assert result.stdout == "interrupted False\n", result.stderr
+
+
+def test_a_start_is_a_count_for_log_odds_and_rates():
+    facts = {"bounds": (-1, 1), "classes": (0, 1), "scale": None}
+    for start in (None, 0.1):
+        for n_classes in (2, 3):
+            model = PrivateSparseClassifier(
+                mechanism=NoisyNewton(start=start), **(facts | {"classes": tuple(range(n_classes))})
+            )
+            assert len(model.plan(1000, 5).events) == (2 if start is None else 3)
+    hinge = PrivateSparseClassifier(mechanism=NoisyNewton(start=0.1), loss="hinge", **facts)
+    reals = PrivateSparseRegressor(mechanism=NoisyNewton(start=0.1), bounds=(-1, 1), y_bounds=(0, 1), scale=None)
+    for model in (hinge, reals):
+        with pytest.raises(InvalidArgumentError, match="start is for the logistic loss"):
+            model.plan(1000, 5)
+    without = PrivateSparseClassifier(mechanism=NoisyNewton(start=0.1), fit_intercept=False, **facts)
+    with pytest.raises(InvalidArgumentError, match="fit_intercept"):
+        without.plan(1000, 5)
+    for share in (0.0, 1.0, -0.1, 2.0):
+        with pytest.raises(InvalidArgumentError, match="start"):
+            PrivateSparseClassifier(mechanism=NoisyNewton(start=share), **facts).plan(1000, 5)

@@ -187,6 +187,7 @@ REFUSED = [
     (InvalidArgumentError, "loss must be", {"loss": "squared", "mechanism": FrankWolfe()}),
     (InvalidArgumentError, "loss must be", {"loss": lambda z, y: np.tanh(z - y)}),
     (InvalidArgumentError, "line", {"mechanism": NoisyNewton(line=0.1)}),
+    (InvalidArgumentError, "start", {"mechanism": NoisyNewton(start=1.0)}),
     (InvalidArgumentError, "norm", {"mechanism": FrankWolfe(), "norm": "simplex"}),
 ]
 

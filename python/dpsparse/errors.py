@@ -100,7 +100,7 @@ class MissingPackageError(DpsparseError, ImportError):
     """
 
 
-class MissingFileError(DpsparseError, FileNotFoundError):
+class MissingFileError(FileNotFoundError, DpsparseError):  # whose layout pickles follow
     """A path names no file that is there.
 
     Also a ``FileNotFoundError``.

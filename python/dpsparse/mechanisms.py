@@ -67,7 +67,7 @@ class FrankWolfe:
         Where zeros stay zeros (no intercept, or bounds that are symmetric) that is what the records that change store;
         else, and where a step takes the intercept, it is at most a pass over the columns that are not rare. Bounds that
         differ from column to column, with an intercept and not symmetric, add as many operations as there are
-        different ones. "auto": "lagging" from 65 536 columns on, where it is taken.
+        different ones. "auto": "lagging" from 65 536 columns on, where it is taken and zeros stay zeros.
     constant_time : bool, default False
         True: a choice does the same work whatever its scores are, some 200 ns a candidate, by the same law. For the l1
         ball, the simplex and explicit vertices, ``calibration="tight"`` and derivatives in every step. Running time
@@ -206,11 +206,9 @@ class NoisyNewton:
     Minimises ``mean loss + (ridge / 2) * |theta|**2`` with ``beta X'X / n`` in place of the Hessian, which it bounds
     (Boehning & Lindsay 1988). For the squared loss ``n_iter=1`` with ``residual_bound=1`` releases the sufficient
     statistics X'X and X'y (Wang 2018, AdaSSP). For ill-conditioned features, with moments at most 2047 of them; without
-    them steps are those of gradient descent. Steps of a logistic loss, of three or more classes and of
-    counts start at the constant that a noisy count tells, a twentieth of the zCDP budget or a fiftieth for counts,
-    where there is an intercept.
-    Neighbours: replace-one or add-remove. Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm
-    (``R2**2`` under add-remove), ``2 L R2 / n`` of the gradient of the mean loss; in counts R2 is the intercept's part.
+    them steps are those of gradient descent. Neighbours:
+    replace-one or add-remove. Sensitivity: ``sqrt(2) R2**2`` of the moments in the Frobenius norm (``R2**2`` under
+    add-remove), ``2 L R2 / n`` of the gradient of the mean loss; that of a ``start`` has the intercept's part of R2.
 
     Proof: ``theory_of_privacy::select_refit``.
 
@@ -239,6 +237,10 @@ class NoisyNewton:
         Share of the zCDP budget, in (0, 1), for a last line: one factor for all coefficients and a constant, by a loss
         that is clamped less. It undoes what the clamp and the shrinkage of a noisy fit do to all coefficients at once.
         Needs an intercept and no more than two classes. None: no line.
+    start : float, optional
+        Share of the zCDP budget, in (0, 1), for the constant that steps start from: how common classes are, with the
+        logistic loss or three or more classes, or how large counts are. Noise on such a count is far less than noise on
+        the intercept in gradients. Needs an intercept. None: steps start at 0; "auto" takes 0.05, and 0.02 for counts.
     radius : float, optional
         Largest norm of the coefficients; of those of all classes together, where there are three or more, and then of
         the l1 norm alone, weighted or not. Models are moved to the nearest one of the ball in the metric of the
@@ -264,6 +266,7 @@ class NoisyNewton:
     line: float | None = None
     radius: float | None = None
     alpha: float | None = None
+    start: float | None = None
     name: ClassVar[str] = "noisy-newton"
 
 

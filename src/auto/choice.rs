@@ -10,7 +10,10 @@ use crate::mechanism::{
     ObjectivePerturbation, SelectRefit,
 };
 use crate::plan::Domain;
-use crate::plan::defaults::{LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, noise_allows};
+use crate::plan::defaults::{
+    CLASS_START_SHARE, COUNT_START_SHARE, LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH,
+    noise_allows,
+};
 
 impl Facts<'_> {
     /// Noisy Newton steps and a line through their scores. The clamp of the logistic loss opens as noise falls: none is
@@ -21,9 +24,14 @@ impl Facts<'_> {
         let outputs = self.target.outputs();
         let directions = columns * (outputs.max(2) - 1) as f64;
         let open = noise_allows(n, person, rho) / (OPEN_STRENGTH * directions);
+        let start = match self.target.is_classes() {
+            true => CLASS_START_SHARE,
+            false => COUNT_START_SHARE,
+        };
         NoisyNewton {
             clip: (self.logistic() && open < 1.0).then_some(open.max(self.least_clip())),
             line: (self.intercept && outputs == 1).then_some(LINE_DEFAULT_SHARE),
+            start: (self.intercept && self.starts()).then_some(start),
             ..NoisyNewton::default()
         }
     }

@@ -145,6 +145,11 @@ impl Facts<'_> {
         self.loss.is_some_and(|loss| loss.name() == "logistic")
     }
 
+    /// Whether scores of a constant are worth knowing first.
+    pub(super) fn starts(&self) -> bool {
+        (self.loss).is_some_and(|loss| NoisyNewton::starts(self.target, loss.name()))
+    }
+
     /// The clamp of the derivatives of the logistic loss where noise is large: their size where all classes are alike.
     pub(super) fn least_clip(&self) -> f64 {
         ClassScores(self.target.outputs()).least_clip()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::class_scores::ClassScores;
 use crate::accounting::event::Event;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plan::Problem;
 use crate::plan::defaults::COUNT_START;
 use crate::privacy::{Planned, Question, Session, Statement, Target};
@@ -32,20 +32,38 @@ pub(super) struct ConstantScores {
 }
 
 impl ConstantScores {
-    /// For rho of the zCDP budget; None without an intercept.
-    pub fn plan(problem: &Problem, rho: f64) -> Result<Option<Self>> {
-        if !problem.schema().has_intercept() {
-            return Ok(None);
+    /// For `share` of rho of the zCDP budget.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] naming `start` for a share outside (0, 1), or scores that are none of log odds or rates;
+    /// naming `fit_intercept` without an intercept.
+    pub fn plan(problem: &Problem, share: f64, rho: f64) -> Result<Self> {
+        if !(share > 0.0 && share < 1.0) {
+            return Err(Error::invalid("start", "must lie strictly between 0 and 1"));
+        }
+        if !Self::tells(problem.schema().target(), problem.loss.name()) {
+            let problem = "is for the logistic loss, three or more classes, and counts";
+            return Err(Error::invalid("start", problem));
         }
         let alone = problem.statement.projected(VALUE, BESIDE)?;
-        let question = alone.gradient(&problem.model()?, 1.0 / (2.0 * rho).sqrt())?;
+        let multiplier = 1.0 / (2.0 * share * rho).sqrt();
+        let question = alone.gradient(&problem.model()?, multiplier)?;
         let n_samples = problem.n_samples() as f64;
-        Ok(Some(Self {
+        Ok(Self {
             alone,
             question,
             n_samples,
             slope: problem.lipschitz().min(0.5),
-        }))
+        })
+    }
+
+    /// Whether scores of this target and loss are log odds, or logarithms of rates.
+    pub fn tells(target: Target, loss: &str) -> bool {
+        match target {
+            Target::Classes => matches!(loss, "logistic" | "clipped-logistic"),
+            Target::Multiclass { .. } | Target::Counts { .. } => true,
+            Target::Interval { .. } => false,
+        }
     }
 
     pub fn planned(&self) -> Planned {

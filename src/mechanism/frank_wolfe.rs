@@ -32,8 +32,7 @@ pub enum Calibration {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Refresh {
-    /// Lagging from [`LAGGING_COLUMNS`] columns on, where slopes may lag and the statement says what zeros of records become;
-    /// else exact.
+    /// Lagging from [`LAGGING_COLUMNS`] columns on, where slopes may lag and zeros of records stay zeros; else exact.
     #[default]
     Auto,
     /// In every step.
@@ -347,7 +346,7 @@ impl FrankWolfe {
         let takes = || {
             let coordinates = matches!(polytope.structure(), Structure::Coordinates(_));
             let statement = &problem.statement;
-            let large = statement.n_columns() >= LAGGING_COLUMNS && statement.knows_zero();
+            let large = statement.n_columns() >= LAGGING_COLUMNS && statement.keeps_zero();
             let tight = self.calibration == Calibration::Tight;
             coordinates && tight && large && problem.outputs() == 1
         };

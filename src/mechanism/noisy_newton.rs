@@ -15,7 +15,7 @@ use crate::accounting::calibrate::rho_from_epsilon;
 use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
-use crate::plan::defaults::{CLASS_START_SHARE, COUNT_START_SHARE, USER_LOSS_MARGIN};
+use crate::plan::defaults::USER_LOSS_MARGIN;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::privacy::{Planned, Program, Session, Target};
 use crate::question::MOST_MOMENT_COLUMNS;
@@ -33,8 +33,8 @@ use crate::solver::Form;
 /// curvature, steps are those of gradient descent. It is more where T steps would follow the noise on the gradients
 /// ([`crate::theory_of_privacy::noisy_gradients`]). For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp on |y| <= 1 the
 /// other statistic is X'y, and theta is that of AdaSSP (Wang 2018) with another lambda. Where residuals are small,
-/// noise on T clamped gradients is less than noise on X'y. Of a logistic loss, of classes and of counts, steps start at the constant
-/// that a noisy gradient of the intercept alone tells, a count of every class. The intercept is not part of the ridge. A last move into a
+/// noise on T clamped gradients is less than noise on X'y. With a start, steps begin at the constant that a noisy
+/// gradient of the intercept alone tells, a count of every class. The intercept is not part of the ridge. A last move into a
 /// ball, or a prox with a public threshold, makes theta sparse.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`crate::question::Moments`])
@@ -71,6 +71,9 @@ pub struct NoisyNewton {
     /// Share of the zCDP budget, in (0, 1), for a last line: a factor for all coefficients and a constant, with a loss
     /// that is clamped less; None: no line.
     pub line: Option<f64>,
+    /// Share of the zCDP budget, in (0, 1), for the scores of a constant, where steps start: how common classes are, with the logistic
+    /// loss or three or more of them, or how large counts are; None: steps start at 0.
+    pub start: Option<f64>,
     /// Whether coefficients that are not worth their noise are zero, in patterns of the norm, without a radius or alpha too.
     pub hides_noise: bool,
 }
@@ -131,6 +134,11 @@ impl NoisyNewton {
         Ok(())
     }
 
+    /// Whether steps of this target and loss take a start.
+    pub(crate) fn starts(target: Target, loss: &str) -> bool {
+        ConstantScores::tells(target, loss)
+    }
+
     fn sparsity(&self, norm: Arc<dyn Norm>, outputs: usize) -> Result<Option<Sparsity>> {
         let (name, form) = match (self.radius, self.alpha) {
             (None, None) if self.hides_noise => ("norm", Form::Penalty(0.0)),
@@ -158,17 +166,6 @@ impl NoisyNewton {
         }
         let sparsity = Sparsity::of_norm(norm, form);
         Ok(Some(sparsity).filter(|sparsity| self.hides_noise || !sparsity.is_free()))
-    }
-}
-
-/// The share of the zCDP budget for the scores of a constant, where it is worth knowing them first.
-fn share_of_start(problem: &Problem) -> Option<f64> {
-    let logistic = matches!(problem.loss.name(), "logistic" | "clipped-logistic");
-    match problem.schema().target() {
-        Target::Classes => logistic.then_some(CLASS_START_SHARE),
-        Target::Multiclass { .. } => Some(CLASS_START_SHARE),
-        Target::Counts { .. } => Some(COUNT_START_SHARE),
-        Target::Interval { .. } => None,
     }
 }
 
@@ -226,10 +223,9 @@ impl Mechanism for NoisyNewton {
             (None, _) => 1.0,
         };
         let rho = rho_from_epsilon(problem.epsilon, problem.validate()?)?;
-        let start = (share_of_start(&problem))
-            .map(|share| ConstantScores::plan(&problem, share * rho))
-            .transpose()?
-            .flatten();
+        let start = (self.start)
+            .map(|share| ConstantScores::plan(&problem, share, rho))
+            .transpose()?;
         let mut companions = line.as_ref().map_or_else(Vec::new, Line::events);
         companions.extend(start.iter().flat_map(ConstantScores::events));
         let steps = NewtonSteps::plan(&problem, options, &companions)?;

@@ -156,10 +156,9 @@ impl Mechanism for SelectRefit {
         };
         let rho_of_choices = (1.0 - of_offsets) * share * rho;
         let epsilon0 = (8.0 * rho_of_choices / n_selected as f64).sqrt();
-        let offsets = match of_offsets > 0.0 {
-            true => ConstantScores::plan(&problem, of_offsets * share * rho)?,
-            false => None,
-        };
+        let offsets = (of_offsets > 0.0 && problem.schema().has_intercept())
+            .then(|| ConstantScores::plan(&problem, of_offsets * share, rho))
+            .transpose()?;
         let statement = &problem.statement;
         let noise = SelectionNoise::Exponential { epsilon0 };
         let selection = selects

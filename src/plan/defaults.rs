@@ -381,7 +381,7 @@ pub const SELECT_POWER: f64 = 0.65;
 /// Share of what selection spends for the offsets of three or more classes: a few per cent find shares of 1 in 100.
 pub const CLASS_OFFSET_SHARE: f64 = 0.05;
 
-/// Share of the zCDP budget that noisy Newton steps of classes spend on how common these are: of 43 tables of two, log losses with .02,
+/// Share of the zCDP budget that noisy Newton steps of classes spend on how common these are under "auto": of 43 tables of two, log losses with .02,
 /// .05, .1 and .15 are .4981, .4976, .4982 and .4991 at epsilon 0.1 and alike at 1.
 pub const CLASS_START_SHARE: f64 = 0.05;
 

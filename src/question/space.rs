@@ -62,15 +62,6 @@ impl Statement {
         }
     }
 
-    /// Whether unstored zeros of sparse records are what the schema makes of them.
-    pub(crate) fn knows_zero(&self) -> bool {
-        match self.origin() {
-            None | Some((_, Derivation::Part)) => true,
-            Some((parent, Derivation::Restricted | Derivation::Varying)) => parent.knows_zero(),
-            Some(_) => self.keeps_zero(),
-        }
-    }
-
     /// Whether sparse records are still sparse. Shortening moves each entry of a row whose zeros have moved.
     fn stays_sparse(&self) -> bool {
         match self.origin() {
@@ -259,9 +250,6 @@ mod tests {
         for (geometry, zero) in [(Geometry::Uncentred, true), (Geometry::Centred, false)] {
             let root = root(geometry);
             assert_eq!(root.keeps_zero(), zero);
-            assert!(root.knows_zero() && root.restricted(3).unwrap().knows_zero());
-            let mapped = root.mapped(schema(geometry, None)).unwrap();
-            assert!(!mapped.knows_zero() && !mapped.restricted(3).unwrap().knows_zero());
             let short = || schema(Geometry::Uncentred, Some(1.0));
             for (made, sparse) in [
                 (root.mapped(schema(Geometry::Uncentred, None)), true),
