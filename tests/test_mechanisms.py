@@ -701,7 +701,12 @@ def test_a_start_is_a_count_for_log_odds_and_rates():
             model = PrivateSparseClassifier(
                 mechanism=NoisyNewton(start=start), **(facts | {"classes": tuple(range(n_classes))})
             )
-            assert len(model.plan(1000, 5).events) == (2 if start is None else 3)
+            plan = model.plan(1000, 5)
+            assert len(plan.events) == (2 if start is None else 3)
+            spent = Accountant()
+            for event, count in plan.events:
+                spent.add(event, count)
+            assert spent.epsilon(plan.delta) <= plan.epsilon
     hinge = PrivateSparseClassifier(mechanism=NoisyNewton(start=0.1), loss="hinge", **facts)
     reals = PrivateSparseRegressor(mechanism=NoisyNewton(start=0.1), bounds=(-1, 1), y_bounds=(0, 1), scale=None)
     for model in (hinge, reals):

@@ -29,7 +29,7 @@ impl Certificate {
                     .into(),
             ));
         }
-        match self.contradictions().first() {
+        match self.contradictions().into_iter().next() {
             None => Ok(()),
             Some(problem) => Err(Error::invalid(
                 "certificate",
