@@ -100,3 +100,11 @@ def pair(name: str, value: Any) -> tuple[float, float]:
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(problem) from error
     return number(name, low), number(name, high)
+
+
+def texts(name: str, values: Any, wanted: str = "a sequence of text") -> tuple[str, ...]:
+    """Return texts as a tuple; one text is not taken for its letters."""
+    listed = tuple(values) if np.iterable(values) and not isinstance(values, str | bytes) else (None,)
+    if not all(isinstance(text, str) for text in listed):
+        raise InvalidArgumentError(f"{name} must be {wanted}")
+    return listed

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse._validation import texts
 from dpsparse.errors import InvalidTypeError, MissingFileError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -338,7 +339,7 @@ def from_arrow(
     if not hasattr(dataset, "count_rows"):
         raise InvalidTypeError("dataset must be a pyarrow dataset or table")
     known = list(dataset.schema.names)
-    names = known if columns is None else _texts("columns", columns)
+    names = known if columns is None else list(texts("columns", columns))
     missing = [name for name in names if name not in known]
     if missing:
         raise InvalidArgumentError(f"columns names {missing[0]!r:.60}, which the dataset does not have")
@@ -440,21 +441,13 @@ def _not_negative(name: str, value: Any) -> int:
     return int(value)
 
 
-def _texts(name: str, values: Any, problem: str | None = None) -> list[str]:
-    """Return texts as a list; one text is not taken for its letters."""
-    listed: list[Any] = list(values) if np.iterable(values) and not isinstance(values, str | bytes) else [None]
-    if not all(isinstance(value, str) for value in listed):
-        raise InvalidArgumentError(f"{name} must be a sequence of text" if problem is None else problem)
-    return listed
-
-
 def _checked_names(names: Iterable[str] | None, n_features: int) -> tuple[str, ...] | None:
     if names is None:
         return None
-    problem = f"names must be different texts, one for each of the {n_features} columns"
-    every = tuple(_texts("names", names, problem))
+    wanted = f"different texts, one for each of the {n_features} columns"
+    every = texts("names", names, wanted)
     if len(every) != n_features or len(set(every)) < len(every):
-        raise InvalidArgumentError(problem)
+        raise InvalidArgumentError(f"names must be {wanted}")
     return every
 
 

@@ -21,6 +21,9 @@ const BESIDE: f64 = 1e-3;
 
 /// One noisy gradient of the intercepts alone, at zero: n/K less the number of records of every class, or of counts the sum of what
 /// rates are above them.
+///
+/// **Sensitivity**: that of a gradient whose rows are (0, 1) (`question/sensitivity.rs`); a score of 0 for all takes one record to one
+/// row, so that neighbours stay neighbours ([`crate::theory_of_privacy::noisy_gradients`]).
 #[derive(Debug)]
 pub(super) struct ConstantScores {
     /// About a score that is 0 for all, and a constant.

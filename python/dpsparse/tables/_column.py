@@ -180,14 +180,6 @@ def described(field: Any) -> Field:
     return dict(field)
 
 
-def texts(name: str, values: Any) -> tuple[str, ...]:
-    """Return texts as a tuple; one text is not taken for its letters."""
-    listed = tuple(values) if np.iterable(values) and not isinstance(values, str | bytes) else (None,)
-    if not all(isinstance(text, str) for text in listed):
-        raise InvalidArgumentError(f"{name} must be a sequence of text")
-    return listed
-
-
 def constraints(field: Field) -> Mapping[str, Any]:
     """Return the constraints of a Frictionless field."""
     stated = field.get("constraints") or {}

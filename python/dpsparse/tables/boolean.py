@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import texts
 from dpsparse.tables._column import (
     MISSING,
     Block,
@@ -21,7 +22,6 @@ from dpsparse.tables._column import (
     missing_of,
     register,
     rule_field,
-    texts,
 )
 from dpsparse.tables._values import Values
 from dpsparse.tables.category import level_codes

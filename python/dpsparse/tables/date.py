@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
-from dpsparse._validation import flag
+from dpsparse._validation import flag, texts
 from dpsparse.tables._column import (
     MISSING,
     Block,
@@ -25,7 +25,6 @@ from dpsparse.tables._column import (
     missing_of,
     register,
     rule_field,
-    texts,
 )
 from dpsparse.tables._levels import Contrasts, check_coding
 from dpsparse.tables._values import Values

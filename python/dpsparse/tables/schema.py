@@ -14,8 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
-from dpsparse._validation import flag
-from dpsparse.tables._column import Column, Term, texts
+from dpsparse._validation import flag, texts
+from dpsparse.tables._column import Column, Term
 from dpsparse.tables._values import Table, Values
 
 if TYPE_CHECKING:
