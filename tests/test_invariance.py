@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpsparse import (
+    NoisyNewton,
     PrivateSparseClassifier,
     PrivateSparsePoissonRegressor,
     PrivateSparseRegressor,
@@ -149,6 +150,18 @@ def test_rare_outcomes_are_as_rare_as_they_are(n, rate, epsilon):
     assert (losses < constant).all(), (losses, constant)
     assert abs(probabilities.mean() / np.mean(y) - 1) < 0.2
     assert (np.abs(probabilities.mean(axis=1) / np.mean(y) - 1) < 0.5).all()
+
+
+def test_a_line_brings_rare_outcomes_back():
+    """From a fit that started at even odds, and whose clamp has them half as common: its steps are long enough."""
+    X, y = rare(50_000, 0.01, 1)
+    constant = -np.mean(y) * np.log(np.mean(y)) - np.mean(~y) * np.log(np.mean(~y))
+    mechanism = NoisyNewton(line=0.08, clip=0.5)
+    facts = {"epsilon": 4.0, "bounds": (-4, 4), "classes": (False, True), "scale": "private"}
+    for seed in range(6):
+        model = PrivateSparseClassifier(mechanism=mechanism, random_state=seed, **facts).fit(X, y)
+        said = model.predict_proba(X)[:, 1]
+        assert -np.mean(np.where(y, np.log(said), np.log1p(-said))) < constant
 
 
 @pytest.mark.parametrize(("n", "rate", "epsilon"), [(3000, 0.02, 1.0), (20_000, 0.02, 0.1), (20_000, 0.02, 1.0)])
