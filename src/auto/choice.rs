@@ -11,8 +11,7 @@ use crate::mechanism::{
 };
 use crate::plan::Domain;
 use crate::plan::defaults::{
-    CLASS_START_SHARE, COUNT_START_SHARE, LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH,
-    noise_allows,
+    COUNT_START_SHARE, LINE_DEFAULT_SHARE, NEWTON_COLUMNS, OPEN_STRENGTH, class_start, noise_allows,
 };
 
 impl Facts<'_> {
@@ -25,7 +24,7 @@ impl Facts<'_> {
         let directions = columns * (outputs.max(2) - 1) as f64;
         let open = noise_allows(n, person, rho) / (OPEN_STRENGTH * directions);
         let start = match self.target.is_classes() {
-            true => CLASS_START_SHARE,
+            true => class_start(n, person, rho, outputs),
             false => COUNT_START_SHARE,
         };
         NoisyNewton {
