@@ -623,7 +623,7 @@ _SHARED = ("n_iter", "radius", "alpha", "ridge")
 
 @dataclass(frozen=True)
 class _Auto:
-    """The choice by public facts alone, which the Rust core makes (``dpsparse::mechanism::auto``)."""
+    """The choice by public facts alone, which the Rust core makes (``dpsparse::auto``)."""
 
     name: ClassVar[str] = "auto"
     alpha: float | None = None

@@ -452,12 +452,7 @@ impl NewtonSteps {
         with_eigenvalues(&evidence.moments, value)
     }
 
-    /// The ridge that all steps together act as, beside that of features.
-    fn acts_as(&self, damping: &Damping, curvature: f64) -> f64 {
-        self.ridge + self.ridge / damping.n_iter + damping.ridge(curvature)
-    }
-
-    /// The same for these eigenvalues of the sums of squares and a ridge.
+    /// [`NewtonSteps::noise`] for these eigenvalues of the sums of squares and a ridge.
     fn noise_in_scores(
         &self,
         eigenvalues: impl Iterator<Item = f64>,
@@ -472,6 +467,11 @@ impl NewtonSteps {
                 value * self.normaliser * variance / divisor.powi(2)
             })
             .sum()
+    }
+
+    /// The ridge that all steps together act as, beside that of features.
+    fn acts_as(&self, damping: &Damping, curvature: f64) -> f64 {
+        self.ridge + self.ridge / damping.n_iter + damping.ridge(curvature)
     }
 }
 

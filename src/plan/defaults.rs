@@ -228,10 +228,6 @@ pub const CLASSIFIER_SIGNAL: f64 = 1.0;
 /// The same of a regressor, in squared standard deviations of the targets.
 pub const REGRESSOR_SIGNAL: f64 = 0.3;
 
-/// Slope of the line through scores of a logistic fit that was clamped at a half, without noise: .7 to .8 on the open
-/// sets.
-pub const CLAMPED_SLOPE: f64 = 0.75;
-
 /// Variance of the logarithms of rates that the public rules expect.
 pub const COUNT_SIGNAL: f64 = 0.25;
 
@@ -277,7 +273,7 @@ pub(crate) fn size_of_counts(released: f64, high: f64) -> f64 {
 pub const COUNT_CONSTANT_LEVEL: f64 = 0.55;
 
 /// Slope of the scores of a softmax fit that was clamped at the length that slopes have at first, without noise: one less
-/// this over K. 1/4 for two classes, as [`CLAMPED_SLOPE`]; on anes_party and happiness (three) log losses want .8 to .85, on
+/// this over K. For two classes a fourth less, as on the open sets (.7 to .8); on anes_party and happiness (three) log losses want .8 to .85, on
 /// gss_occupation (eleven) .97.
 pub const CLASS_SLOPE: f64 = 0.5;
 

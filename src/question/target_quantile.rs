@@ -20,7 +20,7 @@ pub struct TargetQuantile {
     pub(crate) bits: u32,
 }
 
-/// Fewest and most.
+/// Fewest and most bits of the grid of targets.
 const BITS: (u32, u32) = (3, 17);
 /// How much likelier, in nats, a threshold at the quantile must be than all those in the empty tail together.
 const SURE: f64 = 9.0;
@@ -35,6 +35,11 @@ pub enum TargetValue {
     Size,
     /// Their distances from this point, in [-1, 1].
     DistanceFrom(f64),
+}
+
+impl TargetQuantile {
+    /// Least step of the grid of targets: a quantile of them is found within half of it.
+    pub(crate) const FINEST: f64 = 1.0 / (1u32 << BITS.1) as f64;
 }
 
 impl Statement {

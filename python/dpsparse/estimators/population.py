@@ -35,7 +35,8 @@ _TO_END = 2.0
 #: Largest distance, in clamps of residuals, of the scores of a level from those of the minimiser: beyond it, most are
 #: clamped.
 _MOST_CLAMPED = 0.5
-#: Released spread of targets, in half the width of their bounds, that only says that most are alike: its grid ends.
+#: Released spread of targets, in half the width of their bounds, that only says that most are alike: the finest step of
+#: the grid of their median (``TargetQuantile::FINEST``).
 _LEAST_SPREAD = 2.0**-17
 #: Largest mean of what residuals are beyond 1.5 of their mean size, in these, and largest size, in released spreads of
 #: targets, where the range of targets holds nearly all: .14 and 1.0 for normal errors, .22 and 1.0 for Laplace errors,

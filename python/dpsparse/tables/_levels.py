@@ -44,11 +44,6 @@ class Contrasts:
     reference: int = 0
     flag: bool = False
 
-    @property
-    def missing_code(self) -> int:
-        """Code of a missing value, where there is a flag."""
-        return len(self.labels)
-
     @cached_property
     def kept(self) -> tuple[int, ...]:
         """The levels that have a column."""

@@ -30,7 +30,6 @@ _NOT_A_TABLE = (
 )
 #: Types of numbers, truth values among them.
 NUMBERS = (bool, np.bool_, numbers.Real, np.number, Decimal)
-_EPOCH = np.datetime64(0, "D")
 _MISSING_TYPES = ("NAType", "NaTType")
 
 

@@ -11,9 +11,6 @@ use crate::plan::defaults::{
 use crate::privacy::{FeatureMap, Planned, Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
 
-/// No distance of targets is less, in units of half of their bounds, but that of equal ones: a median is found within half of it.
-const ALIKE: f64 = 1.0 / 131_072.0;
-
 /// Whether the targets of this loss are found first: its own units are those of the spread.
 pub(in crate::auto) fn in_units_of_spread(loss: &str) -> bool {
     matches!(loss, "squared" | "pinball" | "huber")
@@ -105,9 +102,10 @@ impl TargetScale {
             .map(|tail| session.ask(tail, TargetValue::DistanceFrom(median)))
             .transpose()?;
         // Where most targets are alike their spread may be next to nothing, and what few have would be clipped; where it is nothing any
-        // tail tells more.
-        let tail = tail.filter(|tail| *tail > ALIKE);
-        let least = tail.filter(|_| self.tail_maps || spread <= ALIKE);
+        // tail tells more. Equal targets seem no farther apart than a median may be off.
+        let alike = TargetQuantile::FINEST;
+        let tail = tail.filter(|tail| *tail > alike);
+        let least = tail.filter(|_| self.tail_maps || spread <= alike);
         let half = (spread * self.reach).max(least.unwrap_or(0.0));
         Ok(map.with_target(median, half).with_tail(tail))
     }

@@ -37,7 +37,7 @@ pub fn draw_in_constant_time(
 ) -> Result<usize> {
     #[cfg(test)]
     crate::exact::tap::see(|| {
-        crate::exact::tap::Seen::Scores(scores.to_vec(), temperature.value())
+        crate::exact::tap::Seen::Scores(scores.to_vec(), temperature.per_unit())
     });
     let least = (scores.iter().copied().reduce(i64::min))
         .ok_or_else(|| Error::invalid("scores", "must not be empty"))?;

@@ -34,7 +34,7 @@ pub fn draw_group<'a>(
     crate::exact::tap::see(|| {
         let entries = |group: &[u32]| group.iter().map(|&j| gradient[j as usize]).collect();
         let groups = groups.clone().map(entries).collect();
-        crate::exact::tap::Seen::Groups(groups, temperature.value())
+        crate::exact::tap::Seen::Groups(groups, temperature.per_unit())
     });
     let magnitudes = |group: &'a [u32]| group.iter().map(|&j| gradient[j as usize].unsigned_abs());
     let sum = |group: &'a [u32]| magnitudes(group).sum::<u64>();

@@ -75,7 +75,7 @@ impl<'a> ExponentialMechanism<'a> {
     pub fn draw(&self, source: &mut Source) -> usize {
         #[cfg(test)]
         crate::exact::tap::see(|| {
-            crate::exact::tap::Seen::Scores(self.scores.to_vec(), self.temperature.value())
+            crate::exact::tap::Seen::Scores(self.scores.to_vec(), self.temperature.per_unit())
         });
         loop {
             let (candidate, class) = self.classes.propose(source);

@@ -141,7 +141,7 @@ impl IncrementalSelection {
     pub fn draw(&mut self, source: &mut Source) -> usize {
         #[cfg(test)]
         crate::exact::tap::see(|| {
-            crate::exact::tap::Seen::Scores(self.scores.clone(), self.temperature.value())
+            crate::exact::tap::Seen::Scores(self.scores.clone(), self.temperature.per_unit())
         });
         self.choose(source)
     }

@@ -70,12 +70,6 @@ impl InverseTemperature {
         Ok(this)
     }
 
-    /// eta, nearly.
-    #[cfg(test)]
-    pub(crate) fn value(&self) -> f64 {
-        self.mantissa as f64 * 2f64.powi(-(self.scale as i32)) * std::f64::consts::LN_2
-    }
-
     fn prepare_classes(&mut self) {
         let far = BigUint::from(FAR);
         let limit = ((&far << self.scale) / self.mantissa) + 1u8;
@@ -162,7 +156,7 @@ impl InverseTemperature {
         }
     }
 
-    /// eta, as a float: for searches that decide nothing but the running time.
+    /// eta, as a float: for searches that decide nothing but the running time, and for tests.
     pub(super) fn per_unit(&self) -> f64 {
         self.mantissa as f64 * 2f64.powi(-(self.scale as i32)) * std::f64::consts::LN_2
     }

@@ -147,7 +147,7 @@ impl LazySelection {
     /// eta, nearly.
     #[cfg(test)]
     pub(crate) fn eta(&self) -> f64 {
-        self.temperature.value()
+        self.temperature.per_unit()
     }
 }
 

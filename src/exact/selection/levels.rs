@@ -72,7 +72,7 @@ mod tests {
         ) {
             let eta = InverseTemperature::new(epsilon_log.exp2(), 1 << sensitivity_log).unwrap();
             let levels = eta.levels();
-            let near = (x * std::f64::consts::LN_2 / eta.value()).min(1e19) as u64;
+            let near = (x * std::f64::consts::LN_2 / eta.per_unit()).min(1e19) as u64;
             for d in [0, 1, near, d] {
                 let [lo, _] = eta.wide_exponent(d.into());
                 let (level, whole) = (u128::from(levels.of(d)), lo >> EXPONENT_BITS);

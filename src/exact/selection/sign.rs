@@ -13,7 +13,7 @@ use crate::numeric::enclosure::exp2_neg;
 /// **Rounds:** at most 2 are expected, as each ends with probability 1/2 or more, whatever g is.
 pub fn draw_sign(g: i64, temperature: &InverseTemperature, source: &mut Source) -> i64 {
     #[cfg(test)]
-    crate::exact::tap::see(|| crate::exact::tap::Seen::Sign(g, temperature.value()));
+    crate::exact::tap::see(|| crate::exact::tap::Seen::Sign(g, temperature.per_unit()));
     let better = if g > 0 { -1 } else { 1 };
     if g == 0 {
         return if source.bits() >> 63 == 0 { 1 } else { -1 };

@@ -60,7 +60,7 @@ impl<'a, S: Fn(usize) -> i64> Valley<'a, S> {
             // The last class surrounds all others.
             let candidates = self.ends[CLASSES - 1][1];
             let scores = (0..candidates).map(&self.score).collect();
-            crate::exact::tap::Seen::Scores(scores, self.temperature.value())
+            crate::exact::tap::Seen::Scores(scores, self.temperature.per_unit())
         });
         loop {
             let (class, rank) = self.tickets.draw(source);
