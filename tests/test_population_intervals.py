@@ -22,8 +22,10 @@ from dpsparse import (
     UnsoundMechanismError,
     _core,
 )
+from dpsparse.estimators import _population_law as laws
+from dpsparse.estimators import _population_residuals as sizes
 from dpsparse.estimators._validation import records
-from dpsparse.estimators.population import _curvature, _expected, _law_of, _residuals, population_estimates
+from dpsparse.estimators.population import population_estimates
 from dpsparse.tables import Boolean, Category, Number, Schema
 
 LEVEL = 1e-6
@@ -151,8 +153,8 @@ def test_the_curvature_of_normal_scores_is_their_mean():
     theta = np.array([1.2, -0.7, 0.9])
     likely = 1 / (1 + np.exp(-X @ theta))
     expected = (X.T * (likely * (1 - likely))) @ X / len(X)
-    law = _law_of(X.T @ X / len(X), 0.3, np.zeros(0), np.zeros((0, 3)))
-    np.testing.assert_allclose(_curvature(theta, law), expected, atol=1e-3)
+    law = laws.law_of(X.T @ X / len(X), 0.3, np.zeros(0), np.zeros((0, 3)))
+    np.testing.assert_allclose(laws.curvature(theta, law), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -168,11 +170,11 @@ def test_the_curvature_of_normal_scores_is_their_mean():
 def test_probes_tell_how_large_residuals_are(law, within):
     """Exactly for two laws, and for others nearly; noise on the probes is not taken for small residuals."""
     residuals = 0.6 * law(np.random.default_rng(4), 500_000)
-    _, square = _residuals(probed(residuals))
+    _, square = sizes.residuals(probed(residuals))
     assert square == pytest.approx(0.36, rel=within)
-    assert _residuals(probed(residuals, noise=0.1))[1] > 0.8 * 0.36
+    assert sizes.residuals(probed(residuals, noise=0.1))[1] > 0.8 * 0.36
     with pytest.raises(Exception, match="residuals"):
-        _residuals(probed(residuals, noise=0.2))
+        sizes.residuals(probed(residuals, noise=0.2))
 
 
 def test_clamped_residuals_are_undone():
@@ -290,7 +292,7 @@ def rare_levels(n, rng):
 
 def indicators(X, columns):
     shares = X.mean(axis=0)
-    return _law_of(X.T @ X / len(X), 1.0, shares[columns], np.eye(X.shape[1])[columns])
+    return laws.law_of(X.T @ X / len(X), 1.0, shares[columns], np.eye(X.shape[1])[columns])
 
 
 def test_expectations_of_two_valued_columns_are_their_means():
@@ -301,12 +303,12 @@ def test_expectations_of_two_valued_columns_are_their_means():
     for far in (np.zeros(5), np.array([0, 3.0, 0, 0, 0]), np.array([0, -3.0, 4.0, 0, 0])):
         theta = truth + far
         seen = X.T @ (1 / (1 + np.exp(-X @ theta))) / len(X)
-        off = np.abs(_expected(theta[None], law)[0] - seen)
+        off = np.abs(laws.expected(theta[None], law)[0] - seen)
         np.testing.assert_array_less(off, 3e-3)
-        assert off.max() < 0.5 * np.abs(_expected(theta[None], normal)[0] - seen).max()
+        assert off.max() < 0.5 * np.abs(laws.expected(theta[None], normal)[0] - seen).max()
         steps = 1e-4 * np.eye(5)
-        slopes = (_expected(theta + steps, law) - _expected(theta - steps, law)) / 2e-4
-        np.testing.assert_allclose(_curvature(theta, law), slopes, atol=1e-6)
+        slopes = (laws.expected(theta + steps, law) - laws.expected(theta - steps, law)) / 2e-4
+        np.testing.assert_allclose(laws.curvature(theta, law), slopes, atol=1e-6)
 
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (-3.0, 2.0)], ids=["0 and 1", "-3 and 2"])

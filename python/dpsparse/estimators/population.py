@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.special import expit, ndtr
+from scipy.special import ndtr
+
+from dpsparse.estimators import _population_law as laws
+from dpsparse.estimators import _population_residuals as sizes
+from dpsparse.estimators._population_steps import Array, Refusal, Steps, steps_of, unit
 
 __all__ = ["PopulationEstimates", "population_estimates"]
 
-Array: TypeAlias = npt.NDArray[np.float64]
-
-#: Least eigenvalue of the moments in standard deviations of the noise on it. With 5, 13 of 80 fits of a table of binary
-#: columns passed, those whose noise was large and upwards, and covered in .85 of cases, not .95.
-_LEAST_EIGENVALUE = 7.0
 #: Standard deviations of the noise that are taken off the curvature in errors: what passes is too large as a rule.
 _LESS = 1.5
 #: Least mean curvature of a logistic model: that of shares of 2 % where scores do not vary.
 _LEAST_CURVATURE = 0.02
 #: Relative error that is allowed for in the curvature, which is known up to how unlike normal scores and long rows are.
 _MISFIT = 0.12
-#: Least variance of a feature that is taken to have two values, in units of the largest that its mean and ends allow.
-_TWO_VALUED = 0.7
 #: Least and most that gradients may change with a column's own coefficient, in units of what they do under the law, and
 #: standard deviations of the noise before that counts. Along rare levels that are taken to be normal it is .2 to .65,
 #: or 1.6 to 3.
@@ -44,25 +39,14 @@ _LEAST_SPREAD = 2.0**-17
 _MOST_TAIL, _MOST_SPREAD = 0.3, 1.4
 #: Least mean size of residuals, in halves of the range, where a share that counts may be clipped.
 _ENDS_TOLD = 0.03
-#: Released maps of targets leave room for so many standard deviations, and for the widest clamp of residuals.
+#: Released maps of targets leave room for so many standard deviations, and for the widest clamp of residuals
+#: (``TARGET_REACH`` in ``src/plan/defaults.rs``).
 _ROOM = 3.0
 #: Largest share of the signal, in squared scores, that steps may have left to the last one.
 _MOST_LEFT = 0.25
-#: Least mean size of residuals, in standard deviations of the noise on it.
-_LEAST_RESIDUAL = 3.0
-#: Steps before this share of them may be far from the minimiser.
-_FIRST = 4
-#: Squares of residuals by the mean of |r|, m, and of what is beyond 1.5 m, t: m (a m + b t) for normal and Laplace
-#: laws.
-_SQUARE_BY_MEAN, _SQUARE_BY_TAIL = 0.827, 5.256
-#: Largest relative error of that by the noise of a release.
-_NOISE_OF_TAIL = 0.25
-#: Clamps beyond so many standard deviations hardly ever bind.
-_WIDE = 3.0
 #: Largest distance, in standard errors, to which the minimiser is found.
 _FOUND = 0.01
 _NO_MINIMISER = "the noise hides where the minimiser is: more records, a larger epsilon or fewer features would help"
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
 
 
 class PopulationEstimates(NamedTuple):
@@ -76,43 +60,6 @@ class PopulationEstimates(NamedTuple):
     error: Array
     sampling_error: Array
     clipping: Array
-
-
-class _Refusal(Exception):
-    """Why there are no intervals, and what would give some."""
-
-
-class _Steps(NamedTuple):
-    """Released quantities of the steps, of d columns, in scaled units."""
-
-    # The mean of w_i^2 x_i x_i', and the noise on an entry off the diagonal.
-    moments: Array
-    moment_noise: float
-    # Coefficients, and mean gradients there, of the steps that count.
-    points: Array
-    gradients: Array
-    # Standard deviation of the noise on an entry of the mean of these gradients.
-    noise: float
-    n_samples: int
-    clamp: float
-    # About the weight of a record.
-    weight: float
-    intercept: float
-
-    def second_moments(self) -> Array:
-        """Of records that all count once, if long rows lie in no direction of their own."""
-        moments = self.moments / self.weight**2
-        moments[-1, -1] = self.intercept**2
-        return moments
-
-
-class _Law(NamedTuple):
-    """Normal laws of columns, with covariance - pull pull' about each mean; weights add up to 1, some are below 0."""
-
-    weights: Array
-    means: Array
-    covariance: Array
-    pulls: Array
 
 
 class _Step(NamedTuple):
@@ -167,7 +114,7 @@ def population_estimates(
     try:
         with np.errstate(all="ignore"):
             found = _population(trace, statement, ranges)
-    except _Refusal as refusal:
+    except Refusal as refusal:
         return str(refusal)
     except np.linalg.LinAlgError:
         return _NO_MINIMISER
@@ -179,34 +126,34 @@ def _population(
 ) -> PopulationEstimates:
     loss, classes = statement["loss"][0], statement["n_classes"]
     if loss not in ("squared", "logistic") or (loss == "squared") != (classes is None):
-        raise _Refusal("they are for the squared loss of regressions and the logistic loss")
+        raise Refusal("they are for the squared loss of regressions and the logistic loss")
     if statement["adjacency"] != "replace-one" or statement["records_per_person"] != 1:
-        raise _Refusal("they take independent records of a known number: adjacency='replace-one', one a person")
+        raise Refusal("they take independent records of a known number: adjacency='replace-one', one a person")
     if statement["max_weight"] is not None:
-        raise _Refusal("they take records that all count alike: max_weight=None")
+        raise Refusal("they take records that all count alike: max_weight=None")
     if trace is None:
-        raise _Refusal(
+        raise Refusal(
             "they take two classes or a regression, and noisy Newton steps with second moments (at most 512 columns, "
             "or a positive share) and without a threshold, an alpha or a radius, as mechanism='noisy-newton' has; "
             "a constant, which mechanism='auto' is where records are few, has none"
         )
     if trace["intercept"] == 0.0:
-        raise _Refusal("they take fit_intercept=True")
+        raise Refusal("they take fit_intercept=True")
     if loss == "logistic" and trace["clamp"] < 1.0:
-        raise _Refusal(
+        raise Refusal(
             "the slopes of the logistic loss were clamped, which moves its minimiser; mechanism='noisy-newton' with "
             "scale='private' clamps none"
         )
     if loss == "squared" and trace.get("line_probes", 0) == 0:
-        raise _Refusal(
+        raise Refusal(
             "nothing that was released tells how large residuals are; mechanism='auto', or NoisyNewton(line=0.06), "
             "releases it"
         )
-    steps = _steps_of(trace)
+    steps = steps_of(trace)
     ends = _ends(statement, ranges, trace["images"].shape[1] - 1)
     spread = steps.second_moments()
-    shares, forms = _two_valued(trace, steps, spread, ends)
-    law = _law_of(spread, steps.intercept, shares, forms)
+    shares, forms = laws.two_valued(trace, steps, spread, ends)
+    law = laws.law_of(spread, steps.intercept, shares, forms)
     step = _least_squares(steps, law, trace, statement) if loss == "squared" else _logistic(steps, law, forms)
     left = step.minimiser - steps.points.mean(axis=0)
     signal = step.minimiser.copy()
@@ -214,31 +161,8 @@ def _population(
     if left @ step.hessian @ left > _MOST_LEFT * (signal @ step.hessian @ signal) + 4.0 * np.trace(
         np.linalg.solve(step.hessian, _noise(steps, left, step.hessian))
     ):
-        raise _Refusal("the steps ended far from the minimiser: more of them (n_iter) or less damping would help")
+        raise Refusal("the steps ended far from the minimiser: more of them (n_iter) or less damping would help")
     return _in_user_units(trace, steps, step, left, ranges)
-
-
-def _steps_of(trace: Mapping[str, Any]) -> _Steps:
-    n, first = int(trace["n_samples"]), len(trace["points"]) // _FIRST
-    moments, noise = trace["moments"] / n, trace["moment_noise"] / n
-    # Noise of a quadratic form: sqrt(2) times that of an entry off the diagonal.
-    if not trace["least_eigenvalue"] / n > _LEAST_EIGENVALUE * math.sqrt(2.0) * noise:
-        raise _Refusal(
-            "the noise on the second moments hides a direction of the features: more records, a larger epsilon, fewer "
-            "or less correlated features, or more budget for moments (NoisyNewton(share=0.3, line=0.06)) would help"
-        )
-    weight = math.sqrt(min(1.0, moments[-1, -1] / trace["intercept"] ** 2)) if trace["weighs"] else 1.0
-    return _Steps(
-        moments,
-        noise,
-        trace["points"][first:],
-        trace["gradients"][first:],
-        trace["gradient_noise"] / math.sqrt(len(trace["points"]) - first),
-        n,
-        trace["clamp"],
-        weight,
-        trace["intercept"],
-    )
 
 
 def _ends(statement: Mapping[str, Any], ranges: Array | None, n_features: int) -> Array:
@@ -247,9 +171,9 @@ def _ends(statement: Mapping[str, Any], ranges: Array | None, n_features: int) -
     return np.column_stack(bounds) if ranges is None else np.asarray(ranges, dtype=np.float64)
 
 
-def _least_squares(steps: _Steps, law: _Law, trace: Mapping[str, Any], statement: Mapping[str, Any]) -> _Step:
+def _least_squares(steps: Steps, law: laws.Law, trace: Mapping[str, Any], statement: Mapping[str, Any]) -> _Step:
     below, above = _room(steps, trace, statement)
-    deviation, square = _residuals(trace)
+    deviation, square = sizes.residuals(trace)
     spread = steps.second_moments()
     minimiser = steps.points.mean(axis=0)
     hessian = steps.moments / steps.weight
@@ -258,7 +182,7 @@ def _least_squares(steps: _Steps, law: _Law, trace: Mapping[str, Any], statement
         # A residual at theta is one at the minimiser plus <x, theta - minimiser>; both are normal.
         moved = steps.points - minimiser
         squares = np.maximum(np.einsum("ti,ij,tj->t", moved, spread, moved), 0.0)
-        within = _within(steps.clamp, np.sqrt(deviation**2 + squares))
+        within = sizes.within(steps.clamp, np.sqrt(deviation**2 + squares))
         hessian = within.mean() * steps.moments / steps.weight
         centre = within @ steps.points / within.sum()
         minimiser = centre - step / within.mean()
@@ -268,29 +192,24 @@ def _least_squares(steps: _Steps, law: _Law, trace: Mapping[str, Any], statement
     beside = np.maximum(minimiser @ law.covariance @ minimiser - pulled**2, 0.0)
     middle, reach = levels @ minimiser, _TO_END * np.sqrt(deviation**2 + beside)
     if np.any(middle + reach > above) or np.any(middle - reach < below):
-        raise _Refusal(
+        raise Refusal(
             "the targets of some level of a feature lie at the end of the released range that targets are clipped to: "
             "scale=None clips them to y_bounds alone, and more records or a larger epsilon widen the range"
         )
     off = np.sqrt(np.mean(((steps.points - minimiser) @ levels.T) ** 2, axis=0))
     if np.any(off > _MOST_CLAMPED * steps.clamp):
-        raise _Refusal(
+        raise Refusal(
             "residuals of some level of a feature are clamped: more steps (n_iter) or a larger epsilon would help"
         )
     # Slopes are no larger than residuals, nor than the clamp.
-    wide = steps.clamp > _WIDE * deviation
-    slopes = square if wide else _clamped_square(steps.clamp, deviation)
+    wide = steps.clamp > sizes.WIDE * deviation
+    slopes = square if wide else sizes.clamped_square(steps.clamp, deviation)
     return _Step(minimiser, hessian, slopes * steps.moments, np.zeros_like(minimiser))
 
 
-def _unit(trace: Mapping[str, Any]) -> float:
-    """What scores are times scaled ones: half of the width that targets are mapped from, 1 of classes."""
-    return float((trace["images"][-1] - trace["images"][0])[-1]) / float(trace["intercept"])
-
-
-def _room(steps: _Steps, trace: Mapping[str, Any], statement: Mapping[str, Any]) -> tuple[float, float]:
+def _room(steps: Steps, trace: Mapping[str, Any], statement: Mapping[str, Any]) -> tuple[float, float]:
     """Where targets are clipped below and above, in scaled units; nowhere where public bounds do not do so before."""
-    middle, half = float(trace["images"][0][-1]), _unit(trace)
+    middle, half = float(trace["images"][0][-1]), unit(trace)
     low, high = statement["y_bounds"]
     rounding = 1e-9 * (high - low)
     below = -1.0 if middle - half > low + rounding else -math.inf
@@ -298,41 +217,41 @@ def _room(steps: _Steps, trace: Mapping[str, Any], statement: Mapping[str, Any])
     if math.isinf(below) and math.isinf(above):
         return below, above
     spread = (1.0 - max(steps.clamp, float(trace["line_clamp"]))) / _ROOM
-    size, tail, noise = _probed(trace)
-    _, square = _residuals(trace)
+    size, tail, noise = sizes.probed(trace)
+    _, square = sizes.residuals(trace)
     heavy = tail > _MOST_TAIL * size + noise or square > (_MOST_SPREAD * spread) ** 2
     # Of a share q at the end of the range the size is 2 q (1 - q).
     if half * spread < _LEAST_SPREAD * 0.5 * (high - low) or (heavy and size > _ENDS_TOLD):
-        raise _Refusal(
+        raise Refusal(
             "most targets are alike, so that the released range may clip the others: scale=None clips them to y_bounds "
             "alone"
         )
     return below, above
 
 
-def _logistic(steps: _Steps, law: _Law, two: Array) -> _Step:
+def _logistic(steps: Steps, law: laws.Law, two: Array) -> _Step:
     centre, gradient = steps.points.mean(axis=0), steps.gradients.mean(axis=0) / steps.weight
     # Noise moves the points: the mean of expectations there is not that at their mean.
-    expected = _expected(steps.points, law)
+    expected = laws.expected(steps.points, law)
     _check_law(steps, law, expected, two)
     wandered = expected.mean(axis=0)
     minimiser = moved = centre
     for _ in range(50):
-        there = _expected(minimiser[None], law)[0]
-        hessian = _curvature(minimiser, law)
+        there = laws.expected(minimiser[None], law)[0]
+        hessian = laws.curvature(minimiser, law)
         moved = 0.5 * np.linalg.solve(hessian, wandered - gradient - there)
         minimiser = minimiser + moved
     # The mean gradient at a fixed point moves with the minimiser by the Hessian there.
-    hessian = steps.weight * _curvature(minimiser, law)
-    wandered = steps.weight * (wandered - _expected(centre[None], law)[0])
+    hessian = steps.weight * laws.curvature(minimiser, law)
+    wandered = steps.weight * (wandered - laws.expected(centre[None], law)[0])
     if not steps.n_samples * (moved @ hessian @ moved) < _FOUND**2:
-        raise _Refusal(_NO_MINIMISER)
+        raise Refusal(_NO_MINIMISER)
     if not hessian[-1, -1] > _LEAST_CURVATURE * steps.weight * steps.intercept**2:
-        raise _Refusal("nearly all records are of one class, or seem so by the noise")
+        raise Refusal("nearly all records are of one class, or seem so by the noise")
     return _Step(minimiser, hessian, steps.weight * hessian, wandered)
 
 
-def _check_law(steps: _Steps, law: _Law, expected: Array, two: Array) -> None:
+def _check_law(steps: Steps, law: laws.Law, expected: Array, two: Array) -> None:
     """Refuse where gradients do not change with the points as they do under the law.
 
     Where few records have what others lack, and bounds do not tell, gradients bend where points wander.
@@ -351,147 +270,13 @@ def _check_law(steps: _Steps, law: _Law, expected: Array, two: Array) -> None:
     # Laws of two values are of first order: far out gradients change more, which widens intervals.
     normal = np.all(np.abs(two[:, :-1]) <= 1e-6 * np.abs(two).max(axis=1, keepdims=True), axis=0)
     if np.any(sure & ((change < _LESS_BENT) | (normal & (change > _MORE_BENT)))):
-        raise _Refusal(
+        raise Refusal(
             "gradients do not change from step to step as those of normal or two-valued features do; bounds that are "
             "the values of rare levels, (0, 1) for truth values, would help, and so would less skewed features"
         )
 
 
-def _two_valued(trace: Mapping[str, Any], steps: _Steps, spread: Array, ends: Array) -> tuple[Array, Array]:
-    """Return shares, and forms of columns: those of the indicators of the rarer values of features of two values.
-
-    A feature within the ends l and h has a variance of (mean - l)(h - mean) where it takes no other values, and less
-    elsewhere: a third of it where it is uniform in the middle.
-    """
-    # Columns are (the images' transpose) times features and 1; a feature without an image is constant.
-    images = (trace["images"][1:] - trace["images"][0]).T / _unit(trace)
-    size = np.abs(images).max(axis=1, keepdims=True)
-    size[size == 0.0] = 1.0
-    forms = (np.linalg.pinv((images / size).T) / size)[:-1]
-    low, width = ends[:, 0], ends[:, 1] - ends[:, 0]
-    forms[:, -1] -= low / steps.intercept
-    forms = forms[width > 0.0] / width[width > 0.0, None]
-    mean = spread[-1] / steps.intercept
-    # The rarer value is the one that laws of the others tell least of.
-    often = forms @ mean > 0.5
-    forms[often] *= -1.0
-    forms[often, -1] += 1.0 / steps.intercept
-    shares = forms @ mean
-    variances = np.sum((forms @ (spread - np.outer(mean, mean))) * forms, axis=1)
-    noise = math.sqrt(2.0) * steps.moment_noise / steps.weight**2 * np.sum(forms**2, axis=1)
-    two = (shares > 0.0) & (variances > 0.0) & (variances + 2.0 * noise > _TWO_VALUED * shares * (1.0 - shares))
-    return shares[two], forms[two]
-
-
-def _law_of(spread: Array, intercept: float, shares: Array, forms: Array) -> _Law:
-    """Normal columns, but for features of two values: what each of these changes is added up.
-
-    So it does to first order: with independent features cumulants add up.
-    """
-    mean = spread[-1] / intercept
-    covariance = spread - np.outer(mean, mean)
-    along = forms @ covariance
-    variances = np.sum(along * forms, axis=1, keepdims=True)
-    # Given the indicator columns are about what regression on it says, and vary by what it leaves.
-    shares = shares[:, None]
-    there, elsewhere = mean + (1.0 - shares) / variances * along, mean - shares / variances * along
-    pulls = along / np.sqrt(variances)
-    return _Law(
-        np.concatenate([[1.0 - len(shares)], shares[:, 0], 1.0 - shares[:, 0]]),
-        np.vstack([mean, there, elsewhere]),
-        covariance,
-        np.vstack([np.zeros_like(mean), pulls, pulls]),
-    )
-
-
-def _expected(points: Array, law: _Law) -> Array:
-    """The mean of sigma(<x, theta>) x under the law, at every one of the points."""
-    whole = points @ law.covariance
-    pulled = points @ law.pulls.T
-    variances = np.maximum(np.sum(whole * points, axis=1)[:, None] - pulled**2, 1e-12)
-    zeroth, first = np.empty_like(pulled), np.empty_like(pulled)
-    middles, deviations, weights = points @ law.means.T, np.sqrt(variances), _WEIGHTS / _WEIGHTS.sum()
-    for t in range(len(points)):
-        likely = expit(middles[t][:, None] + deviations[t][:, None] * _NODES)
-        zeroth[t], first[t] = likely @ weights, (likely * (1.0 - likely)) @ weights
-    zeroth, first = law.weights * zeroth, law.weights * first
-    # E f(s) (x - its mean) = cov(x, s) E f'(s) for normal x (Stein 1981).
-    return np.asarray(zeroth @ law.means + first.sum(axis=1)[:, None] * whole - (first * pulled) @ law.pulls)
-
-
-def _curvature(theta: Array, law: _Law) -> Array:
-    """The mean of sigma'(<x, theta>) x x' under the law."""
-    whole = law.covariance @ theta
-    pulled = law.pulls @ theta
-    deviations = np.sqrt(np.maximum(theta @ whole - pulled**2, 1e-12))[:, None]
-    likely = expit((law.means @ theta)[:, None] + deviations * _NODES)
-    slopes = law.weights[:, None] * likely * (1.0 - likely) * (_WEIGHTS / _WEIGHTS.sum())
-    # x = mean + along/variance (score - its mean) + what does not depend on the score.
-    units = (whole - pulled[:, None] * law.pulls) / deviations
-    zeroth, first, second = slopes.sum(axis=1), slopes @ _NODES, slopes @ _NODES**2
-    crossed = (law.means.T * first) @ units
-    return np.asarray(
-        zeroth.sum() * law.covariance
-        + (law.means.T * zeroth) @ law.means
-        - (law.pulls.T * zeroth) @ law.pulls
-        + (units.T * (second - zeroth)) @ units
-        + crossed
-        + crossed.T
-    )
-
-
-def _probed(trace: Mapping[str, Any]) -> tuple[float, float, float]:
-    """The mean of |r|, of what it is beyond 1.5 times that, and the standard deviation of the noise on either.
-
-    A probe with the constant off by t says the mean of what residuals are beyond t - clamp on one side, up to twice the
-    clamp.
-    """
-    probes, clamp = int(trace["line_probes"]), float(trace["line_clamp"])
-    slopes = trace["line_gradients"][-probes:, 1]
-    size, tail = 2.0 * clamp + slopes[0::2] - slopes[1::2]
-    return float(size), float(tail), math.sqrt(2.0) * float(trace["line_noise"])
-
-
-def _residuals(trace: Mapping[str, Any]) -> tuple[float, float]:
-    """Standard deviation of residuals if they were normal, and mean square by their tails where those are known."""
-    clamp, (size, tail, noise) = float(trace["line_clamp"]), _probed(trace)
-    if not size > _LEAST_RESIDUAL * noise:
-        raise _Refusal(
-            "the noise hides how large residuals are: more records, a larger epsilon, or more budget for the line "
-            "(NoisyNewton(line=0.3)) would help"
-        )
-
-    def expected(deviation: float) -> float:
-        return 2.0 * (_beyond(0.0, deviation) - _beyond(2.0 * clamp, deviation))
-
-    # The mean square of the noise is part of what is seen: neither too little is likely.
-    seen = min(max(math.hypot(size, noise), expected(1e-8 * clamp)), expected(20.0 * clamp))
-    deviation = float(brentq(lambda scale: expected(scale) - seen, 1e-9 * clamp, 21.0 * clamp))
-    clear = clamp > _WIDE * deviation and _SQUARE_BY_TAIL * seen * noise < _NOISE_OF_TAIL * deviation**2
-    square = seen * (_SQUARE_BY_MEAN * seen + _SQUARE_BY_TAIL * max(tail, 0.0)) if clear else deviation**2
-    return deviation, square
-
-
-def _beyond(threshold: float, deviation: float) -> float:
-    """The mean of (r - threshold)_+ for a normal r."""
-    at = threshold / deviation
-    return deviation * (math.exp(-0.5 * at * at) / math.sqrt(2.0 * math.pi) - at * float(ndtr(-at)))
-
-
-def _within(clamp: float, deviation: Array) -> Array:
-    """The share of normal residuals within the clamp."""
-    share: Array = 2.0 * ndtr(clamp / deviation) - 1.0
-    return share
-
-
-def _clamped_square(clamp: float, deviation: float) -> float:
-    """The mean square of normal residuals that are clamped."""
-    at = clamp / deviation
-    density = math.exp(-0.5 * at * at) / math.sqrt(2.0 * math.pi)
-    return deviation**2 * (2.0 * float(ndtr(at)) - 1.0 - 2.0 * at * density) + 2.0 * clamp**2 * float(ndtr(-at))
-
-
-def _noise(steps: _Steps, left: Array, hessian: Array) -> Array:
+def _noise(steps: Steps, left: Array, hessian: Array) -> Array:
     """The covariance that noise on gradients and moments has in the gradient at the minimiser."""
     d = len(left)
     per_moment = float(np.trace(hessian) / np.trace(steps.moments))
@@ -500,7 +285,7 @@ def _noise(steps: _Steps, left: Array, hessian: Array) -> Array:
 
 
 def _in_user_units(
-    trace: Mapping[str, Any], steps: _Steps, step: _Step, left: Array, ranges: Array | None
+    trace: Mapping[str, Any], steps: Steps, step: _Step, left: Array, ranges: Array | None
 ) -> PopulationEstimates:
     hessian = step.hessian
     per_moment = float(np.trace(hessian) / np.trace(steps.moments))
