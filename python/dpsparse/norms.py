@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from dpsparse._core import CoreGroupLasso
 from dpsparse._inputs import float_array, float_list, index_lists
+from dpsparse._repr import shortened
 from dpsparse._validation import number
 
 __all__ = ["GroupLasso"]
@@ -218,10 +219,8 @@ class GroupLasso:
         return hash((groups, None if weights is None else tuple(weights), self.l1))
 
     def __repr__(self) -> str:
-        from dpsparse.set_functions import _shorten
-
         given = [(name, value) for name, value in self._arguments.items() if not (value is None or value == 0.0)]
-        shown = [_shorten(value) if name == "groups" else f"{name}={_shorten(value)}" for name, value in given]
+        shown = [shortened(value) if name == "groups" else f"{name}={shortened(value)}" for name, value in given]
         return f"GroupLasso({', '.join(shown)})"
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from reprlib import Repr
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,6 +27,7 @@ import numpy.typing as npt
 
 from dpsparse._core import CoreSetFunction, InvalidArgumentError
 from dpsparse._inputs import count, float_array, float_list, index_list, index_lists, index_pairs
+from dpsparse._repr import shortened
 from dpsparse._validation import number
 
 __all__ = [
@@ -416,25 +416,12 @@ class SetFunction(ABC):
 
     def __repr__(self) -> str:
         given = [(name, value) for name, value in self._arguments.items() if value is not None]
-        shown = [_shorten(value) if k == 0 else f"{name}={_shorten(value)}" for k, (name, value) in enumerate(given)]
+        shown = [shortened(value) if k == 0 else f"{name}={shortened(value)}" for k, (name, value) in enumerate(given)]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def _rebuild(family: type[SetFunction], arguments: dict[str, Any]) -> SetFunction:
     return family(**arguments)
-
-
-_REPR = Repr()
-_REPR.maxlist = _REPR.maxtuple = 6
-_REPR.maxother = 80
-
-
-def _shorten(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        # one entry more than is shown, for the dots
-        indices, shown = value.dtype.kind == "i", value[tuple(slice(_REPR.maxlist + 1) for _ in value.shape)].tolist()
-        value = list(map(tuple, shown)) if indices else shown
-    return _REPR.repr(value)
 
 
 def _weights(weights: Any) -> list[float] | None:

@@ -68,7 +68,8 @@ class Recipe:
         return features
 
     def _targets(self, y: Any, rows: int) -> npt.NDArray[np.float64]:
-        from dpsparse.estimators._columns import check_target  # estimators import this package
+        # Estimators import this package.
+        from dpsparse.estimators._columns import check_target
         from dpsparse.estimators._linear import encode_many_labels
         from dpsparse.estimators._sklearn_checks import without_values
 
@@ -85,7 +86,7 @@ class Recipe:
 def _weights(weights: Any, rows: int) -> npt.NDArray[np.float64] | None:
     if weights is None:
         return None
-    from dpsparse.estimators._weights import checked_weights
+    from dpsparse.estimators._weights import checked_weights  # as above
 
     return np.ascontiguousarray(checked_weights(weights, rows))
 

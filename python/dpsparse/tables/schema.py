@@ -15,8 +15,10 @@ import scipy.sparse as sp
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
 from dpsparse._validation import flag, texts
+from dpsparse.tables import frictionless
 from dpsparse.tables._column import Column, Term
 from dpsparse.tables._values import Table, Values
+from dpsparse.tables.skeleton import columns_of
 
 if TYPE_CHECKING:
     from dpsparse.tables.encoder import SchemaEncoder
@@ -248,7 +250,7 @@ class Schema:
 
     def encoder(self, *, sparse_output: bool | str = "auto") -> SchemaEncoder:
         """Return a stateless scikit-learn transformer that encodes tables; see :class:`SchemaEncoder`."""
-        from dpsparse.tables.encoder import SchemaEncoder
+        from dpsparse.tables.encoder import SchemaEncoder  # encoders import schemas, and scikit-learn
 
         return SchemaEncoder(self, sparse_output=sparse_output)
 
@@ -264,9 +266,7 @@ class Schema:
         Bounds, levels and whether values are required are constraints; what else there is are properties that other
         readers ignore.
         """
-        from dpsparse.tables.frictionless import dump
-
-        return dump(self, indent)
+        return frictionless.dump(self, indent)
 
     @classmethod
     def from_json(cls, source: str | Path | Mapping[str, Any]) -> Self:
@@ -286,9 +286,7 @@ class Schema:
         MissingFileError
             For text that is neither JSON of a schema nor the path of a file that is there.
         """
-        from dpsparse.tables.frictionless import load
-
-        return cls(**load(source))
+        return cls(**frictionless.load(source))
 
     @classmethod
     def skeleton(cls, frame: Any) -> Self:
@@ -303,8 +301,6 @@ class Schema:
         InvalidTypeError
             For what is no table, and for types that no kind of column takes.
         """
-        from dpsparse.tables.skeleton import columns_of
-
         return cls(columns_of(frame))
 
     # --- a value ---

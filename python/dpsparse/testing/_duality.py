@@ -14,7 +14,7 @@ from dpsparse._inputs import float_array
 from dpsparse._validation import flag, number, positive_integer, random_generator
 from dpsparse.losses import catalogued
 from dpsparse.norms import GroupLasso
-from dpsparse.set_functions import SetFunction
+from dpsparse.set_functions import Cardinality, SetFunction
 
 Vector = npt.NDArray[np.float64]
 
@@ -223,8 +223,7 @@ def _conjugate(loss: Any, spec: tuple[str, list[float]], a: Vector, y: Vector) -
 
 
 def _fit(problem: PenalisedProblem, tol: float) -> Any:
-    from dpsparse import SparseClassifier, SparseRegressor
-    from dpsparse.set_functions import Cardinality
+    from dpsparse import SparseClassifier, SparseRegressor  # other checks need no estimators
 
     classification = catalogued(problem.loss)[0] in {"logistic", "hinge"}
     estimator = SparseClassifier if classification else SparseRegressor

@@ -296,7 +296,7 @@ def _intervals(model: Any, confidence: float) -> tuple[_Ends | None, str | None]
     ends = _Ends(np.ravel(lower), np.ravel(upper), intercept)
     if getattr(model, "_population", None) is None:
         return ends, None
-    from scipy.special import ndtri
+    from scipy.special import ndtri  # tables without intervals need no scipy
 
     found = model.population_estimates()
     width = 2.0 * float(ndtri(0.5 + 0.5 * confidence)) * found.sampling_error
