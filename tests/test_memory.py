@@ -1,8 +1,5 @@
 """Sizes that no memory holds are typed errors, sparse records stay sparse, and constant features cost nothing."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -17,7 +14,7 @@ from dpsparse import (
     TooLargeError,
     set_functions,
 )
-from processes import run
+from processes import needs_marks, run_measured
 
 HUGE = 4_000_000_000  # half a terabyte of maps alone
 
@@ -110,40 +107,32 @@ def test_booleans_of_other_bytes_are_clipped_like_numbers():
     np.testing.assert_array_equal(model.coef_, expected.coef_)
 
 
-_PEAK = """
-import resource, sys
-import numpy as np
-from dpsparse import PrivateSparseRegressor
-
-n, p, dtype, order = {n}, {p}, "{dtype}", "{order}"
-X = np.zeros((n, p), dtype=dtype, order=order)
-X[::2] = 1
-y = np.where(np.arange(n) % 2, 0.5, -0.5)
-facts = dict(epsilon=1.0, bounds=(0, 1), y_bounds=(-1, 1), n_iter=2)
-fit = PrivateSparseRegressor(mechanism="noisy-proximal-gradient", **facts)
-fit.fit(X[:1000], y[:1000])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-fit.fit(X, y)
-print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+TYPED = """
+    import numpy as np
+    from dpsparse import PrivateSparseRegressor
+    n, p, dtype, order = {n}, {p}, "{dtype}", "{order}"
+    X = np.zeros((n, p), dtype=dtype, order=order)
+    X[::2] = 1
+    y = np.where(np.arange(n) % 2, 0.5, -0.5)
+    facts = dict(epsilon=1.0, bounds=(0, 1), y_bounds=(-1, 1), n_iter=2)
+    model = PrivateSparseRegressor(mechanism="noisy-proximal-gradient", **facts)
+    model.fit(X[:1000], y[:1000])  # threads and modules are there
+    print(measured(lambda: model.fit(X, y))[1])
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes there")
+@needs_marks
 @pytest.mark.parametrize(("dtype", "order"), [("float32", "C"), ("float32", "F"), ("float64", "C"), ("bool", "C")])
 def test_records_are_read_without_a_copy(dtype, order):
     """Beside X a fit holds its integers, of two bytes an entry, some vectors of the records, and tiles of a few MB."""
     n, p = 400_000, 100
-    script = _PEAK.format(n=n, p=p, dtype=dtype, order=order)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 2 * n * p + 100 * n + 16 * 2**20  # a copy as doubles would be 8 n p more
+    peak = int(run_measured(TYPED.format(n=n, p=p, dtype=dtype, order=order)))
+    assert peak < 2 * n * p + 100 * n + 16 * 2**20  # a copy as doubles would be 8 n p more
 
 
-PEAK = """
-    import gc, re
+FITS = """
     import numpy as np
     import dpsparse
-    def status(key):
-        return 1024 * int(re.search(key + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1))
     rng = np.random.default_rng(0)
     model = {model}
     for n in {sizes}:
@@ -152,11 +141,8 @@ PEAK = """
             X[start : start + 1000] = rng.integers(0, 2, (min(1000, n - start), {p}))
         y = np.arange(n) % 2
         model.fit(X[:500], y[:500])  # threads and modules are there
-        gc.collect()
-        open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts again
-        before = status("VmRSS")
-        model.fit(X, y)
-        print(status("VmHWM") - before, model.plan(n, {p}).memory)
+        _, peak = measured(lambda: model.fit(X, y))
+        print(peak, model.plan(n, {p}).memory)
         del X
 """
 MODELS = {
@@ -166,14 +152,11 @@ MODELS = {
     "lagging": "dpsparse.PrivateSparseClassifier(bounds=(-3, 2), classes=(0, 1), "
     "mechanism=dpsparse.FrankWolfe(5, refresh='lagging'))",
 }
-needs_marks = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="the high-water mark of resident memory is read from /proc"
-)
 
 
 def peaks(model, sizes, p, dtype="f8"):
     """For each number of records the measured peak, above the table that is handed over, and what the plan says."""
-    lines = run(PEAK.format(model=MODELS[model], sizes=sizes, p=p, dtype=dtype)).splitlines()
+    lines = run_measured(FITS.format(model=MODELS[model], sizes=sizes, p=p, dtype=dtype)).splitlines()
     return [tuple(map(int, line.split())) for line in lines]
 
 
@@ -217,13 +200,10 @@ def test_the_memory_of_a_plan_is_a_formula_of_public_facts():
 
 
 TABLE = """
-    import gc, re
     import numpy as np
     import pandas as pd
     from dpsparse.tables import Boolean, Category, Date, Number, Ordinal, Schema
     from dpsparse.tables.schema import encode_narrow
-    def status(key):
-        return 1024 * int(re.search(key + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1))
     rng = np.random.default_rng(0)
     n, levels = 1_000_000, ["alpha", "beta", "gamma", "delta"]
     codes = rng.integers(0, 4, n)
@@ -243,11 +223,8 @@ TABLE = """
     encode = encode_narrow if {narrow} else Schema.encode
     encode(schema, frame[:1000])
     del kinds, text, typed, days
-    gc.collect()
-    open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts again
-    before = status("VmRSS")
-    encoded = encode(schema, frame)
-    print(status("VmHWM") - before, encoded.nbytes)
+    encoded, peak = measured(lambda: encode(schema, frame))
+    print(peak, encoded.nbytes)
 """
 
 
@@ -256,5 +233,5 @@ TABLE = """
 @pytest.mark.parametrize("kind", ["numbers", "text", "categories", "levels", "integers", "truth values", "dates"])
 def test_tables_are_encoded_in_little_more_than_what_they_become(kind, narrow):
     """Beside the encoded rows there is what a piece of them takes: at once cells took up to 150 bytes each."""
-    peak, encoded = map(int, run(TABLE.format(kind=kind, narrow=narrow)).split())
+    peak, encoded = map(int, run_measured(TABLE.format(kind=kind, narrow=narrow)).split())
     assert peak < encoded + 24e6
