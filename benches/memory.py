@@ -10,6 +10,7 @@ Run: ``python benches/memory.py [--quick]``.
 
 import subprocess
 import sys
+from pathlib import Path
 
 from _timing import QUICK, headline
 
@@ -17,12 +18,12 @@ N, P = (20_000, 500) if QUICK else (100_000, 1_000)
 CASES = {"dense C": "C", "dense Fortran": "F", "dense float32": "C32", "CSR 1 %": "csr", "CSC 1 %": "csc"}
 
 CHILD = """
-import gc, re, sys
+import sys
 import numpy as np, scipy.sparse as sp
 from dpsparse import PrivateSparseClassifier
-kind, n, p = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-def status(key):
-    return 1024 * int(re.search(key + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1))
+folder, kind, n, p = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+sys.path.insert(0, folder)
+from _peak import peak_of
 generator = np.random.default_rng(0)
 model = PrivateSparseClassifier(n_iter=1, random_state=0)
 small = generator.uniform(-1, 1, (200, 10))
@@ -40,11 +41,7 @@ else:
         X[start:start + 1000] = generator.uniform(-1, 1, X[start:start + 1000].shape)
 y = np.where(generator.uniform(size=n) < 0.5, -1, 1)
 model.fit(small, y[:200])  # threads and modules are there
-gc.collect()
-open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts again
-before = status("VmRSS")
-model.fit(X, y)
-print(X.nnz if kind in ("csr", "csc") else X.size, status("VmHWM") - before)
+print(X.nnz if kind in ("csr", "csc") else X.size, peak_of(lambda: model.fit(X, y)))
 """
 
 
@@ -54,7 +51,7 @@ def main() -> None:
         print("  skipped: the high-water mark of resident memory is read from /proc")
         return
     for name, kind in CASES.items():
-        command = [sys.executable, "-c", CHILD, kind, str(N), str(P)]
+        command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), kind, str(N), str(P)]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         stored, peak = map(int, output.split())
         per_entry = peak / (N * P)

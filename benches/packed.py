@@ -33,19 +33,14 @@ KINDS = ("doubles", "bytes", "CSR", "one-hot")
 ROUNDS = 3
 
 CHILD = """
-import gc, re, sys
+import sys
 sys.path.insert(0, {folder!r})
+from _peak import peak_of
 from packed import fit, records
-def status(key):
-    return 1024 * int(re.search(key + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1))
 small, y = records({kind!r}, 300)
 fit({kind!r}, small, y, mechanism="frank-wolfe", n_iter=1)  # threads and modules are there
 X, y = records({kind!r}, {n})
-gc.collect()
-open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts again
-before = status("VmRSS")
-fit({kind!r}, X, y, mechanism="frank-wolfe", n_iter=1)
-print(status("VmHWM") - before)
+print(peak_of(lambda: fit({kind!r}, X, y, mechanism="frank-wolfe", n_iter=1)))
 """
 
 
