@@ -99,6 +99,33 @@ impl Error {
     }
 }
 
+/// The argument of a name, where it is positive and finite.
+pub(crate) fn positive(argument: &str, value: f64) -> Result<f64> {
+    match value > 0.0 && value.is_finite() {
+        true => Ok(value),
+        false => Err(Error::invalid(argument, "must be positive and finite")),
+    }
+}
+
+/// The argument of a name, where it is non-negative and finite.
+pub(crate) fn non_negative(argument: &str, value: f64) -> Result<f64> {
+    match value >= 0.0 && value.is_finite() {
+        true => Ok(value),
+        false => Err(Error::invalid(argument, "must be non-negative and finite")),
+    }
+}
+
+/// The argument of a name, where it lies strictly between 0 and 1.
+pub(crate) fn fraction(argument: &str, value: f64) -> Result<f64> {
+    match value > 0.0 && value < 1.0 {
+        true => Ok(value),
+        false => {
+            let problem = "must lie strictly between 0 and 1";
+            Err(Error::invalid(argument, problem))
+        }
+    }
+}
+
 /// An error of a caller's own code, carried as it is. Two are equal where they are the same object.
 ///
 /// ```

@@ -5,7 +5,7 @@ mod potential;
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::lovasz;
 use crate::polytope::{base, norm_ball, singletons, symmetric};
 use crate::prox::{self, Scratch};
@@ -126,12 +126,7 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
     /// [`Error::InvalidArgument`] for fewer than p entries, one of the first p that is not finite, or a threshold that is
     /// negative or not finite.
     fn threshold(&self, scaled: &mut [f64], threshold: f64) -> Result<()> {
-        if !(threshold.is_finite() && threshold >= 0.0) {
-            return Err(Error::invalid(
-                "threshold",
-                "must be non-negative and finite",
-            ));
-        }
+        non_negative("threshold", threshold)?;
         let Some(features) = scaled.get_mut(..self.n_features()) else {
             return Err(Error::invalid(
                 "scaled",

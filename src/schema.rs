@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::numeric::allocate::{reserved, room};
 use crate::numeric::kernel::{LatticeMaps, MAX_FEATURE, quantise};
 
@@ -397,9 +397,7 @@ impl Schema {
             let problem = format!("must be at least two and at most {MOST_CLASSES}");
             return Err(Error::invalid("classes", problem));
         }
-        if row_norm.is_some_and(|norm| !(norm.is_finite() && norm > 0.0)) {
-            return Err(Error::invalid("row_norm", "must be positive and finite"));
-        }
+        positive("row_norm", row_norm.unwrap_or(1.0))?;
         let others = (target.outputs() - 1) * BYTES_PER_COEFFICIENT;
         room(n_features, BYTES_PER_FEATURE + others)?;
         let mut maps = Maps::with_capacity(n_features)?;
@@ -495,12 +493,9 @@ impl Schema {
     /// # Errors
     /// [`Error::InvalidArgument`] naming `row_norm` where it is not positive and finite.
     pub fn with_gradient_norm(self, norm: f64) -> Result<Self> {
-        if !(norm.is_finite() && norm > 0.0) {
-            return Err(Error::invalid("row_norm", "must be positive and finite"));
-        }
         Ok(Self {
             row_norm: None,
-            gradient_norm: Some(norm),
+            gradient_norm: Some(positive("row_norm", norm)?),
             ..self
         })
     }
@@ -511,11 +506,8 @@ impl Schema {
     /// # Errors
     /// [`Error::InvalidArgument`] naming `max_weight` where it is not positive and finite.
     pub fn with_max_weight(self, largest: f64) -> Result<Self> {
-        if !(largest.is_finite() && largest > 0.0) {
-            return Err(Error::invalid("max_weight", "must be positive and finite"));
-        }
         Ok(Self {
-            max_weight: Some(largest),
+            max_weight: Some(positive("max_weight", largest)?),
             ..self
         })
     }

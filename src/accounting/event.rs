@@ -10,7 +10,7 @@ pub mod gaussian;
 pub(crate) mod objective;
 pub mod randomised_response;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::numeric::directed::{div_up, mul_up};
 use objective::Objective;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -237,13 +237,7 @@ impl Event {
     /// # Errors
     /// A parameter out of its domain, named.
     pub fn checked(self) -> Result<Self> {
-        let positive = |name: &str, value: f64| {
-            if value > 0.0 && value.is_finite() {
-                Ok(())
-            } else {
-                Err(Error::invalid(name, "must be positive and finite"))
-            }
-        };
+        let positive = |name: &str, value: f64| positive(name, value).map(drop);
         match self {
             Event::Gaussian { sensitivity, sigma }
             | Event::DiscreteGaussian { sensitivity, sigma } => {

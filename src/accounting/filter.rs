@@ -32,7 +32,7 @@ use std::cell::Cell;
 use super::accountant::Accountant;
 use super::calibrate::{gaussian_sigma, rho_from_epsilon};
 use super::event::Event;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::numeric::directed::{add_up, count_up, down, mul_up, sub_down};
 use crate::numeric::search::minimum;
 
@@ -70,9 +70,7 @@ impl Filter {
     /// # Errors
     /// `epsilon` not positive or not finite, `delta` negative, or 1 or more.
     pub fn new(epsilon: f64, delta: f64) -> Result<Self> {
-        if !(epsilon > 0.0 && epsilon.is_finite()) {
-            return Err(Error::invalid("epsilon", "must be positive and finite"));
-        }
+        positive("epsilon", epsilon)?;
         if !(0.0..1.0).contains(&delta) {
             return Err(Error::invalid("delta", "must be at least 0 and below 1"));
         }

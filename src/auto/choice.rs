@@ -4,7 +4,7 @@ use super::constant::Constant;
 use super::facts::{Asked, Facts};
 use super::private_scale::PrivateScale;
 use crate::accounting::calibrate::rho_from_epsilon;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::mechanism::{
     Constrained, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
     ObjectivePerturbation, SelectRefit,
@@ -210,9 +210,7 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         ridge,
     } = facts.asked;
     for (name, value) in [("alpha", alpha), ("ridge", ridge)] {
-        if !value.is_none_or(|value| value.is_finite() && value >= 0.0) {
-            return Err(Error::invalid(name, "must be non-negative and finite"));
-        }
+        non_negative(name, value.unwrap_or(0.0))?;
     }
     Domain::size(radius, 1.0)?;
     let has_ridge = facts.asked.has_ridge();

@@ -1,6 +1,6 @@
 use super::reviewed::{LossData, Reviewed};
 use super::{Growth, Logistic, Loss, Task};
-use crate::error::{Error, Result};
+use crate::error::{Result, fraction};
 
 /// The logistic loss with its derivative clamped at `bound` in size: logistic for y z >= ln((1 - bound)/bound), linear
 /// below. L = bound, beta = 1/4.
@@ -18,11 +18,7 @@ impl ClippedLogistic {
     /// # Errors
     /// `bound` outside (0, 1).
     pub fn new(bound: f64) -> Result<Self> {
-        if bound > 0.0 && bound < 1.0 {
-            Ok(Self { bound })
-        } else {
-            Err(Error::invalid("bound", "must lie strictly between 0 and 1"))
-        }
+        fraction("bound", bound).map(|bound| Self { bound })
     }
 
     /// The margin y z below which the loss is linear.

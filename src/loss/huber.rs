@@ -1,6 +1,6 @@
 use super::reviewed::{LossData, Reviewed};
-use super::{Growth, Loss, Task, positive};
-use crate::error::Result;
+use super::{Growth, Loss, Task};
+use crate::error::{Result, positive};
 
 /// Huber's loss: r^2/2 for |r| <= threshold and threshold |r| - threshold^2/2 beyond, r = z - y: L =
 /// threshold, beta = 1.

@@ -211,14 +211,6 @@ pub fn by_name(name: &str, parameters: &[f64]) -> Result<Catalogued> {
     (entry.build)(&all)
 }
 
-fn positive(name: &str, value: f64) -> Result<f64> {
-    if value.is_finite() && value > 0.0 {
-        Ok(value)
-    } else {
-        Err(Error::invalid(name, "must be positive and finite"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 use super::reviewed::{LossData, Reviewed};
-use super::{Growth, Loss, Task, positive};
-use crate::error::{Error, Result};
+use super::{Growth, Loss, Task};
+use crate::error::{Result, fraction, positive};
 
 /// Pinball loss of quantile regression (Koenker & Bassett 1978), max(-level r, (1 - level) r) of r = z - y, smoothed by
 /// the uniform kernel over `width` (Fernandes, Guerre & Horta 2021): its derivative rises from -level to 1 - level over
@@ -20,11 +20,8 @@ impl Pinball {
     /// # Errors
     /// `level` outside (0, 1), `width` not positive and finite.
     pub fn new(level: f64, width: f64) -> Result<Self> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(Error::invalid("level", "must lie strictly between 0 and 1"));
-        }
         Ok(Self {
-            level,
+            level: fraction("level", level)?,
             width: positive("width", width)?,
         })
     }

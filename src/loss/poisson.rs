@@ -1,7 +1,7 @@
 use super::exponential::exp;
 use super::reviewed::{LossData, Reviewed};
-use super::{Growth, Loss, Rounding, Task, positive};
-use crate::error::{Error, Result};
+use super::{Growth, Loss, Rounding, Task};
+use crate::error::{Error, Result, positive};
 
 /// Half the Poisson deviance with a logarithmic link, e^z - a z + a ln a - a at a count a, with its derivative e^z - a
 /// clamped at `bound` in size: linear in z beyond. L = bound, beta = largest + bound.

@@ -1,6 +1,6 @@
 use super::reviewed::{LossData, Reviewed};
-use super::{Growth, Loss, Task, positive};
-use crate::error::Result;
+use super::{Growth, Loss, Task};
+use crate::error::{Result, positive};
 
 /// Hinge loss max(0, 1 - y z), smoothed quadratically over `width` below the kink: L = 1, beta = 1/width.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -1,5 +1,5 @@
-use super::{Growth, Loss, Task, positive};
-use crate::error::{Error, Result};
+use super::{Growth, Loss, Task};
+use crate::error::{Error, Result, positive};
 
 /// Public grid of targets on which a user's loss is tabulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::class_scores::ClassScores;
 use crate::accounting::event::Event;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, fraction};
 use crate::plan::Problem;
 use crate::plan::defaults::COUNT_START;
 use crate::privacy::{Planned, Question, Session, Statement, Target};
@@ -41,9 +41,7 @@ impl ConstantScores {
     /// [`Error::InvalidArgument`] naming `start` for a share outside (0, 1), or scores that are none of log odds or rates;
     /// naming `fit_intercept` without an intercept.
     pub fn plan(problem: &Problem, share: f64, rho: f64) -> Result<Self> {
-        if !(share > 0.0 && share < 1.0) {
-            return Err(Error::invalid("start", "must lie strictly between 0 and 1"));
-        }
+        let share = fraction("start", share)?;
         if !Self::tells(problem.schema().target(), problem.loss.name()) {
             let problem = "is for the logistic loss, three or more classes, and counts";
             return Err(Error::invalid("start", problem));

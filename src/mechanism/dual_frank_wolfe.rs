@@ -9,7 +9,7 @@ use super::output_perturbation::default_ridge;
 use super::public_width;
 use crate::accounting::calibrate::{calibrate, calibrate_events};
 use crate::accounting::event::Event;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative, positive};
 use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
@@ -154,8 +154,7 @@ impl Mechanism for DualFrankWolfe {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
         let alpha = match self.alpha {
-            Some(alpha) if alpha.is_finite() && alpha > 0.0 => alpha,
-            Some(_) => return Err(Error::invalid("alpha", "must be positive and finite")),
+            Some(alpha) => positive("alpha", alpha)?,
             None => {
                 return Err(Error::invalid(
                     "alpha",
@@ -163,13 +162,7 @@ impl Mechanism for DualFrankWolfe {
                 ));
             }
         };
-        let threshold = self.threshold.unwrap_or(0.0);
-        if !(threshold.is_finite() && threshold >= 0.0) {
-            return Err(Error::invalid(
-                "threshold",
-                "must be non-negative and finite",
-            ));
-        }
+        let threshold = non_negative("threshold", self.threshold.unwrap_or(0.0))?;
         if self.n_iter.is_some_and(|t| t == 0 || t > MOST) {
             let problem = format!("must be between 1 and {MOST}");
             return Err(Error::invalid("n_iter", problem));
@@ -179,8 +172,7 @@ impl Mechanism for DualFrankWolfe {
         domain.check_free("the dual ball of a cone is unbounded")?;
         let norm = domain.norm(problem.schema().n_features())?;
         let ridge = match self.ridge {
-            Some(ridge) if ridge.is_finite() && ridge > 0.0 => ridge,
-            Some(_) => return Err(Error::invalid("ridge", "must be positive and finite")),
+            Some(ridge) => positive("ridge", ridge)?,
             None => DUAL_RIDGE_FACTOR * default_ridge(&problem, OutputNoise::Gaussian, delta),
         };
         let (radius, width) = dual_ball(norm.as_ref())?;

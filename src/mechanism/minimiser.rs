@@ -1,7 +1,7 @@
 //! What output and objective perturbation share: the release of one point.
 
 use super::class_scores::ClassScores;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::loss::{ClippedLogistic, Growth};
 use crate::norm::ReviewedNorm;
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
@@ -22,9 +22,7 @@ impl Options {
     /// Refuses an alpha or a threshold that is negative or not finite.
     pub fn check(&self) -> Result<()> {
         for (name, value) in [("alpha", self.alpha), ("threshold", self.threshold)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::invalid(name, "must be non-negative and finite"));
-            }
+            non_negative(name, value)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::class_scores::ClassScores;
 use super::noisy_gradient::{Gradients, noise_of_one};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::mechanism::Mechanism;
 use crate::norm::{Blocks, Norm, Potential};
 use crate::plan::defaults::MIRROR_STEPS;
@@ -265,8 +265,7 @@ impl Mechanism for MirrorDescent {
         };
         let step = match self.step {
             None => longest.min(total / n_iter.max(1) as f64),
-            Some(step) if step.is_finite() && step > 0.0 => step,
-            Some(_) => return Err(Error::invalid("step", "must be positive and finite")),
+            Some(step) => positive("step", step)?,
         };
         let gradients = Gradients::calibrated(&problem, n_iter)?;
         let length = step * n_iter as f64;

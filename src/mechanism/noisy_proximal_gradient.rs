@@ -7,7 +7,7 @@ use super::noisy_gradient::{Gradients, noise_of_one};
 use super::public_width;
 use super::regularisation::LossWeight;
 use super::ridge::Ridge;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative, positive};
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
 use crate::plan::defaults::{
@@ -125,14 +125,6 @@ fn longest_for_classes(problem: &Problem, noise: f64) -> f64 {
     }
 }
 
-fn non_negative(name: &str, value: Option<f64>) -> Result<f64> {
-    let value = value.unwrap_or(0.0);
-    if !(value.is_finite() && value >= 0.0) {
-        return Err(Error::invalid(name, "must be non-negative and finite"));
-    }
-    Ok(value)
-}
-
 impl Mechanism for NoisyProximalGradient {
     fn weighs_records(&self, target: Target) -> bool {
         target != Target::Classes
@@ -149,7 +141,7 @@ impl Mechanism for NoisyProximalGradient {
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
         let norm = domain.norm(problem.schema().n_features())?;
-        let alpha = non_negative("alpha", self.alpha)?;
+        let alpha = non_negative("alpha", self.alpha.unwrap_or(0.0))?;
         let ridge = self.ridge.unwrap_or(0.0);
         let ridges = Ridge::new(self.ridge, problem.schema().n_features())?;
         let momentum = self.momentum.unwrap_or(DESCENT_MOMENTUM);
@@ -179,8 +171,7 @@ impl Mechanism for NoisyProximalGradient {
         };
         let step = match self.step {
             None => longest.min(total / n_iter.max(1) as f64),
-            Some(step) if step.is_finite() && step > 0.0 => step,
-            Some(_) => return Err(Error::invalid("step", "must be positive and finite")),
+            Some(step) => positive("step", step)?,
         };
         let gradients = Gradients::calibrated(&problem, n_iter)?;
         let loss = LossWeight::new(&problem);

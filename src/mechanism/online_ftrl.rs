@@ -1,7 +1,7 @@
 use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::{Adjacency, Event};
 use crate::certificate::Certificate;
-use crate::error::{Error, Result};
+use crate::error::{Result, fraction, positive};
 use crate::privacy::{Ledger, RunningPlan, RunningSoftmax};
 
 /// Private follow-the-regularised-leader over the simplex (Jain & Thakurta 2014, section 5.2;
@@ -45,12 +45,8 @@ impl OnlineFtrl {
     /// # Errors
     /// A parameter out of its domain.
     pub fn plan(&self) -> Result<RunningPlan> {
-        if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
-            return Err(Error::invalid("epsilon", "must be positive and finite"));
-        }
-        if !(self.delta > 0.0 && self.delta < 1.0) {
-            return Err(Error::invalid("delta", "must lie strictly between 0 and 1"));
-        }
+        positive("epsilon", self.epsilon)?;
+        fraction("delta", self.delta)?;
         let claim = (self.epsilon, self.delta);
         let with = |epsilon0: f64| {
             let (p, horizon, bound) = (self.n_features, self.horizon, self.bound);
@@ -75,7 +71,7 @@ impl OnlineFtrl {
     /// stream reproducible and **not private**.
     ///
     /// # Errors
-    /// As [`Self::plan`]; [`Error::Randomness`]; what the ledger refuses.
+    /// As [`Self::plan`]; [`Error::Randomness`](crate::error::Error::Randomness); what the ledger refuses.
     pub fn start(&self, seed: Option<u64>, ledger: &mut dyn Ledger) -> Result<OnlineSimplex> {
         Ok(OnlineSimplex {
             stream: RunningSoftmax::new(self.plan()?, seed, ledger)?,

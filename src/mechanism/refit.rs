@@ -8,7 +8,7 @@ use super::noise_law::TiltLaw;
 use super::objective_perturbation::tilted;
 use super::regularisation::Regularisation;
 use crate::accounting::event::Event;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::plan::Problem;
 use crate::plan::defaults::{SELECT_CURVATURE_SHARE, SELECT_RIDGE_FACTOR};
 use crate::privacy::{Planned, Question, Session};
@@ -143,9 +143,7 @@ fn objective(problem: &Problem, ridge: Option<f64>, companions: &[(Event, u64)])
             (rule * problem.loss.smoothness() * rows * rows).max(problem.least_ridge(rows))
         }
     };
-    if !(ridge.is_finite() && ridge > 0.0) {
-        return Err(Error::invalid("ridge", "must be positive and finite"));
-    }
+    let ridge = positive("ridge", ridge)?;
     let question = tilted(problem, None, ridge, TiltLaw::Gaussian, companions)?;
     Ok(Refit::Objective { question, ridge })
 }

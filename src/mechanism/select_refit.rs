@@ -8,7 +8,7 @@ use super::minimiser::{check_loss, clipped};
 use super::refit::{Refit, RefitBy};
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, fraction};
 use crate::loss::Growth;
 use crate::mechanism::Mechanism;
 use crate::numeric::kernel::MAX_FEATURE;
@@ -133,10 +133,7 @@ impl Mechanism for SelectRefit {
             _ => 1,
         };
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
-        let share = self.share.unwrap_or(SELECT_SHARE);
-        if !(share > 0.0 && share < 1.0) {
-            return Err(Error::invalid("share", "must lie strictly between 0 and 1"));
-        }
+        let share = fraction("share", self.share.unwrap_or(SELECT_SHARE))?;
         let strength = problem.n_samples() as f64 * rho.sqrt() / largest as f64;
         let n_selected = match self.n_selected {
             Some(k) if k == 0 || k > candidates => {

@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use super::minimiser::{Release, check_scalar, reviewed};
 use super::noise_law::OutputNoise;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::mechanism::Mechanism;
 use crate::plan::defaults::SGD_PASSES;
 use crate::plan::{Domain, Plan, Problem, Summary};
@@ -44,10 +44,7 @@ impl Mechanism for SgdOutput {
         check_scalar(&problem)?;
         domain.check_free("its steps know no norm")?;
         let norm = reviewed(&problem, domain)?;
-        let ridge = self.ridge.unwrap_or(0.0);
-        if !(ridge.is_finite() && ridge >= 0.0) {
-            return Err(Error::invalid("ridge", "must be non-negative and finite"));
-        }
+        let ridge = non_negative("ridge", self.ridge.unwrap_or(0.0))?;
         if ridge > 0.0 && self.step.is_some() {
             return Err(Error::invalid(
                 "step",

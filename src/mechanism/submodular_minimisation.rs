@@ -1,6 +1,6 @@
 use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::{Adjacency, Event};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::plan::PrivacyClaim;
 use crate::plan::defaults::{LEVEL_SHARE, SUBGRADIENT_STEPS};
 use crate::privacy::RunningSumsPlan;
@@ -98,9 +98,7 @@ impl SubmodularMinimisation {
                 "must be 1: a person has one summand, which may hold all of that person's records";
             return Err(Error::invalid("records_per_person", problem));
         }
-        if !(self.norm.is_finite() && self.norm > 0.0) {
-            return Err(Error::invalid("norm", "must be positive and finite"));
-        }
+        positive("norm", self.norm)?;
         if self.n_features == 0 {
             return Err(Error::invalid("n_features", "must be positive"));
         }

@@ -1,5 +1,5 @@
 use crate::accounting::event::Adjacency;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, fraction, positive};
 
 /// The part of a public statement that every release has: how private, and whom it protects.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,15 +22,10 @@ impl PrivacyClaim {
     /// # Errors
     /// [`Error::InvalidArgument`] naming `epsilon`, `delta`, `records_per_person` or the number of samples.
     pub fn validate(&self) -> Result<f64> {
-        if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
-            return Err(Error::invalid("epsilon", "must be positive and finite"));
-        }
-        if self
-            .delta
-            .is_some_and(|delta| !(delta > 0.0 && delta < 1.0))
-        {
-            return Err(Error::invalid("delta", "must lie strictly between 0 and 1"));
-        }
+        positive("epsilon", self.epsilon)?;
+        (self.delta)
+            .map(|delta| fraction("delta", delta))
+            .transpose()?;
         if self.records_per_person == 0 {
             return Err(Error::invalid("records_per_person", "must be at least 1"));
         }

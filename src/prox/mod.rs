@@ -26,7 +26,7 @@ mod weighted_l1;
 pub use l1_ball::{l1_ball_threshold, project_l1_ball};
 pub use soft_threshold::soft_threshold;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::set_function::{SetFunction, Structure, contiguous_cover};
 
 /// Memory that proxes reuse from call to call; its contents mean nothing between calls.
@@ -80,9 +80,7 @@ pub fn prox(
 }
 
 fn check(f: &dyn SetFunction, v: &[f64], step: f64, out: &[f64]) -> Result<()> {
-    if !(step.is_finite() && step >= 0.0) {
-        return Err(Error::invalid("step", "must be non-negative and finite"));
-    }
+    non_negative("step", step)?;
     if v.len() != f.n_features() || out.len() != f.n_features() {
         return Err(Error::invalid(
             "v",

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use super::records::one_per_feature;
 use super::set_function::CoreSetFunction;
 use super::threads;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::norm::{GroupLasso, Norm, SetFunctionNorm};
 use crate::plan::Domain;
 use crate::prox::Scratch;
@@ -86,9 +86,7 @@ impl CoreGroupLasso {
         v: PyReadonlyArray1<'py, f64>,
         step: f64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        if !(step.is_finite() && step >= 0.0) {
-            return Err(Error::invalid("step", "must be non-negative and finite").into());
-        }
+        let step = non_negative("step", step)?;
         let v = self.vector("v", &v)?;
         let mut x = vec![0.0; v.len()];
         threads::free(py, || {

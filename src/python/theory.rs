@@ -2,25 +2,15 @@
 
 use pyo3::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{self, Result};
 use crate::theory::{self, Landscape};
 
 fn positive<const N: usize>(arguments: [(&str, f64); N]) -> Result<()> {
-    for (name, value) in arguments {
-        if !(value > 0.0 && value.is_finite()) {
-            return Err(Error::invalid(name, "must be positive and finite"));
-        }
-    }
-    Ok(())
+    (arguments.into_iter()).try_for_each(|(name, value)| error::positive(name, value).map(drop))
 }
 
 fn non_negative<const N: usize>(arguments: [(&str, f64); N]) -> Result<()> {
-    for (name, value) in arguments {
-        if !(value >= 0.0 && value.is_finite()) {
-            return Err(Error::invalid(name, "must be non-negative and finite"));
-        }
-    }
-    Ok(())
+    (arguments.into_iter()).try_for_each(|(name, value)| error::non_negative(name, value).map(drop))
 }
 
 #[pyfunction]

@@ -7,7 +7,7 @@ use super::objective::gradient_error;
 use super::statement::Statement;
 use super::strongly_convex::check_penalty;
 use crate::accounting::event::Adjacency;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::norm::ReviewedNorm;
 use crate::numeric::directed::{add_up, div_up, mul_up};
 
@@ -65,7 +65,7 @@ impl Statement {
         if options.n_iter == 0 {
             return Err(Error::invalid("n_iter", "must be at least 1"));
         }
-        check_ridge(options.ridge)?;
+        non_negative("ridge", options.ridge)?;
         check_penalty(self, options.penalty.as_ref())?;
         let rows = self.row_bound();
         let longest = 2.0 / ((smoothness * rows * rows + 2.0 * options.ridge) * (1.0 + 1e-12));
@@ -77,14 +77,6 @@ impl Statement {
             options,
         })
     }
-}
-
-/// Refuses a ridge that is negative or not finite.
-pub(crate) fn check_ridge(ridge: f64) -> Result<()> {
-    if ridge.is_finite() && ridge >= 0.0 {
-        return Ok(());
-    }
-    Err(Error::invalid("ridge", "must be non-negative and finite"))
 }
 
 /// Refuses a step that is not positive or too long.

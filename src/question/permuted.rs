@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::descent::{check_ridge, check_step};
+use super::descent::check_step;
 use super::model::RoomModel;
 use super::statement::Statement;
 use crate::accounting::event::Adjacency;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::numeric::directed::{add_up, div_up, mul_up};
 
 /// What a permuted descent may be told.
@@ -65,7 +65,7 @@ impl Statement {
         if options.batch == 0 || options.batch > self.n_samples() {
             return Err(Error::invalid("batch_size", problem));
         }
-        check_ridge(options.ridge)?;
+        non_negative("ridge", options.ridge)?;
         let rows = self.row_bound();
         if options.ridge == 0.0 {
             check_step(

@@ -1,6 +1,6 @@
 //! The public score of a record as its only feature.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 
 /// x -> clamp(<theta, x>/reach, -1, 1), in scaled units, the intercept included in theta; and y -> clamp(zoom y, -1, 1).
 ///
@@ -30,10 +30,10 @@ impl Projection {
     /// # Errors
     /// [`Error::InvalidArgument`] for a number that is not positive and finite.
     pub fn with_zoom(self, zoom: f64) -> Result<Self> {
-        if !(zoom.is_finite() && zoom > 0.0) {
-            return Err(Error::invalid("zoom", "must be positive and finite"));
-        }
-        Ok(Self { zoom, ..self })
+        Ok(Self {
+            zoom: positive("zoom", zoom)?,
+            ..self
+        })
     }
 
     /// One coefficient a column of the records, the intercept last.

@@ -7,7 +7,7 @@ use super::model::RoomModel;
 use super::sensitivity::Contribution;
 use super::statement::{MOST_RECORDS, Statement};
 use crate::accounting::event::Event;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::exact::noise::discrete_laplace::DiscreteLaplace;
 use crate::exact::selection::InverseTemperature;
 use crate::polytope::{Selectable, Structure};
@@ -186,9 +186,7 @@ impl Question<Vertex> {
     /// A tolerance that is not positive and finite; [`Error::InvalidArgument`] naming `refresh` for Laplace noise, several
     /// outputs, or candidates that are not signed coordinates, column by column.
     pub fn lagging(self, tolerance: f64) -> Result<Self> {
-        if !(tolerance.is_finite() && tolerance > 0.0) {
-            return Err(Error::invalid("tolerance", "must be positive and finite"));
-        }
+        let tolerance = positive("tolerance", tolerance)?;
         let listed = match self.answer.polytope.structure() {
             Structure::Coordinates(list) => list.is_sorted_by_key(|&(j, _)| j),
             _ => false,

@@ -61,7 +61,7 @@ pub use problem::Problem;
 pub use regulariser::Regulariser;
 pub use start::Start;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative, positive};
 use crate::norm::GroupLasso;
 use accelerated_gradient::AcceleratedGradient;
 use coordinate_descent::CoordinateDescent;
@@ -284,24 +284,17 @@ fn in_blocks(lasso: Option<&GroupLasso>) -> bool {
 
 fn check_options(ridge: f64, form: Form, stopping: Stopping) -> Result<()> {
     let Stopping { tol, max_iter } = stopping;
-    if !(tol.is_finite() && tol >= 0.0) {
-        return Err(Error::invalid("tol", "must be non-negative and finite"));
-    }
+    non_negative("tol", tol)?;
     if max_iter == 0 {
         return Err(Error::invalid("max_iter", "must be at least 1"));
     }
     match form {
-        Form::Penalty(alpha) if !(alpha.is_finite() && alpha >= 0.0) => {
-            Err(Error::invalid("alpha", "must be non-negative and finite"))
-        }
         Form::Penalty(0.0) if ridge == 0.0 => Err(Error::invalid(
             "alpha",
             "must be positive, or come with a positive ridge: without either there is no certificate of optimality",
         )),
-        Form::Ball(radius) if !(radius.is_finite() && radius > 0.0) => {
-            Err(Error::invalid("radius", "must be positive and finite"))
-        }
-        _ => Ok(()),
+        Form::Penalty(alpha) => non_negative("alpha", alpha).map(drop),
+        Form::Ball(radius) => positive("radius", radius).map(drop),
     }
 }
 

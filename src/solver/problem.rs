@@ -1,5 +1,5 @@
 use super::Design;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::loss::{Loss, Task};
 
 /// The smooth part of the objective: data, loss, ridge, intercept. Validated once, on construction.
@@ -41,9 +41,7 @@ impl<'a, D: Design + ?Sized> Problem<'a, D> {
                 "must be a catalogued one: an exact fit needs its values and its conjugate",
             ));
         }
-        if !(ridge.is_finite() && ridge >= 0.0) {
-            return Err(Error::invalid("ridge", "must be non-negative and finite"));
-        }
+        let ridge = non_negative("ridge", ridge)?;
         if !targets.iter().all(|y| y.is_finite()) {
             return invalid("y contains NaN or infinity");
         }

@@ -1,5 +1,5 @@
 use super::ClassDesign;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::loss::Softmax;
 use crate::solver::DenseDesign;
 use crate::solver::problem::normalised;
@@ -39,9 +39,7 @@ impl<'a> ClassProblem<'a> {
         if targets.len() != design.n_rows() || weights.is_some_and(|w| w.len() != targets.len()) {
             return invalid("X, y and sample_weight must have the same number of rows");
         }
-        if !(ridge.is_finite() && ridge >= 0.0) {
-            return Err(Error::invalid("ridge", "must be non-negative and finite"));
-        }
+        let ridge = non_negative("ridge", ridge)?;
         let is_class = |y: &f64| *y >= 0.0 && *y < n_classes as f64 && y.fract() == 0.0;
         if !targets.iter().all(is_class) {
             return invalid("the labels must be 0, 1, ..., n_classes - 1");
