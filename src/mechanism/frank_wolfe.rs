@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use crate::accounting::calibrate::{calibrate, rho_from_epsilon};
 use crate::accounting::event::Event;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::mechanism::Mechanism;
 use crate::numeric::kernel::MAX_FEATURE;
 use crate::plan::defaults::{LAG, LAGGING_COLUMNS, MAX_ITER};
@@ -255,52 +255,16 @@ impl FrankWolfe {
             Some(t) => t,
             None => least((1..=MAX_ITER).map(|t| t as f64), excess) as usize,
         };
-        // |margin| <= sum_t (t + 1) |s_t|_1 16383, kept below 2^60 (three such terms stay in an i64 for sparse
-        // columns).
-        let steps = n_iter as u128 * (n_iter as u128 + 1) / 2;
-        if n_iter >= 1 << 31 || steps * polytope.l1_radius().unsigned_abs() as u128 >= 1 << 45 {
-            return Err(Error::invalid(
-                "n_iter",
-                "is too large for integer margins of this polytope",
-            ));
-        }
-
+        check_margins(n_iter, &polytope)?;
         let (noise, noise_scale) = match self.calibration {
-            Calibration::Tight => {
-                let event = |epsilon0: f64| match polytope.structure() {
-                    Structure::Signs { .. } => {
-                        Event::zero_concentrated((epsilon0 * epsilon0 / 8.0).next_up())
-                    }
-                    _ => Event::exponential(epsilon0),
-                };
-                let bracket = (1e-12, 1000.0);
-                let epsilon0 = calibrate(event, n_iter as u64, problem.epsilon, delta, bracket)?;
-                (
-                    SelectionNoise::Exponential { epsilon0 },
-                    2.0 * loss_range / epsilon0,
-                )
-            }
-            Calibration::Paper => {
-                let t = n_iter as f64;
-                let l1 = problem.lipschitz() * polytope.unit() * polytope.l1_radius() as f64;
-                let scale = l1 * (8.0 * t * -delta.ln()).sqrt()
-                    / (problem.n_samples() as f64 * problem.epsilon);
-                (
-                    SelectionNoise::Laplace {
-                        scale: scale / score_unit,
-                    },
-                    scale,
-                )
-            }
+            Calibration::Tight => tight_noise(&problem, &polytope, n_iter, loss_range)?,
+            Calibration::Paper => paper_noise(&problem, &polytope, n_iter, score_unit)?,
         };
-        if self
-            .penalty
-            .is_some_and(|alpha| !(alpha.is_finite() && alpha > 0.0))
-        {
-            return Err(Error::invalid("alpha", "must be positive and finite"));
-        }
-        let origin = (self.penalty).map(|alpha| alpha * polytope.unit() / score_unit);
-        let penalty = (self.penalty).map(|alpha| format!(" with penalty {alpha}"));
+        let alpha = (self.penalty)
+            .map(|alpha| positive("alpha", alpha))
+            .transpose()?;
+        let origin = alpha.map(|alpha| alpha * polytope.unit() / score_unit);
+        let penalty = alpha.map(|alpha| format!(" with penalty {alpha}"));
         let question = statement.vertex(&model, &polytope, noise, origin)?;
         let lag = self.lag(&problem, &polytope);
         let lags = (lag.is_some()).then_some(", slopes that may lag behind");
@@ -357,6 +321,53 @@ impl FrankWolfe {
         };
         lags.then(|| LAG * problem.lipschitz() / problem.smoothness())
     }
+}
+
+/// Refuses so many steps that margins could overflow: |margin| <= sum_t (t + 1) |s_t|_1 16383 is kept below 2^60, since three such
+/// terms stay in an i64 for sparse columns.
+fn check_margins(n_iter: usize, polytope: &Selectable) -> Result<()> {
+    let steps = n_iter as u128 * (n_iter as u128 + 1) / 2;
+    if n_iter >= 1 << 31 || steps * polytope.l1_radius().unsigned_abs() as u128 >= 1 << 45 {
+        return Err(Error::invalid(
+            "n_iter",
+            "is too large for integer margins of this polytope",
+        ));
+    }
+    Ok(())
+}
+
+/// Noise of [`Calibration::Tight`] on scores of this range, in units of the mean loss; and 1/eta in these.
+fn tight_noise(
+    problem: &Problem,
+    polytope: &Selectable,
+    n_iter: usize,
+    loss_range: f64,
+) -> Result<(SelectionNoise, f64)> {
+    let event = |epsilon0: f64| match polytope.structure() {
+        Structure::Signs { .. } => Event::zero_concentrated((epsilon0 * epsilon0 / 8.0).next_up()),
+        _ => Event::exponential(epsilon0),
+    };
+    let (delta, bracket) = (problem.validate()?, (1e-12, 1000.0));
+    let epsilon0 = calibrate(event, n_iter as u64, problem.epsilon, delta, bracket)?;
+    let noise = SelectionNoise::Exponential { epsilon0 };
+    Ok((noise, 2.0 * loss_range / epsilon0))
+}
+
+/// Noise of [`Calibration::Paper`], where `score_unit` is the integer unit of a score in units of the mean loss; and its scale in these.
+fn paper_noise(
+    problem: &Problem,
+    polytope: &Selectable,
+    n_iter: usize,
+    score_unit: f64,
+) -> Result<(SelectionNoise, f64)> {
+    let (t, delta) = (n_iter as f64, problem.validate()?);
+    let l1 = problem.lipschitz() * polytope.unit() * polytope.l1_radius() as f64;
+    let scale =
+        l1 * (8.0 * t * -delta.ln()).sqrt() / (problem.n_samples() as f64 * problem.epsilon);
+    let noise = SelectionNoise::Laplace {
+        scale: scale / score_unit,
+    };
+    Ok((noise, scale))
 }
 
 /// Sensitivity of a partial derivative of the mean loss with respect to a scaled coefficient: 2 L/n under

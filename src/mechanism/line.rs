@@ -10,7 +10,7 @@ use super::pace::curvature;
 use super::regularisation::Regularisation;
 use crate::accounting::calibrate::rho_from_epsilon;
 use crate::accounting::event::Event;
-use crate::error::{Error, Result};
+use crate::error::{Result, fraction};
 use crate::loss::{Growth, Logistic};
 use crate::plan::defaults::{
     CLASSIFIER_REACH, CLASSIFIER_SIGNAL, COUNT_LIFT, COUNT_REACH, COUNT_SIGNAL, LEAST_REACH,
@@ -49,20 +49,107 @@ pub(super) struct Line {
     lift: f64,
 }
 
+/// Where scores are clipped, the slope that a line starts at, and about how far off that is, in units of it.
+struct Reach {
+    reach: f64,
+    slope: f64,
+    off: f64,
+}
+
 #[derive(Debug)]
 struct Squared {
     clamp: Option<f64>,
     constant: f64,
 }
 
+/// What public facts say of a line before it is asked for.
+struct Expected {
+    /// That of the line, whose loss may be clamped less.
+    problem: Problem,
+    /// Largest score whose image is 1.
+    reach: f64,
+    /// Slope of the line through scores without noise.
+    slope: f64,
+    /// About how far its two parameters are from where they start.
+    prior: f64,
+    /// About the variance of scores without noise.
+    signal: f64,
+    /// What a clamp is expected to have taken off all scores.
+    lift: f64,
+}
+
+impl Expected {
+    /// With `clip` as [`clip_of`] has it, and rho of the zCDP budget.
+    fn of(problem: &Problem, clip: Option<f64>, rho: f64) -> Result<Self> {
+        let (n, person) = (problem.n_samples(), problem.records_per_person());
+        Ok(match problem.schema().target() {
+            Target::Classes | Target::Multiclass { .. } => {
+                let loss = match problem.loss.name() {
+                    "clipped-logistic" => Logistic.into(),
+                    _ => problem.loss.clone(),
+                };
+                // Scores of a clamped fit are too large.
+                let usual = ScoreLaw {
+                    mean: 0.0,
+                    deviation: CLASSIFIER_SIGNAL.sqrt(),
+                };
+                Self {
+                    problem: Problem {
+                        loss,
+                        ..problem.clone()
+                    },
+                    reach: CLASSIFIER_REACH,
+                    slope: clip.map_or(1.0, |clip| usual.odds(clip).slope),
+                    prior: LINE_CLASSIFIER_PRIOR,
+                    signal: CLASSIFIER_SIGNAL,
+                    lift: 0.0,
+                }
+            }
+            Target::Counts { .. } => {
+                let clamp = count_line_clamp(n, person, rho);
+                Self {
+                    problem: problem.of_counts(clamp.max(problem.lipschitz()))?,
+                    reach: COUNT_REACH,
+                    slope: 1.0,
+                    prior: LINE_COUNT_PRIOR,
+                    signal: COUNT_SIGNAL,
+                    lift: COUNT_LIFT / problem.lipschitz(),
+                }
+            }
+            Target::Interval { .. } => {
+                let spread = problem.spread.unwrap_or(0.5);
+                let clamp = line_clamp(n, person, rho);
+                Self {
+                    problem: Problem {
+                        residual_bound: problem.residual_bound.map(|_| clamp * spread),
+                        ..problem.clone()
+                    },
+                    reach: REGRESSOR_REACH * spread,
+                    slope: 1.0,
+                    prior: LINE_REGRESSOR_PRIOR * spread,
+                    signal: REGRESSOR_SIGNAL * spread.powi(2),
+                    lift: 0.0,
+                }
+            }
+        })
+    }
+}
+
+/// Of log odds, the clamp of the derivatives of what was fitted, 1 for none.
+fn clip_of(problem: &Problem) -> Option<f64> {
+    match problem.loss.name() {
+        "logistic" => Some(1.0),
+        "clipped-logistic" => problem.loss.parameter().map(|(_, bound)| bound),
+        _ => None,
+    }
+}
+
 impl Line {
     /// For `share` of the zCDP budget of `problem`, whose loss may be clamped more than the line's; `measures` says whether
     /// it is worth knowing how large residuals are.
     pub fn plan(problem: &Problem, share: f64, measures: bool) -> Result<Self> {
-        if !(share > 0.0 && share < 1.0) {
-            return Err(Error::invalid("line", "must lie strictly between 0 and 1"));
-        }
-        let rho = share * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
+        let rho =
+            fraction("line", share)? * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
         // The slope has noise in units of the deviation of the scores, a part of their reach, the constant in units
         // of the value of its column, both times the norm of a row: few rows are longer than the typical one.
         let typical = match problem.schema().target() {
@@ -70,48 +157,15 @@ impl Line {
             Target::Classes | Target::Multiclass { .. } | Target::Counts { .. } => SCORE_TYPICAL,
         };
         let statement = problem.statement.projected(typical, typical)?;
-        let clip = match problem.loss.name() {
-            "logistic" => Some(1.0),
-            "clipped-logistic" => problem.loss.parameter().map(|(_, bound)| bound),
-            _ => None,
-        };
-        let (mut line, reach, slope, prior, signal) = match problem.schema().target() {
-            Target::Classes | Target::Multiclass { .. } => {
-                let clamped = problem.loss.name() == "clipped-logistic";
-                let loss = match clamped {
-                    true => Logistic.into(),
-                    false => problem.loss.clone(),
-                };
-                // Scores of a clamped fit are too large.
-                let usual = ScoreLaw {
-                    mean: 0.0,
-                    deviation: CLASSIFIER_SIGNAL.sqrt(),
-                };
-                let slope = clip.map_or(1.0, |clip| usual.odds(clip).slope);
-                let line = Problem {
-                    loss,
-                    ..problem.clone()
-                };
-                let prior = LINE_CLASSIFIER_PRIOR;
-                (line, CLASSIFIER_REACH, slope, prior, CLASSIFIER_SIGNAL)
-            }
-            Target::Counts { .. } => {
-                let clamp =
-                    count_line_clamp(problem.n_samples(), problem.records_per_person(), rho);
-                let line = problem.of_counts(clamp.max(problem.lipschitz()))?;
-                (line, COUNT_REACH, 1.0, LINE_COUNT_PRIOR, COUNT_SIGNAL)
-            }
-            Target::Interval { .. } => {
-                let spread = problem.spread.unwrap_or(0.5);
-                let clamp = line_clamp(problem.n_samples(), problem.records_per_person(), rho);
-                let line = Problem {
-                    residual_bound: problem.residual_bound.map(|_| clamp * spread),
-                    ..problem.clone()
-                };
-                let (reach, prior) = (REGRESSOR_REACH * spread, LINE_REGRESSOR_PRIOR * spread);
-                (line, reach, 1.0, prior, REGRESSOR_SIGNAL * spread.powi(2))
-            }
-        };
+        let clip = clip_of(problem);
+        let Expected {
+            problem: mut line,
+            reach,
+            slope,
+            prior,
+            signal,
+            lift,
+        } = Expected::of(problem, clip, rho)?;
         line.statement = Arc::clone(&statement);
         let multiplier = 1.0 / (2.0 * rho).sqrt();
         let quadratic = line.loss.growth() == Growth::SquaredResidual;
@@ -141,10 +195,7 @@ impl Line {
             slope,
             clip,
             signal,
-            lift: match problem.schema().target() {
-                Target::Counts { .. } => COUNT_LIFT / problem.lipschitz(),
-                Target::Classes | Target::Multiclass { .. } | Target::Interval { .. } => 0.0,
-            },
+            lift,
         })
     }
 
@@ -176,25 +227,11 @@ impl Line {
         let centre = odds.map_or(0.0, |(line, _)| line.centre);
         // The larger rates are in units of their spread, the less skewed their law.
         let middle = odds.map_or(self.lift / session.rate(), |(line, _)| line.middle);
-        let mut slope = odds.map_or(self.slope * self.clean_share(&fit), |(line, _)| line.slope);
         let deviation = fit.deviation.unwrap_or(self.signal.sqrt());
         // Deviations say little of an indicator that few records have, who may count less besides.
         let effect = (session.units()).map_or(0.0, |units| largest_effect(&theta, units));
-        let (reach, off) = match (&self.squared, fit.deviation) {
-            (None, _) => (self.reach, 0.0),
-            // The less scores vary within their reach, the more noise there is on a slope.
-            (Some(_), Some(_)) => {
-                let least = LEAST_REACH * self.reach;
-                // A clip would make slopes too large: where scores vary more than most targets do, none is before their end.
-                let reach = (LINE_REACH * deviation).max(effect);
-                let reach = reach.clamp(least, self.reach.max(1.0));
-                (reach, LINE_SLOPE_PRIOR)
-            }
-            (Some(_), None) => {
-                slope *= LINE_FREE_SLOPE;
-                (LINE_FREE_REACH * deviation, LINE_FREE_SLOPE_PRIOR)
-            }
-        };
+        let slope = odds.map_or(self.slope * self.clean_share(&fit), |(line, _)| line.slope);
+        let Reach { reach, slope, off } = self.reach(slope, fit.deviation, effect);
         // A clamp that hardly any residual reaches would add noise for nothing.
         let usual = session.usual_target() + deviation.max(effect);
         let clamp = self.squared.as_ref().and_then(|squared| squared.clamp);
@@ -245,6 +282,34 @@ impl Line {
             *last += line[1] * value / (zoom * intercept);
         }
         Ok((theta, trace))
+    }
+
+    /// How far a line of this slope goes, where the deviation of scores is told or not, and an indicator adds no more than `effect` to
+    /// one.
+    fn reach(&self, slope: f64, deviation: Option<f64>, effect: f64) -> Reach {
+        match (&self.squared, deviation) {
+            (None, _) => Reach {
+                reach: self.reach,
+                slope,
+                off: 0.0,
+            },
+            // The less scores vary within their reach, the more noise there is on a slope.
+            (Some(_), Some(deviation)) => {
+                let least = LEAST_REACH * self.reach;
+                // A clip would make slopes too large: where scores vary more than most targets do, none is before their end.
+                let reach = (LINE_REACH * deviation).max(effect);
+                Reach {
+                    reach: reach.clamp(least, self.reach.max(1.0)),
+                    slope,
+                    off: LINE_SLOPE_PRIOR,
+                }
+            }
+            (Some(_), None) => Reach {
+                reach: LINE_FREE_REACH * self.signal.sqrt(),
+                slope: slope * LINE_FREE_SLOPE,
+                off: LINE_FREE_SLOPE_PRIOR,
+            },
+        }
     }
 
     /// The best multiple of scores with so much noise, in units of that of scores without.

@@ -8,7 +8,7 @@ use super::class_shrinkage::{Propagation, shrink};
 use super::damping::Damping;
 use super::divisor::Divisor;
 use super::evidence::{Evidence, with_eigenvalues};
-use super::newton_descent::Descent;
+use super::newton_descent::{Descent, Reached};
 use super::noisy_gradient::Gradients;
 use super::odds_line::ScoreLaw;
 use super::pace::Pace;
@@ -16,7 +16,7 @@ use super::regularisation::Regularisation;
 use super::ridge::Ridge;
 use crate::accounting::calibrate::calibrate_events;
 use crate::accounting::event::{Adjacency, Event};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative, positive};
 use crate::loss::Growth;
 use crate::numeric::eigen::symmetric_eigen;
 use crate::plan::defaults::{NEWTON_COLUMNS, NEWTON_SHARE};
@@ -65,12 +65,8 @@ impl NewtonOptions {
         if !(0.0..1.0).contains(&share) {
             return Err(Error::invalid("share", "must be at least 0 and below 1"));
         }
-        if (self.ridge).is_some_and(|ridge| !(ridge.is_finite() && ridge >= 0.0)) {
-            return Err(Error::invalid("ridge", "must be non-negative and finite"));
-        }
-        if (self.damping).is_some_and(|damping| !(damping.is_finite() && damping > 0.0)) {
-            return Err(Error::invalid("damping", "must be positive and finite"));
-        }
+        non_negative("ridge", self.ridge.unwrap_or(0.0))?;
+        positive("damping", self.damping.unwrap_or(1.0))?;
         Ok(share)
     }
 }
@@ -257,11 +253,9 @@ impl NewtonSteps {
         beside: &Regularisation,
         progress: &dyn Fn(&mut Session<'_>, usize) -> Result<()>,
     ) -> Result<Steps> {
-        let n_iter = self.gradients.n_iter;
         progress(session, 0)?;
-        let moments = (self.moments.iter())
+        let moments = (self.moments.as_ref())
             .map(|moments| session.ask(moments, ()))
-            .next()
             .transpose()?;
         let columns = start.theta.len() / self.scores.0;
         let mean_weight = (moments.as_deref()).map_or(1.0, |moments| {
@@ -276,7 +270,7 @@ impl NewtonSteps {
         let beside = beside.of_loss(mean_weight);
         let ridge = beside.ridge.as_ref();
         let damping = self.damping_of(session);
-        let noise = self.noise(eigen.as_ref(), columns, ridge, &damping);
+        let noise = self.noise(eigen.as_ref(), columns, ridge, &damping) / mean_weight;
         let divisor = Divisor {
             moments: eigen.as_ref(),
             scale: self.scale,
@@ -286,8 +280,27 @@ impl NewtonSteps {
             ridge,
             columns,
         };
-        let mut descent = Descent::new(self, start, divisor, &beside)?;
-        for t in 0..n_iter {
+        let descent = Descent::new(self, start, divisor, &beside)?;
+        let mut reached = self.descend(session, descent, trace.as_mut(), progress)?;
+        let intercept = start.drawn < columns;
+        if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
+            let steps = self.propagation(damping, ridge);
+            let theta = reached.mean.as_mut_slice();
+            shrink(theta, moments, &steps, self.scores, intercept);
+        }
+        let moments = eigen.filter(|_| self.scores.0 == 1);
+        Ok(self.steps_of(reached, moments, trace, (noise, mean_weight), intercept))
+    }
+
+    /// Asks for all gradients, one a step, and keeps them in the trace.
+    fn descend(
+        &self,
+        session: &mut Session<'_>,
+        mut descent: Descent<'_>,
+        mut trace: Option<&mut Trace>,
+        progress: &dyn Fn(&mut Session<'_>, usize) -> Result<()>,
+    ) -> Result<Reached> {
+        for t in 0..self.gradients.n_iter {
             let gradient = self.gradients.ask(session, descent.theta())?;
             let mut gradient = DVector::from_vec(gradient);
             gradient *= self.normaliser;
@@ -302,49 +315,58 @@ impl NewtonSteps {
             }
             progress(session, t + 1)?;
         }
-        let mut reached = descent.end()?;
-        if let (true, Some(moments)) = (self.scores.0 > 1, &eigen) {
-            let propagation = Propagation {
-                n_iter,
-                first_of_mean: self.first_of_mean,
-                momentum: self.momentum(),
-                stride: self.stride,
-                damping,
-                ridge: self.ridge + ridge.map_or(0.0, Ridge::mean),
-                scale: self.scale,
-                noise: self.gradients.noise_scale,
-            };
-            let intercept = start.drawn < columns;
-            let theta = reached.mean.as_mut_slice();
-            shrink(theta, moments, &propagation, self.scores, intercept);
+        descent.end()
+    }
+
+    /// The steps as they act on noise.
+    fn propagation(&self, damping: Damping, ridge: Option<&Ridge>) -> Propagation {
+        Propagation {
+            n_iter: self.gradients.n_iter,
+            first_of_mean: self.first_of_mean,
+            momentum: self.momentum(),
+            stride: self.stride,
+            damping,
+            ridge: self.ridge + ridge.map_or(0.0, Ridge::mean),
+            scale: self.scale,
+            noise: self.gradients.noise_scale,
         }
-        let evidence = eigen
-            .filter(|_| self.scores.0 == 1)
-            .map(|moments| Evidence {
-                moments,
-                scale: self.scale,
-                theta: reached.at,
-                gradient: reached.mean_gradient,
-                variance: self.noise_of(reached.gradients).powi(2),
-                secant: reached.secant,
-            });
+    }
+
+    /// What steps release, with the moments of one score, where they are known.
+    fn steps_of(
+        &self,
+        reached: Reached,
+        moments: Option<SymmetricEigen<f64, Dyn>>,
+        trace: Option<Trace>,
+        (noise, mean_weight): (f64, f64),
+        intercept: bool,
+    ) -> Steps {
+        let evidence = moments.map(|moments| Evidence {
+            moments,
+            scale: self.scale,
+            theta: reached.at,
+            gradient: reached.mean_gradient,
+            variance: self.noise_of(reached.gradients).powi(2),
+            secant: reached.secant,
+        });
         let mean = reached.mean;
         let per_record = self.normaliser / mean_weight;
         let deviation = |evidence: &Evidence| (evidence.squares(&mean) * per_record).sqrt();
-        Ok(Steps {
-            noise: noise / mean_weight,
+        let theta = mean.as_slice().to_vec();
+        Steps {
+            noise,
             deviation: evidence.as_ref().map(deviation),
             scores: (evidence.as_ref())
-                .filter(|_| start.drawn < columns)
+                .filter(|_| intercept)
                 .and_then(|evidence| evidence.scores(&mean, self.intercept, per_record)),
             mean_weight,
             evidence,
             trace: trace.map(|trace| {
-                let theta = mean.as_slice().to_vec();
+                let theta = theta.clone();
                 Box::new(Trace { theta, ..trace })
             }),
-            theta: mean.as_slice().to_vec(),
-        })
+            theta,
+        }
     }
 
     /// For the images of a session, where it is public what they are divided by.

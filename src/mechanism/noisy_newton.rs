@@ -12,7 +12,7 @@ use super::regularisation::{LossWeight, MOST, Regularisation};
 use super::ridge::Ridge;
 use super::sparsity::Sparsity;
 use crate::accounting::calibrate::rho_from_epsilon;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, non_negative};
 use crate::mechanism::Mechanism;
 use crate::norm::Norm;
 use crate::plan::defaults::USER_LOSS_MARGIN;
@@ -139,6 +139,18 @@ impl NoisyNewton {
         ConstantScores::tells(target, loss)
     }
 
+    fn line(&self, problem: &Problem, measures: bool) -> Result<Option<Line>> {
+        if self.line.is_some() && problem.outputs() > 1 {
+            return Err(Error::invalid(
+                "line",
+                "is through one score a record; leave it at None for three or more classes",
+            ));
+        }
+        (self.line)
+            .map(|share| Line::plan(problem, share, measures))
+            .transpose()
+    }
+
     fn sparsity(&self, norm: Arc<dyn Norm>, outputs: usize) -> Result<Option<Sparsity>> {
         let (name, form) = match (self.radius, self.alpha) {
             (None, None) if self.hides_noise => ("norm", Form::Penalty(0.0)),
@@ -169,6 +181,29 @@ impl NoisyNewton {
     }
 }
 
+/// What there is besides the steps.
+fn describe_rest(line: bool, sparsity: Option<&Sparsity>, threshold: f64) -> String {
+    let mut rest = String::new();
+    if line {
+        rest += ", then a line through the scores";
+    }
+    if let Some(sparsity) = sparsity {
+        let norm = match sparsity.norm() {
+            None => "n l1",
+            Some(_) => "",
+        };
+        rest += &match sparsity.form {
+            Form::Ball(radius) => format!(", within a{norm} ball of radius {radius}"),
+            Form::Penalty(0.0) => ", without what is not worth its noise".to_owned(),
+            Form::Penalty(alpha) => format!(", with a{norm} penalty of {alpha}"),
+        };
+    }
+    if threshold > 0.0 {
+        rest += &format!(", then a prox of {threshold}");
+    }
+    rest
+}
+
 impl Mechanism for NoisyNewton {
     fn weighs_records(&self, _: Target) -> bool {
         true
@@ -189,13 +224,7 @@ impl Mechanism for NoisyNewton {
             )?;
         }
         let norm = domain.norm(problem.schema().n_features())?;
-        let threshold = self.threshold.unwrap_or(0.0);
-        if !(threshold.is_finite() && threshold >= 0.0) {
-            return Err(Error::invalid(
-                "threshold",
-                "must be non-negative and finite",
-            ));
-        }
+        let threshold = non_negative("threshold", self.threshold.unwrap_or(0.0))?;
         let beside = Regularisation {
             sparsity: self.sparsity(Arc::clone(&norm), problem.outputs())?,
             ridge: Ridge::new(self.ridge, problem.schema().n_features())?,
@@ -207,14 +236,7 @@ impl Mechanism for NoisyNewton {
             ridge: None,
             probes: 0,
         };
-        if self.line.is_some() && problem.outputs() > 1 {
-            return Err(Error::invalid(
-                "line",
-                "is through one score a record; leave it at None for three or more classes",
-            ));
-        }
-        let measures = options.intervals(&problem);
-        let line = (self.line.map(|share| Line::plan(&problem, share, measures))).transpose()?;
+        let line = self.line(&problem, options.intervals(&problem))?;
         let slope = match (&line, self.clip) {
             (Some(line), _) => line.usual_slope(),
             (None, Some(clip)) if problem.outputs() > 1 => {
@@ -234,25 +256,7 @@ impl Mechanism for NoisyNewton {
         let noise = steps.gradients.noise_scale / n_iter.sqrt();
         let given = self.ridge.unwrap_or(0.0);
         let ridge = given + steps.damping.least / n_iter;
-        let mut after = String::new();
-        if line.is_some() {
-            after += ", then a line through the scores";
-        }
-        if let Some(sparsity) = &beside.sparsity {
-            let norm = if sparsity.norm().is_none() {
-                "n l1"
-            } else {
-                ""
-            };
-            after += &match sparsity.form {
-                Form::Ball(radius) => format!(", within a{norm} ball of radius {radius}"),
-                Form::Penalty(0.0) => ", without what is not worth its noise".to_owned(),
-                Form::Penalty(alpha) => format!(", with a{norm} penalty of {alpha}"),
-            };
-        }
-        if threshold > 0.0 {
-            after += &format!(", then a prox of {threshold}");
-        }
+        let after = describe_rest(line.is_some(), beside.sparsity.as_ref(), threshold);
         let summary = Summary {
             mechanism: steps.describe(given) + &describe_clip(&problem) + &after,
             n_iter: steps.gradients.n_iter,

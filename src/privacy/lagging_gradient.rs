@@ -152,8 +152,6 @@ impl Block<'_> {
     }
 
     /// Gives rows their new slopes, and columns the sums that follow.
-    ///
-    /// No overflow: in between, sums are those of some rows at old and the others at new slopes, both within their bound.
     fn change_slopes(
         &self,
         slopes: &mut [i16],
@@ -161,7 +159,6 @@ impl Block<'_> {
         taken: &[i16],
         lagging: &mut Lagging,
     ) {
-        let data = self.0;
         let changes: Vec<(usize, i64)> = (rows.iter().zip(taken))
             .map(|(&i, &new)| {
                 let old = std::mem::replace(&mut slopes[i as usize], new);
@@ -174,35 +171,40 @@ impl Block<'_> {
         }
         let total: i64 = changes.iter().map(|change| change.1).sum();
         lagging.total += total;
-        let own = i64::from(data.schema.lattice_intercept());
-        let Lagging {
-            sums,
-            rare,
-            zeros_stay,
-            stored,
-            total: all_slopes,
-            ..
-        } = lagging;
-        let rare = rare.as_ref();
+        lagging.change_sums(self.0, slopes, (&changes, total));
+    }
+}
+
+impl Lagging {
+    /// The sums at these slopes, by what has changed of them, in all `total`, where that is less work.
+    ///
+    /// No overflow: in between, sums are those of some rows at old and the others at new slopes, both within their bound.
+    fn change_sums(
+        &mut self,
+        data: &BoundedData,
+        slopes: &[i16],
+        (changes, total): (&[(usize, i64)], i64),
+    ) {
+        let schema = &data.schema;
+        let rare = self.rare.as_ref();
         let number_of = |j: usize| rare.map_or(Some(j), |rare| rare.columns.number_of(j));
-        let intercept = data
-            .schema
-            .has_intercept()
-            .then_some(data.schema.n_features());
-        let intercept = intercept.and_then(number_of);
+        let intercept = (schema.has_intercept())
+            .then_some(schema.n_features())
+            .and_then(number_of);
+        let own = i64::from(schema.lattice_intercept());
         match (&data.features, rare) {
             (Features::Sparse { rows, .. }, _)
-                if *zeros_stay && is_cheap(&changes, |i| rows.stored(i), *stored) =>
+                if self.zeros_stay && is_cheap(changes, |i| rows.stored(i), self.stored) =>
             {
-                for &(i, change) in &changes {
+                for &(i, change) in changes {
                     for (j, value) in rows.line(i) {
                         if let Some(number) = number_of(j) {
-                            sums.add(number, change * value);
+                            self.sums.add(number, change * value);
                         }
                     }
                 }
                 if let Some(intercept) = intercept {
-                    sums.add(intercept, own * total);
+                    self.sums.add(intercept, own * total);
                 }
             }
             (
@@ -214,10 +216,10 @@ impl Block<'_> {
             ) => {
                 let products = spans.products(columns, slopes);
                 for (number, (product, &base)) in products.iter().zip(base).enumerate() {
-                    sums.set(number, product + i64::from(base) * *all_slopes);
+                    (self.sums).set(number, product + i64::from(base) * self.total);
                 }
                 if let Some(intercept) = intercept {
-                    sums.set(intercept, own * *all_slopes);
+                    self.sums.set(intercept, own * self.total);
                 }
             }
             _ => {
@@ -225,7 +227,7 @@ impl Block<'_> {
                 data.gradient(slopes, &mut all);
                 for (j, &sum) in all.iter().enumerate() {
                     if let Some(number) = number_of(j) {
-                        sums.set(number, sum);
+                        self.sums.set(number, sum);
                     }
                 }
             }
