@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -203,46 +203,62 @@ def summarise(model: Any, *, confidence: float = 0.95, only_support: bool = Fals
     ranges = getattr(model, "feature_ranges_", None)
     shown = set(model.support_.tolist()) if only_support else set(range(coefficients.shape[1]))
     described = [(j, column) for j, column in enumerate(_columns(model)) if not shown.isdisjoint(column.path)]
-    names = ["class"] if classes is not None else []
+    names = _names(classes is not None, ratio, ends, ranges is not None)
+    rows: list[dict[str, Any]] = []
+    for k, row in enumerate(coefficients):
+        of_class = {} if classes is None else {"class": str(classes[k])}
+        # The odds of softmax models are those of a class against the first one.
+        base = coefficients[0] if classes is not None else np.zeros_like(row)
+        first = {"attribute": INTERCEPT, "coefficient": float(np.ravel(model.intercept_)[k])}
+        if ends is not None:
+            first |= {"lower": ends.intercept[0], "upper": ends.intercept[1], **ends.around(-1)}
+        rows += [of_class | entry for entry in (first, *_entries(described, row, base, ratio, ends, ranges))]
+    sums = any(len(column.path) > 1 for _, column in described)
+    complete = tuple({name: row.get(name) for name in names} for row in rows)
+    return Summary(
+        type(model).__name__, tuple(names), complete, tuple(_notes(model, ratio, level, ends, why_not, sums))
+    )
+
+
+def _names(several: bool, ratio: str | None, ends: _Ends | None, ranged: bool) -> list[str]:
+    """Return the names of the columns."""
+    names = ["class"] if several else []
     names += ["attribute", "level", "reference", "unit", "coefficient"]
     names += [ratio] if ratio else []
     if ends is not None:
         names += [] if ends.estimates is None else ["estimate"]
         names += ["lower", "upper", *([f"{ratio}_lower", f"{ratio}_upper"] if ratio else [])]
         names += [] if ends.sampling is None else ["sampling_width"]
-    names += [] if ranges is None else ["range_lower", "range_upper"]
-    rows: list[dict[str, Any]] = []
-    for k, row in enumerate(coefficients):
-        of_class = {} if classes is None else {"class": str(classes[k])}
-        # The odds of softmax models are those of a class against the first one.
-        base = coefficients[0] if classes is not None else np.zeros_like(row)
-        intercept = float(np.ravel(model.intercept_)[k])
-        rows.append({**of_class, "attribute": INTERCEPT, "coefficient": intercept})
-        if ends is not None:
-            rows[-1] |= {"lower": ends.intercept[0], "upper": ends.intercept[1], **ends.around(-1)}
-        compared: set[tuple[str, str]] = set()
-        for j, column in described:
-            if column.reference is not None and (column.attribute, column.reference) not in compared:
-                compared.add((column.attribute, column.reference))
-                named = {"attribute": column.attribute, "level": column.reference, "reference": column.reference}
-                rows.append({**of_class, **named, "coefficient": 0.0} | ({ratio: 1.0} if ratio else {}))
-            path = list(column.path)
-            entry = {**of_class, **column._asdict(), "coefficient": float(row[path].sum())}
+    return names + (["range_lower", "range_upper"] if ranged else [])
+
+
+def _entries(
+    described: Sequence[tuple[int, _Column]],
+    row: npt.NDArray[np.float64],
+    base: npt.NDArray[np.float64],
+    ratio: str | None,
+    ends: _Ends | None,
+    ranges: Any,
+) -> Iterator[dict[str, Any]]:
+    """Hand out the rows of one class's coefficients, whose ratios are against those of ``base``."""
+    compared: set[tuple[str, str]] = set()
+    for j, column in described:
+        if column.reference is not None and (column.attribute, column.reference) not in compared:
+            compared.add((column.attribute, column.reference))
+            named = {"attribute": column.attribute, "level": column.reference, "reference": column.reference}
+            yield {**named, "coefficient": 0.0} | ({ratio: 1.0} if ratio else {})
+        path = list(column.path)
+        entry = {**column._asdict(), "coefficient": float(row[path].sum())}
+        if ratio and column.has_ratio:
+            entry[ratio] = _exp(float((row[path] - base[path]).sum()))
+        if ends is not None and len(path) == 1:
+            low, high = float(ends.lower[j]), float(ends.upper[j])
+            entry |= {"lower": low, "upper": high, **ends.around(j)}
             if ratio and column.has_ratio:
-                entry[ratio] = _exp(float((row[path] - base[path]).sum()))
-            if ends is not None and len(path) == 1:
-                low, high = float(ends.lower[j]), float(ends.upper[j])
-                entry |= {"lower": low, "upper": high, **ends.around(j)}
-                if ratio and column.has_ratio:
-                    entry |= {f"{ratio}_lower": _exp(low), f"{ratio}_upper": _exp(high)}
-            if ranges is not None:
-                entry |= {"range_lower": float(ranges[j, 0]), "range_upper": float(ranges[j, 1])}
-            rows.append(entry)
-    sums = any(len(column.path) > 1 for _, column in described)
-    complete = tuple({name: row.get(name) for name in names} for row in rows)
-    return Summary(
-        type(model).__name__, tuple(names), complete, tuple(_notes(model, ratio, level, ends, why_not, sums))
-    )
+                entry |= {f"{ratio}_lower": _exp(low), f"{ratio}_upper": _exp(high)}
+        if ranges is not None:
+            entry |= {"range_lower": float(ranges[j, 0]), "range_upper": float(ranges[j, 1])}
+        yield entry
 
 
 def _ratio(model: Any) -> str | None:
