@@ -439,7 +439,7 @@ pub(in crate::privacy) mod tests {
         .unwrap()
     }
 
-    fn sparse(x: &Array2<f64>, orientation: Orientation, schema: Schema) -> BoundedData {
+    fn sparse(x: &Array2<f64>, y: &[f64], orientation: Orientation, schema: Schema) -> BoundedData {
         let lines = match orientation {
             Orientation::Rows => x.view(),
             Orientation::Columns => x.t(),
@@ -457,17 +457,24 @@ pub(in crate::privacy) mod tests {
             indices: &indices,
             values: &values,
         };
-        let y = vec![1.0; x.nrows()];
-        BoundedData::from_sparse(parts, orientation, x.dim(), &y, schema).unwrap()
+        BoundedData::from_sparse(parts, orientation, x.dim(), y, schema).unwrap()
     }
 
-    /// The same records in every kind of storage.
+    /// The same records in every kind of storage, all of one target.
     pub(in crate::privacy) fn all_kinds(x: &Array2<f64>, schema: &Schema) -> [BoundedData; 3] {
-        let y = vec![1.0; x.nrows()];
+        all_kinds_of(x, &vec![1.0; x.nrows()], schema)
+    }
+
+    /// The same with these targets.
+    pub(in crate::privacy) fn all_kinds_of(
+        x: &Array2<f64>,
+        y: &[f64],
+        schema: &Schema,
+    ) -> [BoundedData; 3] {
         [
-            BoundedData::from_dense(x.view(), &y, schema.clone()).unwrap(),
-            sparse(x, Orientation::Rows, schema.clone()),
-            sparse(x, Orientation::Columns, schema.clone()),
+            BoundedData::from_dense(x.view(), y, schema.clone()).unwrap(),
+            sparse(x, y, Orientation::Rows, schema.clone()),
+            sparse(x, y, Orientation::Columns, schema.clone()),
         ]
     }
 

@@ -167,6 +167,15 @@ impl Request<'_> {
     }
 }
 
+/// The penalised form, or that with a ball.
+pub(super) fn form_of(alpha: Option<f64>, radius: Option<f64>) -> Result<Form> {
+    match (alpha, radius) {
+        (Some(alpha), None) => Ok(Form::Penalty(alpha)),
+        (None, Some(radius)) => Ok(Form::Ball(radius)),
+        _ => Err(Error::invalid("alpha", "or radius must be given, not both")),
+    }
+}
+
 fn fitted(py: Python<'_>, solution: Solution) -> Fitted<'_> {
     (
         solution.coefficients.into_pyarray(py),
@@ -189,11 +198,7 @@ fn fit_exact<'py>(
     radius: Option<f64>,
     start: Option<Given<'py>>,
 ) -> PyResult<Fitted<'py>> {
-    let form = match (alpha, radius) {
-        (Some(alpha), None) => Form::Penalty(alpha),
-        (None, Some(radius)) => Form::Ball(radius),
-        _ => return Err(Error::invalid("alpha", "or radius must be given, not both").into()),
-    };
+    let form = form_of(alpha, radius)?;
     let owned = |array: PyReadonlyArray1<'py, f64>| array.as_array().to_vec();
     let start = start.map(|(theta, b, dual)| (owned(theta), b, dual.map(owned)));
     let solution = request.run(py, |task, report| {

@@ -1,9 +1,9 @@
-use super::exact::Matrix;
+use super::exact::{Matrix, form_of};
 use super::threads;
 use crate::error::{Error, Result};
 use crate::solver::{
-    ClassNorm, ClassProblem, ClassSolution, ClassStart, Form, Progress, Stopping,
-    classes_alpha_max, classes_path, minimise_classes,
+    ClassNorm, ClassProblem, ClassSolution, ClassStart, Progress, Stopping, classes_alpha_max,
+    classes_path, minimise_classes,
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -106,11 +106,7 @@ fn fit_classes<'py>(
     radius: Option<f64>,
     start: Option<Given<'py>>,
 ) -> PyResult<Fitted<'py>> {
-    let form = match (alpha, radius) {
-        (Some(alpha), None) => Form::Penalty(alpha),
-        (None, Some(radius)) => Form::Ball(radius),
-        _ => return Err(Error::invalid("alpha", "or radius must be given, not both").into()),
-    };
+    let form = form_of(alpha, radius)?;
     let owned = |array: PyReadonlyArray1<'py, f64>| array.as_array().to_vec();
     let start = start.map(|(theta, b, dual)| (owned(theta), owned(b), dual.map(owned)));
     let solution = request.run(py, |problem, norm, stopping, report| {

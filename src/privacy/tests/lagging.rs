@@ -13,11 +13,9 @@ use crate::loss::Logistic;
 use crate::polytope::SignedCoordinates;
 use crate::privacy::answer::VertexAt;
 use crate::privacy::blocks::Blocks;
-use crate::privacy::bounded_data::BoundedData;
+use crate::privacy::bounded_data::tests::all_kinds_of;
 use crate::privacy::records::{LaggingPass, Move, Pass, Records, States};
-use crate::privacy::{
-    Bounds, Compressed, Geometry, Orientation, RoomModel, Schema, Session, Statement, Target,
-};
+use crate::privacy::{Bounds, Geometry, RoomModel, Schema, Session, Statement, Target};
 use crate::question::{Question, SelectionNoise, Vertex};
 
 fn lagging(setting: &Setting, origin: Option<f64>, tolerance: f64) -> Question<Vertex> {
@@ -107,38 +105,13 @@ impl Rows {
     fn stored(&self, schema: &Schema) -> Vec<Blocks> {
         let statement =
             Statement::new(schema.clone(), self.y.len(), Adjacency::AddRemove, 1).unwrap();
-        let dense = BoundedData::from_dense(self.x.view(), &self.y, schema.clone());
-        let compressed = |orientation: Orientation| {
-            let lines = match orientation {
-                Orientation::Rows => self.x.view(),
-                Orientation::Columns => self.x.t(),
-            };
-            let (mut starts, mut indices, mut values) = (vec![0i64], Vec::new(), Vec::new());
-            for line in lines.rows() {
-                for (k, &value) in line.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                    indices.push(k as i64);
-                    values.push(value);
-                }
-                starts.push(indices.len() as i64);
-            }
-            let parts = Compressed {
-                starts: &starts,
-                indices: &indices,
-                values: &values,
-            };
-            BoundedData::from_sparse(parts, orientation, self.x.dim(), &self.y, schema.clone())
-        };
-        [
-            dense,
-            compressed(Orientation::Rows),
-            compressed(Orientation::Columns),
-        ]
-        .into_iter()
-        .map(|data| {
-            let data = data.unwrap().weighed(self.weights.as_deref()).unwrap();
-            Blocks::new(Arc::new(data), &statement).unwrap()
-        })
-        .collect()
+        let all = all_kinds_of(&self.x, &self.y, schema);
+        (all.into_iter())
+            .map(|data| {
+                let data = data.weighed(self.weights.as_deref()).unwrap();
+                Blocks::new(Arc::new(data), &statement).unwrap()
+            })
+            .collect()
     }
 }
 
