@@ -302,6 +302,11 @@ def test_bad_row_norms(row_norm, norm):
     refused(classifier(norm=norm, row_norm=row_norm), error=InvalidArgumentError, match="row_norm")
 
 
+@pytest.mark.parametrize("row_norm", [0.0, -1.0, np.nan, np.inf])
+def test_bad_row_norms_are_refused_where_auto_has_no_use_for_any(row_norm):
+    refused(classifier(bounds=(-5, 5), n_iter=None, row_norm=row_norm), error=InvalidArgumentError, match="row_norm")
+
+
 def test_a_row_norm_with_sparse_records_needs_bounds_around_zero():
     estimator = classifier(norm="linf", row_norm=0.5, bounds=(1.0, 2.0))
     refused(estimator, sp.csr_matrix(X), error=InvalidArgumentError, match="row_norm")

@@ -4,7 +4,7 @@ use super::constant::Constant;
 use super::facts::{Asked, Facts};
 use super::private_scale::PrivateScale;
 use crate::accounting::calibrate::rho_from_epsilon;
-use crate::error::{Error, Result, non_negative};
+use crate::error::{Error, Result, non_negative, positive};
 use crate::mechanism::{
     Constrained, Mechanism, NoisyFrankWolfe, NoisyNewton, NoisyProximalGradient,
     ObjectivePerturbation, SelectRefit,
@@ -202,7 +202,8 @@ pub struct Choice {
 ///
 /// # Errors
 /// As [`PrivateScale::new`] and [`PrivacyClaim::validate`](crate::plan::PrivacyClaim::validate); an alpha or a
-/// ridge that is negative or not finite; a radius outside [1e-100, 1e100]; a ridge beside a radius where Frank-Wolfe is what is left.
+/// ridge that is negative or not finite; a radius outside [1e-100, 1e100]; a ridge beside a radius where Frank-Wolfe is what is left;
+/// a row norm that is not positive and finite.
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let Asked {
         alpha,
@@ -213,6 +214,8 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
         non_negative(name, value.unwrap_or(0.0))?;
     }
     Domain::size(radius, 1.0)?;
+    // A choice that has no use for a norm drops it.
+    positive("row_norm", facts.row_norm.unwrap_or(1.0))?;
     let has_ridge = facts.asked.has_ridge();
     let classes = facts.target.is_classes();
     let rho = rho_from_epsilon(facts.claim.epsilon, facts.claim.validate()?)?;
