@@ -396,5 +396,5 @@ def test_few_records_are_predicted_as_often_as_they_are():
         # Expected, over the law of the classes.
         return float((shares * (np.log(shares) - logarithms)).sum(axis=1).mean())
 
-    # 0.08 and a standard error of 0.01; with a twentieth of the budget for the shares, as two classes have, 0.19 and 0.02.
+    # 0.08, with a standard error of 0.01; with a twentieth of the budget for the shares, as of two classes, 0.19.
     assert np.mean([excess(seed) for seed in range(40)]) < 0.12
