@@ -76,7 +76,7 @@ impl<'a> Descent<'a> {
             moves: false,
             before: theta.clone(),
             gradient_before: None,
-            steepness: Steepness::new(),
+            steepness: Steepness::new(steps.stable()),
             in_mean: 0,
             reached: Reached {
                 mean: theta.clone(),

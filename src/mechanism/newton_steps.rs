@@ -387,6 +387,12 @@ impl NewtonSteps {
         }
     }
 
+    /// How many times what steps are divided by the curvature may be so that they converge (Polyak 1964).
+    pub fn stable(&self) -> f64 {
+        let momentum = self.momentum();
+        2.0 * (1.0 + momentum) / (1.0 - momentum) / self.stride
+    }
+
     /// The stride of step t: the first is as long as the bound on the curvature, which at a score of 0 is the curvature, lets it
     /// be, and every further one half of that longer.
     pub fn stride(&self, t: usize) -> f64 {

@@ -2,10 +2,11 @@
 
 use super::evidence::Secant;
 
-/// Steps with momentum converge where the curvature is up to 6 times what they are divided by; noise alone looks like 2 times.
-const STEEP: f64 = 4.0;
-/// So many times it is once they are shortened.
-const CALM: f64 = 3.0;
+/// Steps are too long where the curvature is more than this of the largest that they converge for. Noise alone looks like at most a half of that:
+/// a step goes along the noise on the gradient before it, and so the change of gradients does.
+const STEEP: f64 = 2.0 / 3.0;
+/// So much of it is left once they are shortened.
+const CALM: f64 = 0.5;
 
 /// What released gradients say of the curvature, beside what steps are divided by.
 ///
@@ -14,14 +15,19 @@ const CALM: f64 = 3.0;
 /// next, until two gradients show it beyond any noise.
 #[derive(Debug)]
 pub(super) struct Steepness {
+    /// The largest curvature that steps converge for, beside what they are divided by.
+    stable: f64,
     /// How long steps are, in units of those that were planned.
     length: f64,
 }
 
 impl Steepness {
-    /// Of steps that are as long as they were planned.
-    pub fn new() -> Self {
-        Self { length: 1.0 }
+    /// Of steps that are as long as they were planned, and converge where the curvature is less than `stable` times what they are divided by.
+    pub fn new(stable: f64) -> Self {
+        Self {
+            stable,
+            length: 1.0,
+        }
     }
 
     /// How long steps are, in units of those that were planned.
@@ -33,9 +39,9 @@ impl Steepness {
     /// shorter from here on.
     pub fn shortens(&mut self, secant: &Secant, square: f64) -> bool {
         let ratio = secant.steepness(square);
-        let steep = ratio * self.length > STEEP;
+        let steep = ratio * self.length > STEEP * self.stable;
         if steep {
-            self.length = CALM / ratio;
+            self.length = CALM * self.stable / ratio;
         }
         steep
     }
@@ -56,7 +62,7 @@ mod tests {
         let change = moved.component_mul(&divisor);
         let square = moved.dot(&change);
         let of = |times: f64, noise: f64| {
-            let mut steepness = Steepness::new();
+            let mut steepness = Steepness::new(6.0);
             let secant = Secant::new(moved.clone(), times * &change, noise);
             let mut look = || steepness.shortens(&secant, square);
             let shortened = look();
@@ -70,6 +76,38 @@ mod tests {
         assert_eq!(of(6.0, 1.0), (false, 1.0));
         let still = 0.0 * &moved;
         let nothing = Secant::new(still.clone(), still, 0.0);
-        assert!(!Steepness::new().shortens(&nothing, 0.0));
+        assert!(!Steepness::new(6.0).shortens(&nothing, 0.0));
+    }
+
+    /// Where there is no curvature at all, steps along noise show none, with any momentum: those with .9 were taken for too long.
+    #[test]
+    fn noise_shortens_no_steps() {
+        let columns = 2000;
+        // Xorshift (Marsaglia 2003).
+        let mut state = 88172645463325252u64;
+        let mut sign = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            f64::from((state >> 63) as u8) * 2.0 - 1.0
+        };
+        for momentum in [0.0, 0.5, 0.9, 0.97] {
+            let stable = 2.0 * (1.0 + momentum) / (1.0 - momentum);
+            let mut steepness = Steepness::new(stable);
+            let (mut before, mut now) = (DVector::zeros(columns), DVector::zeros(columns));
+            let mut last: Option<DVector<f64>> = None;
+            for _ in 0..50 {
+                let gradient = DVector::from_iterator(columns, (0..columns).map(|_| sign()));
+                let moved = &now - &before;
+                if let Some(last) = &last {
+                    let square = moved.norm_squared();
+                    let secant = Secant::new(moved.clone(), &gradient - last, 1.0);
+                    assert!(!steepness.shortens(&secant, square), "{momentum}");
+                }
+                before.copy_from(&now);
+                now += momentum * &moved - (1.0 - momentum) * &gradient;
+                last = Some(gradient);
+            }
+        }
     }
 }

@@ -68,11 +68,12 @@
 //!
 //! **Steps that are too long.** What steps are divided by may be less than the curvature: moments are sums of w^2 x x', gradients of records that
 //! count w times have the curvature w x x', and that of counts is their rate. Between two points apart by s gradients differ by about H s, and s'H s
-//! beside s' divisor s is the ratio of both along s; noise of standard deviation N an entry adds N sqrt(2) |s| to it. A ratio of four or more, less four
-//! standard deviations, shortens all further steps, and means start anew: steps that diverge show it long before the last one. What is
-//! expected of a line (below) takes its Hessian from the clearest of these pairs, where that says more than moments do: the update of Broyden,
-//! Fletcher, Goldfarb and Shanno, H - H s s'H/(s'H s) + y y'/(y's) with the change y of gradients, changes gradients along s as they did, and
-//! has no negative eigenvalue.
+//! beside s' divisor s is the ratio of both along s; noise of standard deviation N an entry adds N sqrt(2) |s| to it. Steps go along the noise on the
+//! gradient before, too, so that noise alone shows a ratio of 1/((1 - m) a), less than a half of the 2 (1 + m)/((1 - m) a) that they converge for. A
+//! ratio of two thirds of this or more, less four standard deviations, shortens all further steps to a half of it, and means start anew: steps that
+//! diverge show it long before the last one. What is expected of a line (below) takes its Hessian from the clearest of these pairs, where that says
+//! more than moments do: the update of Broyden, Fletcher, Goldfarb and Shanno, H - H s s'H/(s'H s) + y y'/(y's) with the change y of gradients,
+//! changes gradients along s as they did, and has no negative eigenvalue.
 //!
 //! **Where classes and counts start.** The intercept's column is a fifth of a typical row, so that gradients have five times the noise of a count along it; and
 //! from even odds steps on a loss that is flat where outcomes are rare take long, or go too far. A gradient of the intercepts alone at zero is
