@@ -25,6 +25,14 @@ def test_every_bug_can_be_planted_and_every_test_exists():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
+def test_every_bug_compiles():
+    """What is planted must be a whole expression of one type, which no list shows."""
+    done = subprocess.run([sys.executable, PLANTED / "run.py", "--build"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "each behind its switch" in done.stdout
+
+
 def bug(bugs, **fields):
     known = {"subject": "noise", "name": "less", "what": "less", "file": "src/lib.rs", "old": "a", "new": "b"}
     return bugs.Bug(**(known | {"test": "rust:tests::some"} | fields))

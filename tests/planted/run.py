@@ -25,6 +25,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="plant these bugs alone")
     parser.add_argument("--subject", nargs="+", metavar="SUBJECT", help="plant the bugs of these lists alone")
     parser.add_argument("--check", action="store_true", help="check the lists against the tree, build nothing")
+    parser.add_argument("--build", action="store_true", help="check the lists, build with all bugs, run nothing")
     parser.add_argument("--keep", action="store_true", help="keep the temporary directory and say where it is")
     parser.add_argument("--work", type=Path, metavar="DIR", help="work here instead, incrementally, and keep it")
     parser.add_argument("--python", type=Path, help="an interpreter with the test requirements; else one is made")
@@ -47,6 +48,8 @@ def main() -> int:
         return 0
     work = (chosen.work or Path(tempfile.mkdtemp(prefix="planted-"))).resolve()
     try:
+        if chosen.build:
+            return build_all(dict(enumerate(bugs, start=1)), chosen, work)
         return try_all(dict(enumerate(bugs, start=1)), chosen, work)
     except BuildError as error:
         print(error)
@@ -56,6 +59,18 @@ def main() -> int:
             print(f"kept: {work}")
         else:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def build_all(bugs: Mapping[int, Bug], chosen: argparse.Namespace, work: Path) -> int:
+    """Builds the crate's tests and its module with every bug behind its switch; returns the exit status.
+
+    What is planted and is no whole expression of one type does not compile.
+    """
+    tree = Tree(work / "switched", bugs, chosen.python or Path(sys.executable))
+    tree.write()
+    tree.build(["rust", "python"])
+    print(f"{sum(bug.switched for bug in bugs.values())} bugs, each behind its switch")
+    return 0
 
 
 def try_all(bugs: Mapping[int, Bug], chosen: argparse.Namespace, work: Path) -> int:
