@@ -240,7 +240,9 @@ class NoisyNewton:
     start : float, optional
         Share of the zCDP budget, in (0, 1), for the constant that steps start from: how common classes are, with the
         logistic loss or three or more classes, or how large counts are. Noise on such a count is far less than noise on
-        the intercept in gradients. Needs an intercept. None: steps start at 0; "auto" takes 0.05, and 0.02 for counts.
+        the intercept in gradients. Needs an intercept. None: steps start at 0; "auto" takes 0.05 for two classes, 0.02
+        for counts, and for three or more classes, which no line follows, 0.05 to 0.4: as much as finds a share to
+        within a twentieth.
     radius : float, optional
         Largest norm of the coefficients; of those of all classes together, where there are three or more, and then of
         the l1 norm alone, weighted or not. Models are moved to the nearest one of the ball in the metric of the

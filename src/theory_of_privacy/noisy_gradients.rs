@@ -78,8 +78,9 @@
 //! **Where classes and counts start.** The intercept's column is a fifth of a typical row, so that gradients have five times the noise of a count along it; and
 //! from even odds steps on a loss that is flat where outcomes are rare take long, or go too far. A gradient of the intercepts alone at zero is
 //! (1/2 - p) n, or (1/K - p_k) n for each of K classes: its sensitivity is that of a row with the constant in it. Steps start at the log odds of these p,
-//! none taken for less than its noise, and 1/2 - p for (1/2 - p) (1 - N^2/(1/2 - p)^2), or 0, beside noise N. Of counts a it is the sum of
-//! rate - a, clamped, at the rate where scores start: less than half of that rate is started from.
+//! none taken for less than its noise, and 1/2 - p for (1/2 - p) (1 - N^2/(1/2 - p)^2), or 0, beside noise N; K classes are
+//! drawn to even shares together, by 1 - (K - 1) N^2/sum_k (1/K - p_k)^2. Of counts a it is the sum of rate - a,
+//! clamped, at the rate where scores start: less than half of that rate is started from.
 //!
 //! **Flat directions.** Where a level has hardly any records, or none, a direction has next to no curvature h, and its coefficient is
 //! N/(h + lambda/T) of noise, which no score of a record shows: the signal of the rule above is one of scores. A log odds ratio of 100
