@@ -1,6 +1,6 @@
 """How much each constant of the public rules matters, and whether sets that had no say would choose it.
 
-In a copy of the tree every number of ``src/plan/defaults.rs``, also each of a list, is multiplied by a factor that is
+In a copy of the tree every number of ``src/plan/defaults/``, also each of a list, is multiplied by a factor that is
 chosen at run time.
 ``mechanism="auto"`` is then fitted with every factor on every set. For a set the factor with the least error on all
 *other* sets (geometric mean) is taken, and its error there is set against the least one: this is what a set that nobody
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from accuracy_problem import Problem
 
 ROOT = Path(__file__).resolve().parents[1]
-DEFAULTS = "src/plan/defaults.rs"
+DEFAULTS = "src/plan/defaults"
 VARIABLE = "DPSPARSE_FACTOR"
 FACTORS = (1.0, 0.6, 1.6)
 #: Tables of every kind that are quick to fit.
@@ -89,7 +89,7 @@ pub(crate) fn varied_list<L: List>(name: &str, list: L) -> L {{
 
 def constants() -> dict[str, tuple[str, float]]:
     """Type and value of every number among the defaults; those of a list are ``NAME[0]``, ``NAME[1]`` and so on."""
-    text = (ROOT / DEFAULTS).read_text()
+    text = "\n".join(path.read_text() for path in sorted((ROOT / DEFAULTS).glob("*.rs")))
     found = NUMBER.findall(text)
     for name, values in LIST.findall(text):
         found += [(f"{name}[{k}]", "list", value) for k, value in enumerate(values.split(","))]
@@ -122,10 +122,10 @@ def build(folder: Path) -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
         content = (ROOT / name).read_bytes()
-        if name == DEFAULTS:
-            content = (with_factors(content.decode(), known) + LOOKUP).encode()
-        elif name.startswith("src/") and name.endswith(".rs"):
+        if name.startswith("src/") and name.endswith(".rs"):
             content = with_factors(content.decode(), known).encode()
+        if name == f"{DEFAULTS}/mod.rs":
+            content += LOOKUP.encode()
         path = folder / name
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)

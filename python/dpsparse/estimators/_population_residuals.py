@@ -28,7 +28,7 @@ def probed(trace: Mapping[str, Any]) -> tuple[float, float, float]:
     """The mean of |r|, of what it is beyond 1.5 times that, and the standard deviation of the noise on either.
 
     A probe with the constant off by t says the mean of what residuals are beyond t - clamp on one side, up to twice the
-    clamp; the second pair is so far off as ``PROBED_TAIL`` in ``src/plan/defaults.rs`` says.
+    clamp; the second pair is so far off as ``PROBED_TAIL`` in ``src/plan/defaults/line.rs`` says.
     """
     probes, clamp = int(trace["line_probes"]), float(trace["line_clamp"])
     slopes = trace["line_gradients"][-probes:, 1]

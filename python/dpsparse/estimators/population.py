@@ -40,7 +40,7 @@ _MOST_TAIL, _MOST_SPREAD = 0.3, 1.4
 #: Least mean size of residuals, in halves of the range, where a share that counts may be clipped.
 _ENDS_TOLD = 0.03
 #: Released maps of targets leave room for so many standard deviations, and for the widest clamp of residuals
-#: (``TARGET_REACH`` in ``src/plan/defaults.rs``).
+#: (``TARGET_REACH`` in ``src/plan/defaults/targets.rs``).
 _ROOM = 3.0
 #: Largest share of the signal, in squared scores, that steps may have left to the last one.
 _MOST_LEFT = 0.25

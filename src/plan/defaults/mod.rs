@@ -1,0 +1,43 @@
+//! Public default constants and where each comes from, a file for each mechanism or idea.
+
+mod budget;
+mod classes;
+mod counts;
+mod descent;
+mod dual;
+mod expectations;
+mod frank_wolfe;
+mod histograms;
+mod landscape;
+mod line;
+mod losses;
+mod means;
+mod newton;
+mod norms;
+mod ranges;
+mod selection;
+mod start;
+mod submodular;
+mod targets;
+mod weights;
+
+pub(crate) use budget::*;
+pub use classes::*;
+pub use counts::*;
+pub use descent::*;
+pub use dual::*;
+pub use expectations::*;
+pub use frank_wolfe::*;
+pub use histograms::*;
+pub use landscape::*;
+pub use line::*;
+pub use losses::*;
+pub use means::*;
+pub use newton::*;
+pub use norms::*;
+pub use ranges::*;
+pub use selection::*;
+pub use start::*;
+pub use submodular::*;
+pub use targets::*;
+pub use weights::*;
