@@ -4,15 +4,18 @@ import gc
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 
-def peak_of(work: Callable[[], object]) -> int:
-    """The most bytes that the process holds while `work` runs, beside those of before."""
+def measured(work: Callable[[], Result]) -> tuple[Result, int]:
+    """What ``work()`` returns, and the most bytes that the process holds meanwhile beside those of before."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts again
     before = _status("VmRSS")
-    work()
-    return _status("VmHWM") - before
+    result = work()
+    return result, _status("VmHWM") - before
 
 
 def _status(key: str) -> int:

@@ -23,7 +23,7 @@ import numpy as np, scipy.sparse as sp
 from dpsparse import PrivateSparseClassifier
 folder, kind, n, p = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 sys.path.insert(0, folder)
-from _peak import peak_of
+from _peak import measured
 generator = np.random.default_rng(0)
 model = PrivateSparseClassifier(n_iter=1, random_state=0)
 small = generator.uniform(-1, 1, (200, 10))
@@ -41,7 +41,7 @@ else:
         X[start:start + 1000] = generator.uniform(-1, 1, X[start:start + 1000].shape)
 y = np.where(generator.uniform(size=n) < 0.5, -1, 1)
 model.fit(small, y[:200])  # threads and modules are there
-print(X.nnz if kind in ("csr", "csc") else X.size, peak_of(lambda: model.fit(X, y)))
+print(X.nnz if kind in ("csr", "csc") else X.size, measured(lambda: model.fit(X, y))[1])
 """
 
 

@@ -35,12 +35,12 @@ ROUNDS = 3
 CHILD = """
 import sys
 sys.path.insert(0, {folder!r})
-from _peak import peak_of
+from _peak import measured
 from packed import fit, records
 small, y = records({kind!r}, 300)
 fit({kind!r}, small, y, mechanism="frank-wolfe", n_iter=1)  # threads and modules are there
 X, y = records({kind!r}, {n})
-print(peak_of(lambda: fit({kind!r}, X, y, mechanism="frank-wolfe", n_iter=1)))
+print(measured(lambda: fit({kind!r}, X, y, mechanism="frank-wolfe", n_iter=1))[1])
 """
 
 

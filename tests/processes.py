@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -25,28 +26,15 @@ def run(script, **environment):
     return done.stdout
 
 
-MEASURE = '''
-import gc, re
-
-def status(key):
-    return 1024 * int(re.search(key + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1))
-
-def measured(work):
-    """What ``work()`` returns, and the most bytes that the process holds meanwhile beside those of before."""
-    gc.collect()
-    open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts again
-    before = status("VmRSS")
-    result = work()
-    return result, status("VmHWM") - before
-'''
 needs_marks = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="the high-water mark of resident memory is read from /proc"
 )
 
 
 def run_measured(script):
-    """Output of a script that has a function ``measured``."""
-    return run(MEASURE + textwrap.dedent(script))
+    """Output of a script that has the function ``measured`` of the benchmarks."""
+    benches = str(Path(__file__).parents[1] / "benches")
+    return run(f"import sys\nsys.path.append({benches!r})\nfrom _peak import measured\n{textwrap.dedent(script)}")
 
 
 HARNESS = '''
