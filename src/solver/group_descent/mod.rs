@@ -6,17 +6,17 @@
 //! its centred columns plus the ridge. Proximal gradient steps in that small system, with a bound on G's largest
 //! eigenvalue for their length, cost k^2 for k features where the gradient costs n k, so that several follow one gradient
 //! (Qin, Scheinberg & Goldfarb 2013).
-//!
-//! Where Omega is smooth, at the non-zeros of the groups that are not zero, its Hessian is w_g (I - u u')/|theta_g|, u =
-//! theta_g/|theta_g|: once the zeros are found, Newton's steps take over from the passes.
+
+mod newton;
 
 use super::accelerated_gradient::centre;
 use super::point::Point;
 use super::run::Run;
-use super::{Design, Problem, cholesky};
+use super::{Design, Problem};
 use crate::error::Result;
 use crate::norm::GroupLasso;
 use crate::numeric::vectors::dot;
+use newton::Newton;
 
 /// Relative curvature below which a centred column is constant up to rounding.
 const CONSTANT: f64 = 1e-20;
@@ -30,16 +30,6 @@ const MOST_STEPS: usize = 20;
 const SMALL_STEP: f64 = 0.1;
 /// Passes before the first of Newton's steps, and between two.
 const BETWEEN: usize = 4;
-/// Non-zeros up to which memory is no concern.
-const FREE_SUPPORT: usize = 64;
-/// Share of what its slope promises that one of Newton's steps must bring.
-const SHARE: f64 = 0.1;
-const MOST_HALVINGS: usize = 6;
-/// Steps in a row, and share of the best of them below which they end.
-const MOST_NEWTON: usize = 10;
-const SMALL_GAIN: f64 = 1e-3;
-/// Share of its terms below which a gain cannot be told from rounding.
-const HIDDEN: f64 = 1e-13;
 
 /// The features of one group, their centred Gram matrix plus the ridge, and a bound on its largest eigenvalue.
 #[derive(Debug, Clone, Default)]
@@ -77,24 +67,6 @@ pub(super) struct GroupDescent {
     newton: Newton,
     /// Multiplications that Newton's steps may still spend.
     budget: f64,
-}
-
-/// The system on the non-zeros.
-#[derive(Debug, Default)]
-struct Newton {
-    /// Their features, group after group, the number of the group and the place in it beside them.
-    columns: Vec<usize>,
-    places: Vec<(usize, usize)>,
-    /// The features and curvatures that `gram` is of.
-    known: Vec<usize>,
-    known_of: Vec<f64>,
-    /// Centred Gram matrix plus the ridge, a full square.
-    gram: Vec<f64>,
-    images: Vec<f64>,
-    hessian: Vec<f64>,
-    smooth: Vec<f64>,
-    direction: Vec<f64>,
-    change: Vec<f64>,
 }
 
 impl GroupDescent {
@@ -341,186 +313,6 @@ impl GroupDescent {
             design.add_scaled_columns(group, &self.steps, &self.curvatures, &mut self.residual);
         }
         change
-    }
-
-    /// A few of Newton's steps, until one brings little: the change of model plus penalty, and whether rounding hides what
-    /// the last one brought.
-    fn newton_steps<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> (f64, bool) {
-        let (mut total, mut first) = (0.0, 0.0f64);
-        for _ in 0..MOST_NEWTON {
-            let (change, hidden) = self.newton_step(design, theta);
-            total += change;
-            first = first.min(change);
-            if hidden || change.is_nan() || change >= SMALL_GAIN * first {
-                return (total, hidden);
-            }
-        }
-        (total, false)
-    }
-
-    /// One of Newton's steps on the non-zeros; 0 where the budget, rounding or the line search does not allow it.
-    fn newton_step<D: Design + ?Sized>(&mut self, design: &D, theta: &mut [f64]) -> (f64, bool) {
-        let mut newton = std::mem::take(&mut self.newton);
-        let outcome = self.step_on(&mut newton, design, theta);
-        self.newton = newton;
-        outcome
-    }
-
-    fn step_on<D: Design + ?Sized>(
-        &mut self,
-        newton: &mut Newton,
-        design: &D,
-        theta: &mut [f64],
-    ) -> (f64, bool) {
-        let n = design.n_rows();
-        newton.columns.clear();
-        newton.places.clear();
-        for &g in &self.working {
-            for (a, &j) in self.groups[g].0.iter().enumerate() {
-                if theta[j] != 0.0 {
-                    newton.columns.push(j);
-                    newton.places.push((g, a));
-                }
-            }
-        }
-        let size = newton.columns.len();
-        let known = newton.known == newton.columns && newton.known_of == self.curvatures;
-        let fresh = if known { 0.0 } else { 0.5 * n as f64 };
-        let cost =
-            (size * size) as f64 * (fresh + size as f64 / 6.0 + 8.0) + 4.0 * (n * size) as f64;
-        let most = FREE_SUPPORT * n.max(FREE_SUPPORT) + design.most_scratch();
-        if size == 0 || size * size.max(n) > most || cost > self.budget {
-            return (0.0, false);
-        }
-        self.budget -= cost;
-        if !known {
-            newton.known.clone_from(&newton.columns);
-            newton.known_of.clone_from(&self.curvatures);
-            self.centred_columns(design, &newton.columns, &mut newton.images);
-            newton.gram.clear();
-            newton.gram.resize(size * size, 0.0);
-            square(&newton.images, n, &mut newton.gram);
-            for a in 0..size {
-                newton.gram[a * size + a] += self.ridge;
-            }
-        }
-        // The smooth part's gradient, and with the penalty's the right-hand side.
-        newton.smooth.resize(size, 0.0);
-        design.dot_columns(&newton.columns, &self.residual, &mut newton.smooth);
-        newton.direction.clear();
-        newton.hessian.clone_from(&newton.gram);
-        let mut start = 0;
-        while start < size {
-            let g = newton.places[start].0;
-            let end = start
-                + newton.places[start..]
-                    .iter()
-                    .take_while(|place| place.0 == g)
-                    .count();
-            let weight = self.alpha * self.groups[g].1;
-            let members = &newton.columns[start..end];
-            let length = members
-                .iter()
-                .map(|&j| theta[j] * theta[j])
-                .sum::<f64>()
-                .sqrt();
-            for a in start..end {
-                let (here, mean) = (theta[newton.columns[a]], self.mean(newton.places[a]));
-                newton.smooth[a] += self.offset * self.total * mean + self.ridge * here;
-                let slope = weight * here / length + (self.alpha * self.norm.l1()).copysign(here);
-                newton.direction.push(-(newton.smooth[a] + slope));
-                for b in start..=a {
-                    let other = theta[newton.columns[b]];
-                    let same = if a == b { 1.0 } else { 0.0 };
-                    newton.hessian[a * size + b] +=
-                        weight / length * (same - (here / length) * (other / length));
-                }
-            }
-            start = end;
-        }
-        let steepest = newton.direction.clone();
-        if !cholesky::solve(&mut newton.hessian, &mut newton.direction) {
-            return (0.0, false);
-        }
-        let promised = -dot(&steepest, &newton.direction);
-        if promised.is_nan() || promised >= 0.0 {
-            return (0.0, false);
-        }
-        let mut length = 1.0;
-        for _ in 0..MOST_HALVINGS {
-            // Entries that would change their sign stop at 0, where the penalty has a kink.
-            newton.change.clear();
-            for (&j, d) in newton.columns.iter().zip(&newton.direction) {
-                let stops = (theta[j] + length * d) * theta[j] <= 0.0;
-                newton
-                    .change
-                    .push(if stops { -theta[j] } else { length * d });
-            }
-            let (mut change, mut size_of_terms, mut stopped) = (0.0, 0.0, false);
-            for (a, row) in newton.gram.chunks_exact(size).enumerate() {
-                let step = newton.change[a];
-                change += step * (newton.smooth[a] + 0.5 * dot(row, &newton.change));
-                size_of_terms += (step * newton.smooth[a]).abs();
-                stopped |= step == -theta[newton.columns[a]];
-            }
-            change += self.alpha * self.penalty_change(newton, theta);
-            let hidden = !stopped && -promised <= HIDDEN * size_of_terms;
-            if hidden {
-                // Rounding hides the gain, in which terms of first order cancel; the gradient does not rely on it.
-                change = 0.5 * promised;
-            }
-            if change <= SHARE * 0.5 * length * promised {
-                for (a, (&j, step)) in newton.columns.iter().zip(&newton.change).enumerate() {
-                    theta[j] = if *step == -theta[j] {
-                        0.0
-                    } else {
-                        theta[j] + step
-                    };
-                    self.offset -= step * self.mean(newton.places[a]);
-                }
-                design.add_scaled_columns(
-                    &newton.columns,
-                    &newton.change,
-                    &self.curvatures,
-                    &mut self.residual,
-                );
-                return (change, hidden);
-            }
-            length *= 0.5;
-        }
-        (0.0, false)
-    }
-
-    /// Omega after the change on the non-zeros, less Omega before.
-    fn penalty_change(&self, newton: &Newton, theta: &[f64]) -> f64 {
-        let (mut change, mut start) = (0.0, 0);
-        let size = newton.columns.len();
-        while start < size {
-            let g = newton.places[start].0;
-            let end = start
-                + newton.places[start..]
-                    .iter()
-                    .take_while(|place| place.0 == g)
-                    .count();
-            let (mut before, mut after, mut moved, mut l1) = (0.0, 0.0, 0.0, 0.0);
-            for a in start..end {
-                let (here, step) = (theta[newton.columns[a]], newton.change[a]);
-                before += here * here;
-                after += (here + step) * (here + step);
-                l1 += (here + step).abs() - here.abs();
-                moved += step * (2.0 * here + step);
-            }
-            let (before, after) = (f64::sqrt(before), f64::sqrt(after));
-            // (after^2 - before^2)/(after + before): small changes do not cancel.
-            change += self.groups[g].1 * moved / (after + before);
-            change += self.norm.l1() * l1;
-            start = end;
-        }
-        change
-    }
-
-    fn mean(&self, (g, a): (usize, usize)) -> f64 {
-        self.parts[g].as_ref().map_or(0.0, |part| part.means[a])
     }
 }
 
