@@ -139,18 +139,7 @@ impl Pieces {
 
     /// Either gives the features of a piece their value, or splits it.
     fn cut(&mut self, problem: &impl Problem, piece: Piece, number: &mut u32, out: &mut [f64]) {
-        let p = self.targets.len();
-        let nodes = &self.nodes[piece.start..piece.end];
-        let (mut size, mut sum) = (0, 0.0);
-        for &node in nodes {
-            let node = node as usize;
-            if node < p {
-                size += 1;
-                sum += self.targets[node];
-            } else {
-                sum -= problem.price(node);
-            }
-        }
+        let (size, sum) = self.total(problem, piece);
         if size == 0 {
             return;
         }
@@ -159,14 +148,46 @@ impl Pieces {
         } else {
             sum / size as f64
         };
-        let constant = |out: &mut [f64]| {
-            for &node in nodes.iter().filter(|&&node| (node as usize) < p) {
-                out[node as usize] = level;
-            }
-        };
         if size == 1 && !piece.at_zero {
-            return constant(out);
+            return self.set(piece, level, out);
         }
+        self.connect(problem, piece, level);
+        self.network.solve();
+        let tied = self.pay(problem, piece, level, size);
+        if !piece.at_zero && tied {
+            return self.set(piece, level, out);
+        }
+        self.decide(problem, piece);
+        self.split(piece, number);
+    }
+
+    /// The number of features of a piece, and (t - F)(piece).
+    fn total(&self, problem: &impl Problem, piece: Piece) -> (usize, f64) {
+        let (mut size, mut sum) = (0, 0.0);
+        for &node in &self.nodes[piece.start..piece.end] {
+            let node = node as usize;
+            if node < self.targets.len() {
+                size += 1;
+                sum += self.targets[node];
+            } else {
+                sum -= problem.price(node);
+            }
+        }
+        (size, sum)
+    }
+
+    fn set(&self, piece: Piece, level: f64, out: &mut [f64]) {
+        let p = self.targets.len();
+        let nodes = &self.nodes[piece.start..piece.end];
+        for &node in nodes.iter().filter(|&&node| (node as usize) < p) {
+            out[node as usize] = level;
+        }
+    }
+
+    /// The network whose minimum cut is a minimiser of F - (t - level).
+    fn connect(&mut self, problem: &impl Problem, piece: Piece, level: f64) {
+        let p = self.targets.len();
+        let nodes = &self.nodes[piece.start..piece.end];
         for (place, &node) in nodes.iter().enumerate() {
             self.place[node as usize] = place as u32;
         }
@@ -189,8 +210,13 @@ impl Pieces {
                 });
             }
         }
-        self.network.solve();
-        // A group is paid for above if a feature above is in it.
+    }
+
+    /// Marks the features above the level, and the groups with one of these, which are paid for; whether (t - level - F)(above)
+    /// is nothing.
+    fn pay(&mut self, problem: &impl Problem, piece: Piece, level: f64, size: usize) -> bool {
+        let p = self.targets.len();
+        let nodes = &self.nodes[piece.start..piece.end];
         self.above.clear();
         self.above.resize(nodes.len(), false);
         let (mut gain, mut scale, mut n_above) = (0.0, 0.0, 0);
@@ -201,8 +227,8 @@ impl Pieces {
             }
             self.above[place] = true;
             n_above += 1;
-            gain += targets[node] - level;
-            scale += targets[node].abs() + level.abs();
+            gain += self.targets[node] - level;
+            scale += self.targets[node].abs() + level.abs();
             problem.arcs(node, |other, _, _| {
                 if other >= p && self.piece[other] == piece.number {
                     self.above[self.place[other] as usize] = true;
@@ -230,12 +256,13 @@ impl Pieces {
         }
         // Sums that overflow tell nothing, and all features together gain nothing but what the level was rounded by, which
         // is more than a multiple of subnormal terms: such pieces would be split for ever.
-        let tied = gain.is_nan() || gain <= TIE * scale || n_above == size;
-        if !piece.at_zero && tied {
-            return constant(out);
-        }
-        // What the edges in between cost is now decided: it moves into the targets.
-        for (place, &node) in nodes.iter().enumerate() {
+        gain.is_nan() || gain <= TIE * scale || n_above == size
+    }
+
+    /// What the edges between both sides cost is decided: it moves into the targets.
+    fn decide(&mut self, problem: &impl Problem, piece: Piece) {
+        let p = self.targets.len();
+        for (place, &node) in self.nodes[piece.start..piece.end].iter().enumerate() {
             let node = node as usize;
             if node >= p {
                 continue;
@@ -255,7 +282,6 @@ impl Pieces {
                 }
             });
         }
-        self.split(piece, number);
     }
 
     /// Makes a piece of every component of either side; where the cut was at zero, of the upper side only.

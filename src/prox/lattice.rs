@@ -13,6 +13,8 @@
 //! weights are cut off, so that this changes nothing. Values are rounded twice at the end, a factor of all weights once
 //! before: 3 u |v|.
 
+use std::ops::Range;
+
 use crate::minimise::max_flow::Network;
 use crate::set_function::{Graph, Groups};
 
@@ -137,7 +139,7 @@ impl Exact {
     fn cut(
         &mut self,
         problem: &Problem<'_>,
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
         number: u32,
         unit: f64,
         out: &mut [f64],
@@ -159,7 +161,39 @@ impl Exact {
         if size == 0 {
             return;
         }
-        // Everything is multiplied by the size of the piece: the level is sum/size.
+        self.connect(problem, range.clone(), number, size, sum);
+        self.network.solve();
+        self.above.clear();
+        (self.above).extend((0..range.len()).map(|place| self.network.on_source_side(place)));
+        let gain = self.pay(problem, range.clone(), number, size, sum);
+        if gain == 0 {
+            // No set is above the level.
+            let level = sum as f64 / size as f64 * unit;
+            for &node in &self.nodes[range] {
+                if (node as usize) < p {
+                    out[node as usize] = level;
+                }
+            }
+            return;
+        }
+        if let Problem::Cut(graph) = problem {
+            self.decide(graph, range.clone(), number);
+        }
+        self.split(range);
+    }
+
+    /// The network whose minimum cut is a minimiser of F - (t - level). Everything is multiplied by the size of the piece: the
+    /// level is sum/size.
+    fn connect(
+        &mut self,
+        problem: &Problem<'_>,
+        range: Range<usize>,
+        number: u32,
+        size: i128,
+        sum: i128,
+    ) {
+        let p = self.targets.len();
+        let nodes = &self.nodes[range];
         let (targets, weights) = (&self.targets, &self.weights);
         self.network.reset(nodes.iter().map(|&node| {
             let node = node as usize;
@@ -194,36 +228,6 @@ impl Exact {
                 }
             }
         }
-        self.network.solve();
-        self.above.clear();
-        (self.above).extend((0..nodes.len()).map(|place| self.network.on_source_side(place)));
-        let gain = self.pay(problem, range.clone(), number, size, sum);
-        if gain == 0 {
-            // No set is above the level.
-            let level = sum as f64 / size as f64 * unit;
-            for &node in &self.nodes[range] {
-                if (node as usize) < p {
-                    out[node as usize] = level;
-                }
-            }
-            return;
-        }
-        if let Problem::Cut(graph) = problem {
-            self.decide(graph, range.clone(), number);
-        }
-        self.old.clear();
-        self.old.extend_from_slice(&self.nodes[range.clone()]);
-        let mut next = range.start;
-        for side in [true, false] {
-            let start = next;
-            for (&node, &above) in self.old.iter().zip(&self.above) {
-                if above == side {
-                    self.nodes[next] = node;
-                    next += 1;
-                }
-            }
-            self.stack.push((start, next));
-        }
     }
 
     /// size (t - level)(A) - size F(A) for the features A above; a group is above, and paid for, if one of its features
@@ -231,7 +235,7 @@ impl Exact {
     fn pay(
         &mut self,
         problem: &Problem<'_>,
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
         number: u32,
         size: i128,
         sum: i128,
@@ -277,7 +281,7 @@ impl Exact {
     }
 
     /// What the edges between both sides cost is decided: it moves into the targets.
-    fn decide(&mut self, graph: &Graph, range: std::ops::Range<usize>, number: u32) {
+    fn decide(&mut self, graph: &Graph, range: Range<usize>, number: u32) {
         for (place, &node) in self.nodes[range].iter().enumerate() {
             if !self.above[place] {
                 continue;
@@ -289,6 +293,23 @@ impl Exact {
                     self.targets[other] += self.weights[edge as usize];
                 }
             }
+        }
+    }
+
+    /// Makes a piece of either side.
+    fn split(&mut self, range: Range<usize>) {
+        self.old.clear();
+        self.old.extend_from_slice(&self.nodes[range.clone()]);
+        let mut next = range.start;
+        for side in [true, false] {
+            let start = next;
+            for (&node, &above) in self.old.iter().zip(&self.above) {
+                if above == side {
+                    self.nodes[next] = node;
+                    next += 1;
+                }
+            }
+            self.stack.push((start, next));
         }
     }
 }

@@ -59,30 +59,7 @@ impl LineSearch {
         if self.derivative(line, omega, 1.0)? <= 0.0 {
             return Ok(false);
         }
-        let breakpoints = (line.direction.iter().enumerate())
-            .map(|(k, d)| -line.from[line.working[k]] / d)
-            .filter(|t| *t > 0.0 && *t < 1.0);
-        self.breakpoints.clear();
-        self.breakpoints.extend(breakpoints);
-        self.breakpoints.sort_unstable_by(f64::total_cmp);
-        self.breakpoints.push(1.0);
-        // The first breakpoint behind which phi is flat or rises.
-        let (mut below, mut above) = (0, self.breakpoints.len() - 1);
-        while below < above {
-            let middle = (below + above) / 2;
-            let (t, next) = (self.breakpoints[middle], self.breakpoints[middle + 1]);
-            if self.derivative(line, omega, t + NEAR * (next - t).min(t))? < flat {
-                below = middle + 1;
-            } else {
-                above = middle;
-            }
-        }
-        let mut low = if below == 0 {
-            0.0
-        } else {
-            self.breakpoints[below - 1]
-        };
-        let mut high = self.breakpoints[below];
+        let (mut low, mut high) = self.piece(line, omega, flat)?;
         let before = high * (1.0 - NEAR);
         if high < 1.0 && self.derivative(line, omega, before)? < 0.0 {
             // Still falling just before the breakpoint: the kink itself is the minimiser.
@@ -125,6 +102,32 @@ impl LineSearch {
         }
         self.move_to(line, t);
         Ok(false)
+    }
+
+    /// The first piece between breakpoints behind whose end phi is flat or rises.
+    fn piece(&mut self, line: &Line<'_>, omega: &Omega<'_>, flat: f64) -> Result<(f64, f64)> {
+        let breakpoints = (line.direction.iter().enumerate())
+            .map(|(k, d)| -line.from[line.working[k]] / d)
+            .filter(|t| *t > 0.0 && *t < 1.0);
+        self.breakpoints.clear();
+        self.breakpoints.extend(breakpoints);
+        self.breakpoints.sort_unstable_by(f64::total_cmp);
+        self.breakpoints.push(1.0);
+        let (mut below, mut above) = (0, self.breakpoints.len() - 1);
+        while below < above {
+            let middle = (below + above) / 2;
+            let (t, next) = (self.breakpoints[middle], self.breakpoints[middle + 1]);
+            if self.derivative(line, omega, t + NEAR * (next - t).min(t))? < flat {
+                below = middle + 1;
+            } else {
+                above = middle;
+            }
+        }
+        let start = match below {
+            0 => 0.0,
+            _ => self.breakpoints[below - 1],
+        };
+        Ok((start, self.breakpoints[below]))
     }
 
     /// The first t in (low, high) where the sizes of two entries meet that are neighbours at low.

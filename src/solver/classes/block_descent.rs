@@ -299,42 +299,49 @@ impl BlockDescent {
             }
         }
         if problem.fit_intercept() {
-            for (slope, plane) in self.gradient.iter_mut().zip(self.residual.chunks_exact(n)) {
-                *slope = dot(plane, &self.ones);
-            }
-            if let Some(lean) = &self.lean {
-                let rows = self.of_intercepts.chunks_exact(k);
-                for (slope, row) in self.gradient.iter_mut().zip(rows) {
-                    *slope += dot(row, &lean.taken);
-                }
-                (intercepts.iter_mut().zip(&lean.taken)).for_each(|(b, taken)| *b += taken);
-            }
-            let block = Block {
-                hessian: &self.of_intercepts,
-                least: LEAST_CURVATURE / k as f64,
-                alpha: 0.0,
-                ridge: 0.0,
-            };
-            // Without penalties the two norms differ in nothing but the steps.
-            let l1 = ClassNorm::L1;
-            sum += block.update(
-                l1,
-                &self.gradient,
-                intercepts,
-                &mut self.step,
-                &mut self.scratch,
-            );
-            if let Some(lean) = &self.lean {
-                (self.step.iter_mut().zip(&lean.taken)).for_each(|(step, taken)| *step += taken);
-            }
-            add_coupled(
-                &self.ones,
-                &self.step,
-                &self.probabilities,
-                weights,
-                &mut self.residual,
-            );
+            sum += self.update_intercepts(problem, intercepts);
         }
         sum
+    }
+
+    /// The block of the intercepts, which take what columns leaned on them, too; returns what [`Block::update`] does.
+    fn update_intercepts(&mut self, problem: &ClassProblem<'_>, intercepts: &mut [f64]) -> f64 {
+        let (n, k) = (problem.targets().len(), problem.n_classes());
+        for (slope, plane) in self.gradient.iter_mut().zip(self.residual.chunks_exact(n)) {
+            *slope = dot(plane, &self.ones);
+        }
+        if let Some(lean) = &self.lean {
+            let rows = self.of_intercepts.chunks_exact(k);
+            for (slope, row) in self.gradient.iter_mut().zip(rows) {
+                *slope += dot(row, &lean.taken);
+            }
+            (intercepts.iter_mut().zip(&lean.taken)).for_each(|(b, taken)| *b += taken);
+        }
+        let block = Block {
+            hessian: &self.of_intercepts,
+            least: LEAST_CURVATURE / k as f64,
+            alpha: 0.0,
+            ridge: 0.0,
+        };
+        // Without penalties the two norms differ in nothing but the steps.
+        let l1 = ClassNorm::L1;
+        let change = block.update(
+            l1,
+            &self.gradient,
+            intercepts,
+            &mut self.step,
+            &mut self.scratch,
+        );
+        if let Some(lean) = &self.lean {
+            (self.step.iter_mut().zip(&lean.taken)).for_each(|(step, taken)| *step += taken);
+        }
+        add_coupled(
+            &self.ones,
+            &self.step,
+            &self.probabilities,
+            problem.weights(),
+            &mut self.residual,
+        );
+        change
     }
 }
