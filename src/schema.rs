@@ -92,6 +92,15 @@ impl Target {
         matches!(self, Target::Classes | Target::Multiclass { .. })
     }
 
+    /// How many classes there are; 0 of other targets.
+    pub fn classes(&self) -> usize {
+        match self {
+            Target::Classes => 2,
+            Target::Multiclass { classes } => *classes as usize,
+            Target::Interval { .. } | Target::Counts { .. } => 0,
+        }
+    }
+
     /// How many scores a record has: K of a softmax model, otherwise one.
     pub fn outputs(&self) -> usize {
         match self {

@@ -80,7 +80,12 @@ CLASSIFIERS = {
         "private one range for all features and a typical row norm",
     ),
     "one wide range, large epsilon": (60, {"bounds": (0, 30), "epsilon": 8.0}, "private ranges of 60 features"),
-    "one wide range, small epsilon": (60, {"bounds": (0, 30), "epsilon": 0.1}, "rows shortened to a public norm"),
+    "one wide range, small epsilon": (
+        60,
+        {"bounds": (0, 30), "epsilon": 0.1, "loss": "hinge"},
+        "rows shortened to a public norm",
+    ),
+    "one wide range, small epsilon, log odds": (60, {"bounds": (0, 30), "epsilon": 0.1}, "a constant, the shares"),
     "no scale": (8, {"bounds": wide(8), "scale": None}, "noisy-newton"),
     "more than 512 columns, wide bounds": (
         600,
@@ -99,6 +104,13 @@ CLASSIFIERS = {
         {"bounds": wide(8), "norm": "linf"},
         "private ranges of 8 features and a typical row norm, then noisy-proximal-gradient with penalty 0.0",
     ),
+    "very few records": (8, {"epsilon": 0.02}, "a constant, the shares of the classes"),
+    "very few records of three": (8, {"epsilon": 0.02, "classes": (-1, 0, 1)}, "a constant, the shares of the classes"),
+    "very few records, another norm": (8, {"norm": "linf", "epsilon": 0.02}, "a constant, the shares"),
+    "very few records, one feature": (1, {"epsilon": 0.05}, "rows shortened to a public norm, then noisy-newton"),
+    "very few records, no scale": (8, {"epsilon": 0.02, "scale": None}, "select-refit"),
+    "very few records, a hinge": (8, {"epsilon": 0.02, "loss": "hinge"}, "select-refit"),
+    "very few records, no intercept": (8, {"epsilon": 0.02, "fit_intercept": False}, "select-refit"),
     "vertices": (2, {"norm": Vertices(np.eye(2))}, "frank-wolfe over the convex hull"),
     "simplex": (4, {"norm": "simplex"}, "frank-wolfe"),
     "a user's loss": (8, {"loss": CustomLoss(lambda z, y: np.tanh(z - y))}, "frank-wolfe over the l1 ball"),
@@ -238,7 +250,7 @@ def test_storage_changes_nothing(Model, p, arguments, expected):
     dense, rows, columns = (make(Model, arguments).fit(kind(X), y) for kind in (np.asarray, sp.csr_array, sp.csc_array))
     for sparse in (rows, columns):
         assert (dense.coef_ == sparse.coef_).all()
-        assert dense.intercept_ == sparse.intercept_
+        assert np.all(dense.intercept_ == sparse.intercept_)
 
 
 @pytest.mark.parametrize(
@@ -335,6 +347,40 @@ def test_few_records_in_wide_bounds_leave_a_constant_among_the_targets(loss, lev
         assert np.ptp(model.predict(X)) == 0.0
         # A threshold that is a fifth of the 300 records off is e^-7.5 as likely as one at the quantile.
         assert abs(np.mean(y <= model.predict(X)[0]) - level) < 0.2
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_few_records_of_classes_leave_their_shares(adjacency):
+    """No coefficients, and shares within noise of 28 records (14 under add-remove) that are drawn to even ones."""
+    n, facts = 500, {"epsilon": 0.1, "delta": 1e-6, "bounds": (-1, 1), "adjacency": adjacency}
+    X = np.random.default_rng(0).uniform(-1, 1, (n, 12))
+    public = {"n_public": n} if adjacency == "add-remove" else {}
+    for shares in ((0.9, 0.1), (0.5, 0.5), (0.6, 0.3, 0.1), (0.25, 0.25, 0.25, 0.25)):
+        labels = np.repeat(np.arange(len(shares)), np.round(n * np.array(shares)).astype(int))
+        found = []
+        for seed in range(200):
+            model = PrivateSparseClassifier(classes=tuple(range(len(shares))), random_state=seed, **facts, **public)
+            model.fit(X, labels)
+            assert not model.coef_.any()
+            assert "a constant, the shares of the classes" in model.certificate_.mechanism
+            assert np.ptp(model.predict_proba(X), axis=0).max() == 0.0
+            found.append(model.predict_proba(X[:1])[0])
+        # Five standard errors of 200 means are .02 (a false alarm in 10^6), and even shares draw others by .01.
+        assert np.abs(np.mean(found, axis=0) - shares).max() < 0.03
+        assert np.std(found, axis=0).max() < 28.3 / n
+
+
+def test_shares_of_few_records_are_weighted():
+    n, X = 80, np.random.default_rng(0).uniform(-1, 1, (80, 12))
+    labels, weights = np.arange(n) % 4 // 3, np.where(np.arange(n) % 4 // 3 == 1, 3.0, 1.0)
+    model = PrivateSparseClassifier(epsilon=0.5, delta=1e-3, bounds=(-1, 1), max_weight=3.0)
+    found = []
+    for seed in range(200):
+        model.set_params(random_state=seed, classes=(0, 1)).fit(X, labels, sample_weight=weights)
+        assert not model.coef_.any()
+        found.append(model.predict_proba(X[:1])[0, 1])
+    # Three quarters of the records count once, and a quarter three times.
+    assert 0.45 < np.median(found) < 0.55
 
 
 def test_other_norms_have_private_scales_and_their_say():

@@ -1,5 +1,6 @@
 //! Which mechanism is best, by public facts alone ([`crate::theory_of_privacy::leaks`]).
 
+use super::class_constant::ClassConstant;
 use super::constant::Constant;
 use super::facts::{Asked, Facts};
 use super::private_scale::PrivateScale;
@@ -153,6 +154,7 @@ pub struct Choice {
 /// | public facts | mechanism |
 /// |---|---|
 /// | reals or counts, too few records for what a model's noise leaves ([`MODEL_NATS`](crate::plan::defaults::MODEL_NATS)) | a constant |
+/// | classes, too few records ([`CLASS_CONSTANT`](crate::plan::defaults::CLASS_CONSTANT)) | a constant |
 /// | alpha, radius or ridge, a norm with a prox, at most 512 columns | noisy Newton with these penalties or in this ball |
 /// | alpha of another norm than l1, or a ball of another than a set function's, more columns | the same without second moments |
 /// | alpha or ridge | noisy proximal gradients with these penalties |
@@ -226,7 +228,11 @@ pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     };
     match facts.domain {
         domain if scale && facts.hides_targets(rho) && has_prox(domain) => {
-            return Ok(facts.choose(Box::new(Constant), "too few records for a model"));
+            let constant: Box<dyn Mechanism> = match classes {
+                true => Box::new(ClassConstant),
+                false => Box::new(Constant),
+            };
+            return Ok(facts.choose(constant, "too few records for a model"));
         }
         _ if radius.is_some() => {
             return match facts.sparse_newton(rho, scale, "a ball")? {

@@ -7,7 +7,7 @@ use crate::loss::Loss;
 use crate::mechanism::{ClassScores, NoisyNewton};
 use crate::plan::defaults::{
     AUTO_CLIP, SELECT_AROUND_MEANS, SELECT_SHORT_ROWS, SELECT_STRENGTH, SURE_CLIP, SURE_STRENGTH,
-    WEIGHTED_ROW, noise_allows,
+    WEIGHTED_ROW, hides_classes, noise_allows,
 };
 use crate::plan::{Domain, PrivacyClaim};
 use crate::privacy::{Bounds, Target};
@@ -165,15 +165,19 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether the targets of a regression or counts must be found first, and there are too few records for that and a model.
+    /// Whether there are too few records for a model: those of a regression, or of counts, must be found first, and shares of classes are.
     pub(super) fn hides_targets(&self, rho: f64) -> bool {
         let takes = |loss: &dyn Loss| match self.target {
             Target::Interval { .. } => in_units_of_spread(loss.name()),
             Target::Counts { .. } => true,
-            Target::Classes | Target::Multiclass { .. } => false,
+            Target::Classes | Target::Multiclass { .. } => self.starts(),
         };
         let (n, person) = (self.claim.n_samples, self.claim.records_per_person);
-        self.intercept && self.loss.is_some_and(takes) && !models_targets(n, person, rho)
+        let few = match self.target.is_classes() {
+            true => hides_classes(n, person, self.n_features, rho),
+            false => !models_targets(n, person, rho),
+        };
+        self.intercept && self.loss.is_some_and(takes) && few
     }
 
     /// Whether there are groups, and nothing says how large they may be.

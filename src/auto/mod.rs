@@ -1,6 +1,7 @@
 //! The mechanism of the name "auto", and private scales that come before a mechanism.
 
 mod choice;
+mod class_constant;
 mod constant;
 mod facts;
 pub(crate) mod private_scale;

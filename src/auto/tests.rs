@@ -9,7 +9,7 @@ use crate::auto::{Asked, Facts, PrivateScale, auto};
 use crate::error::Result;
 use crate::exact::noise::source::Source;
 use crate::exact::tap::{Seen, watched};
-use crate::loss::{Admitted, Huber, Logistic, Pinball, Poisson, Squared};
+use crate::loss::{Admitted, Huber, Logistic, Pinball, Poisson, SmoothedHinge, Squared};
 use crate::mechanism::{CATALOGUE, Mechanism, by_name};
 use crate::plan::{Domain, Plan, Problem};
 use crate::privacy::{Bounds, Curator, Geometry, MemoryLedger, Schema, Statement, Target, release};
@@ -252,7 +252,7 @@ fn every_draw_has_its_event() {
 /// Where records are too few for a model of reals the whole budget goes into one choice; other targets, and reals without an
 /// intercept, keep their mechanisms.
 #[test]
-fn a_constant_is_one_choice() {
+fn a_constant_is_one_release() {
     let bounds = Bounds {
         lower: vec![-2.0],
         upper: vec![5.0],
@@ -264,12 +264,15 @@ fn a_constant_is_one_choice() {
         high: 1.0,
     };
     let pinball = || Admitted::from(Pinball::new(0.8, 0.1).unwrap());
-    let losses: [(Admitted, Target, bool, bool); 5] = [
+    let hinge = || Admitted::from(SmoothedHinge::new(0.5).unwrap());
+    let losses: [(Admitted, Target, bool, bool); 7] = [
         (Squared.into(), interval, true, true),
         (pinball(), interval, true, true),
         (Squared.into(), interval, false, false),
         (Huber::new(0.1).unwrap().into(), interval, true, true),
-        (Logistic.into(), Target::Classes, true, false),
+        (Logistic.into(), Target::Classes, true, true),
+        (Logistic.into(), Target::Classes, false, false),
+        (hinge(), Target::Classes, true, false),
     ];
     for (adjacency, persons) in [
         (Adjacency::ReplaceOne, 1),
@@ -301,11 +304,19 @@ fn a_constant_is_one_choice() {
             );
             if is_constant {
                 let plan = chosen.mechanism.plan(problem, &Domain::L1).unwrap();
-                let [(Event::Exponential { epsilon0 }, 1)] = plan.events()[..] else {
-                    panic!("{:?}", plan.events());
+                let pure = match plan.events() {
+                    [(Event::Exponential { epsilon0 }, 1)] => *epsilon0,
+                    [(Event::Laplace { sensitivity, scale }, 1)] => sensitivity / scale,
+                    events => panic!("{events:?}"),
                 };
-                assert!(epsilon0 >= 0.1);
-                check("constant", &plan, &x, &y);
+                assert!(pure >= 0.1);
+                let signs: Vec<f64> = y.iter().map(|y| (y - 0.7).signum()).collect();
+                check(
+                    "constant",
+                    &plan,
+                    &x,
+                    if target.is_classes() { &signs } else { &y },
+                );
             }
         }
     }

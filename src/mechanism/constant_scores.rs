@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::class_scores::ClassScores;
+use super::class_shares::{scores_of_shares, without_noise};
 use crate::accounting::event::Event;
 use crate::error::{Error, Result, fraction};
 use crate::plan::Problem;
@@ -87,9 +87,8 @@ impl ConstantScores {
         let noise = self.question.noise_scale() / value / self.n_samples;
         let of_constant = gradient.iter().skip(1).step_by(2);
         let mut of_constant: Vec<f64> = of_constant.map(|g| g / value / self.n_samples).collect();
-        clean(&mut of_constant, noise);
-        let of_constant = of_constant.into_iter();
         if let Target::Counts { .. } = schema.target() {
+            without_noise(&mut of_constant, noise);
             let rate = session.rate();
             let score = |slope: f64| {
                 let share = ((rate - slope) / rate).max((noise / rate).min(1.0));
@@ -99,71 +98,14 @@ impl ConstantScores {
                     false => 0.0,
                 }
             };
-            return Ok(of_constant.map(score).collect());
+            return Ok(of_constant.into_iter().map(score).collect());
         }
-        if outputs == 1 {
+        let units = match outputs {
             // (1/2 - share of the second class) times twice the slope.
-            let units = 2.0 * self.slope;
-            let least = (noise / units).min(0.5);
-            let share = |g: f64| (0.5 - g / units).clamp(least, 1.0 - least);
-            return Ok(of_constant.map(share).map(log_odds).collect());
-        }
-        let even = 1.0 / outputs as f64;
-        let least = noise.min(0.5 * even);
-        let mut offsets: Vec<f64> = of_constant.map(|g| (even - g).max(least).ln()).collect();
-        ClassScores(outputs).project(&mut offsets);
-        Ok(offsets)
-    }
-}
-
-fn log_odds(share: f64) -> f64 {
-    (share / (1.0 - share)).ln()
-}
-
-/// What is expected of a number, or of one a class, beside noise of a standard deviation: less, and nothing where they may be all noise
-/// (James & Stein 1961).
-fn clean(numbers: &mut [f64], noise: f64) {
-    let scores = ClassScores(numbers.len());
-    scores.project(numbers);
-    let squares: f64 = numbers.iter().map(|number| number * number).sum();
-    let expected = numbers.len() as f64 * (noise * scores.noise()).powi(2);
-    let kept = match squares > expected {
-        true => 1.0 - expected / squares,
-        false => 0.0,
-    };
-    numbers.iter_mut().for_each(|number| *number *= kept);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cleaned<const K: usize>(mut numbers: [f64; K], noise: f64) -> [f64; K] {
-        clean(&mut numbers, noise);
-        numbers
-    }
-
-    /// What may be all noise is nothing, far beyond it numbers are themselves, and between they are less.
-    #[test]
-    fn noise_is_nothing() {
-        for number in [0.9, -0.9, 0.0] {
-            assert_eq!(cleaned([number], 1.0), [0.0]);
-        }
-        assert!((cleaned([-100.0], 1.0)[0] + 100.0).abs() < 0.011);
-        assert!((cleaned([2.0], 1.0)[0] - 1.5).abs() < 1e-15);
-        assert_eq!(cleaned([0.3], 0.0), [0.3]);
-    }
-
-    /// Classes are as far from even shares together as noise lets them be: a small one goes with the others, where each by itself would
-    /// be even. What all have in common is nothing.
-    #[test]
-    fn classes_are_cleaned_together() {
-        let [a, b, c] = cleaned([2.9, -0.1, -1.3], 1.0);
-        // 2.4, -.6 and -1.8 are left without the mean, of 9.36 squared; noise has 2 of it.
-        let kept = 1.0 - 2.0 / 9.36;
-        for (found, expected) in [(a, 2.4), (b, -0.6), (c, -1.8)] {
-            assert!((found / (expected * kept) - 1.0).abs() < 1e-12, "{found}");
-        }
-        assert_eq!(cleaned([0.5, -0.4, 0.2], 1.0), [0.0; 3]);
+            1 => 2.0 * self.slope,
+            _ => 1.0,
+        };
+        of_constant.iter_mut().for_each(|below| *below /= units);
+        Ok(scores_of_shares(of_constant, noise / units))
     }
 }

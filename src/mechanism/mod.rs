@@ -3,6 +3,7 @@
 
 mod catalogue;
 mod class_scores;
+mod class_shares;
 mod class_shrinkage;
 #[cfg(test)]
 mod class_tests;
@@ -47,6 +48,7 @@ mod varying;
 use catalogue::entry;
 pub use catalogue::{Entry, Mechanism, by_name};
 pub(crate) use class_scores::ClassScores;
+pub(crate) use class_shares::scores_of_shares;
 pub use dual_frank_wolfe::{DualFrankWolfe, Variant, theorem_4_iterations};
 pub use feature_scaler::{FeatureScaler, FeatureScalerPlan};
 pub(crate) use frank_wolfe::Constrained;

@@ -257,6 +257,7 @@ mod tests {
                 Pass::Ranges { features: Some(&[0, 2]), at: Thresholds { limit: 16_383, stride: 1_000 } },
                 Pass::Ranges { features: None, at: Thresholds { limit: 16_383, stride: 5_000 } },
                 Pass::Norms { map: &map, candidates: &[0.3, 0.6, 1.8] },
+                Pass::Classes,
                 Pass::HeldOut { models: &models },
                 Pass::Targets { value: TargetValue::Itself, thresholds: &FloatThresholds::Listed(vec![-0.5, 0.5, 1.0]) },
             ];
@@ -301,7 +302,7 @@ mod tests {
         model: &'a RoomModel,
         models: &'a [LinearModel],
         map: &'a FeatureMap,
-    ) -> [Pass<'a>; 10] {
+    ) -> [Pass<'a>; 11] {
         let moves: &[Move] = &[];
         let unit = 1.0;
         [
@@ -330,6 +331,7 @@ mod tests {
                 map,
                 candidates: &[0.3, 1.8],
             },
+            Pass::Classes,
             Pass::HeldOut { models },
             Pass::Targets {
                 value: TargetValue::Itself,

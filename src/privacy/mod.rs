@@ -53,6 +53,7 @@ mod bounded_data;
 mod budget;
 mod changing_sums;
 mod checkpoint;
+mod class_shares;
 mod column_sums;
 mod columns;
 mod counts;

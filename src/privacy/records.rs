@@ -92,7 +92,7 @@ pub trait Records: Sync {
 /// What is summed over the records: always bounded integers, each a function of one record and of public state.
 pub enum Pass<'a> {
     /// sum_i d_ik x_i for each output k, one after the other, d the slopes of the model at margins that first move. Here as
-    /// in [`Pass::Fine`], [`Pass::Moments`] and [`Pass::HeldOut`] a record with a weight adds its share.
+    /// in [`Pass::Fine`], [`Pass::Moments`], [`Pass::Classes`] and [`Pass::HeldOut`] a record with a weight adds its share.
     Gradient {
         /// The loss.
         model: &'a RoomModel,
@@ -149,6 +149,8 @@ pub enum Pass<'a> {
         /// The thresholds.
         thresholds: &'a FloatThresholds,
     },
+    /// The shares of the records of every class added up, in units; of two classes those of -1 first.
+    Classes,
     /// The bounded loss of each of some released models.
     HeldOut {
         /// The models, which fit the schema.
@@ -170,6 +172,7 @@ impl Pass<'_> {
             Pass::Ranges { features, at } => features.map_or(1, <[u32]>::len) * at.len(),
             Pass::Norms { candidates, .. } => candidates.len(),
             Pass::Targets { thresholds, .. } => thresholds.len(),
+            Pass::Classes => records.schema().target().classes(),
             Pass::HeldOut { models } => models.len(),
         }
     }

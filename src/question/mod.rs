@@ -12,7 +12,7 @@
 //!
 //! | shape | kinds | proof |
 //! |---|---|---|
-//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`], [`ImageSums`], [`Histograms`] | a bound on one contribution |
+//! | **sum**: integers of bounded contributions, integer noise | [`Gradient`], [`Moments`], [`AbsoluteSums`], [`ImageSums`], [`Histograms`], [`ClassCounts`] | a bound on one contribution |
 //! | **choose**: integer scores, exact exponential mechanism | [`Vertex`], [`Ranges`], [`TypicalNorm`], [`TargetQuantile`], [`HeldOut`], [`Gains`], [`DualVertex`], [`SoftmaxDraws`] | a bound on the move of a score |
 //! | **point**: a stable algorithm, noise on a lattice | [`Point`], [`DualPoint`] | a bound on the move of the point |
 //!
@@ -24,6 +24,7 @@
 
 mod absolute_sums;
 mod assumptions;
+mod class_counts;
 mod class_slopes;
 mod descent;
 mod dual;
@@ -56,6 +57,7 @@ mod typical_norm;
 mod vertex;
 
 pub use absolute_sums::AbsoluteSums;
+pub use class_counts::ClassCounts;
 pub use descent::{Descent, DescentOptions};
 pub use dual::{DualPath, DualPoint, DualVertex};
 pub use feature_map::{FeatureMap, Units};
@@ -82,6 +84,7 @@ pub use typical_norm::TypicalNorm;
 pub use vertex::{SelectionNoise, Vertex};
 
 pub(crate) use assumptions::most_records;
+pub(crate) use class_counts::UNIT as CLASS_UNIT;
 pub(crate) use gaussian_sum::GaussianSum;
 pub(crate) use gradient::lattice_directions;
 pub(crate) use held_out::LEVELS;

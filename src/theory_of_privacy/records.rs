@@ -75,7 +75,8 @@
 //! integer slopes      round(u_i d_ik), no larger than d_ik in any entry, and so in any norm;
 //! precise slopes      u_i clamp(l'(z_i; y_i), -L, L), which errs by half an ulp more;
 //! second moments      of the rows round(sqrt(u_i) x_ij), no longer than x_i;
-//! held-out loss       round(u_i q_i) of an integer q_i >= 0, no larger.
+//! held-out loss       round(u_i q_i) of an integer q_i >= 0, no larger;
+//! numbers of classes  round(u_i q) of the integer q that is one record.
 //! ```
 //!
 //! Quantiles, norms, histograms and sums of sizes, of images too, which only set scales, count every record once. Draws from the entropic minimiser
@@ -103,6 +104,14 @@
 //! of the noisy numbers is post-processing. With a zCDP budget rho it is sqrt(c/rho) records on every bin; two quantiles of each feature
 //! by the exponential mechanism err by as many ranks for every nat of their choice. Where such quantiles would often be missed, the
 //! bins still say where most values are, and how sure that is.
+//!
+//! # Numbers of classes
+//!
+//! A record adds at most 1 to one of K numbers, and nothing to the others: the sum of sizes of what neighbours differ by is at most 2 for a
+//! replaced record, 1 for one added or removed, and m times that for m of them. Integer Laplace noise of that over epsilon makes it pure
+//! differential privacy. Its standard deviation on each is 2 sqrt(2)/epsilon records; Gaussian noise at a delta of 1/n^2 has some twice
+//! that, so that it is what a constant is made of that is released for the whole budget. Beside other releases, under zCDP, it is the other way round:
+//! sqrt(1/rho) records of Gaussian noise, twice that of Laplace.
 //!
 //! # Sums of images
 //!

@@ -22,6 +22,7 @@ mod targets;
 mod weights;
 
 pub(crate) use budget::*;
+pub(crate) use classes::hides_classes;
 pub use classes::*;
 pub use counts::*;
 pub use descent::*;

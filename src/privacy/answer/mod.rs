@@ -1,6 +1,7 @@
 //! Answers: how the room draws them. Three shapes, as their questions have ([`crate::question`]).
 
 mod absolute_sums;
+mod class_counts;
 mod descent;
 mod dual;
 mod entropic_minimum;

@@ -9,7 +9,7 @@ use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::counts::Thresholds;
 use crate::privacy::records::{Move, Pass, States, Sum};
 use crate::privacy::thresholds::FloatThresholds;
-use crate::question::{FeatureMap, LEVELS, LinearModel, ModelData, TargetValue};
+use crate::question::{CLASS_UNIT, FeatureMap, LEVELS, LinearModel, ModelData, TargetValue};
 
 /// [`Pass`], of those that end in sums over blocks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -41,6 +41,7 @@ pub(super) enum PassData {
         value: TargetValue,
         thresholds: FloatThresholds,
     },
+    Classes,
     HeldOut {
         models: Vec<LinearModel>,
     },
@@ -113,6 +114,7 @@ impl PassData {
                 value,
                 thresholds: thresholds.clone(),
             },
+            Pass::Classes => PassData::Classes,
             Pass::HeldOut { models } => PassData::HeldOut {
                 models: models.to_vec(),
             },
@@ -153,6 +155,7 @@ impl PassData {
                 value: *value,
                 thresholds,
             }),
+            PassData::Classes => fold(Pass::Classes),
             PassData::HeldOut { models } => fold(Pass::HeldOut { models }),
         }
     }
@@ -166,6 +169,7 @@ impl PassData {
             PassData::Absolute | PassData::Images { .. } | PassData::Gains { .. } => entry,
             PassData::Ranges { features: None, .. } => n_features as i128,
             PassData::Ranges { .. } | PassData::Norms { .. } | PassData::Targets { .. } => 1,
+            PassData::Classes => i128::from(CLASS_UNIT),
             PassData::HeldOut { .. } => i128::from(LEVELS),
         }
     }

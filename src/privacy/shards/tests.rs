@@ -620,6 +620,7 @@ proptest! {
             PassData::Moments,
             PassData::Images { map: map.clone(), row_norm: unit },
             PassData::Norms { map: map.clone(), candidates: vec![unit, 2.0] },
+            PassData::Classes,
             PassData::HeldOut { models },
         ];
         let folds = folds.map(|pass| Request::Fold { records, states: fresh.then_some(states), pass });

@@ -3,9 +3,9 @@
 
 use ndarray::Array2;
 
-use super::harness::{P, SHARED, Setting, View, alone, asked, bounds, class_settings};
+use super::harness::{P, SHARED, Setting, View, alone, asked, bounds, class_settings, settings};
 use super::neighbours::{
-    Reached, add_full_points, choice, exponential, gaussian, independent, l2, n_features, norms,
+    Reached, add_full_points, choice, exponential, gaussian, independent, l1, l2, n_features, norms,
 };
 use crate::accounting::event::{Adjacency, Event};
 use crate::error::Error;
@@ -51,6 +51,34 @@ fn gradients_of_several_scores_move_by_no_more_than_their_sensitivity() {
         }
         // The length 1 in the place of sqrt(2), or of the largest slope, would not do.
         reached.at_least(0.85);
+    });
+}
+
+/// Numbers of records, in the sum of sizes, of two classes and of three, with weights and without.
+#[test]
+fn numbers_of_classes_move_by_no_more_than_their_sensitivity() {
+    alone(|| {
+        let mut reached = [Reached::default(), Reached::default()];
+        for setting in settings().into_iter().chain(class_settings()) {
+            let target = setting.about.schema().target();
+            if !target.is_classes() {
+                continue;
+            }
+            let question = setting.about.class_counts(0.7).unwrap();
+            let [(Event::Laplace { sensitivity, scale }, 1)] = question.events()[..] else {
+                panic!("{:?}", question.events());
+            };
+            assert!(scale * 0.7 >= sensitivity * (1.0 - 1e-15));
+            let moved = setting.worst(
+                &[question.once()],
+                &|session| session.ask(&question, ()).map(drop),
+                &l1,
+            );
+            reached[target.classes() - 2].add(&setting, moved, sensitivity);
+        }
+        for reached in &reached {
+            reached.at_least(0.99);
+        }
     });
 }
 

@@ -170,9 +170,26 @@ fn sums_leave_with_the_noise_of_their_events() {
         let histograms = root.histograms(1e4, vec![0, 2]).unwrap();
         let images = root.image_sums(3.0, 0.15).unwrap();
         let map = FeatureMap::new(vec![0.5; P], vec![0.5; P], f64::INFINITY);
-        integers_follow("sums of sizes", &root, &sums, 3000, ());
-        integers_follow("histograms", &root, &histograms, 300, ());
-        integers_follow("sums of images", &root, &images, 3000, &map);
+        let normal = |scale: f64| move |x: f64| normal::cdf(x / scale);
+        integers_follow("sizes", &root, &sums, (3000, ()), &normal(sigma(&sums)));
+        let scale = sigma(&histograms);
+        integers_follow("histograms", &root, &histograms, (300, ()), &normal(scale));
+        integers_follow(
+            "images",
+            &root,
+            &images,
+            (3000, &map),
+            &normal(sigma(&images)),
+        );
+        for root in [&weighted, &root] {
+            let numbers = root.class_counts(0.7).unwrap();
+            let [(Event::Laplace { scale, .. }, 1)] = numbers.events()[..] else {
+                panic!("{:?}", numbers.events());
+            };
+            integers_follow("classes", root, &numbers, (3000, ()), &|x| {
+                laplace(x / scale)
+            });
+        }
     });
 }
 
@@ -181,8 +198,8 @@ fn integers_follow<'a, A, At>(
     name: &str,
     root: &Arc<Statement>,
     question: &Question<A>,
-    times: u64,
-    at: At,
+    (times, at): (u64, At),
+    law: &dyn Fn(f64) -> f64,
 ) where
     A: Answer<At<'a> = At, Released = Vec<i64>> + Sync,
     At: Copy + std::fmt::Debug,
@@ -200,8 +217,7 @@ fn integers_follow<'a, A, At>(
             .collect::<Vec<_>>()
     })
     .collect();
-    let scale = sigma(question);
-    follow(name, &noise, &|x| normal::cdf(x / scale));
+    follow(name, &noise, law);
 }
 
 /// sigma above the diagonal and sqrt(2) sigma on it, the same entry on both sides of it.

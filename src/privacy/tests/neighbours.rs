@@ -69,7 +69,7 @@ pub fn l2(one: &[Seen], other: &[Seen]) -> f64 {
     moved.iter().flatten().map(|d| d * d).sum::<f64>().sqrt()
 }
 
-fn l1(one: &[Seen], other: &[Seen]) -> f64 {
+pub fn l1(one: &[Seen], other: &[Seen]) -> f64 {
     differences(one, other)
         .iter()
         .flatten()

@@ -102,6 +102,12 @@ fn everything(setting: &Setting, data: &Data) -> Vec<Vec<Seen>> {
     ask(vertex.once(), &|session| {
         session.ask(&vertex, at()).map(drop)
     });
+    if about.schema().target().is_classes() {
+        let numbers = about.class_counts(0.5).unwrap();
+        ask(numbers.once(), &|session| {
+            session.ask(&numbers, ()).map(drop)
+        });
+    }
     if outputs > 1 {
         return all;
     }
