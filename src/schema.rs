@@ -108,6 +108,34 @@ impl Target {
             Target::Classes | Target::Interval { .. } | Target::Counts { .. } => 1,
         }
     }
+
+    fn check(&self) -> Result<()> {
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        match *self {
+            Target::Interval { low, high } if !positive(high - low) => Err(Error::invalid(
+                "y_bounds",
+                "must be two finite values, the lower one first and smaller",
+            )),
+            Target::Counts { low, high, unit }
+                if !(0.0 <= low
+                    && low < high
+                    && [high, unit, high / unit].into_iter().all(positive)) =>
+            {
+                Err(Error::invalid(
+                    "y_bounds",
+                    "of counts must be two finite values, the lower one first, smaller and not negative",
+                ))
+            }
+            Target::Multiclass { classes } if !(2..=MOST_CLASSES).contains(&classes) => {
+                let problem = format!("must be at least two and at most {MOST_CLASSES}");
+                Err(Error::invalid("classes", problem))
+            }
+            Target::Classes
+            | Target::Interval { .. }
+            | Target::Counts { .. }
+            | Target::Multiclass { .. } => Ok(()),
+        }
+    }
 }
 
 /// Public bounds of the features: one pair for all of them, or one per feature.
@@ -173,6 +201,24 @@ impl Bounds {
     /// Whether all features have the same bounds. The bounds must fit `n_features`.
     pub fn all_equal(&self, n_features: usize) -> bool {
         (1..self.stated(n_features)).all(|j| self.of(j) == self.of(0))
+    }
+
+    fn check(&self, n_features: usize) -> Result<()> {
+        for side in [&self.lower, &self.upper] {
+            if side.len() != 1 && side.len() != n_features {
+                return Err(Error::invalid(
+                    "bounds",
+                    format!(
+                        "must hold one value or one per feature ({n_features}) on each side, got {}",
+                        side.len()
+                    ),
+                ));
+            }
+            if side.iter().any(|bound| !bound.is_finite()) {
+                return Err(Error::invalid("bounds", "must be finite"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -368,44 +414,8 @@ impl Schema {
                 "must have at least one feature and fewer than 2^32",
             ));
         }
-        for side in [&bounds.lower, &bounds.upper] {
-            if side.len() != 1 && side.len() != n_features {
-                return Err(Error::invalid(
-                    "bounds",
-                    format!(
-                        "must hold one value or one per feature ({n_features}) on each side, got {}",
-                        side.len()
-                    ),
-                ));
-            }
-            if side.iter().any(|bound| !bound.is_finite()) {
-                return Err(Error::invalid("bounds", "must be finite"));
-            }
-        }
-        if let Target::Interval { low, high } = target {
-            let width = high - low;
-            if !(width.is_finite() && width > 0.0) {
-                return Err(Error::invalid(
-                    "y_bounds",
-                    "must be two finite values, the lower one first and smaller",
-                ));
-            }
-        }
-        if let Target::Counts { low, high, unit } = target {
-            let positive = |value: f64| value.is_finite() && value > 0.0;
-            if !(0.0 <= low && low < high && [high, unit, high / unit].into_iter().all(positive)) {
-                return Err(Error::invalid(
-                    "y_bounds",
-                    "of counts must be two finite values, the lower one first, smaller and not negative",
-                ));
-            }
-        }
-        if let Target::Multiclass { classes } = target
-            && !(2..=MOST_CLASSES).contains(&classes)
-        {
-            let problem = format!("must be at least two and at most {MOST_CLASSES}");
-            return Err(Error::invalid("classes", problem));
-        }
+        bounds.check(n_features)?;
+        target.check()?;
         positive("row_norm", row_norm.unwrap_or(1.0))?;
         let others = (target.outputs() - 1) * BYTES_PER_COEFFICIENT;
         room(n_features, BYTES_PER_FEATURE + others)?;

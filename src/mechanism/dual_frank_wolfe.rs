@@ -21,7 +21,7 @@ use crate::plan::defaults::{
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{NormOrder, Simulation, base, symmetric};
 use crate::privacy::{Planned, Program, Question, Session, Target};
-use crate::question::{DualPoint, DualVertex};
+use crate::question::{DualPath, DualPoint, DualVertex};
 use crate::theory::{frank_wolfe_excess, least, printed_iterations};
 
 /// How a step of the dual is made private.
@@ -142,6 +142,39 @@ fn no_polytope() -> Error {
     )
 }
 
+/// T releases of theta(s_t).
+fn noisy_iterates(
+    path: &DualPath,
+    n_iter: u64,
+    (epsilon, delta): (f64, f64),
+) -> Result<Question<DualPoint>> {
+    let make = |multiplier| Event::gaussian(1.0, multiplier);
+    path.points(calibrate(make, n_iter, epsilon, delta, (1e-3, 1e9))?)
+}
+
+/// One release of theta(s_T), and T choices of a vertex.
+fn choices(
+    path: &DualPath,
+    n_iter: u64,
+    (epsilon, delta): (f64, f64),
+    norm: &dyn Norm,
+    alpha: f64,
+) -> Result<(Question<DualPoint>, Question<DualVertex>)> {
+    let share = |rho: f64| rho * (1.0 - DUAL_RELEASE_SHARE) / n_iter as f64;
+    let multiplier = |rho: f64| div_up(1.0, (2.0 * rho * DUAL_RELEASE_SHARE).sqrt());
+    let events = |rho: f64| -> Result<Vec<(Event, u64)>> {
+        Ok(vec![
+            (Event::zero_concentrated(share(rho))?, n_iter),
+            (Event::gaussian(1.0, multiplier(rho))?, 1),
+        ])
+    };
+    let rho = calibrate_events(events, epsilon, delta, (1e-12, 1e9))?;
+    let points = path.points(multiplier(rho))?;
+    let function = norm.set_function().ok_or_else(no_polytope)?;
+    let vertices = path.vertices(summands(function, alpha)?, share(rho), &points)?;
+    Ok((points, vertices))
+}
+
 impl Mechanism for DualFrankWolfe {
     fn margin_bound(&self, _: &Domain, _: usize, _: bool, _: Target) -> Result<f64> {
         Ok(1.0) // users' own losses are refused by the plan
@@ -180,12 +213,8 @@ impl Mechanism for DualFrankWolfe {
         let model = problem.clamped(clamp(&problem, ridge, reach)?)?;
         let minimiser = problem.statement.strongly_convex(&model, None, ridge)?;
         let path = minimiser.path(reach)?;
-        let epsilon = problem.epsilon;
-        let points = |n_iter| -> Result<Question<DualPoint>> {
-            let make = |multiplier| Event::gaussian(1.0, multiplier);
-            path.points(calibrate(make, n_iter, epsilon, delta, (1e-3, 1e9))?)
-        };
-        let one = points(1)?.output_scale();
+        let budget = (problem.epsilon, delta);
+        let one = noisy_iterates(&path, 1, budget)?.output_scale();
         let curvature = (2.0 * reach).powi(2) / ridge;
         // A greedy vertex moves the score by the noise times the width once: it is not the best of noisy scores.
         let excess = |t: f64| frank_wolfe_excess(curvature, t, one * t.sqrt() * width);
@@ -193,21 +222,10 @@ impl Mechanism for DualFrankWolfe {
             least((DUAL_STEPS.0..=DUAL_STEPS.1).map(|t| t as f64), excess) as usize
         });
         let (points, vertices) = match self.variant {
-            Variant::NoisyIterates => (points(n_iter as u64)?, None),
+            Variant::NoisyIterates => (noisy_iterates(&path, n_iter as u64, budget)?, None),
             Variant::Selection => {
-                let share = |rho: f64| rho * (1.0 - DUAL_RELEASE_SHARE) / n_iter as f64;
-                let multiplier = |rho: f64| div_up(1.0, (2.0 * rho * DUAL_RELEASE_SHARE).sqrt());
-                let events = |rho: f64| -> Result<Vec<(Event, u64)>> {
-                    Ok(vec![
-                        (Event::zero_concentrated(share(rho))?, n_iter as u64),
-                        (Event::gaussian(1.0, multiplier(rho))?, 1),
-                    ])
-                };
-                let rho = calibrate_events(events, epsilon, delta, (1e-12, 1e9))?;
-                let points = path.points(multiplier(rho))?;
-                let function = norm.set_function().ok_or_else(no_polytope)?;
-                let summands = summands(function, alpha)?;
-                let vertices = path.vertices(summands, share(rho), &points)?;
+                let (points, vertices) =
+                    choices(&path, n_iter as u64, budget, norm.as_ref(), alpha)?;
                 (points, Some(vertices))
             }
         };

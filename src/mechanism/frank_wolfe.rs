@@ -9,7 +9,7 @@ use crate::plan::defaults::{LAG, LAGGING_COLUMNS, MAX_ITER};
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
 use crate::polytope::{Selectable, Structure};
 use crate::privacy::answer::VertexAt;
-use crate::privacy::{Geometry, Planned, Program, Question, Session, Target};
+use crate::privacy::{Geometry, Planned, Program, Question, RoomModel, Session, Target};
 use crate::question::{SelectionNoise, Vertex};
 use crate::theory::{frank_wolfe_excess, least, selection_error};
 
@@ -230,18 +230,7 @@ impl FrankWolfe {
         let model = problem.model()?;
         let statement = &problem.statement;
         let sensitivity = statement.score_sensitivity(&model, &polytope)?;
-        // One integer unit of a score, in units of the mean loss.
-        let slopes = model.lattice().bound().linf as f64;
-        let exact = statement.changed_contributions() as f64 * slopes * f64::from(MAX_FEATURE);
-        let coordinate = loss_sensitivity(&problem);
-        let loss_unit = coordinate * polytope.unit() / exact;
-        let score_unit = match polytope.structure() {
-            Structure::Vertices(_) => {
-                // Scores of vertices are floored to coarser units: take the unit from the sensitivity itself.
-                coordinate * polytope.unit() * polytope.l1_radius() as f64 / sensitivity as f64
-            }
-            _ => loss_unit,
-        };
+        let score_unit = score_unit(&problem, &model, &polytope, sensitivity);
         let loss_range = sensitivity as f64 * score_unit;
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
         let gamma =
@@ -320,6 +309,27 @@ impl FrankWolfe {
             Refresh::Lagging => true,
         };
         lags.then(|| LAG * problem.lipschitz() / problem.smoothness())
+    }
+}
+
+/// One integer unit of a score, in units of the mean loss.
+fn score_unit(
+    problem: &Problem,
+    model: &RoomModel,
+    polytope: &Selectable,
+    sensitivity: u64,
+) -> f64 {
+    let coordinate = loss_sensitivity(problem);
+    match polytope.structure() {
+        Structure::Vertices(_) => {
+            // Scores of vertices are floored to coarser units: take the unit from the sensitivity itself.
+            coordinate * polytope.unit() * polytope.l1_radius() as f64 / sensitivity as f64
+        }
+        _ => {
+            let slopes = model.lattice().bound().linf as f64;
+            let contributions = problem.statement.changed_contributions() as f64;
+            coordinate * polytope.unit() / (contributions * slopes * f64::from(MAX_FEATURE))
+        }
     }
 }
 

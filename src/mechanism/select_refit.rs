@@ -17,7 +17,7 @@ use crate::plan::defaults::{
     SELECT_RESIDUAL, SELECT_SHARE, SELECT_SIZE,
 };
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
-use crate::polytope::Structure;
+use crate::polytope::{Selectable, Structure};
 use crate::privacy::answer::VertexAt;
 use crate::privacy::{Geometry, Planned, Program, Question, Session, Statement, Target};
 use crate::question::{SelectionNoise, Vertex};
@@ -107,44 +107,15 @@ impl Mechanism for SelectRefit {
         let problem = clipped(problem, self.clip)?;
         check_loss(&problem)?;
         domain.reviewed_norm(problem.schema().n_features())?;
-        let problem = Problem {
-            residual_bound: match problem.loss.growth() {
-                Growth::SquaredResidual => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
-                Growth::Bounded { .. } => problem.residual_bound,
-            },
-            ..problem
-        };
+        let problem = with_residual_bound(problem);
         let n_features = problem.schema().n_features();
         let outputs = problem.outputs();
-        // A feature is selected for all classes at once.
-        let each = || Domain::Groups((0..n_features).map(|j| vec![j]).collect());
-        let polytope = match domain {
-            Domain::L1 if outputs > 1 => problem.polytope(&each(), Some(1.0))?,
-            domain => problem.polytope(domain, Some(1.0))?,
-        };
-        let candidates = match polytope.structure() {
-            Structure::Groups(groups) => {
-                groups.len() - usize::from(problem.schema().has_intercept())
-            }
-            _ => n_features,
-        };
-        let largest = match polytope.structure() {
-            Structure::Groups(groups) => groups.iter().map(Vec::len).max().unwrap_or(1) / outputs,
-            _ => 1,
-        };
+        let polytope = polytope(&problem, domain)?;
+        let (candidates, largest) = candidates(&problem, &polytope);
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
         let share = fraction("share", self.share.unwrap_or(SELECT_SHARE))?;
         let strength = problem.n_samples() as f64 * rho.sqrt() / largest as f64;
-        let n_selected = match self.n_selected {
-            Some(k) if k == 0 || k > candidates => {
-                return Err(Error::invalid(
-                    "n_selected",
-                    format!("must be between 1 and the number of candidates, {candidates}"),
-                ));
-            }
-            Some(k) => k,
-            None => ((SELECT_SIZE * strength.powf(SELECT_POWER)) as usize).clamp(1, candidates),
-        };
+        let n_selected = self.size(candidates, strength)?;
         // k selections of epsilon0^2/8 each take the share.
         let selects = n_selected < candidates;
         let of_offsets = match outputs > 1 && selects {
@@ -193,12 +164,7 @@ impl Mechanism for SelectRefit {
             ..Summary::default()
         };
         let steps = Steps {
-            step: match problem.schema().target() {
-                Target::Classes => CLASSIFIER_SELECT_STEP,
-                // Of two classes the difference of their scores moves as far.
-                Target::Multiclass { .. } => 0.5 * CLASSIFIER_SELECT_STEP,
-                Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_SELECT_STEP,
-            },
+            step: step(problem.schema().target()),
             selection,
             offsets,
             refit,
@@ -206,6 +172,64 @@ impl Mechanism for SelectRefit {
             n_selected,
         };
         Plan::seal(problem, steps, summary)
+    }
+}
+
+impl SelectRefit {
+    /// How many are selected.
+    fn size(&self, candidates: usize, strength: f64) -> Result<usize> {
+        match self.n_selected {
+            Some(k) if k == 0 || k > candidates => Err(Error::invalid(
+                "n_selected",
+                format!("must be between 1 and the number of candidates, {candidates}"),
+            )),
+            Some(k) => Ok(k),
+            None => Ok(((SELECT_SIZE * strength.powf(SELECT_POWER)) as usize).clamp(1, candidates)),
+        }
+    }
+}
+
+/// The squared loss is clamped where nothing is said.
+fn with_residual_bound(problem: Problem) -> Problem {
+    Problem {
+        residual_bound: match problem.loss.growth() {
+            Growth::SquaredResidual => problem.residual_bound.or(Some(SELECT_RESIDUAL)),
+            Growth::Bounded { .. } => problem.residual_bound,
+        },
+        ..problem
+    }
+}
+
+/// What is selected, at radius 1; a feature for all classes at once.
+fn polytope(problem: &Problem, domain: &Domain) -> Result<Selectable> {
+    let each = || {
+        let features = 0..problem.schema().n_features();
+        Domain::Groups(features.map(|j| vec![j]).collect())
+    };
+    match domain {
+        Domain::L1 if problem.outputs() > 1 => problem.polytope(&each(), Some(1.0)),
+        domain => problem.polytope(domain, Some(1.0)),
+    }
+}
+
+/// How many features or groups there are, and how many features the largest one has.
+fn candidates(problem: &Problem, polytope: &Selectable) -> (usize, usize) {
+    match polytope.structure() {
+        Structure::Groups(groups) => (
+            groups.len() - usize::from(problem.schema().has_intercept()),
+            groups.iter().map(Vec::len).max().unwrap_or(1) / problem.outputs(),
+        ),
+        _ => (problem.schema().n_features(), 1),
+    }
+}
+
+/// How far a coefficient moves when its feature is selected.
+fn step(target: Target) -> f64 {
+    match target {
+        Target::Classes => CLASSIFIER_SELECT_STEP,
+        // Of two classes the difference of their scores moves as far.
+        Target::Multiclass { .. } => 0.5 * CLASSIFIER_SELECT_STEP,
+        Target::Interval { .. } | Target::Counts { .. } => REGRESSOR_SELECT_STEP,
     }
 }
 

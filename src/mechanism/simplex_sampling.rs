@@ -85,64 +85,21 @@ impl SimplexSampling {
                 "is not used on the simplex, where residuals are bounded; leave it at None",
             ));
         }
-        for (name, refused) in [
-            (
-                "n_draws",
-                self.n_draws.is_some_and(|m| m == 0 || m >= 1 << 31),
-            ),
-            (
-                "regularisation",
-                self.regularisation
-                    .is_some_and(|l| !(l.is_finite() && l > 0.0)),
-            ),
-        ] {
-            if refused {
-                return Err(Error::invalid(
-                    name,
-                    "must be positive and finite (n_draws below 2^31)",
-                ));
-            }
-        }
+        self.check()?;
         let start = self.regularisation.unwrap_or(1e6);
         let mut softmax = problem.statement.softmax(&problem.loss, start)?;
-        let affordable = |event: Event, count: u64| -> Result<bool> {
-            let mut accountant = Accountant::new();
-            accountant.add(event, count)?;
-            Ok(accountant.delta(problem.epsilon)? <= delta
-                && accountant.epsilon(delta)? <= problem.epsilon)
-        };
-        let n_draws = match (self.regularisation, self.n_draws) {
-            (Some(_), given) => {
-                if !affordable(softmax.event()?, given.unwrap_or(1))? {
-                    return Err(Error::invalid(
-                        "regularisation",
-                        "is too small for this epsilon, delta and n_draws: raise it, or leave it at None",
-                    ));
-                }
-                match given {
+        let n_draws = match self.regularisation {
+            Some(_) => self.affordable_draws(&softmax, (problem.epsilon, delta))?,
+            None => {
+                let m = match self.n_draws {
                     Some(m) => m,
                     None => {
-                        let event = softmax.event()?;
-                        most(|m| affordable(event, m))?
+                        let rho = rho_from_epsilon(problem.epsilon, delta)?;
+                        best_draws(&softmax, &problem, rho)?
                     }
-                }
-            }
-            (None, given) => {
-                let m = match given {
-                    Some(m) => m,
-                    None => best_draws(
-                        &softmax,
-                        &problem,
-                        rho_from_epsilon(problem.epsilon, delta)?,
-                    )?,
                 };
-                let range = calibrate(
-                    Event::exponential,
-                    m,
-                    problem.epsilon,
-                    delta,
-                    (1e-12, 1000.0),
-                )?;
+                let bracket = (1e-12, 1000.0);
+                let range = calibrate(Event::exponential, m, problem.epsilon, delta, bracket)?;
                 softmax.set_regularisation(least_regularisation(&softmax, range)?)?;
                 m
             }
@@ -169,6 +126,48 @@ impl SimplexSampling {
             n_draws,
         };
         Ok((Plan::seal(problem, draws, summary)?, softmax))
+    }
+
+    fn check(&self) -> Result<()> {
+        for (name, refused) in [
+            (
+                "n_draws",
+                self.n_draws.is_some_and(|m| m == 0 || m >= 1 << 31),
+            ),
+            (
+                "regularisation",
+                self.regularisation
+                    .is_some_and(|l| !(l.is_finite() && l > 0.0)),
+            ),
+        ] {
+            if refused {
+                return Err(Error::invalid(
+                    name,
+                    "must be positive and finite (n_draws below 2^31)",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// m at a given lambda: the given one, or the largest, that (epsilon, delta) holds.
+    fn affordable_draws(&self, softmax: &Softmax, (epsilon, delta): (f64, f64)) -> Result<u64> {
+        let event = softmax.event()?;
+        let affordable = |m: u64| -> Result<bool> {
+            let mut accountant = Accountant::new();
+            accountant.add(event, m)?;
+            Ok(accountant.delta(epsilon)? <= delta && accountant.epsilon(delta)? <= epsilon)
+        };
+        if !affordable(self.n_draws.unwrap_or(1))? {
+            return Err(Error::invalid(
+                "regularisation",
+                "is too small for this epsilon, delta and n_draws: raise it, or leave it at None",
+            ));
+        }
+        match self.n_draws {
+            Some(m) => Ok(m),
+            None => most(affordable),
+        }
     }
 }
 

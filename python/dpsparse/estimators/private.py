@@ -711,9 +711,10 @@ class PrivateSparseRegressor(LinearRegressorMixin, RegressorMixin, _PrivateSpars
     ``scale=None``, a user's own loss or no intercept: Frank-Wolfe, penalised where there is ``alpha``, and noisy
     proximal gradients for a ``ridge`` or a group lasso. Otherwise a constant, the median or the quantile of the loss
     or the shares of the classes, where n and epsilon are too small for any model; a user's own loss, the simplex or
-    ``Vertices``: Frank-Wolfe; groups: noisy Newton steps whose groups are zero where they are not worth their noise, "select-refit" for disjoint
-    ones where records are few (as below) or columns more than 512; ``positive`` or another norm than l1: noisy proximal
-    gradients after private scales, with a penalty of the size of the noise for a norm. Otherwise, with n records and p
+    ``Vertices``: Frank-Wolfe; groups: noisy Newton steps whose groups are zero where they are not worth their noise,
+    "select-refit" for disjoint ones where records are few (as below) or columns more than 512; ``positive`` or another
+    norm than l1: noisy proximal gradients after private scales, with a penalty of the size of the noise for a norm.
+    Otherwise, with n records and p
     features: "select-refit" with Newton steps where all bounds are [0, 1] or [-1, 1], and n and epsilon are small for p
     and for the length of rows (``row_norm``, which a schema knows); else noisy Newton steps, beyond 512 columns without
     second moments, and a line through their scores. All of these come after private scales, the middle and the spread

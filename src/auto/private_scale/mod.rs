@@ -146,6 +146,53 @@ impl PrivateScale {
         }
         Ok(schema)
     }
+
+    /// The problem of the inner mechanism, at a budget of its own.
+    fn mapped_problem(
+        &self,
+        problem: &Problem,
+        releases: &Releases,
+        mapped: &Arc<Statement>,
+        (epsilon, delta): (f64, f64),
+    ) -> Result<Problem> {
+        let target = releases.target();
+        let unbounded = problem.loss.growth() == Growth::SquaredResidual;
+        let clamped = unbounded && self.inner.weighs_records(mapped.schema().target());
+        let problem = Problem {
+            statement: Arc::clone(mapped),
+            epsilon,
+            delta: Some(delta),
+            residual_bound: match (problem.residual_bound, target) {
+                (None, Some(target)) if clamped => Some(target.clamp()),
+                (None, None) if clamped && self.scales.has_norm() => Some(SCALED_RESIDUAL),
+                (given, _) => given,
+            },
+            spread: target.map(TargetScale::spread),
+            loss: match target {
+                Some(target) => target.loss(problem)?,
+                None => problem.loss.clone(),
+            },
+            reason: None,
+            ..problem.clone()
+        };
+        match (releases.counts(), problem.residual_bound) {
+            (Some(_), Some(given)) => problem.of_counts(given),
+            (Some(counts), None) => problem.of_counts(counts.clamp()),
+            (None, _) => Ok(problem),
+        }
+    }
+}
+
+/// What targets are mapped to.
+fn images(releases: &Releases, given: Target) -> Target {
+    match (releases.target(), releases.counts()) {
+        (Some(_), _) => Target::Interval {
+            low: -1.0,
+            high: 1.0,
+        },
+        (None, Some(counts)) => counts.images(),
+        (None, None) => given,
+    }
 }
 
 /// The releases of the scales, then the inner mechanism on mapped records.
@@ -186,45 +233,14 @@ impl Mechanism for PrivateScale {
         let rho = rho_from_epsilon(problem.epsilon, delta)?;
         let weighs = self.inner.weighs_records(problem.schema().target());
         let releases = Releases::new(self.scales, weighs, &problem, rho)?;
-        let target = releases.target();
-        let images = match (target, releases.counts()) {
-            (Some(_), _) => Target::Interval {
-                low: -1.0,
-                high: 1.0,
-            },
-            (None, Some(counts)) => counts.images(),
-            (None, None) => problem.schema().target(),
-        };
+        let images = images(&releases, problem.schema().target());
         let schema = self.scaled_schema(&problem, images, releases.has_means())?;
         let mapped = match self.scales.is_linear() {
             true => problem.statement.scaled(schema)?,
             false => problem.statement.mapped(schema)?,
         };
-        let unbounded = problem.loss.growth() == Growth::SquaredResidual;
-        let clamped = unbounded && self.inner.weighs_records(images);
         let plan = |epsilon: f64| {
-            let problem = Problem {
-                statement: Arc::clone(&mapped),
-                epsilon,
-                delta: Some(delta),
-                residual_bound: match (problem.residual_bound, target) {
-                    (None, Some(target)) if clamped => Some(target.clamp()),
-                    (None, None) if clamped && self.scales.has_norm() => Some(SCALED_RESIDUAL),
-                    (given, _) => given,
-                },
-                spread: target.map(TargetScale::spread),
-                loss: match target {
-                    Some(target) => target.loss(&problem)?,
-                    None => problem.loss.clone(),
-                },
-                reason: None,
-                ..problem.clone()
-            };
-            let problem = match (releases.counts(), problem.residual_bound) {
-                (Some(_), Some(given)) => problem.of_counts(given)?,
-                (Some(counts), None) => problem.of_counts(counts.clamp())?,
-                (None, _) => problem,
-            };
+            let problem = self.mapped_problem(&problem, &releases, &mapped, (epsilon, delta))?;
             self.inner.plan(problem, domain)
         };
         let events = |epsilon: f64| -> Result<Vec<(Event, u64)>> {
