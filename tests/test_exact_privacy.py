@@ -83,13 +83,9 @@ def neighbours(draw):
     return problem, one, other
 
 
-def split(records):
-    return [record[:-1] for record in records], [record[-1] for record in records]
-
-
 def check_certificate(problem, one, other, n_iter, epsilon, delta):
     epsilon0, event, certificate = planned(problem, n_iter, epsilon, delta)
-    laws = [reference.sequence_law(problem, *split(data), n_iter, epsilon0)[0] for data in (one, other)]
+    laws = [reference.sequence_law(problem, *cases.split(data), n_iter, epsilon0)[0] for data in (one, other)]
     for log_p, log_q in (laws, laws[::-1]):
         assert reference.hockey_stick(log_p, log_q, epsilon) <= delta
         for e in (0.0, 0.3 * epsilon, 0.8 * epsilon, epsilon, 1.5 * epsilon):
@@ -147,7 +143,7 @@ def worst_ratio(problem, n_iter, epsilon, delta, planted=1.0):
         if problem.adjacency == "add-remove" and len(one) == len(other):
             continue
         log_p, log_q = (
-            reference.sequence_law(problem, *split(data), n_iter, epsilon0, planted)[0] for data in (one, other)
+            reference.sequence_law(problem, *cases.split(data), n_iter, epsilon0, planted)[0] for data in (one, other)
         )
         for e in (0.5 * epsilon, 0.8 * epsilon, epsilon):
             allowed = certificate.delta(e)
@@ -201,7 +197,7 @@ def test_planted_mistakes_are_detected(mistake, domain, n_iter, epsilon, delta):
         # The bounds are not tight for these pairs: a mistake this small shows in the range of one selection instead.
         epsilon0, event, _ = planned(problem, 1, epsilon, delta)
         laws = [
-            [reference.sequence_law(problem, *split(data), 1, epsilon0, factor)[0] for data in pair]
+            [reference.sequence_law(problem, *cases.split(data), 1, epsilon0, factor)[0] for data in pair]
             for pair in extreme_pairs(problem)
         ]
         if domain == "linf":
@@ -315,7 +311,7 @@ def test_fits_with_secure_randomness_follow_the_law_too():
 def test_the_unnormalised_iterate_is_the_recursion(pair, n_iter):
     problem, one, _ = pair
     choices, unit = reference.vertices(problem)
-    _, iterates = reference.sequence_law(problem, *split(one), n_iter, 0.5)
+    _, iterates = reference.sequence_law(problem, *cases.split(one), n_iter, 0.5)
     theta = np.zeros((1, problem.n_columns))
     for t in range(n_iter):
         mu = 2 / (t + 2)
@@ -329,7 +325,7 @@ def test_the_unnormalised_iterate_is_the_recursion(pair, n_iter):
 @given(neighbours(), st.integers(1, 2), st.sampled_from([0.0, 0.1, 1.0]))
 def test_divergences_hold_many_digits(pair, n_iter, epsilon):
     problem, one, other = pair
-    log_p, log_q = (reference.sequence_law(problem, *split(data), n_iter, 3.0)[0] for data in (one, other))
+    log_p, log_q = (reference.sequence_law(problem, *cases.split(data), n_iter, 3.0)[0] for data in (one, other))
     exact = reference.exact_hockey_stick(log_p, log_q, epsilon)
     assert math.isclose(reference.hockey_stick(log_p, log_q, epsilon), exact, rel_tol=1e-9, abs_tol=1e-15)
     assert math.isclose(math.fsum(np.exp(log_p)), 1, rel_tol=1e-12)
@@ -340,8 +336,8 @@ def test_final_models_hide_nothing_that_sequences_do_not_show():
     problem, n_iter, _ = CASES["l1-2-3"]
     one = [(*record[:2], record[-1]) for record in RECORDS]
     other = [(*record[:2], -record[-1]) for record in RECORDS[:1]] + one[1:]
-    models = [reference.model_law(problem, *split(data), n_iter, 1.0) for data in (one, other)]
-    sequences = [reference.sequence_law(problem, *split(data), n_iter, 1.0)[0] for data in (one, other)]
+    models = [reference.model_law(problem, *cases.split(data), n_iter, 1.0) for data in (one, other)]
+    sequences = [reference.sequence_law(problem, *cases.split(data), n_iter, 1.0)[0] for data in (one, other)]
     keys = sorted(models[0])
     assert len(keys) < len(sequences[0])
     by_model = [np.log([model[key] for key in keys]) for model in models]

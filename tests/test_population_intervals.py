@@ -629,22 +629,33 @@ def test_intervals_of_regressions_cover_the_population(design, n, epsilon):
         assert refused < 0.1 * RUNS[n]
 
 
+def classes(rng, X, truth):
+    """Of a logistic model."""
+    likely = 1 / (1 + np.exp(-X @ truth[:-1] - truth[-1]))
+    return np.where(rng.uniform(size=len(X)) < likely, 1.0, -1.0)
+
+
+def even_classes(design, n):
+    """Records of a design, with classes that are about even, and the coefficients of these."""
+
+    def draw(rng):
+        X, truth, *_ = design(rng, n)
+        truth = np.append(truth[:-1], truth[-1] - MIDDLES[design])
+        return X, classes(rng, X, truth), truth
+
+    return draw
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("n", [5000, 20_000, 50_000])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_intervals_of_logistic_models_cover_the_population(design, n, epsilon):
-    def draw(rng):
-        X, truth, *_ = design(rng, n)
-        truth = np.append(truth[:-1], truth[-1] - MIDDLES[design])
-        likely = 1 / (1 + np.exp(-X @ truth[:-1] - truth[-1]))
-        return X, np.where(rng.uniform(size=n) < likely, 1.0, -1.0), truth
-
     bounds = design(np.random.default_rng(0), 2)[2]
     make = PrivateSparseClassifier(
         epsilon=epsilon, bounds=bounds, classes=(0, 1), mechanism="noisy-newton", scale="private"
     )
-    found, truth, refused = simulate(make, draw, RUNS[n])
+    found, truth, refused = simulate(make, even_classes(design, n), RUNS[n])
     assert_they_cover(found, truth, RUNS[n])
     if (n, epsilon) == (50_000, 4.0):
         assert refused < 0.1 * RUNS[n]
@@ -654,16 +665,9 @@ def test_intervals_of_logistic_models_cover_the_population(design, n, epsilon):
 @pytest.mark.parametrize("design", [correlated, binary_columns])
 def test_intervals_of_auto_cover_logistic_models_where_it_clamps_nothing(design):
     n = 50_000
-
-    def draw(rng):
-        X, truth, *_ = design(rng, n)
-        truth = np.append(truth[:-1], truth[-1] - MIDDLES[design])
-        likely = 1 / (1 + np.exp(-X @ truth[:-1] - truth[-1]))
-        return X, np.where(rng.uniform(size=n) < likely, 1.0, -1.0), truth
-
     bounds = design(np.random.default_rng(0), 2)[2]
     make = PrivateSparseClassifier(epsilon=4.0, bounds=bounds, classes=(0, 1))
-    found, truth, refused = simulate(make, draw, RUNS[n])
+    found, truth, refused = simulate(make, even_classes(design, n), RUNS[n])
     assert refused == 0
     assert_they_cover(found, truth, RUNS[n])
 
@@ -673,8 +677,7 @@ def rare_level(share, effect):
         X = (rng.uniform(size=(n, 4)) < [share, 0.3, 0.5, 1]).astype(float)
         X[:, 3] = rng.uniform(size=n)
         truth = np.array([effect, 0.5, -0.5, 0.5, -0.5])
-        likely = 1 / (1 + np.exp(-X @ truth[:-1] - truth[-1]))
-        return X, np.where(rng.uniform(size=n) < likely, 1.0, -1.0), truth
+        return X, classes(rng, X, truth), truth
 
     return draw
 

@@ -106,10 +106,6 @@ def public_point(draw, problem):
     return [draw(entry) for _ in range(problem.n_columns)], draw(UNITS)
 
 
-def split(records):
-    return [record[:-1] for record in records], [record[-1] for record in records]
-
-
 def assert_within_the_bound(problem, one, other):
     """Every score of every vertex moves by at most D; for linf the gradient moves by at most D in Euclidean norm."""
     bound = reference.sensitivity(problem)
@@ -141,8 +137,8 @@ def test_scores_move_by_at_most_the_stated_sensitivity(data, how):
     one, other = data.draw(neighbours(problem))
     assume(how in ("dense", "fortran") or representable(problem, one + other))
     theta, unit = data.draw(public_point(problem))
-    before, d_max, scale = gradient(problem, *split(one), theta, unit, how=how)
-    after, *_ = gradient(problem, *split(other), theta, unit, how=how)
+    before, d_max, scale = gradient(problem, *cases.split(one), theta, unit, how=how)
+    after, *_ = gradient(problem, *cases.split(other), theta, unit, how=how)
     assert (scale, d_max) == reference.derivative_lattice(problem)
     assert_within_the_bound(problem, before, after)
 
@@ -154,7 +150,7 @@ def test_every_storage_gives_the_same_integers(data):
     one, _ = data.draw(neighbours(problem))
     assume(representable(problem, one))
     theta, unit = data.draw(public_point(problem))
-    gradients = [gradient(problem, *split(one), theta, unit, how=how)[0].tolist() for how in STORAGES]
+    gradients = [gradient(problem, *cases.split(one), theta, unit, how=how)[0].tolist() for how in STORAGES]
     assert all(other == gradients[0] for other in gradients)
 
 
@@ -176,7 +172,7 @@ def test_the_bound_is_attained_and_no_smaller_one_is(domain, p, m, adjacency, in
         replaced = [] if adjacency == "add-remove" else [(*corner, -1.0)] * m
         common = [(*[0.0] * p, 1.0)]
         zero = [0] * problem.n_columns
-        one, other = (gradient(problem, *split(common + mine), zero, 0.0)[0] for mine in (person, replaced))
+        one, other = (gradient(problem, *cases.split(common + mine), zero, 0.0)[0] for mine in (person, replaced))
         moved = one - other
         if domain == "linf":
             largest = max(largest, reference.ceil_sqrt(int((moved.astype(object) ** 2).sum())))
@@ -196,8 +192,8 @@ def test_the_gradient_is_that_of_the_definition(data):
     one, _ = data.draw(neighbours(problem))
     theta = [data.draw(st.integers(-3, 3)) for _ in range(problem.n_columns)]
     unit = data.draw(st.sampled_from([0.0, 1e-4, 1e-5]))
-    ours, *_ = gradient(problem, *split(one), theta, unit)
-    theirs = reference.integer_gradient(problem, *split(one), theta, unit)
+    ours, *_ = gradient(problem, *cases.split(one), theta, unit)
+    theirs = reference.integer_gradient(problem, *cases.split(one), theta, unit)
     # A feature or a derivative that lies on a tie, to within float precision, may be rounded the other way.
     assert np.abs(ours - theirs).max() <= len(one) * 2 * reference.CLAMP
 
@@ -328,8 +324,8 @@ def test_whatever_a_users_loss_does_the_bound_holds(name, y_bounds, lipschitz, d
     one, other = data.draw(neighbours(problem))
     theta, unit = data.draw(public_point(problem))
     loss = CustomLoss(Resetting(WILD[name]), lipschitz)
-    before, d_max, scale = gradient(problem, *split(one), theta, unit, loss=loss)
-    after, *_ = gradient(problem, *split(other), theta, unit, loss=loss)
+    before, d_max, scale = gradient(problem, *cases.split(one), theta, unit, loss=loss)
+    after, *_ = gradient(problem, *cases.split(other), theta, unit, loss=loss)
     assert (scale, d_max) == reference.derivative_lattice(problem)
     assert_within_the_bound(problem, before, after)
 

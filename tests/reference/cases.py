@@ -21,6 +21,11 @@ def problem(domain, p, **facts):
     return Problem(domain, **facts)
 
 
+def split(records):
+    """Features, and targets, which stand last in a record."""
+    return [record[:-1] for record in records], [record[-1] for record in records]
+
+
 def norm(problem):
     match problem.domain:
         case "groups":
