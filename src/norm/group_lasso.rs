@@ -168,6 +168,9 @@ impl GroupLasso {
 
     /// The norm of part of the features, numbered anew; groups of nothing else are dropped. None where nothing that
     /// costs is left.
+    ///
+    /// # Errors
+    /// As [`GroupLasso::new`].
     pub fn restricted(&self, features: &[u32]) -> Result<Option<Self>> {
         let mut places = vec![None; self.n_features];
         for (k, &j) in features.iter().enumerate() {

@@ -212,8 +212,8 @@ impl Pieces {
         }
     }
 
-    /// Marks the features above the level, and the groups with one of these, which are paid for; whether (t - level - F)(above)
-    /// is nothing.
+    /// Marks the features above the level, and the groups with one of these, which are paid for; whether
+    /// (t - level - F)(above) is nothing but rounding.
     fn pay(&mut self, problem: &impl Problem, piece: Piece, level: f64, size: usize) -> bool {
         let p = self.targets.len();
         let nodes = &self.nodes[piece.start..piece.end];

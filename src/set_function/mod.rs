@@ -127,7 +127,10 @@ pub struct Block {
     pub gains: Vec<f64>,
 }
 
-/// Refuses indices that are out of range or repeated; `what` names the argument.
+/// Refuses indices that are out of range or repeated.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] naming `what`.
 pub fn check_set(set: &[usize], n_features: usize, what: &str) -> Result<()> {
     let mut seen = vec![false; n_features];
     for &j in set {

@@ -43,8 +43,8 @@ pub(super) struct Newton {
 }
 
 impl GroupDescent {
-    /// A few steps, until one brings little: the change of model plus penalty, and whether rounding hides what the last one
-    /// brought.
+    /// A few steps, until one brings little: the change of model plus penalty, and whether rounding hides what the last
+    /// one brought.
     pub(super) fn newton_steps<D: Design + ?Sized>(
         &mut self,
         design: &D,
