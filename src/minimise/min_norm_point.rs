@@ -77,8 +77,16 @@ pub fn nearest(f: &dyn SetFunction, target: &[f64], step: f64) -> Result<Nearest
             stalled += 1;
         }
         let scale = dot(&q, &q).max(hull.largest);
-        // A vertex that comes again means that rounding has the last word.
-        if gap <= TOLERANCE * scale || stalled > 20 || !hull.add(&q) || !hull.improve(&mut point) {
+        if gap <= TOLERANCE * scale || stalled > 20 {
+            break;
+        }
+        if !hull.add(&q) {
+            // Too near to the others' hull for their factor: as far towards it as the norm falls, and on from there.
+            towards(&mut point, &q, gap);
+            hull = Hull::new(point.clone());
+            continue;
+        }
+        if !hull.improve(&mut point) {
             break;
         }
     }
@@ -115,6 +123,17 @@ pub(super) fn minimise(f: &dyn SetFunction, s: &[f64]) -> Result<Minimum> {
         value: best,
         gap: (best + bound).max(0.0),
     })
+}
+
+/// Moves the point to that of least norm between itself and q, <point, point - q> being `gap`.
+fn towards(point: &mut [f64], q: &[f64], gap: f64) {
+    let square: f64 = point.iter().zip(q).map(|(x, q)| (q - x).powi(2)).sum();
+    // 1 for a square of 0: no number is less.
+    let step = (gap / square).min(1.0);
+    point
+        .iter_mut()
+        .zip(q)
+        .for_each(|(x, q)| *x += step * (q - *x));
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -1,7 +1,7 @@
 //! Test doubles of every structure, brute force, and the minimisers against it. Other rooms' tests use the doubles too.
 
 use super::*;
-use crate::set_function::{Block, ConcaveCardinality, Graph, Groups};
+use crate::set_function::{Block, ConcaveCardinality, Graph, Groups, LogDet};
 use proptest::prelude::*;
 
 /// A set function with a declared structure, and one that hides it.
@@ -290,5 +290,19 @@ fn sizes_beyond_floats_do_no_harm() {
             minimise(&hidden(vec![size, size]), &[size, 2.0 * size, -3.0 * size]).unwrap();
         assert!(minimum.value <= 0.0 && minimum.gap >= 0.0, "{minimum:?}");
         assert!(minimum.value - minimum.gap <= -2.0 * size, "{minimum:?}");
+    }
+}
+
+/// Vertices that hardly differ, of functions that are nearly modular: they are no further apart than squares can tell, and the
+/// search goes on all the same.
+#[test]
+fn vertices_that_hardly_differ_are_told_apart() {
+    for off in [1e-2, 1e-3, 3.7e-3, 1e-4, 1e-6] {
+        let kernel = ndarray::array![[8.3, off], [off, 3.4]];
+        let f = LogDet::new(kernel.view(), 1.0).unwrap();
+        for target in [[-5.0, 4.5], [4.5, -5.0], [3.0, 2.2], [0.0, 0.0]] {
+            let nearest = min_norm_point::nearest(&f, &target, 1.0).unwrap();
+            assert!(nearest.gap <= 1e-12, "{off} {target:?}: {}", nearest.gap);
+        }
     }
 }
