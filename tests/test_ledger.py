@@ -485,6 +485,14 @@ def test_racing_processes_admit_exactly_what_fits(tmp_path):
     assert sum(done) == len(Ledger(path).entries()) == fits
 
 
+def test_what_is_left_is_looked_at_and_written_in_one_transaction(tmp_path):
+    path = tmp_path / "l.db"
+    ledger = Ledger(path, 1.0, 1e-6)
+    with ledger._transaction(), pytest.raises(LedgerError, match="another process"):
+        Ledger(path, timeout=0.0)
+    assert Ledger(path, timeout=0.0).remaining() > 0
+
+
 def test_racing_threads_share_one_object(tmp_path):
     ledger = Ledger(tmp_path / "l.db", 1.0, 1e-6)
     done = []
@@ -540,6 +548,37 @@ def test_crashes_never_leave_a_model_without_its_entry(tmp_path):
 @pytest.mark.slow
 def test_two_hundred_crashes_never_leave_a_model_without_its_entry(tmp_path):
     crashes_never_leave_a_model_without_its_entry(tmp_path, 200)
+
+
+@needs_fork
+def test_forks_wait_for_transactions_of_other_threads(tmp_path):
+    """SQLite's locks, and those of threads that a child does not have, would be held in it for ever."""
+    body = """
+        import threading
+        ledger = Ledger(path, 1.0, 1e-6, timeout=1.0)
+        stopped = threading.Event()
+
+        def work():
+            while not stopped.is_set():
+                ledger.remaining()
+
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        statuses = []
+        for _ in range(20):
+            child = os.fork()
+            if not child:
+                signal.alarm(5)
+                ledger.remaining()
+                os._exit(0)
+            statuses.append(os.waitpid(child, 0)[1])
+        stopped.set()
+        for thread in threads:
+            thread.join()
+        print(statuses)
+    """
+    assert finished(script(tmp_path / "l.db", body)) == str([0] * 20)
 
 
 # --- files that cannot be trusted or used ---
@@ -636,6 +675,65 @@ def test_an_older_copy_is_told_by_the_head(written, tmp_path):
     assert Ledger(written, head=head).head == Ledger(written, head=before).head == head
     with pytest.raises(LedgerError, match="older copy"):
         Ledger(older, head=head)
+
+
+@pytest.mark.parametrize("before", ["", "PRAGMA journal_mode = WAL"], ids=["new", "of an earlier version"])
+def test_a_file_that_is_copied_alone_holds_all_entries_whoever_has_it_open(before, written, tmp_path):
+    with contextlib.closing(sqlite3.connect(written)) as connection:
+        connection.execute(before)
+    ledger = Ledger(written)
+    with contextlib.closing(sqlite3.connect(written)) as another:
+        assert another.execute("SELECT count(*) FROM entries").fetchone() == (4,)
+        classifier(ledger=ledger).fit(X, Y)
+        assert [path.name for path in written.parent.iterdir()] == ["l.db"]
+        shutil.copy(written, tmp_path / "copy.db")
+    assert Ledger(tmp_path / "copy.db").head == ledger.head
+
+
+def test_a_write_ahead_log_that_others_use_is_told(written):
+    """Nothing is committed to it; and all that it holds is counted when they have gone."""
+    with contextlib.closing(sqlite3.connect(written, isolation_level=None)) as another:
+        another.execute("PRAGMA journal_mode = WAL")
+        another.execute("SELECT count(*) FROM entries").fetchone()
+        with pytest.raises(LedgerError, match="another process"):
+            Ledger(written, timeout=0.1)
+    assert len(Ledger(written).entries()) == 3
+
+
+def test_a_file_of_several_names_is_refused(written):
+    """Processes that use different names would not see each other's journals: 240 models had 125 entries."""
+    other = written.with_name("other.db")
+    os.link(written, other)
+    for path in (written, other):
+        with pytest.raises(LedgerError, match="hard links"):
+            Ledger(path)
+    other.unlink()
+    assert len(Ledger(written).entries()) == 3
+
+
+def test_what_a_ledger_has_seen_must_stay_in_its_file(written):
+    older, newer = written.with_name("older.db"), written.with_name("newer.db")
+    shutil.copy(written, older)
+    ledger = Ledger(written)
+    classifier(ledger=ledger).fit(X, Y)
+    shutil.copy(written, newer)
+    os.replace(older, written)
+    for _ in range(3):
+        with pytest.raises(LedgerError, match="does not"):
+            classifier(ledger=ledger).fit(X, Y)
+    written.unlink()
+    for _ in range(3):
+        with pytest.raises(LedgerError, match="gone"):
+            classifier(ledger=ledger).fit(X, Y)
+    assert not written.exists()
+    os.replace(newer, written)
+    assert len(ledger.entries()) == 4
+
+
+@pytest.mark.parametrize("name", ["l.db/below", "n" * 300], ids=["below a file", "too long"])
+def test_names_that_no_file_can_have_are_told(name, written):
+    with pytest.raises(LedgerError, match="cannot be written to"):
+        Ledger(written.parent / name, 1.0, 1e-6)
 
 
 def test_a_locked_file_is_told(written):

@@ -7,7 +7,6 @@ import json
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,8 @@ from dpsparse import _core
 from dpsparse._core import Accountant, Certificate, DpsparseError, InvalidArgumentError
 from dpsparse._validation import ADJACENCIES, choice, number, optional_number, positive_integer
 from dpsparse.errors import LedgerError
+from dpsparse.privacy._forks import not_forked
+from dpsparse.privacy._ledger_file import begin, refuse_unusable, refused
 
 __all__ = ["Ledger"]
 
@@ -29,8 +30,6 @@ CREATE TABLE entries (
     number INTEGER PRIMARY KEY, dataset TEXT NOT NULL, kind TEXT NOT NULL, content TEXT NOT NULL, hash TEXT NOT NULL
 );
 """
-#: Of a database: one page of the smallest size.
-_LEAST_BYTES = 512
 _START = hashlib.sha256(_FORMAT.encode()).hexdigest()
 
 
@@ -62,7 +61,9 @@ class Ledger:
     Parameters
     ----------
     path : str or path
-        The file; made where there is none. On a local disk: locks of network file systems are not to be relied on.
+        The file; made where there is none. On a local disk: locks of network file systems are not to be relied on. It
+        is all there is between calls, so that it may be copied and moved alone. Amid a commit its journal stands beside
+        it, for the next one to undo what a crash has left in half: share the folder with a container, not the file.
     epsilon, delta : float, optional
         The total for all releases of the data set together; ``delta`` may be 0, for releases of pure epsilon. A data
         set keeps the total that it was opened with first; None where it is known to the file.
@@ -81,7 +82,8 @@ class Ledger:
     Raises
     ------
     LedgerError
-        If the file cannot be used: damaged, edited, truncated, read-only, locked, or the disk is full.
+        If the file cannot be used: damaged, edited, truncated, read-only, locked, or under several names (hard
+        links); gone, or older than what this object has seen of it; or the disk is full.
     InvalidArgumentError
         If an argument is out of its domain, or the data set is known under another total.
 
@@ -144,6 +146,8 @@ class Ledger:
             raise InvalidArgumentError("timeout must not be negative")
         self._awaited = head
         self._read = _Read()
+        #: Hash of the last entry that was found on the disk.
+        self._seen: str | None = None
         self._lock = threading.RLock()
         asked = None
         if epsilon is not None and delta is not None:
@@ -157,7 +161,7 @@ class Ledger:
         self._open(asked)
 
     def _open(self, asked: tuple[float, float, str | None, int] | None) -> None:
-        if asked is None and not self._path.exists():
+        if asked is None and not os.path.exists(self._path):
             raise InvalidArgumentError("path names no file; a new ledger needs epsilon and delta")
         with self._transaction() as connection:
             if self._read.terms is None:
@@ -184,19 +188,17 @@ class Ledger:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """One exclusive transaction on a file whose whole chain was read and is sound."""
-        with self._lock, self._locked() as connection:
+        with not_forked(), self._lock, self._locked() as connection:
             yield connection
 
     @contextmanager
     def _locked(self) -> Iterator[sqlite3.Connection]:
         connection = None
         try:
-            self._refuse_remains()
+            refuse_unusable(self._path, known=self._seen is not None)
             # of its own for every transaction: safe for threads and after forks
             connection = sqlite3.connect(self._path, timeout=self._timeout, isolation_level=None)
-            self._write_ahead(connection)
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("BEGIN IMMEDIATE")
+            begin(connection, self._timeout)
             known = connection.execute("SELECT name FROM sqlite_master WHERE name = 'head'").fetchone()
             if known is None:
                 self._create(connection)
@@ -206,36 +208,24 @@ class Ledger:
             if (self._read.entries, self._read.hash) != before:
                 connection.execute("UPDATE head SET entries = ?, hash = ?", (self._read.entries, self._read.hash))
             connection.execute("COMMIT")
+            self._seen = self._read.hash
         except BaseException as error:
-            self._read = _Read()
+            self._forget()
             if connection is not None and connection.in_transaction:
                 connection.rollback()
-            if isinstance(error, sqlite3.Error):
-                raise LedgerError(_reason(error, self._timeout)) from error
+            if isinstance(error, sqlite3.Error | OSError):
+                raise refused(error, self._timeout) from error
             if isinstance(error, UnicodeDecodeError):  # SQLite's words about a damaged schema quote it
-                raise LedgerError(_reason(sqlite3.DatabaseError("malformed"), self._timeout)) from error
+                raise refused(sqlite3.DatabaseError("malformed"), self._timeout) from error
             raise
         finally:
             if connection is not None:
                 connection.close()
 
-    def _refuse_remains(self) -> None:
-        """Refuse what is left of a file that was cut off in its first page: SQLite takes it for a new one."""
-        if self._path.exists() and 0 < self._path.stat().st_size < _LEAST_BYTES:
-            raise LedgerError(_reason(sqlite3.DatabaseError("malformed"), self._timeout))
-
-    def _write_ahead(self, connection: sqlite3.Connection) -> None:
-        """Turn on the write-ahead log, which stays on: new files need it, and one process at a time may do it."""
-        end = time.monotonic() + self._timeout
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > end:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
+    def _forget(self) -> None:
+        """Read the file anew next time; it must still hold what was found in it."""
+        self._read = _Read()
+        self._awaited = self._awaited or self._seen
 
     def _create(self, connection: sqlite3.Connection) -> None:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0:
@@ -513,22 +503,6 @@ def _is_name(value: Any) -> bool:
 
 def _reopened(path: str, dataset: str, timeout: float) -> Ledger:
     return Ledger(path, dataset=dataset, timeout=timeout)
-
-
-def _reason(error: sqlite3.Error, timeout: float) -> str:
-    """What is wrong and what to do; SQLite's own words name no data."""
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        advice = f"another process holds it for more than {timeout} seconds"
-    elif "readonly" in text or "unable to open" in text:
-        advice = "the file or its directory cannot be written to"
-    elif "full" in text:
-        advice = "the disk is full"
-    elif "malformed" in text or "not a database" in text:
-        advice = "it is damaged; put a sound copy in its place"
-    else:
-        advice = "the disk failed"
-    return f"the ledger cannot be used, so nothing is released: {advice} ({text})"
 
 
 Ledger.__module__ = "dpsparse.privacy"
