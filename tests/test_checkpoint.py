@@ -324,6 +324,22 @@ def refused(name, path, match, X, y, fit=None, **arguments):
     return caught.value
 
 
+def test_a_link_leads_to_the_file_and_stays(tmp_path, monkeypatch):
+    """One that leads to no file yet was said to be in use; the end of the fit took the link away, and left the file."""
+    path, link = tmp_path / "disk" / "fit.checkpoint", tmp_path / "fit.checkpoint"
+    path.parent.mkdir()
+    link.symlink_to(path)
+    X, y = records("")
+    fitted, lines = kept("frank-wolfe", link, monkeypatch, X, y)
+    write(path, lines[:4])
+    assert model(estimator("frank-wolfe").fit(X, y, checkpoint=link)) == model(fitted)
+    assert link.is_symlink()
+    assert not path.exists()
+    link.unlink()
+    link.symlink_to(link)
+    refused("frank-wolfe", link, "read or written", X, y)
+
+
 def test_files_of_other_fits_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     X, y = records("")

@@ -659,6 +659,23 @@ def test_save_replaces_whole_files(tmp_path):
     for wrong in (None, "", 3):
         with pytest.raises(InvalidArgumentError):
             models.save(model, wrong)
+    longest = tmp_path / ("n" * 250 + ".json")
+    models.save(model, longest)
+    assert models.load(longest).to_json() == model.to_json()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_save_takes_no_place_but_that_of_a_file(tmp_path):
+    """As root, /dev/null would be a file after it."""
+    pipe, folder, link = tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    link.symlink_to(pipe)
+    for place in (pipe, folder, link):
+        with pytest.raises(InvalidArgumentError, match="a folder, a pipe or a device"):
+            models.save(models.load(GOOD), place)
+    assert pipe.is_fifo()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "link", "pipe"]
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

@@ -7,6 +7,8 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from dpsparse._core import InvalidArgumentError
+
 __all__ = ["write_bytes"]
 
 
@@ -17,12 +19,17 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 
     Raises
     ------
+    InvalidArgumentError
+        For a folder, a pipe or a device, which a file would take the place of.
     OSError
         Where the folder or the disk refuses; the old file, if there is one, is as it was.
     """
     # A link stays one: the file that it leads to is replaced.
     final = Path(os.path.realpath(path))
-    draft = final.with_name(f".{final.name}.{secrets.token_hex(8)}.tmp")
+    if os.path.exists(final) and not os.path.isfile(final):
+        raise InvalidArgumentError("path must name a file: what is there is a folder, a pipe or a device")
+    # A name as long as a name may be leaves no room for more in that of the draft.
+    draft = final.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with open(draft, "xb") as file:
             file.write(content)

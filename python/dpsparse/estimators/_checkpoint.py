@@ -29,7 +29,8 @@ def kept_until_fitted(checkpoint: Checkpoint) -> Iterator[Path | None]:
         return
     if not isinstance(checkpoint, str | os.PathLike) or not isinstance(os.fspath(checkpoint), str):
         raise InvalidArgumentError("checkpoint must be None or the path of a file")
-    path = Path(checkpoint).absolute()  # wherever users' code goes meanwhile
+    # Wherever users' code goes meanwhile; a link stays one: the file that it leads to is made, and removed.
+    path = Path(os.path.realpath(checkpoint)) if "\0" not in str(checkpoint) else Path(checkpoint)
     yield path
     with suppress(OSError):  # what is left of it gives the same model again
         path.unlink(missing_ok=True)

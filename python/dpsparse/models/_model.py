@@ -103,6 +103,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ------
     InvalidTypeError
         As :func:`dumps`.
+    InvalidArgumentError
+        For a folder, a pipe or a device in the place of a file.
     OSError
         Where the file cannot be written.
 
