@@ -1,5 +1,6 @@
 """Models of counts: what their coefficients mean, their units, scores, bounds, and what they refuse."""
 
+import math
 import warnings
 
 import numpy as np
@@ -102,6 +103,21 @@ def test_predictions_are_rates_and_scores_are_shares_of_the_deviance():
     weights = np.random.default_rng(0).uniform(size=len(y))
     expected = d2_tweedie_score(y, estimator.predict(X), sample_weight=weights, power=1)
     assert estimator.score(X, y, weights) == expected
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1, 3.0])
+def test_counts_that_are_all_alike_have_no_deviance_to_explain(level):
+    """Shares of no deviance are NaN, as in scikit-learn, where they were an error of Python or -1e16."""
+    X = np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    model = PrivateSparsePoissonRegressor(bounds=(-1, 1), y_bounds=(0, 9)).fit(X, np.full(50, 2.0))
+    alike, weights = np.full(50, level), np.ones(50)
+    assert math.isnan(model.score(X, alike))
+    alike[7], weights[7] = 5.0, 0.0
+    assert math.isnan(model.score(X, alike, sample_weight=weights))
+    assert math.isfinite(model.score(X, alike))
+    for y, wrong in ((alike[:-1], None), (np.full(50, level), weights[:-1]), (alike, np.zeros(50))):
+        with pytest.raises(InvalidDataError):
+            model.score(X, y, sample_weight=wrong)
 
 
 def test_counts_beyond_their_bounds_are_clipped_in_silence():

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
-from sklearn.metrics import d2_tweedie_score
+from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -395,16 +395,27 @@ class LogLinkRegressorMixin(_LinearModel):
         Returns
         -------
         float
-            As of ``sklearn.metrics.d2_tweedie_score`` with ``power=1``; NaN where all counts are 0. Of a private model
-            it is exact, so **not private** for the people in X and y, as :meth:`PrivateSparseClassifier.score`.
+            As of ``sklearn.metrics.d2_tweedie_score`` with ``power=1``; NaN where all counts that weigh anything are
+            alike. Of a private model it is exact, so **not private** for the people in X and y, as
+            :meth:`PrivateSparseClassifier.score`.
         """
         rates = self.predict(X)
         counts = without_values(lambda: np.asarray(y, dtype=np.float64).ravel())
         if counts.size and not counts.min() >= 0:
             raise InvalidDataError("y must hold counts that are not negative")
-        if not np.any(counts):
-            return math.nan  # the mean of zeros has no deviance to explain, as in scikit-learn's own models
+        if _are_alike(counts, sample_weight):
+            # Their mean has no deviance to explain, as in scikit-learn; what is wrong is told all the same.
+            scored(lambda: mean_poisson_deviance(counts, rates, sample_weight=sample_weight))
+            return math.nan
         return scored(lambda: d2_tweedie_score(counts, rates, sample_weight=sample_weight, power=1))
+
+
+def _are_alike(counts: NDArray[np.float64], sample_weight: Any) -> bool:
+    """Whether all counts that weigh anything are one value."""
+    weights = None if sample_weight is None else without_values(lambda: np.asarray(sample_weight, dtype=np.float64))
+    if weights is not None and weights.shape == counts.shape:
+        counts = counts[weights != 0.0]
+    return not counts.size or bool(counts.min() == counts.max())
 
 
 def _models_probabilities(estimator: Any) -> bool:

@@ -46,11 +46,11 @@ def scored(score: Callable[[], float]) -> float:
         return float(score())
     except (DpsparseError, NotFittedError):
         raise
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, ArithmeticError):
         pass
     raise InvalidDataError(
         "y must hold one target per record of X, of the kind that the model predicts, and sample_weight be None or one "
-        "number per record"
+        "number per record, not all of them 0"
     )
 
 
