@@ -136,6 +136,9 @@ def test_a_mapping_needs_names_in_fits_and_the_right_number_in_plans(Kind):
     X, y = records()
     with pytest.raises(InvalidArgumentError, match="column names"):
         make(Kind, bounds=WAYS["a mapping"]).fit(X, y)
+    numbered = pd.DataFrame(X)  # names that are no text are none, as in scikit-learn
+    with pytest.raises(InvalidArgumentError, match="columns=str"):
+        make(Kind, bounds={0: (0, 1), 1: (0, 1)}).fit(numbered, y)
     with pytest.raises(InvalidArgumentError, match="bounds"):
         make(Kind, bounds=WAYS["a mapping"]).plan(N, 3)
 

@@ -145,7 +145,10 @@ def names_for(estimator: Any) -> Sequence[str] | None:
         return None
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
-        raise InvalidArgumentError("bounds by column names need column names: fit on a data frame, or give arrays")
+        raise InvalidArgumentError(
+            "bounds by column names need column names that are text: fit on a data frame that has such (of pandas: "
+            "X.rename(columns=str)), or give arrays"
+        )
     listed: list[str] = list(names)
     return listed
 
