@@ -454,6 +454,7 @@ MANY = 2**60 + np.arange(300) // 2
         pl.Series([*MANY[:-1].astype(float), 0.5]),
         np.zeros(300, np.float32),
         np.zeros(300, "M8[s]"),
+        np.zeros(300, "m8[s]"),
     ],
 )
 def test_persons_are_no_floats(identities):

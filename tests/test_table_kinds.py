@@ -285,6 +285,16 @@ def test_errors_name_the_column_and_no_value(column, cells, kind, library):
         assert not any(value in printed for value in (SECRET, "918273", "1983"))
 
 
+@pytest.mark.parametrize("unit", ["ns", "s", "D"])
+@pytest.mark.parametrize("column", [Number(0, 9), Category([1, 2]), Ordinal([1, 2]), Boolean()], ids=repr)
+def test_spans_of_time_are_no_numbers(column, unit):
+    """numpy counts them among its integers: those in nanoseconds were read as these, others were an error of Python."""
+    spans = np.array([1, 1], f"timedelta64[{unit}]")
+    for cells in (spans, list(spans)):
+        with pytest.raises(InvalidTypeError, match="'span'"):
+            Schema({"span": column}).encode({"span": cells})
+
+
 @every_library
 def test_tables_without_a_column_or_without_columns(library):
     table, y, _ = people()

@@ -91,6 +91,8 @@ WRONG = {
     "integer of numpy": np.int64(2),
     "missing": pd.NA,
     "no time": pd.NaT,
+    "days": np.timedelta64(2, "D"),  # of numpy's signed integers, as the next
+    "nanoseconds": np.timedelta64(2, "ns"),
     "series": pd.Series([1.0, 2.0]),
     "frame": pd.DataFrame({"q": [1]}),
     "sparse": sp.csr_matrix(np.eye(3)),
@@ -107,6 +109,8 @@ NO_NUMBERS = {"text", "no text", "bytes", "NaN", "complex", "list", "mapping", "
     "square",
     "missing",
     "no time",
+    "days",
+    "nanoseconds",
     "series",
     "frame",
     "sparse",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import is_whole
 
 __all__ = ["count", "float_array", "float_list", "index_list", "index_lists", "index_pairs"]
 
@@ -18,7 +19,7 @@ LARGEST_COUNT = 2**32 - 2
 
 def count(name: str, value: Any) -> int:
     """Return a count of at least 1."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    if not is_whole(value):
         raise InvalidArgumentError(f"{name} must be an integer, got {type(value).__name__}")
     if not 1 <= value <= LARGEST_COUNT:
         raise InvalidArgumentError(f"{name} must lie between 1 and 2**32 - 2, got {value}")
@@ -73,7 +74,7 @@ def index_list(name: str, entries: Any, *, mask_length: int | None = None) -> li
     if array.dtype.kind not in "iu" or not isinstance(entries, np.ndarray):
         # numpy would take [True, 2] for integers
         for k, entry in enumerate(array if isinstance(entries, np.ndarray) else entries):
-            if isinstance(entry, bool | np.bool_) or not isinstance(entry, int | np.integer):
+            if not is_whole(entry):
                 raise InvalidArgumentError(f"{name} must be {kind}; entry {k} is of type {type(entry).__name__}")
             if entry > LARGEST_COUNT:
                 raise InvalidArgumentError(f"{name} must hold integers below 2**32 - 1; entry {k} is {entry}")

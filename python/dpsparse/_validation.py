@@ -17,8 +17,18 @@ ADJACENCIES = ("replace-one", "add-remove")
 ROW_NORMS = (1e-6, 1e8)
 
 
+def is_real(value: Any) -> bool:
+    """Whether it is a number, not a truth value, and not a span of time, which numpy counts among its integers."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_ | np.timedelta64)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is of a type of integers, not a truth value, and not a span of time."""
+    return isinstance(value, numbers.Integral) and is_real(value)
+
+
 def number(name: str, value: Any) -> float:
-    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
+    if is_real(value):
         try:
             return float(value)
         except OverflowError as error:
@@ -54,7 +64,7 @@ def optional_finite(name: str, value: Any) -> float | None:
 
 
 def positive_integer(name: str, value: Any) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_) or int(value) < 1:
+    if not is_whole(value) or int(value) < 1:
         raise InvalidArgumentError(f"{name} must be a positive integer")
     if int(value) >= 2**62:
         raise InvalidArgumentError(f"{name} is too large: it must be below 2**62")
@@ -62,7 +72,7 @@ def positive_integer(name: str, value: Any) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    if isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1):
+    if (isinstance(value, bool | np.bool_) or is_whole(value)) and value in (0, 1):
         return bool(value)
     raise InvalidArgumentError(f"{name} must be True or False")
 
@@ -76,7 +86,7 @@ def choice(name: str, value: Any, options: Sequence[str]) -> str:
 
 def verbosity(value: Any) -> int:
     """Return how much a fit is to tell."""
-    if isinstance(value, bool | np.bool_ | numbers.Integral) and int(value) >= 0:
+    if (isinstance(value, bool | np.bool_) or is_whole(value)) and int(value) >= 0:
         return int(value)
     raise InvalidArgumentError("verbose must be True, False or an integer that is not negative")
 

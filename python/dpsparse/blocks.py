@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
-from dpsparse._validation import texts
+from dpsparse._validation import is_whole, texts
 from dpsparse.errors import InvalidTypeError, MissingFileError, MissingPackageError
 
 if TYPE_CHECKING:
@@ -430,13 +430,13 @@ def _numbers(values: Any) -> npt.NDArray[Any]:
 def _rows(rows: int | None, n_features: int) -> int:
     if rows is None:
         return max(1, _ENTRIES // max(1, n_features))
-    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
+    if not is_whole(rows) or rows < 1:
         raise InvalidArgumentError("rows must be an integer of at least 1")
     return int(rows)
 
 
 def _not_negative(name: str, value: Any) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not 0 <= value < 2**62:
+    if not is_whole(value) or not 0 <= value < 2**62:
         raise InvalidArgumentError(f"{name} must be an integer that is not negative")
     return int(value)
 

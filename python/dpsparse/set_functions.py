@@ -28,7 +28,7 @@ import numpy.typing as npt
 from dpsparse._core import CoreSetFunction, InvalidArgumentError
 from dpsparse._inputs import count, float_array, float_list, index_list, index_lists, index_pairs
 from dpsparse._repr import shortened
-from dpsparse._validation import number
+from dpsparse._validation import is_whole, number
 
 __all__ = [
     "Cardinality",
@@ -373,7 +373,7 @@ class SetFunction(ABC):
         (1.595769, 0.0, True)
         """
         seed = 0 if random_state is None else random_state
-        if isinstance(seed, bool | np.bool_) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        if not is_whole(seed) or not 0 <= seed < 2**64:
             raise InvalidArgumentError("random_state must be None or an integer between 0 and 2**64 - 1")
         return Estimate(*self._core.gaussian_width(count("n_samples", n_samples), int(seed)))
 

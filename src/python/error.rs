@@ -257,12 +257,17 @@ pub(crate) fn invalid_type(py: Python<'_>, message: &str) -> PyErr {
 
 /// A number, whatever Python has for one; the error names the argument.
 pub(crate) fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let kind = value.get_type();
+    let refused = || invalid_type(value.py(), &format!("{name} must be a number; got {kind}"));
+    // Spans of time, which numpy counts among its integers: one of nanoseconds would be their number.
+    if kind.name()? == "timedelta64" {
+        return Err(refused());
+    }
     value.extract::<f64>().map_err(|error| {
         if error.is_instance_of::<PyOverflowError>(value.py()) {
             return InvalidArgumentError::new_err(format!("{name} must be finite"));
         }
-        let kind = value.get_type().to_string();
-        invalid_type(value.py(), &format!("{name} must be a number; got {kind}"))
+        refused()
     })
 }
 

@@ -46,7 +46,7 @@ def seed(random_state: Any) -> int | None:
         return int(random_state.integers(2**63))
     try:
         state = check_random_state(random_state)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
             "random_state must be None, an integer in [0, 2**32), a RandomState or a Generator"
         ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError
+from dpsparse._validation import is_real
 from dpsparse.errors import InvalidTypeError
 from dpsparse.estimators._columns import check_weights
 from dpsparse.estimators._whole import whole_or_nothing
@@ -74,7 +74,7 @@ def checked_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float6
     InvalidTypeError
         For what is no number.
     """
-    if isinstance(sample_weight, numbers.Real) and not isinstance(sample_weight, bool | np.bool_):
+    if is_real(sample_weight):
         return np.full(n_samples, float(sample_weight))
     weights = check_weights(sample_weight)
     try:

@@ -3,7 +3,6 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from dpsparse._core import InvalidArgumentError, InvalidDataError, fit_exact, path_exact
 from dpsparse._inputs import float_list
-from dpsparse._validation import choice, flag, positive_integer, verbosity
+from dpsparse._validation import choice, flag, is_real, positive_integer, verbosity
 from dpsparse.estimators import _exact_classes
 from dpsparse.estimators._columns import check_columns, check_target
 from dpsparse.estimators._exact_norms import ExactNorm, check_norm, exact_norm
@@ -37,7 +36,7 @@ _SOLVERS = ("auto", "coordinate-descent", "proximal-gradient", "dual-frank-wolfe
 
 def _number(name: str, value: Any, *, positive: bool = False) -> float:
     """Return a finite number that is not negative (or positive) as a float, or raise InvalidArgumentError."""
-    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
+    if is_real(value):
         try:
             number = float(value)
         except OverflowError:  # an integer beyond every float

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Any
 
 import numpy as np
+
+from dpsparse._validation import is_real, is_whole
 
 __all__ = ["OWN_FUNCTION", "Omitted", "plain", "scalar"]
 
@@ -30,9 +31,9 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, np.bool_):
         return bool(value)
-    if isinstance(value, numbers.Integral):
+    if is_whole(value):
         return int(value)
-    if isinstance(value, numbers.Real) and math.isfinite(value):
+    if is_real(value) and math.isfinite(value):
         return float(value)
     raise Omitted(f"a {type(value).__name__}, which JSON has no form for")
 

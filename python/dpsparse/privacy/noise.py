@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dpsparse import _core
 from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import is_real, is_whole
 
 __all__ = [
     "bernoulli_exp",
@@ -227,7 +228,7 @@ def exponential_mechanism(
 
 
 def _is_integer(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return is_whole(value)
 
 
 def _size(size: int) -> int:
@@ -245,7 +246,7 @@ def _seed(seed: int | None) -> int | None:
 
 
 def _number(name: str, value: float) -> float:
-    if not isinstance(value, int | float | np.floating | np.integer) or isinstance(value, bool):
+    if not is_real(value):
         raise InvalidArgumentError(f"{name} must be a number")
     try:
         return float(value)

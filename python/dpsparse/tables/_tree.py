@@ -7,7 +7,6 @@ of the family. Hay, Rastogi, Miklau & Suciu (2010) release counts by such trees.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import is_whole
 from dpsparse.tables._column import MISSING, Term
 
 __all__ = ["BRANCHES", "Nodes", "interval_pairs", "nodes", "tree_pairs"]
@@ -219,6 +219,6 @@ def _plain(label: Any) -> Any:
     """Return the name of a level or node, checked: text or an integer."""
     if isinstance(label, str):
         return str(label)
-    if isinstance(label, numbers.Integral) and not isinstance(label, bool | np.bool_):
+    if is_whole(label):
         return int(label)
     raise InvalidArgumentError("tree: levels and nodes must be text or integers")

@@ -156,7 +156,7 @@ class Values:
         if which is None:
             raise self.wrong(wanted)
         different = [None if self._is_missing(entry) else entry for entry in numbers]
-        if kinds is not None and not all(entry is None or isinstance(entry, kinds) for entry in different):
+        if kinds is not None and not all(entry is None or _is_of(entry, kinds) for entry in different):
             raise self.wrong(wanted)
         return Labels(different, which)
 
@@ -255,11 +255,16 @@ def _absent(entry: Any) -> bool:
     return isinstance(entry, np.datetime64) and bool(np.isnat(entry))
 
 
+def _is_of(entry: Any, kinds: tuple[type, ...]) -> bool:
+    """Whether a cell is of one of some types; spans of time are no integers, as numpy has it."""
+    return isinstance(entry, kinds) and not isinstance(entry, np.timedelta64)
+
+
 def _float(entry: Any) -> float | None:
     """Return NaN for a missing entry, None for one that is no number, infinity for one beyond floats."""
     if _absent(entry):
         return math.nan
-    if not isinstance(entry, NUMBERS) or isinstance(entry, complex | np.complexfloating):
+    if not _is_of(entry, NUMBERS) or isinstance(entry, complex | np.complexfloating):
         return None
     value: Any = entry
     try:

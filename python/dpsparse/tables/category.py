@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import is_real, is_whole
 from dpsparse.errors import UnknownLevelError
 from dpsparse.tables._column import (
     MISSING,
@@ -246,7 +246,7 @@ def public_levels(levels: Any) -> tuple[Any, ...]:
 
 def is_one_of(value: Any, levels: Sequence[Any]) -> bool:
     """Whether a value is text or a number, and equal to a level: comparisons of arrays say neither yes nor no."""
-    return isinstance(value, str | numbers.Real) and value in levels
+    return (isinstance(value, str | bool | np.bool_) or is_real(value)) and value in levels
 
 
 def level_codes(values: Values, known: dict[Any, int], missing: int | None, beyond: int | None) -> npt.NDArray[np.intp]:
@@ -286,5 +286,4 @@ def _plain(level: Any) -> Any:
     """Return numpy's text and integers as Python's."""
     if isinstance(level, str):
         return str(level)
-    whole = isinstance(level, numbers.Integral) and not isinstance(level, bool | np.bool_)
-    return int(level) if whole else level
+    return int(level) if is_whole(level) else level

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpsparse._core import InvalidArgumentError
+from dpsparse._validation import is_whole
 from dpsparse.errors import MissingFileError
 from dpsparse.tables._column import Column, field_kind
 
@@ -31,9 +30,7 @@ _USUAL_MISSING = [""]
 
 def dump(schema: Schema, indent: int | None) -> str:
     """Return a schema as JSON."""
-    indent = int(indent) if isinstance(indent, np.integer) else indent
-    whole = isinstance(indent, int) and not isinstance(indent, bool)
-    if indent is not None and not (whole and 0 <= indent <= _MOST_INDENT):
+    if indent is not None and not (is_whole(indent) and 0 <= indent <= _MOST_INDENT):
         raise InvalidArgumentError(f"indent must be None or an integer from 0 to {_MOST_INDENT}")
     fields = [{"name": name, **column.to_field()} for name, column in schema.columns.items()]
     document: dict[str, Any] = {"fields": fields, "missingValues": list(schema.missing_values)}

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsparse._core import InvalidArgumentError
 from dpsparse._inputs import float_list
-from dpsparse._validation import number
+from dpsparse._validation import is_whole, number
 from dpsparse.tables._column import (
     MISSING,
     Block,
@@ -99,7 +99,7 @@ class Number(Column):
             raise InvalidArgumentError("bins and knots are two ways to encode a number: state one of them")
         if not binned and self.coding != "reference":
             raise InvalidArgumentError("coding is for bins, which are levels")
-        degree = int(self.degree) if isinstance(self.degree, np.integer) else self.degree
+        degree = int(self.degree) if is_whole(self.degree) else self.degree
         object.__setattr__(self, "degree", degree)
         if isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= _MOST_DEGREE:
             raise InvalidArgumentError(f"degree must be an integer from 1 to {_MOST_DEGREE}")

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 
 from dpsparse._core import Certificate, DpsparseError, InvalidArgumentError
-from dpsparse._validation import positive_integer
+from dpsparse._validation import is_whole, positive_integer
 from dpsparse.estimators import PrivateSparseClassifier, PrivateSparsePoissonRegressor, PrivateSparseRegressor
 from dpsparse.estimators._bounds import bound_arrays
 from dpsparse.privacy import Accountant
@@ -92,7 +92,7 @@ def check_mechanism(
     """
     positive_integer("n_features", n_features)
     positive_integer("n_runs", n_runs)
-    if not isinstance(random_state, int | np.integer) or isinstance(random_state, bool) or random_state < 0:
+    if not is_whole(random_state) or random_state < 0:
         raise InvalidArgumentError("random_state must be an integer that is not negative")
     kinds = [estimators] if isinstance(estimators, type) or not np.iterable(estimators) else list(estimators)
     if not kinds or not all(isinstance(kind, type) and hasattr(kind, "plan") for kind in kinds):
