@@ -379,7 +379,7 @@ def test_shares_of_few_records_are_weighted():
         model.set_params(random_state=seed, classes=(0, 1)).fit(X, labels, sample_weight=weights)
         assert not model.coef_.any()
         found.append(model.predict_proba(X[:1])[0, 1])
-    # Half of the records count three times as much, .75 of all; drawn to a half it is .73. Of all records it would be .65.
+    # Half of the records count three times as much, .75 of all; drawn to a half it is .73. Of all records: .65.
     assert 0.69 < np.median(found) < 0.78
 
 
