@@ -19,7 +19,7 @@ from catalogue import CATALOGUE, records
 from dpsparse import blocks
 from dpsparse.testing._audit import released
 from reference import cases
-from test_sensitivity import LOSSES, REGRESSION, assert_within_the_bound, gradient, split
+from test_sensitivity import LOSSES, REGRESSION, assert_within_the_bound, gradient
 
 pytestmark = pytest.mark.attack
 
@@ -143,7 +143,7 @@ def test_sensitivities_hold_on_adversarial_floats(domain, loss):
         one, other = [*common, record()], [*common, *others]
         theta = [int(t) for t in rng.integers(-(2**42), 2**42, problem.n_columns)]
         for unit in (0.0, 1e-9, 1e300):
-            both = [gradient(problem, *split(data), theta, unit)[0] for data in (one, other)]
+            both = [gradient(problem, *cases.split(data), theta, unit)[0] for data in (one, other)]
             assert_within_the_bound(problem, *both)
             shuffled = [one[k] for k in rng.permutation(len(one))]
-            assert (gradient(problem, *split(shuffled), theta, unit)[0] == both[0]).all()
+            assert (gradient(problem, *cases.split(shuffled), theta, unit)[0] == both[0]).all()
