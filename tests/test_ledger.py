@@ -493,6 +493,48 @@ def test_what_is_left_is_looked_at_and_written_in_one_transaction(tmp_path):
     assert Ledger(path, timeout=0.0).remaining() > 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="locks of open file descriptions")
+def test_who_copies_the_file_in_a_process_that_commits_lets_no_other_one_in(tmp_path, monkeypatch):
+    """POSIX drops all locks of a process on a file that it closes: the second entry took the place of the first."""
+    path = tmp_path / "l.db"
+    ledger = Ledger(path, 1.0, 1e-6)
+    certificate = classifier().fit(X, Y).certificate_
+    body = """
+        try:
+            PrivateScaler(0.5, 1e-9, bounds=(-1, 1), ledger=Ledger(path, timeout=0.3)).fit(X)
+            print("released")
+        except LedgerError as error:
+            print(error)
+    """
+    append, told = ledger._append, []
+
+    def copied_meanwhile(*entry):
+        shutil.copy(path, tmp_path / "copy.db")
+        told.append(finished(script(path, body)))
+        append(*entry)
+
+    monkeypatch.setattr(ledger, "_append", copied_meanwhile)
+    ledger.commit(certificate)
+    assert len(Ledger(path).entries()) == 1
+    assert "another process" in told[0]
+
+
+def test_a_look_amid_a_commit_of_its_own_is_refused_at_once(tmp_path, monkeypatch):
+    """As a handler of a signal or a finaliser may have one: it waited for itself, and the file was lost."""
+    ledger = Ledger(tmp_path / "l.db", 1.0, 1e-6, timeout=1.0)
+    certificate = classifier().fit(X, Y).certificate_
+    append = ledger._append
+
+    def looked_at_meanwhile(*entry):
+        append(*entry)
+        with pytest.raises(LedgerError, match="amid"):
+            ledger.remaining()
+
+    monkeypatch.setattr(ledger, "_append", looked_at_meanwhile)
+    ledger.commit(certificate)
+    assert len(ledger.entries()) == len(Ledger(tmp_path / "l.db").entries()) == 1
+
+
 def test_racing_threads_share_one_object(tmp_path):
     ledger = Ledger(tmp_path / "l.db", 1.0, 1e-6)
     done = []

@@ -5,15 +5,39 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import struct
+import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dpsparse.errors import LedgerError
 
-__all__ = ["begin", "refuse_unusable", "refused"]
+if sys.platform == "linux":
+    import fcntl
+
+__all__ = ["alone", "begin", "refuse_unusable", "refused"]
 
 #: Of a database: one page of the smallest size.
 _LEAST_BYTES = 512
+#: What is locked of a file: a byte far beyond those that SQLite locks.
+_BYTE = 2**62
+
+
+@dataclass
+class _Here:
+    """Who of this process has a file: one thread at a time opens and closes it, or others would lose SQLite's locks."""
+
+    lock: Any = field(default_factory=threading.RLock)
+    depth: int = 0
+
+
+#: Of every file that was used.
+_here: dict[str, _Here] = {}
 
 
 def refuse_unusable(path: Path, known: bool) -> None:
@@ -48,6 +72,59 @@ def refuse_unusable(path: Path, known: bool) -> None:
             f"{_UNUSABLE}the file has several names (hard links), and who uses another one would not be seen: "
             "remove all but one; copies that are files of their own do no harm"
         ) from names
+
+
+@contextmanager
+def alone(path: Path, timeout: float) -> Iterator[None]:
+    """Keep all others that commit to the file out, whatever this process does with it meanwhile.
+
+    POSIX has it that the locks of a process on a file go as soon as any of its threads closes the file: who copied a
+    ledger amid a commit of another thread let a second process commit between the look at the total and the entry,
+    which took the place of the other one. A lock of an open file description goes with that alone. Elsewhere than on
+    Linux, and where the file or its system takes none, SQLite's are all there are.
+
+    Raises
+    ------
+    LedgerError
+        Where others have it for longer.
+    """
+    end = time.monotonic() + timeout
+    here = _here.setdefault(os.path.realpath(path), _Here())
+    if not here.lock.acquire(timeout=min(timeout, threading.TIMEOUT_MAX)):
+        raise refused(sqlite3.OperationalError("locked"), timeout)
+    # Within another one of this thread it would wait for itself, and on its end take SQLite's locks away.
+    descriptor = None if here.depth else _opened(path)
+    here.depth += 1
+    try:
+        while descriptor is not None and not _lock(descriptor):
+            if time.monotonic() > end:
+                raise refused(sqlite3.OperationalError("locked"), timeout)
+            time.sleep(0.002)
+        yield
+    finally:
+        here.depth -= 1
+        if descriptor is not None:
+            os.close(descriptor)
+        here.lock.release()
+
+
+def _opened(path: Path) -> int | None:
+    """Open the file for a lock; None where that is not to be had."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC) if sys.platform == "linux" and path.is_file() else None
+    except OSError:
+        return None
+
+
+def _lock(descriptor: int) -> bool:
+    """Whether nobody else has the lock, or there are no such locks."""
+    if sys.platform == "linux":
+        one = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, _BYTE, 1, 0)
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, one)
+        except OSError as error:
+            return error.errno not in (errno.EAGAIN, errno.EACCES)
+    return True
 
 
 def begin(connection: sqlite3.Connection, timeout: float) -> None:

@@ -19,7 +19,7 @@ from dpsparse._core import Accountant, Certificate, DpsparseError, InvalidArgume
 from dpsparse._validation import ADJACENCIES, choice, number, optional_number, positive_integer
 from dpsparse.errors import LedgerError
 from dpsparse.privacy._forks import not_forked
-from dpsparse.privacy._ledger_file import begin, refuse_unusable, refused
+from dpsparse.privacy._ledger_file import alone, begin, refuse_unusable, refused
 
 __all__ = ["Ledger"]
 
@@ -63,7 +63,8 @@ class Ledger:
     path : str or path
         The file; made where there is none. On a local disk: locks of network file systems are not to be relied on. It
         is all there is between calls, so that it may be copied and moved alone. Amid a commit its journal stands beside
-        it, for the next one to undo what a crash has left in half: share the folder with a container, not the file.
+        it, for the next one to undo what a crash has left in half: share the folder with a container, not the file. On
+        macOS copy it in a process that commits to none: POSIX drops the locks of a process on a file that it closes.
     epsilon, delta : float, optional
         The total for all releases of the data set together; ``delta`` may be 0, for releases of pure epsilon. A data
         set keeps the total that it was opened with first; None where it is known to the file.
@@ -149,6 +150,7 @@ class Ledger:
         #: Hash of the last entry that was found on the disk.
         self._seen: str | None = None
         self._lock = threading.RLock()
+        self._within = False
         asked = None
         if epsilon is not None and delta is not None:
             asked = (
@@ -188,8 +190,18 @@ class Ledger:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """One exclusive transaction on a file whose whole chain was read and is sound."""
-        with not_forked(), self._lock, self._locked() as connection:
-            yield connection
+        with not_forked(), self._lock:
+            if self._within:
+                raise LedgerError(
+                    "the ledger cannot be used amid a look or a commit of its own, which the handler of a signal or a "
+                    "finaliser has broken into: try again after it"
+                )
+            self._within = True
+            try:
+                with alone(self._path, self._timeout), self._locked() as connection:
+                    yield connection
+            finally:
+                self._within = False
 
     @contextmanager
     def _locked(self) -> Iterator[sqlite3.Connection]:
