@@ -96,7 +96,7 @@ def alone(path: Path, timeout: float) -> Iterator[None]:
     descriptor = None if here.depth else _opened(path)
     here.depth += 1
     try:
-        while descriptor is not None and not _lock(descriptor):
+        while descriptor is not None and not _locked(descriptor, take=True):
             if time.monotonic() > end:
                 raise refused(sqlite3.OperationalError("locked"), timeout)
             time.sleep(0.002)
@@ -104,6 +104,7 @@ def alone(path: Path, timeout: float) -> Iterator[None]:
     finally:
         here.depth -= 1
         if descriptor is not None:
+            _locked(descriptor, take=False)  # children that were made amid it have the description too
             os.close(descriptor)
         here.lock.release()
 
@@ -116,12 +117,12 @@ def _opened(path: Path) -> int | None:
         return None
 
 
-def _lock(descriptor: int) -> bool:
-    """Whether nobody else has the lock, or there are no such locks."""
+def _locked(descriptor: int, *, take: bool) -> bool:
+    """Take or leave the lock: whether nobody else has it, or there are no such locks."""
     if sys.platform == "linux":
-        one = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, _BYTE, 1, 0)
+        kind = fcntl.F_WRLCK if take else fcntl.F_UNLCK
         try:
-            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, one)
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack("hhqqi0q", kind, os.SEEK_SET, _BYTE, 1, 0))
         except OSError as error:
             return error.errno not in (errno.EAGAIN, errno.EACCES)
     return True
