@@ -61,8 +61,8 @@ impl Mechanism for ClassConstant {
 }
 
 impl Release {
-    /// How far shares are below even ones, of two classes that of the second, and the noise on that.
-    fn below(&self, numbers: &[f64], weighted: bool) -> (Vec<f64>, f64) {
+    /// How far shares are below even ones, with one score that of the second of two, and the noise on that.
+    fn below(&self, numbers: &[f64], outputs: usize, weighted: bool) -> (Vec<f64>, f64) {
         let noise = self.counts.noise_scale();
         let sum: f64 = numbers.iter().sum();
         let mean = sum / numbers.len() as f64;
@@ -72,7 +72,7 @@ impl Release {
             false => self.n_samples,
         };
         match numbers {
-            [first, second] => {
+            [first, second] if outputs == 1 => {
                 let below = 0.5 * (first - second) / total;
                 (vec![below], noise / 2f64.sqrt() / total)
             }
@@ -94,7 +94,8 @@ impl Program<Fitted> for Release {
         let numbers = session.ask(&self.counts, ())?;
         let numbers: Vec<f64> = numbers.iter().map(|&number| number as f64 * unit).collect();
         let schema = session.statement().schema();
-        let (below, noise) = self.below(&numbers, schema.max_weight().is_some());
+        let (outputs, weighted) = (schema.target().outputs(), schema.max_weight().is_some());
+        let (below, noise) = self.below(&numbers, outputs, weighted);
         let scores = scores_of_shares(below, noise);
         let columns = schema.n_columns();
         let mut scaled = vec![0.0; scores.len() * columns];

@@ -119,7 +119,11 @@ fn check(name: &str, plan: &Plan, x: &Array2<f64>, y: &[f64]) {
             Ok(())
         })
     });
-    let certificate = released.unwrap().certificate;
+    let released = released.unwrap();
+    let (statement, certificate) = (&plan.problem.statement, released.certificate);
+    let columns = statement.n_columns();
+    let scores = columns * statement.schema().target().outputs();
+    assert_eq!(released.value.scaled.len(), scores, "{name}");
     let events: Vec<(Event, u64)> = (certificate.events().iter())
         .map(|spent| (spent.event, spent.count))
         .collect();
@@ -127,7 +131,6 @@ fn check(name: &str, plan: &Plan, x: &Array2<f64>, y: &[f64]) {
     assert_eq!(ledger.entries()[0].events(), events, "{name}");
     assert_eq!(certificate.claim(), (plan.epsilon(), plan.delta()));
 
-    let columns = plan.problem.statement.n_columns();
     let draws = Draws::of(&seen);
     assert_ne!(draws, Draws::default(), "{name}: nothing was drawn");
     let noisy = |event: &Event| matches!(event, Event::Gaussian { .. } | Event::Laplace { .. });
@@ -265,12 +268,14 @@ fn a_constant_is_one_release() {
     };
     let pinball = || Admitted::from(Pinball::new(0.8, 0.1).unwrap());
     let hinge = || Admitted::from(SmoothedHinge::new(0.5).unwrap());
-    let losses: [(Admitted, Target, bool, bool); 7] = [
+    let two = Target::Multiclass { classes: 2 };
+    let losses: [(Admitted, Target, bool, bool); 8] = [
         (Squared.into(), interval, true, true),
         (pinball(), interval, true, true),
         (Squared.into(), interval, false, false),
         (Huber::new(0.1).unwrap().into(), interval, true, true),
         (Logistic.into(), Target::Classes, true, true),
+        (Logistic.into(), two, true, true),
         (Logistic.into(), Target::Classes, false, false),
         (hinge(), Target::Classes, true, false),
     ];
@@ -310,12 +315,16 @@ fn a_constant_is_one_release() {
                     events => panic!("{events:?}"),
                 };
                 assert!(pure >= 0.1);
-                let signs: Vec<f64> = y.iter().map(|y| (y - 0.7).signum()).collect();
+                let made = |y: &f64| match target {
+                    Target::Classes => (y - 0.7).signum(),
+                    Target::Multiclass { .. } => f64::from(*y > 0.7),
+                    _ => *y,
+                };
                 check(
                     "constant",
                     &plan,
                     &x,
-                    if target.is_classes() { &signs } else { &y },
+                    &y.iter().map(made).collect::<Vec<_>>(),
                 );
             }
         }
