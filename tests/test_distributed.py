@@ -12,6 +12,7 @@ from dpsparse import (
     CustomLoss,
     InvalidArgumentError,
     InvalidDataError,
+    InvalidTypeError,
     PrivateScaler,
     PrivateSearchCV,
     PrivateSimplexRegressor,
@@ -253,6 +254,50 @@ def test_a_worker_killed_changes_nothing_of_what_aggregators_add(victims, monkey
     Witness(monkeypatch, kind=_dask._Aggregated, before=kill)
     model = estimator("reals", **options).fit(from_dask(parts, aggregators=addresses), y)
     same(model, estimator("reals", **options).fit(X, scores))
+
+
+def test_sums_of_a_shard_that_was_lost_travel_in_shares_alone(client, monkeypatch):
+    """What brought it back sent the sum of each of its shards to the curator, past both aggregators."""
+    X, scores = made()
+    addresses = tuple(client.nthreads())
+    parts, y = parted(X, scores)
+    options = {"mechanism": "frank-wolfe", "n_iter": 6}
+    computed, results = _dask._computed, []
+
+    def heard(client, calls):
+        found = computed(client, calls)
+        results.extend(found)
+        return found
+
+    def lose(asked):
+        if asked == 4:
+            counted.extend(results)
+            results.clear()
+            client.run(lambda: _held._SHARDS.clear())
+
+    counted = []
+    monkeypatch.setattr(_dask, "_computed", heard)
+    Witness(monkeypatch, kind=_dask._Aggregated, before=lose)
+    model = estimator("reals", **options).fit(from_dask(parts, aggregators=addresses), y)
+    same(model, estimator("reals", **options).fit(X, scores))
+    assert len(counted) == len(results) == len(PARTS[0])
+    assert all(reply for reply, _ in counted)  # numbers of records
+    assert [reply for reply, _ in results] == [b""] * len(PARTS[0])
+
+
+def test_collections_are_taken_as_they_are_in_memory(client):
+    X, scores = made()
+    whole = estimator("reals").fit(X, scores).coef_
+    frame = dd.from_pandas(pd.DataFrame(X, columns=NAMES).assign(score=scores), npartitions=3)
+    np.testing.assert_array_equal(estimator("reals").fit(frame[NAMES], frame[["score"]]).coef_, whole)
+    numbered = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    model = estimator("reals").fit(numbered, frame["score"])
+    np.testing.assert_array_equal(model.coef_, whole)
+    assert not hasattr(model, "feature_names_in_")
+    with pytest.raises(InvalidTypeError, match="text"):
+        from_dask(dd.from_pandas(pd.DataFrame(X, columns=[*NAMES[1:], 0]), npartitions=3))
+    with pytest.raises(InvalidDataError, match="two-dimensional"):
+        estimator("reals").fit(dask.delayed(X), scores)
 
 
 def test_wrong_replies_are_refused(client, monkeypatch):

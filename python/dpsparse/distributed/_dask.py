@@ -18,6 +18,7 @@ from dpsparse._core import InvalidArgumentError, InvalidDataError, WorkersError
 from dpsparse.distributed import _held
 from dpsparse.distributed._recipe import Recipe
 from dpsparse.distributed._shards import Shards
+from dpsparse.errors import InvalidTypeError
 
 __all__ = ["from_dask", "is_dask"]
 
@@ -25,6 +26,7 @@ __all__ = ["from_dask", "is_dask"]
 _ROUNDS = 10
 #: What aggregators ask workers for.
 _HALF = "dpsparse_half"
+_COLLECTION = "X must be a two-dimensional array or a data frame of dask"
 
 
 def is_dask(values: Any) -> bool:
@@ -69,15 +71,28 @@ def from_dask(X: Any, *, client: Any = None, aggregators: Sequence[str] | None =
     >>> from_dask(da.zeros((6, 2), chunks=(3, 2)))
     Shards(6 records, 2 features, on dask workers)
     """
-    names = None
+    # What is delayed has every attribute that it is asked for, and is delayed all the way.
+    if not isinstance(getattr(X, "ndim", None), int):
+        raise InvalidDataError(_COLLECTION)
+    names, width = None, None
     if hasattr(X, "npartitions") and hasattr(X, "columns"):
-        names = tuple(str(name) for name in X.columns)
-    elif getattr(X, "ndim", None) != 2 or not hasattr(X, "to_delayed"):
-        raise InvalidDataError("X must be a two-dimensional array or a data frame of dask")
+        names, width = _names(X.columns), len(X.columns)
+    elif X.ndim != 2 or not hasattr(X, "to_delayed"):
+        raise InvalidDataError(_COLLECTION)
     else:
         X = X.rechunk({1: -1})
+        width = X.shape[1]
     engine = _Dask(X, client, aggregators)
-    return Shards(engine, sum(engine.lengths), len(X.columns) if names is not None else X.shape[1], names)
+    return Shards(engine, sum(engine.lengths), width, names)
+
+
+def _names(columns: Iterable[Any]) -> tuple[str, ...] | None:
+    """Names of columns; None where they are all something else than text, as numbers are, as in memory."""
+    names = tuple(columns)
+    texts = [isinstance(name, str) for name in names]
+    if any(texts) and not all(texts):
+        raise InvalidTypeError("names of columns must all be text, or none of them")
+    return names if all(texts) else None
 
 
 class _Dask:
@@ -114,7 +129,7 @@ class _Dask:
         if not is_dask(values) or not hasattr(values, "to_delayed"):
             raise InvalidArgumentError(f"{what} must be a dask array or series, as X is, or the name of a column")
         if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1:
-            values = values[:, 0]
+            values = values[values.columns[0]] if hasattr(values, "columns") else values[:, 0]
         chunks = getattr(values, "chunks", None)
         if chunks is not None and list(chunks[0]) != self.lengths and sum(chunks[0]) == sum(self.lengths):
             values = values.rechunk((tuple(self.lengths),))
@@ -153,11 +168,16 @@ def _computed(client: Any, calls: Iterable[tuple[Any, ...]]) -> list[Any]:
     return results
 
 
-def _read(session: str, number: int, script: bytes, recipe: Recipe, *part: Any) -> tuple[bytes, str]:
-    """Answer a whole script on this worker; say which it is."""
+def _read(session: str, number: int, script: bytes, recipe: Recipe, keep: bool, *part: Any) -> tuple[bytes, str]:
+    """Answer a whole script on this worker; return the reply if it is to be kept, and which worker this is.
+
+    What brings a lost shard back answers the newest request too. That reply stays here: it is asked for anew, and may
+    be a sum that travels in two shares alone.
+    """
     from distributed import get_worker
 
-    return _held.answer_whole(session, number, script, lambda: recipe(*part)), get_worker().address
+    reply = _held.answer_whole(session, number, script, lambda: recipe(*part))
+    return reply if keep else b"", get_worker().address
 
 
 async def _asked(session: str, plan: dict[str, list[int]], request: bytes, dask_worker: Any) -> Any:
@@ -204,7 +224,8 @@ class _Session:
         from distributed import KilledWorker
 
         numbers = list(numbers)
-        calls = [(_read, self._key, k, script.whole(k), self._recipe, *self._rows[k]) for k in numbers]
+        keep = script.reads_records
+        calls = [(_read, self._key, k, script.whole(k), self._recipe, keep, *self._rows[k]) for k in numbers]
         try:
             results = _computed(self._client, calls)
         except KilledWorker:
