@@ -1,11 +1,15 @@
 """Records in blocks give the models of records in memory, bit for bit, wherever their integers are kept."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from dpsparse import (
     InvalidArgumentError,
     InvalidDataError,
+    MissingFileError,
     PrivateScaler,
     PrivateSearchCV,
     PrivateSparseClassifier,
@@ -145,6 +149,96 @@ def test_tables_of_arrow_and_parquet_name_their_columns(tmp_path):
         blocks.from_arrow(table, columns=["z"])
 
 
+def chained(error):
+    """All texts of an error and of what is chained to it."""
+    return "" if error is None else f"{error} {chained(error.__cause__)} {chained(error.__context__)}"
+
+
+@pytest.mark.parametrize(
+    ("place", "first", "second"),
+    [
+        ("x0", lambda n: np.zeros(n, dtype=np.int8), lambda n: np.full(n, 0.62871)),
+        ("x0", np.zeros, lambda n: pa.array(["a 0.62871"] * n)),
+        ("y", lambda n: np.zeros(n, dtype=np.int8), lambda n: np.full(n, 0.62871)),
+    ],
+)
+def test_columns_of_another_type_in_a_later_file_show_no_entry(place, first, second, tmp_path):
+    import pyarrow.parquet as pq
+
+    X, scores = made()
+    table = pa.table({**dict(zip(NAMES, X.T, strict=True)), "y": scores})
+    k = table.column_names.index(place)
+    for number, values in enumerate((first(N), second(N))):
+        pq.write_table(table.set_column(k, place, pa.array(values)), tmp_path / f"{number}.parquet")
+    with pytest.raises(InvalidDataError, match="type") as caught:
+        estimator("reals").fit(blocks.from_parquet(tmp_path), "y")
+    assert "0.62" not in chained(caught.value)
+
+
+def test_files_that_go_or_are_damaged_are_told(tmp_path):
+    import pyarrow.parquet as pq
+
+    X, scores = made()
+    table = pa.table({**dict(zip(NAMES, X.T, strict=True)), "y": scores})
+    for number in range(2):
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    last, parts = tmp_path / "1.parquet", blocks.from_parquet(tmp_path)
+    with open(last, "r+b") as file:
+        file.truncate(last.stat().st_size // 2)
+    with pytest.raises(InvalidDataError, match="damaged"):
+        estimator("reals").fit(parts, "y")
+    last.unlink()
+    with pytest.raises(MissingFileError, match="no longer there"):
+        estimator("reals").fit(parts, "y")
+    (tmp_path / "notes.txt").write_text("dear diary")
+    with pytest.raises(InvalidDataError, match="no Parquet"):
+        blocks.from_parquet(tmp_path)
+
+
+def test_columns_of_tables_are_found_by_their_names():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X, scores = made()
+    whole = estimator("reals").fit(X, scores).coef_
+    first, second = dict(zip(NAMES, X[:1_000].T, strict=True)), dict(zip(NAMES, X[1_000:].T, strict=True))
+    turned = dict(reversed(second.items()))
+    lacks = {name: values for name, values in second.items() if name != "x2"}
+    other = {("z" if name == "x2" else name): values for name, values in second.items()}
+    for make in (pd.DataFrame, pl.DataFrame, pa.table):
+        for names in (NAMES, None):
+
+            def fit(later, make=make, names=names):
+                parts = [make(first), make(later)]
+                source = blocks.from_iterables(lambda: parts, n_samples=N, n_features=P, names=names)
+                return estimator("reals").fit(source, scores)
+
+            np.testing.assert_array_equal(fit(turned).coef_, whole)
+            with pytest.raises(InvalidDataError, match=r"'x2'"):
+                fit(other)
+            with pytest.raises(InvalidDataError, match=r"'x2'|shape"):
+                fit(lacks)
+    # Numbers are no names, and mean places.
+    parts = [pd.DataFrame(X[:1_000]), pd.DataFrame(X[1_000:])]
+    source = blocks.from_iterables(lambda: parts, n_samples=N, n_features=P, names=NAMES)
+    np.testing.assert_array_equal(estimator("reals").fit(source, scores).coef_, whole)
+
+
+def test_objects_that_are_numbers_are_taken_as_in_memory():
+    rng = np.random.default_rng(0)
+    cents, truth = rng.integers(-99, 100, N), rng.random(N) < 0.5
+    decimals = pa.array([Decimal(int(cent)) / 100 for cent in cents], pa.decimal128(5, 2))
+    y = cents / 100
+    options = {"bounds": (-1, 1), "y_bounds": (-1, 1), "random_state": 0}
+    table = pa.table({"price": decimals, "paid": truth})
+    whole = PrivateSparseRegressor(**options).fit(table, y)
+    same(PrivateSparseRegressor(**options).fit(blocks.from_arrow(table, rows=700), y), whole)
+    objects = np.column_stack([cents / 100, truth]).astype(object)
+    parts = blocks.from_iterables(lambda: [objects[:5], objects[5:]])
+    same(PrivateSparseRegressor(**options).fit(parts, y), PrivateSparseRegressor(**options).fit(objects, y))
+    unknown = pa.table({"paid": pa.array([None, *truth.tolist()[1:]], pa.bool_())})
+    with pytest.raises(InvalidDataError, match="NaN"):
+        PrivateSparseRegressor(**options).fit(blocks.from_arrow(unknown), y)
+
+
 def test_schemas_encode_block_by_block(tmp_path):
     rng = np.random.default_rng(0)
     columns = {
@@ -186,6 +280,10 @@ def test_blocks_are_read_once_without_scales_and_searches():
         ([np.zeros((12, P))], "as many records"),
         ([np.full((9, P), np.nan)], "NaN"),
         ([np.full((9, P), "text")], "text"),
+        ([np.full((9, P), "text", dtype=object)], "text"),
+        ([np.full((9, P), object())], "other than numbers"),
+        ([[[1.0] * P, [1.0]]], "numbers"),
+        ([sp.csr_array((9, P))], "sparse"),
     ],
 )
 def test_unusable_blocks_are_refused(parts, problem):

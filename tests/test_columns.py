@@ -73,6 +73,8 @@ DATES = {
     "numpy dates": np.column_stack([DAYS, DAYS]),
     "numpy durations": np.column_stack([DAYS - DAYS[0]] * 2),
     "numpy objects": np.column_stack([FLOATS.astype(object), OBJECTS]),
+    "arrow moments": pa.table({"height": FLOATS, "when": pa.array(np.arange(N), pa.timestamp("ns"))}),
+    "arrow durations": pa.table({"height": FLOATS, "when": pa.array(np.arange(N), pa.duration("s"))}),
     "a list": [[0.5, datetime.date(1987, 6, 5)]] * N,
     "a list of durations": [[0.5, datetime.timedelta(1)]] * N,
 }

@@ -120,21 +120,32 @@ class Blocks:
         Raises
         ------
         InvalidDataError
-            For blocks of another number of columns, or with entries that are no numbers.
+            For blocks of another number of columns, without one of the names, or with entries that are no numbers.
         """
+        first = None
         for block in self:
-            yield self._array(block)
+            # Columns mean what they are called, wherever they stand: without names, as in the first table.
+            own = _texts_of_columns(block)
+            first = own if first is None else first
+            if self.names is not None or own is None:
+                yield self._array(block, self.names if own is not None else None)
+            elif len(own) == len(first or ()):
+                yield self._array(block, first)
+            else:
+                raise self._misshapen()
 
-    def _array(self, block: Any) -> npt.NDArray[Any]:
-        if self.names is not None and hasattr(block, "column_names"):  # a table of arrow
-            parts = [np.asarray(block.column(name).to_numpy(zero_copy_only=False)) for name in self.names]
-            block = np.column_stack([_numbers(part) for part in parts]) if parts else block
+    def _array(self, block: Any, names: tuple[str, ...] | None) -> npt.NDArray[Any]:
+        if hasattr(block, "tocsr"):
+            raise InvalidTypeError(_SPARSE)
         from dpsparse.estimators._columns import check_columns  # estimators import blocks
 
-        array = _numbers(check_columns(block))
+        array = _numbers(check_columns(block) if names is None else _columns(block, names))
         if array.ndim != 2 or array.shape[1] != self.shape[1]:
-            raise InvalidDataError(f"every block must be of shape (rows, {self.shape[1]})")
+            raise self._misshapen()
         return array
+
+    def _misshapen(self) -> InvalidDataError:
+        return InvalidDataError(f"every block must be of shape (rows, {self.shape[1]})")
 
     def with_target(self, name: str) -> tuple[Blocks, npt.NDArray[Any]]:
         """Split off a column by its name.
@@ -258,13 +269,14 @@ def from_parquet(
     Raises
     ------
     MissingFileError
-        Where there is no such file.
+        Where there is no such file; in a fit, where it is no longer there.
     MissingPackageError
         Without pyarrow.
     InvalidTypeError
         For what is no path.
     InvalidDataError
-        For a file that is no Parquet.
+        For a file that is no Parquet; in a fit, for one that is damaged, or whose columns are not of the types of the
+        first one.
     InvalidArgumentError
         As of :func:`from_arrow`.
 
@@ -325,6 +337,8 @@ def from_arrow(
         For ``rows`` below 1, no directory, or columns that are not there or twice.
     InvalidTypeError
         For what is neither a dataset nor a table.
+    InvalidDataError
+        For a dataset that cannot be read; no message holds a value.
 
     Examples
     --------
@@ -346,13 +360,14 @@ def from_arrow(
     step = _rows(rows, len(names))
 
     def factory() -> Iterator[Any]:
-        return iter(dataset.to_batches(columns=names, batch_size=step))
+        batches = _read(lambda: iter(dataset.to_batches(columns=names, batch_size=step)))
+        return iter(lambda: _read(lambda: next(batches, None)), None)
 
     def column(name: str) -> npt.NDArray[Any]:
-        values: npt.NDArray[Any] = dataset.to_table(columns=[name]).column(name).to_numpy()
+        values: npt.NDArray[Any] = _read(lambda: dataset.to_table(columns=[name]).column(name).to_numpy())
         return values
 
-    n_samples = dataset.count_rows()
+    n_samples = _read(dataset.count_rows)
     return Blocks(_tables(factory), n_samples, len(names), names=names, column=column, directory=directory)
 
 
@@ -419,8 +434,57 @@ def _tables(factory: Callable[[], Iterator[Any]]) -> Callable[[], Iterator[Any]]
     return tables
 
 
+def _read(step: Callable[[], Any]) -> Any:
+    """Take a step of reading a dataset; arrow's errors come out as ours, as some show an entry."""
+    from pyarrow import ArrowException
+
+    try:
+        return step()
+    except FileNotFoundError as error:
+        raise MissingFileError("a file of the dataset is no longer there") from error
+    except OSError as error:
+        if error.errno is not None:  # the system's: it names a file
+            raise
+    except ArrowException as error:
+        if isinstance(error, MemoryError):
+            raise
+    raise InvalidDataError(
+        "the dataset cannot be read: a file is damaged or no Parquet, or a column has another type in a later file "
+        "than in the first one"
+    )  # outside the except clause: nothing is chained
+
+
+def _texts_of_columns(block: Any) -> tuple[str, ...] | None:
+    """Names of the columns of a table, where they are text; None of arrays, and of frames with numbers for names."""
+    if hasattr(block, "column_names"):  # a table of arrow
+        return tuple(block.column_names)
+    if not (hasattr(block, "columns") and hasattr(block, "dtypes")):
+        return None
+    names = tuple(block.columns)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def _columns(block: Any, names: tuple[str, ...]) -> Any:
+    """The columns of a table with these names, in their order."""
+    there = _texts_of_columns(block) or ()
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise InvalidDataError(f"a block has no column {missing[0]!r:.60}")
+    from dpsparse.estimators._columns import check_columns  # as above
+
+    if not hasattr(block, "column_names"):
+        return check_columns(block[list(names)])
+    parts = [np.asarray(block.column(name).to_numpy(zero_copy_only=False)) for name in names]
+    return np.column_stack([_numbers(part) for part in parts]) if parts else block
+
+
 def _numbers(values: Any) -> npt.NDArray[Any]:
-    array = np.asarray(values)
+    from dpsparse.estimators._columns import of_objects  # as above
+    from dpsparse.estimators._sklearn_checks import without_values
+
+    array = without_values(lambda: np.asarray(values))
+    if array.dtype.kind == "O":  # as decimals are, and truth values with missing ones
+        array = of_objects("blocks", array)
     if array.dtype.kind not in "biuf":
         raise InvalidTypeError("blocks must hold numbers; categories and text need a schema")
     kind = np.float32 if array.dtype in (np.float32, np.float16) else np.float64

@@ -18,7 +18,7 @@ from dpsparse._arrow import as_table
 from dpsparse._core import InvalidDataError
 from dpsparse.errors import InvalidTypeError
 
-__all__ = ["check_columns", "check_target", "check_weights"]
+__all__ = ["check_columns", "check_target", "check_weights", "of_objects"]
 
 _DATES = "dates or time spans: turn them into numbers first, such as days since a public date"
 _TEXT = "text: turn it into numbers first, and categories into 0/1 columns by public levels"
@@ -69,6 +69,8 @@ def check_columns(X: Any) -> Any:
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         _check_frame(X)
         return X
+    if type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(X, "column_names"):
+        _check_arrow(X)
     X = _plain("X", X)
     # Tables without types of numpy's, such as those of arrow, keep their names: scikit-learn reads these from X.
     array = np.asarray(X) if hasattr(X, "__array__") else X
@@ -137,6 +139,22 @@ def check_weights(sample_weight: Any) -> Any:
     return _check_numbers("sample_weight", "sample_weight", sample_weight)
 
 
+def of_objects(what: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return an array of Python objects, such as decimals, as the numbers that they are.
+
+    Raises
+    ------
+    InvalidDataError
+        For other objects (``InvalidTypeError``), and for numbers that no float is near; the text holds no value.
+    """
+    _refuse(what, _wrong_entries(values.ravel()))
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidTypeError(f"{what} holds {_OTHER}")  # outside the except clause: nothing is chained
+
+
 def _check_numbers(name: str, what: str, values: Any) -> Any:
     if hasattr(values, "columns") and hasattr(values, "dtypes"):
         for k, dtype in enumerate(values.dtypes):
@@ -161,6 +179,12 @@ def _check_frame(X: Any) -> None:
         raise InvalidDataError(f"X has several columns of the name {_shown(twice)}: names must differ")
     for k, (name, dtype) in enumerate(zip(names, X.dtypes, strict=True)):
         _refuse(f"column {_shown(name)} of X", _wrong_column(X, k, dtype))
+
+
+def _check_arrow(X: Any) -> None:
+    """Refuse dates beside numbers in a table of arrow, which numpy has no common type for."""
+    for k, name in enumerate(X.column_names):
+        _refuse(f"column {_shown(name)} of X", _wrong_dtype(np.asarray(X.column(k).slice(0, 0)).dtype))
 
 
 def _wrong_column(frame: Any, k: int, dtype: Any) -> str | None:
