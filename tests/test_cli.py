@@ -729,6 +729,7 @@ def test_the_ledger_tells_its_history_and_finds_edits(folder, capsys):
     assert run(capsys, "ledger", "l.db")[0] == 2  # no data set of the usual name
     assert run(capsys, "ledger", "none.db")[0] == 2
     assert not (folder / "none.db").exists()
+    assert run(capsys, "ledger", ".", "--verify")[:2] == (2, "")  # no chain, so none that is broken
     with sqlite3.connect("l.db") as connection:
         connection.execute("UPDATE entries SET content = replace(content, 'survey', 'other') WHERE number = 0")
         connection.execute("UPDATE entries SET content = replace(content, '5.0', '9.0') WHERE number = 0")

@@ -742,6 +742,13 @@ def test_a_write_ahead_log_that_others_use_is_told(written):
     assert len(Ledger(written).entries()) == 3
 
 
+def test_what_is_no_file_is_said_to_be_none(tmp_path):
+    os.mkfifo(tmp_path / "pipe")  # which SQLite would wait for
+    for path in (tmp_path, tmp_path / "pipe", "/dev/null"):
+        with pytest.raises(LedgerError, match="a folder, a pipe or a device"):
+            Ledger(path, 1.0, 1e-6)
+
+
 def test_a_file_of_several_names_is_refused(written):
     """Processes that use different names would not see each other's journals: 240 models had 125 entries."""
     other = written.with_name("other.db")

@@ -42,8 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         ledger = Ledger(arguments.ledger, dataset=arguments.dataset, head=arguments.head)
     except LedgerError as error:
-        # A file that is locked or cannot be read says nothing of its chain.
-        if not arguments.verify or isinstance(error.__cause__, sqlite3.OperationalError):
+        # A file that is locked or cannot be read says nothing of its chain, and neither does what is no file.
+        if not arguments.verify or isinstance(error.__cause__, sqlite3.OperationalError | OSError):
             raise
         print(f"BROKEN: {error}")
         return 1

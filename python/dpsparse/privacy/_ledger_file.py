@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 import struct
 import sys
 import threading
@@ -53,8 +54,9 @@ def refuse_unusable(path: Path, known: bool) -> None:
     Raises
     ------
     LedgerError
-        For a file that is gone, is cut off in its first page, of which SQLite makes a new one, or has several names:
-        journals stand beside a name, so that processes under different names miss what one of them has left there.
+        For what is no file, and for a file that is gone, is cut off in its first page, of which SQLite makes a new one,
+        or has several names: journals stand beside a name, so that processes under different names miss what one of
+        them has left there.
     OSError
         Where it cannot be looked at.
     """
@@ -64,6 +66,9 @@ def refuse_unusable(path: Path, known: bool) -> None:
         if known:
             raise LedgerError(f"{_UNUSABLE}its file is gone; put it back, with all that was in it") from error
         return
+    if not stat.S_ISREG(found.st_mode):
+        kind = OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        raise LedgerError(f"{_UNUSABLE}its path names a folder, a pipe or a device, and no file") from kind
     if 0 < found.st_size < _LEAST_BYTES:
         raise refused(sqlite3.DatabaseError("malformed"), 0.0)
     if found.st_nlink > 1:
