@@ -651,6 +651,7 @@ def test_tampered_states_are_refused():
         None,
         [[1], [2, 3], [4]],
         np.array(["2020-01-01"] * 3, dtype="datetime64[D]"),
+        np.ma.array([0.5, 0.0, 0.0], mask=[1, 0, 0]),
     ],
 )
 def test_unusable_costs_spend_nothing(costs):

@@ -105,6 +105,7 @@ def test_frictionless_json_of_others(tmp_path):
         {"fields": [{"name": "x"}, {"name": "x"}]},
         {"fields": [{"name": "x", "type": "date", "constraints": {"minimum": "soon", "maximum": "later"}}]},
         {"fields": [{"name": "x"}], "missingValues": [3]},
+        pytest.param('{"fields": ' + "[" * 100_000, id="nested"),
     ],
 )
 def test_json_that_is_no_schema(source, tmp_path):

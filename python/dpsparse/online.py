@@ -160,6 +160,8 @@ class PrivateOnlineSimplex:
         InvalidDataError
             For a vector of another shape, or entries that are not finite numbers. Nothing is spent.
         """
+        if np.ma.is_masked(cost_vector):  # numpy would take what is behind the mask
+            raise InvalidDataError("cost_vector has masked entries: fill them by a public rule")
         try:
             costs = np.asarray(cost_vector)
         except (TypeError, ValueError, OverflowError):

@@ -71,6 +71,8 @@ def _document(source: Any) -> Mapping[str, Any]:
         document = json.loads(text)
     except ValueError as error:
         raise InvalidArgumentError(f"not JSON: {error}") from error
+    except RecursionError:
+        raise InvalidArgumentError("not JSON that can be read: nesting beyond all limits") from None
     if not isinstance(document, Mapping):
         raise InvalidArgumentError("a Table Schema must be a JSON object")
     return document
