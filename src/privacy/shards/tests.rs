@@ -428,6 +428,11 @@ fn records_that_change_are_refused() {
             .unwrap()
             .is_some()
     );
+    // Bytes of another version, whatever they may be read as.
+    let mut other = read(Some(20));
+    other[0] += 1;
+    let answer = Shard::new(0).answer(&other, Some(&own));
+    assert!(matches!(answer, Err(Error::Workers(_))));
     // After an error it is nowhere.
     assert_eq!(shard.answer(&read(Some(20)), Some(&own)), Ok(None));
     // Positions of records that a shard does not hold, or not in their order.

@@ -74,13 +74,17 @@ pub(super) enum Body {
     Share(#[serde(with = "serde_bytes")] Vec<u8>),
 }
 
+/// What all bytes begin with: they do not describe themselves, and those of another version may be read as something else.
+const VERSION: &[u8] = concat!(env!("CARGO_PKG_VERSION"), ":").as_bytes();
+
 pub(super) fn encoded(value: &impl Serialize) -> Result<Vec<u8>> {
-    postcard::to_stdvec(value).map_err(|_| Error::Workers("were asked what cannot be written"))
+    postcard::to_extend(value, VERSION.to_vec())
+        .map_err(|_| Error::Workers("were asked what cannot be written"))
 }
 
 pub(super) fn decoded<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => Ok(value),
+    match bytes.strip_prefix(VERSION).map(postcard::take_from_bytes) {
+        Some(Ok((value, []))) => Ok(value),
         _ => Err(MISREAD),
     }
 }
