@@ -226,6 +226,43 @@ def test_a_reader_who_goes_away_is_no_error(tmp_path):
     assert complaint == b""
 
 
+def test_documents_on_stdout_are_those_of_files_whatever_the_terminal_speaks(tmp_path):
+    (tmp_path / "people.csv").write_text("größe,♀\n1.5,ja\n", encoding="utf-8")
+    assert process("schema", "people.csv", "-o", "schema.json", cwd=tmp_path).returncode == 0
+    done = subprocess.run(
+        [sys.executable, "-m", "dpsparse", "schema", "people.csv"],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+        env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert (done.returncode, done.stdout) == (0, (tmp_path / "schema.json").read_bytes())
+    # Words come out too.
+    (tmp_path / "schema.json").write_text(json.dumps(schema_with("ill")).replace("age", "größe"), encoding="utf-8")
+    argv = ["plan", "--schema", "schema.json", "--n", 2000, "--epsilon", 1, "--target", "größe♀"]
+    told = process(*argv, cwd=tmp_path, environment=ENVIRONMENT | {"PYTHONIOENCODING": "ascii"})
+    assert told.returncode == 2
+    assert "UnicodeEncodeError" not in told.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes streams by a shell")
+def test_closed_streams(folder):
+    def status(command):
+        argv = ["sh", "-c", f'"$0" -m dpsparse {command}', sys.executable]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, env=ENVIRONMENT)
+        assert "AttributeError" not in done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    plan = "--schema schema.json --n 2000 --epsilon 1 --target ill"
+    assert status(f"plan {plan} >&-")[0] == 0
+    assert "output is closed" in status("schema people.csv >&-")[2]
+    assert "input is closed" in status("schema - <&-")[2]
+    # A model alone, and no words of what it guarantees.
+    fit = "fit people.csv --schema schema.json --target ill --epsilon 1 -o - 2>&-"
+    assert json.loads(status(fit)[1])["format"] == "dpsparse-model"
+
+
 # --- every command has help and says no to nonsense ---
 
 COMMANDS = ["demo", "schema", "plan", "fit", "predict", "verify", "ledger", "audit", "keygen", "sign"]

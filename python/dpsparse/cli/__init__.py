@@ -12,6 +12,7 @@ from importlib.metadata import version
 
 from dpsparse._core import DpsparseError
 from dpsparse.cli import audit, demo, fit, keygen, ledger, plan, predict, schema, sign, verify
+from dpsparse.cli._output import prepare_streams
 
 __all__ = ["main"]
 
@@ -39,10 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit status: 0; 1 where a check says no (``verify``, ``audit``, ``ledger --verify``); 2 for an error that the
         user can mend; 130 after Ctrl-C; 141 where the reader of the output has gone.
     """
+    prepare_streams()
     arguments = _parser().parse_args(argv)
     try:
         status: int = arguments.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         # Python would complain once more as it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

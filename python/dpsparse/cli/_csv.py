@@ -7,6 +7,7 @@ whatever the other rows are, and whatever packages are installed. No message hol
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import math
 import sys
@@ -125,6 +126,8 @@ def _rows(path: str) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
 @contextmanager
 def _opened(path: str) -> Iterator[TextIO]:
     if path == STDIN:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "the standard input is closed")
         stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
         try:
             yield stream

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import os
 import sys
@@ -13,10 +14,18 @@ from typing import Any
 from dpsparse._atomic import write_bytes
 from dpsparse._core import InvalidArgumentError
 
-__all__ = ["STDOUT", "check_writable", "write_columns", "write_text"]
+__all__ = ["STDOUT", "check_writable", "prepare_streams", "write_columns", "write_text"]
 
 #: The path that means the standard output.
 STDOUT = "-"
+
+
+def prepare_streams() -> None:
+    """Let words come out whatever the terminal's characters are, and those for a closed stderr go nowhere."""
+    if sys.stderr is None:  # print would take stdout, where a model may be
+        sys.stderr = io.StringIO()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def check_writable(path: str) -> None:
@@ -26,8 +35,12 @@ def check_writable(path: str) -> None:
     ------
     InvalidArgumentError
         For folders that are not there or not to be written to, and for what is no file.
+    OSError
+        Where the standard output is meant, and closed.
     """
     if path == STDOUT:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "the standard output is closed")
         return
     real = Path(os.path.realpath(path))
     if not real.parent.is_dir() or not os.access(real.parent, os.W_OK):
@@ -39,6 +52,9 @@ def check_writable(path: str) -> None:
 def write_text(path: str, text: str) -> None:
     """Write text to a file, or to the standard output."""
     if path == STDOUT:
+        # The bytes of a file, whatever the terminal's characters are.
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
         # By lines: one large write may not tell that the reader has gone.
         sys.stdout.writelines(text.splitlines(keepends=True))
     else:
