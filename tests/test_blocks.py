@@ -149,6 +149,23 @@ def test_tables_of_arrow_and_parquet_name_their_columns(tmp_path):
         blocks.from_arrow(table, columns=["z"])
 
 
+def test_files_are_not_kept_in_memory_as_they_are_read(tmp_path):
+    """Arrow kept all of a file that it had read: as much memory as what does not fit into it."""
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    table = pa.table({f"x{j}": rng.random(400_000) for j in range(5)})
+    path = tmp_path / "many.parquet"
+    pq.write_table(table, path, row_group_size=10_000, use_dictionary=False)
+    del table
+    before, held, rows = pa.total_allocated_bytes(), [], 0
+    for block in blocks.from_parquet(path, rows=10_000):
+        held.append(pa.total_allocated_bytes() - before)
+        rows += block.num_rows
+    assert rows == 400_000
+    assert max(held) < path.stat().st_size / 2
+
+
 def chained(error):
     """All texts of an error and of what is chained to it."""
     return "" if error is None else f"{error} {chained(error.__cause__)} {chained(error.__context__)}"

@@ -4,6 +4,7 @@
 records in memory gives, bit for bit for a seed. Blocks are read once, clipped and kept as integers of two bytes an
 entry: in memory, or in nameless files of ``directory``, which go when the fit ends, however it ends. Then memory holds
 some 60 bytes a record, and what is read and written by blocks: for dense blocks of doubles about three times a block.
+Parquet adds some of its row groups, of which a file should have more than one.
 Where private scales come first there are two copies of the integers, one after the map.
 
 Mechanisms that minimise exactly, sample, or go through records one after the other (output perturbation, objective
@@ -255,6 +256,8 @@ def from_parquet(
 ) -> Blocks:
     """Rows of a Parquet file, or of a folder of them; needs pyarrow.
 
+    Files are read by row groups, a few of which are in memory at a time.
+
     Parameters
     ----------
     path : str or path, or sequence of str
@@ -298,8 +301,10 @@ def from_parquet(
     several = isinstance(named, list | tuple) and bool(named) and all(isinstance(one, str) for one in named)
     if not several and (not isinstance(named, str) or not named):
         raise InvalidTypeError(f"path must be text or a path, of a file or of a folder; got {type(path).__name__}")
+    # Arrow would keep all of a file that it has read.
+    by_parts = arrow.ParquetFileFormat(default_fragment_scan_options=arrow.ParquetFragmentScanOptions(pre_buffer=False))
     try:
-        dataset = arrow.dataset(list(named) if several else named, format="parquet")
+        dataset = arrow.dataset(list(named) if several else named, format=by_parts)
     except FileNotFoundError:
         raise MissingFileError(f"path names no file that is there: {named!r:.200}") from None
     except ValueError as error:  # arrow's own errors for damaged files; they tell of bytes, not of records
@@ -360,7 +365,8 @@ def from_arrow(
     step = _rows(rows, len(names))
 
     def factory() -> Iterator[Any]:
-        batches = _read(lambda: iter(dataset.to_batches(columns=names, batch_size=step)))
+        ahead = {"batch_readahead": 1, "fragment_readahead": 1}  # arrow's own would fill the memory
+        batches = _read(lambda: iter(dataset.to_batches(columns=names, batch_size=step, **ahead)))
         return iter(lambda: _read(lambda: next(batches, None)), None)
 
     def column(name: str) -> npt.NDArray[Any]:
