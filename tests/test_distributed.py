@@ -256,6 +256,21 @@ def test_a_worker_killed_changes_nothing_of_what_aggregators_add(victims, monkey
     same(model, estimator("reals", **options).fit(X, scores))
 
 
+def test_an_aggregator_that_is_killed_is_told(victims, monkeypatch):
+    X, scores = made()
+    addresses = tuple(victims.nthreads())[:2]
+    parts, y = parted(X, scores)
+    processes = victims.run(os.getpid)
+
+    def kill(asked):
+        if asked == 4:
+            os.kill(processes[addresses[1]], signal.SIGKILL)
+
+    Witness(monkeypatch, kind=_dask._Aggregated, before=kill)
+    with pytest.raises(WorkersError, match="an aggregator is lost"):
+        estimator("reals", mechanism="frank-wolfe", n_iter=8).fit(from_dask(parts, aggregators=addresses), y)
+
+
 def test_sums_of_a_shard_that_was_lost_travel_in_shares_alone(client, monkeypatch):
     """What brought it back sent the sum of each of its shards to the curator, past both aggregators."""
     X, scores = made()

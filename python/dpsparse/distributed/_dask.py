@@ -276,17 +276,19 @@ class _Aggregated(_Session):
     ) -> None:
         super().__init__(client, key, recipe, rows)
         self._aggregators = aggregators
-        self._check(client.nthreads())
-
-    def _check(self, there: Any) -> None:
-        if len(set(self._aggregators)) != 2 or not all(address in there for address in self._aggregators):
+        if len(set(aggregators)) != 2 or not self._are_there():
             raise InvalidArgumentError("aggregators must be the addresses of two different workers that are there")
+
+    def _are_there(self) -> bool:
+        there = self._client.nthreads()
+        return all(address in there for address in self._aggregators)
 
     def _asked(self, request: bytes) -> tuple[list[bytes], list[int]]:
         plan, lost = self._plan()
         if lost:
             return [], lost
-        self._check(self._client.nthreads())
+        if not self._are_there():
+            raise WorkersError("an aggregator is lost, and no other worker takes its place: fit anew with another one")
         shared = self._client.run(_shared, self._key, plan, request, workers=list(plan), on_error="return")
         for address, numbers in plan.items():
             lost.extend(_checked(shared.get(address), numbers))
