@@ -1,5 +1,6 @@
 //! What is left of a model of classes where records are too few for one.
 
+use super::constant::{at_intercepts, check_intercept};
 use crate::accounting::calibrate::calibrate;
 use crate::accounting::event::Event;
 use crate::error::{Error, Result};
@@ -36,12 +37,7 @@ impl Mechanism for ClassConstant {
 
     fn plan(&self, problem: Problem, _: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
-        if !problem.schema().has_intercept() {
-            return Err(Error::invalid(
-                "fit_intercept",
-                "must be True for a constant",
-            ));
-        }
+        check_intercept(&problem)?;
         let laplace = |epsilon: f64| Event::laplace(1.0, 1.0 / epsilon);
         let pure = calibrate(laplace, 1, problem.epsilon, delta, BRACKET)
             .map_err(|_: Error| Error::invalid("epsilon", "is too small for shares of classes"))?;
@@ -97,11 +93,7 @@ impl Program<Fitted> for Release {
         let (outputs, weighted) = (schema.target().outputs(), schema.max_weight().is_some());
         let (below, noise) = self.below(&numbers, outputs, weighted);
         let scores = scores_of_shares(below, noise);
-        let columns = schema.n_columns();
-        let mut scaled = vec![0.0; scores.len() * columns];
-        for (scaled, score) in scaled.chunks_mut(columns).zip(&scores) {
-            scaled[schema.n_features()] = score / schema.intercept_value();
-        }
+        let scaled = at_intercepts(&scores, schema);
         session.progress(1, 1)?;
         Ok(scaled.into())
     }

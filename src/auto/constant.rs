@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::Mechanism;
 use crate::plan::defaults::{COUNT_CONSTANT_LEVEL, REGRESSOR_MARGIN, size_of_counts};
 use crate::plan::{Domain, Fitted, Plan, Problem, Summary};
-use crate::privacy::{Planned, Program, Question, Session, Target};
+use crate::privacy::{Planned, Program, Question, Schema, Session, Target};
 use crate::question::{TargetQuantile, TargetValue};
 
 /// Bounded ranges that the calibration considers.
@@ -37,12 +37,7 @@ impl Mechanism for Constant {
 
     fn plan(&self, problem: Problem, _: &Domain) -> Result<Plan> {
         let delta = problem.validate()?;
-        if !problem.schema().has_intercept() {
-            return Err(Error::invalid(
-                "fit_intercept",
-                "must be True for a constant",
-            ));
-        }
+        check_intercept(&problem)?;
         let usual = match problem.schema().target().units() {
             Some(_) => COUNT_CONSTANT_LEVEL,
             None => 0.5,
@@ -81,11 +76,28 @@ impl Program<Fitted> for Release {
             }
             _ => session.ask(&self.quantile, TargetValue::Itself)?,
         };
-        let schema = session.statement().schema();
-        let mut scaled = vec![0.0; schema.n_columns()];
-        let last = schema.n_features();
-        scaled[last] = constant / schema.intercept_value();
         session.progress(1, 1)?;
-        Ok(scaled.into())
+        Ok(at_intercepts(&[constant], session.statement().schema()).into())
     }
+}
+
+/// A constant has no other place than the intercept.
+pub(super) fn check_intercept(problem: &Problem) -> Result<()> {
+    match problem.schema().has_intercept() {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "fit_intercept",
+            "must be True for a constant",
+        )),
+    }
+}
+
+/// The model of these scores, one an output, and no coefficients.
+pub(super) fn at_intercepts(scores: &[f64], schema: &Schema) -> Vec<f64> {
+    let columns = schema.n_columns();
+    let mut scaled = vec![0.0; scores.len() * columns];
+    for (scaled, score) in scaled.chunks_mut(columns).zip(scores) {
+        scaled[schema.n_features()] = score / schema.intercept_value();
+    }
+    scaled
 }
