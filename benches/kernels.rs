@@ -3,8 +3,8 @@
 //! Reads one command a line and answers with seconds, so that a peer in another process can be measured in turns on an
 //! otherwise idle machine:
 //! - `pass`: X'd for the matrix of 16-bit integers;
-//! - `read STREAMS PIECES AHEAD`: a sum over the same memory in PIECES parts, every thread reading STREAMS places at once, with
-//!   (AHEAD = 1) or without (0) software prefetch;
+//! - `read STREAMS PIECES AHEAD`: a sum over the same memory in PIECES parts, every thread reading STREAMS places at
+//!   once, with (AHEAD = 1) or without (0) software prefetch;
 //! - `quit`.
 //!
 //! Run it through `python benches/gradient.py`; by hand: `cargo bench --bench kernels -- 100000 1000`.

@@ -67,8 +67,8 @@ pub enum Error {
     /// A checkpoint that cannot serve; the text says why and what to do.
     #[error("checkpoint {0}")]
     Checkpoint(String),
-    /// Records that are on other machines could not be asked: workers are lost for good, or answered something else than
-    /// the sums that they were asked for. The text holds no data.
+    /// Records that are on other machines could not be asked: workers are lost for good, or answered something else
+    /// than the sums that they were asked for. The text holds no data.
     #[error("the workers that hold the records {0}")]
     Workers(&'static str),
     /// The operating system gave no randomness.

@@ -123,8 +123,8 @@ pub trait Norm: std::fmt::Debug + Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for fewer than p entries, one of the first p that is not finite, or a threshold that is
-    /// negative or not finite.
+    /// [`Error::InvalidArgument`] for fewer than p entries, one of the first p that is not finite, or a threshold that
+    /// is negative or not finite.
     fn threshold(&self, scaled: &mut [f64], threshold: f64) -> Result<()> {
         non_negative("threshold", threshold)?;
         let Some(features) = scaled.get_mut(..self.n_features()) else {
@@ -263,8 +263,8 @@ impl Norm for SetFunctionNorm {
 }
 
 /// A norm that was reviewed: convex, with a prox that does not expand and whose float error is proved
-/// ([`Norm::prox_error`]). What proofs about minimisers and descents take; a user's own set function is none, whatever it
-/// says of itself, and neither is another implementation of [`Norm`].
+/// ([`Norm::prox_error`]). What proofs about minimisers and descents take; a user's own set function is none, whatever
+/// it says of itself, and neither is another implementation of [`Norm`].
 #[derive(Debug, Clone)]
 pub struct ReviewedNorm(Arc<dyn Norm>);
 

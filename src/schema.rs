@@ -167,8 +167,8 @@ impl Bounds {
         (side(&self.lower), side(&self.upper))
     }
 
-    /// 1 for a feature that varies and whose lower bound is zero, -1 for one whose upper bound is, else 0: sizes of such features
-    /// are these features up to their sign.
+    /// 1 for a feature that varies and whose lower bound is zero, -1 for one whose upper bound is, else 0: sizes of
+    /// such features are these features up to their sign.
     pub(crate) fn sign(&self, j: usize) -> f64 {
         match self.of(j) {
             (low, high) if low >= high => 0.0,

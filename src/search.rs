@@ -24,7 +24,8 @@ pub struct SearchFacts {
 
 impl SearchFacts {
     /// A search among `n_samples` records, of which `n_held_out` (under add-remove: each with probability `share`) are
-    /// held out. Models are compared on features within `bounds`. Records have weights of at most `max_weight`, or none.
+    /// held out. Models are compared on features within `bounds`. Records have weights of at most `max_weight`, or
+    /// none.
     ///
     /// # Errors
     /// Public facts out of their domains.

@@ -179,8 +179,8 @@ fn every_polytope_gives_one_model_whatever_the_threads_and_the_storage() {
     }
 }
 
-/// Where slopes lag behind too, between bounds that keep zeros and others: dense records, compressed rows and compressed
-/// columns, one thread and three.
+/// Where slopes lag behind too, between bounds that keep zeros and others: dense records, compressed rows and
+/// compressed columns, one thread and three.
 #[test]
 fn lagging_slopes_give_one_model_whatever_the_threads_and_the_storage() {
     let (n, p) = (900, 300);

@@ -212,6 +212,20 @@ def test_every_public_name_has_an_example(name):
     assert [part for part, what in wanted.items() if ">>>" not in (what.__doc__ or "")] == []
 
 
+def test_comments_of_the_crate_fit_120_columns():
+    """As Python's do; `cargo fmt` leaves comments alone. Tables and formulas are not broken."""
+    prose = re.compile(r"\s*//[/!]?\s+[^|\s](?!.*\S {2,}\S)")
+    files = [path for folder in ("src", "tests", "benches") for path in (ROOT / folder).rglob("*.rs")]
+    assert len(files) > 300
+    long = [
+        f"{path.relative_to(ROOT)}: {line}"
+        for path in files
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if len(line) > 120 and prose.match(line)
+    ]
+    assert not long
+
+
 def test_top_level_holds_what_the_project_fixes():
     allowed = {
         ".ci",

@@ -23,9 +23,9 @@ use split::Split;
 ///   corollary 2), which nothing beats;
 /// - events of pure epsilon, alone or with Gaussian ones: basic composition of the summed epsilon, by the curve of
 ///   randomised response or added to the exact Gaussian curve;
-/// - choices, pure and Gaussian events: the curve of independent losses that are worst for each kind, which covers every
-///   order; of choices of one range, or of pure events, it is the optimum but for grids and groups (less than 0.5 %
-///   of epsilon up to 200 choices, 0.7 % for thousands);
+/// - choices, pure and Gaussian events: the curve of independent losses that are worst for each kind, which covers
+///   every order; of choices of one range, or of pure events, it is the optimum but for grids and groups (less than
+///   0.5 % of epsilon up to 200 choices, 0.7 % for thousands);
 /// - anything: the summed Renyi curves, converted at the best order;
 /// - objective perturbations: the Renyi bound, or their own curve if there is one alone, else a split of delta;
 /// - failures: their probabilities add to the delta of all else ([`super::event::failure`]).
@@ -85,8 +85,8 @@ impl Accountant {
         &self.events
     }
 
-    /// The summed zCDP parameter, rounded up; None where an event has none. 0 for no events. Failures are carried apart:
-    /// it is the parameter of the release where none happens.
+    /// The summed zCDP parameter, rounded up; None where an event has none. 0 for no events. Failures are carried
+    /// apart: it is the parameter of the release where none happens.
     ///
     /// ```
     /// use dpsparse::accounting::{accountant::Accountant, event::Event};

@@ -11,8 +11,8 @@ use super::memory::{Question, remembered};
 use crate::error::{Error, Result};
 use crate::numeric::directed::down;
 
-/// Share of delta that is left for roundings: an event that a question makes of the parameter may be a rounding away, where
-/// a search over orders ends elsewhere.
+/// Share of delta that is left for roundings: an event that a question makes of the parameter may be a rounding away,
+/// where a search over orders ends elsewhere.
 const LEFT: f64 = 1e-10;
 /// The same of rho.
 const LEFT_OF_RHO: f64 = 1e-12;
@@ -42,8 +42,8 @@ impl Budget {
             && accountant.epsilon(self.delta)? <= self.epsilon)
     }
 
-    /// How far `events` are from it, for the guide of a search: negative within it. delta falls about as exp(-c sigma^2)
-    /// with the noise, so ln(-ln delta) is about linear in ln sigma; a pure epsilon is a power of it.
+    /// How far `events` are from it, for the guide of a search: negative within it. delta falls about as exp(-c
+    /// sigma^2) with the noise, so ln(-ln delta) is about linear in ln sigma; a pure epsilon is a power of it.
     fn distance(self, events: &[(Event, u64)]) -> Result<f64> {
         let accountant = of_events(events)?;
         if self.delta > 0.0 {
@@ -165,8 +165,8 @@ pub fn calibrate_events<E: From<Error>>(
     Ok(answer)
 }
 
-/// As [`calibrate_events`] between two parameters of which the first costs too much and the second does not, which are not
-/// asked; from a guess, and to a relative width `near`: for events that are dear to make.
+/// As [`calibrate_events`] between two parameters of which the first costs too much and the second does not, which are
+/// not asked; from a guess, and to a relative width `near`: for events that are dear to make.
 ///
 /// # Errors
 /// As [`calibrate`].
@@ -298,7 +298,8 @@ fn least_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> Result<f64> {
     edge(above_zero, guide, EXACT * high, (low, high), NEAR)
 }
 
-/// About [`gaussian_sigma`], to a millionth: for public rules that compare many budgets. Not a number where there is none.
+/// About [`gaussian_sigma`], to a millionth: for public rules that compare many budgets. Not a number where there is
+/// none.
 pub(crate) fn about_gaussian_sigma(sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
     let guide = |sigma: f64| -> Result<f64> {
         let there = of_events(&[(Event::gaussian(sensitivity, sigma)?, 1)])?.delta_afresh(epsilon);

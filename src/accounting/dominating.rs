@@ -1,14 +1,14 @@
 //! Events that stand for a choice between releases that depends on the data, such as the refit of a search's winner.
 //!
 //! Composition asks that events be fixed beforehand; here the events of the next release are those of an option k that
-//! earlier outputs chose. For every bound that the accountant uses, the events returned state at least what those of each
-//! option do, so that the bound holds for the next release whatever k is, given all outputs before it:
+//! earlier outputs chose. For every bound that the accountant uses, the events returned state at least what those of
+//! each option do, so that the bound holds for the next release whatever k is, given all outputs before it:
 //!
-//! - *Renyi curves.* An option's events but for objective perturbations have sum R(a) <= (sum rho) a, and one event of the
-//!   largest summed rho has that curve. The curve of an objective perturbation, kl + a r^2/2 + ln(2 Phi((a-1) r))/(a-1)
-//!   with r in proportion to its ratio M = L R2/s, rises in r (Phi does) and kl and is positive; so as many as the option with
-//!   most has, each with the largest M and kl of all, exceed those of every option. Renyi divergences compose where
-//!   every conditional law keeps the one curve (Mironov 2017, proposition 1).
+//! - *Renyi curves.* An option's events but for objective perturbations have sum R(a) <= (sum rho) a, and one event of
+//!   the largest summed rho has that curve. The curve of an objective perturbation, kl + a r^2/2 + ln(2 Phi((a-1)
+//!   r))/(a-1) with r in proportion to its ratio M = L R2/s, rises in r (Phi does) and kl and is positive; so as many
+//!   as the option with most has, each with the largest M and kl of all, exceed those of every option. Renyi
+//!   divergences compose where every conditional law keeps the one curve (Mironov 2017, proposition 1).
 //! - *Tail curves and splits of delta.* delta(epsilon) of an objective perturbation is E (1 - e^(epsilon - loss))+ of a
 //!   loss that rises in M and kl for every normal draw behind it; under replace-one it is the Gaussian tail
 //!   2 H_2M(epsilon - kl), which rises in both, where epsilon is at least kl + 2 M^2 + 2 sqrt(3) M, and 1 elsewhere, a
@@ -16,9 +16,9 @@
 //!   ones keep, and basic composition needs nothing else (Dwork & Roth 2014, theorem B.1).
 //! - *Failures.* Every option fails with at most the largest of the options' sums of probabilities.
 //!
-//! Exact curves, of Gaussian noise and of its composition with choices and pure events, are lost unless all options spend the
-//! same events, which then stand for themselves: they follow from the kinds of the events, and the events returned are of
-//! kinds that have none, so that the accountant does not use them.
+//! Exact curves, of Gaussian noise and of its composition with choices and pure events, are lost unless all options
+//! spend the same events, which then stand for themselves: they follow from the kinds of the events, and the events
+//! returned are of kinds that have none, so that the accountant does not use them.
 
 use super::accountant::Accountant;
 use super::event::{Adjacency, Event};

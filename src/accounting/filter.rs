@@ -4,25 +4,26 @@
 //! Composition theorems speak of events whose parameters were fixed in advance. Whoever looks at one release and then
 //! decides what to ask next, at which epsilon, needs a filter: a rule that stops in time on every path.
 //!
-//! **The rule.** Fixed at the start: epsilon, delta, one order a, a reserve r = delta/2 for failures, and the most that the
-//! Renyi divergence of order a may add up to, R, such that R(a) <= R implies (epsilon, delta - r). A release is admitted
-//! where after it the failures add up to at most r and
+//! **The rule.** Fixed at the start: epsilon, delta, one order a, a reserve r = delta/2 for failures, and the most that
+//! the Renyi divergence of order a may add up to, R, such that R(a) <= R implies (epsilon, delta - r). A release is
+//! admitted where after it the failures add up to at most r and
 //!
 //! 1. the pure epsilons add up to at most epsilon, or
 //! 2. the Renyi divergences of order a add up to at most R;
 //!
-//! and the first release of all is admitted too where it keeps (epsilon, delta) by the tight accountant, but where neither
-//! 1 nor 2 holds as well nothing is admitted after it.
+//! and the first release of all is admitted too where it keeps (epsilon, delta) by the tight accountant, but where
+//! neither 1 nor 2 holds as well nothing is admitted after it.
 //!
-//! **Proof.** Sums only grow, so on every path one of the two held to the end, unless the first release was the only one.
-//! That one was chosen before anything was released, so the accountant's bound stands. Else let M be what the rule lets
-//! through, without failures, and M' what it would let through by 2 alone. Where 1 held to the end the loss is at most
-//! epsilon: such paths add nothing to E (1 - exp(epsilon - loss))+, the delta of M at epsilon. On all others 2 held to the
-//! end, hence at every step before it; M' takes the same path with the same probability and loss. So delta of M is at most
-//! that of M'. Under the law of the output, exp((a-1)(loss so far - divergences so far)) is a supermartingale, since each
-//! divergence is fixed before its release is drawn; they add up to at most R, so E exp((a-1) loss) <= exp((a-1) R): M' has
-//! divergence at most R and delta at most delta - r (Feldman & Zrnic 2021 and Lecuyer 2021 have this filter for Renyi
-//! divergences). Failures add at most the most that their probabilities add up to on a path, r.
+//! **Proof.** Sums only grow, so on every path one of the two held to the end, unless the first release was the only
+//! one. That one was chosen before anything was released, so the accountant's bound stands. Else let M be what the rule
+//! lets through, without failures, and M' what it would let through by 2 alone. Where 1 held to the end the loss is at
+//! most epsilon: such paths add nothing to E (1 - exp(epsilon - loss))+, the delta of M at epsilon. On all others 2
+//! held to the end, hence at every step before it; M' takes the same path with the same probability and loss. So delta
+//! of M is at most that of M'. Under the law of the output, exp((a-1)(loss so far - divergences so far)) is a
+//! supermartingale, since each divergence is fixed before its release is drawn; they add up to at most R, so E
+//! exp((a-1) loss) <= exp((a-1) R): M' has divergence at most R and delta at most delta - r (Feldman & Zrnic 2021 and
+//! Lecuyer 2021 have this filter for Renyi divergences). Failures add at most the most that their probabilities add up
+//! to on a path, r.
 //!
 //! The order is that at which Gaussian noise that used all of the budget would be converted best, so for such noise the
 //! filter loses against the optimal Renyi conversion only what the reserve costs: 2.5 % of epsilon at delta 1e-6.
@@ -119,8 +120,8 @@ impl Filter {
         Ok(())
     }
 
-    /// The largest epsilon for which a next release of (epsilon, `delta`) would pass, if it were pure at `delta` 0 and of
-    /// Gaussian noise else; 0 where none would.
+    /// The largest epsilon for which a next release of (epsilon, `delta`) would pass, if it were pure at `delta` 0 and
+    /// of Gaussian noise else; 0 where none would.
     ///
     /// # Errors
     /// `delta` negative, or 1 or more.

@@ -1,5 +1,5 @@
-//! Where searches of the accountant start: closed forms and single orders, which cost next to nothing. Only time depends on
-//! them.
+//! Where searches of the accountant start: closed forms and single orders, which cost next to nothing. Only time
+//! depends on them.
 
 use super::event::Event;
 use crate::error::Error;
@@ -10,8 +10,8 @@ const GUESSING: usize = 11;
 /// What Renyi divergences state of epsilon, usually, in units of what exact composition does.
 const LOST: f64 = 1.065;
 
-/// About the parameter that a budget buys: where the Renyi divergence is what the conversion allows at the order that is
-/// best for zCDP. An order costs far less than a search over orders, and only time depends on it.
+/// About the parameter that a budget buys: where the Renyi divergence is what the conversion allows at the order that
+/// is best for zCDP. An order costs far less than a search over orders, and only time depends on it.
 pub(super) fn usual_parameter<E: From<Error>>(
     make_events: impl Fn(f64) -> std::result::Result<Vec<(Event, u64)>, E>,
     epsilon: f64,
@@ -45,8 +45,8 @@ pub(super) fn usual_parameter<E: From<Error>>(
     Ok((0.5 * (a + b)).exp())
 }
 
-/// The zCDP that the plain conversion rho + 2 sqrt(rho ln(1/delta)) = epsilon allows (Bun & Steinke 2016): a little less
-/// than the tight one does.
+/// The zCDP that the plain conversion rho + 2 sqrt(rho ln(1/delta)) = epsilon allows (Bun & Steinke 2016): a little
+/// less than the tight one does.
 pub(super) fn usual_rho(epsilon: f64, delta: f64) -> f64 {
     let log = -delta.ln();
     let root = epsilon / ((epsilon + log).sqrt() + log.sqrt());

@@ -11,12 +11,12 @@ const LONGEST: f64 = 1.0;
 /// The relative width to which a guide is followed as a rule: where the rounding of privacy curves begins to count.
 pub(super) const NEAR: f64 = 1e-11;
 
-/// A point that satisfies, within about `near` of one that does not, relatively. It was asked, or is `good`, whatever the
-/// guide says.
+/// A point that satisfies, within about `near` of one that does not, relatively. It was asked, or is `good`, whatever
+/// the guide says.
 ///
-/// The guide finds about where the edge is, from `guess` on; `satisfies` is asked on both sides of it, and plain bisection
-/// goes on where the two answers are farther apart. `guide(x)` is about negative where x satisfies, and about linear in
-/// ln x. Values that are not finite are bisected.
+/// The guide finds about where the edge is, from `guess` on; `satisfies` is asked on both sides of it, and plain
+/// bisection goes on where the two answers are farther apart. `guide(x)` is about negative where x satisfies, and about
+/// linear in ln x. Values that are not finite are bisected.
 ///
 /// # Errors
 /// Those of `satisfies` and `guide`.
@@ -56,7 +56,8 @@ pub(super) fn edge<E>(
     bisect(satisfies, known_bad, known_good, 3.0 * near)
 }
 
-/// Two points within about `near` between which the guide changes its sign, a bad one first; the ends where it does not.
+/// Two points within about `near` between which the guide changes its sign, a bad one first; the ends where it does
+/// not.
 pub(super) fn crossing<E>(
     guide: impl Fn(f64) -> Result<f64, E>,
     guess: f64,
@@ -141,8 +142,8 @@ fn root<E>(
     Ok((a.exp(), b.exp()))
 }
 
-/// What an end keeps of its value when the other end has moved twice, by this share of its own value the second time: as if
-/// a parabola went through the three (Anderson & Bjorck 1973), or half (the Illinois rule).
+/// What an end keeps of its value when the other end has moved twice, by this share of its own value the second time:
+/// as if a parabola went through the three (Anderson & Bjorck 1973), or half (the Illinois rule).
 fn kept(share: f64) -> f64 {
     if share < 1.0 { 1.0 - share } else { 0.5 }
 }

@@ -1,7 +1,7 @@
 //! Answers of the accountant, remembered by their question.
 //!
-//! An answer depends on events and on numbers alone, all of them public, so it may be kept for the whole process: a plan
-//! that is made again, or a calibration that meets the same events, costs look-ups. The key holds every bit of the
+//! An answer depends on events and on numbers alone, all of them public, so it may be kept for the whole process: a
+//! plan that is made again, or a calibration that meets the same events, costs look-ups. The key holds every bit of the
 //! question, so a remembered answer is the computed one.
 
 use super::event::Event;

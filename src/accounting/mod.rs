@@ -2,20 +2,22 @@
 //!
 //! # For an audit
 //!
-//! Everything stated about privacy passes through here, so every answer must be an upper bound in exact arithmetic. Read in
-//! this order:
+//! Everything stated about privacy passes through here, so every answer must be an upper bound in exact arithmetic.
+//! Read in this order:
 //!
 //! 1. [`event`], then [`event::gaussian`], [`event::bounded_range`], [`event::randomised_response`], `event::objective`
 //!    and [`event::failure`]: what an event is, and its curves with their proofs and slacks;
-//! 2. `accountant/renyi.rs` (conversion), `accountant/split.rs` (basic composition), `accountant/exact.rs` (choices, pure
-//!    events and noise in any order: the proof), `accountant/choices.rs` and `curve.rs` (the optimum of choices of one
-//!    range) and `law.rs` (laws of losses and their sums), [`accountant`] (which bounds are taken together);
+//! 2. `accountant/renyi.rs` (conversion), `accountant/split.rs` (basic composition), `accountant/exact.rs` (choices,
+//!    pure events and noise in any order: the proof), `accountant/choices.rs` and `curve.rs` (the optimum of choices of
+//!    one range) and `law.rs` (laws of losses and their sums), [`accountant`] (which bounds are taken together);
 //! 3. `memory`: the accountant's answers are kept by every bit of their question;
 //! 4. [`dominating`]: what stands for a choice that depends on the data;
 //! 5. [`crate::certificate`]: what is recomputed when a certificate is verified;
-//! 6. [`filter`]: totals of releases that are chosen one after the other; `certificate/ledger.rs`: where they are written down.
+//! 6. [`filter`]: totals of releases that are chosen one after the other; `certificate/ledger.rs`: where they are
+//!    written down.
 //!
-//! [`calibrate`], `guess` and `guided` may be wrong without harm: a parameter that they return was put to the accountant.
+//! [`calibrate`], `guess` and `guided` may be wrong without harm: a parameter that they return was put to the
+//! accountant.
 //!
 //! | invariant | held by |
 //! |---|---|
@@ -40,10 +42,11 @@
 //! | releases that a filter lets through keep its total | `filter::tests::what_passes_keeps_the_total`, `no_strategy_breaks_the_total` |
 //! | a seeded run never verifies | `certificate::tests::a_seeded_run_has_no_guarantee_and_says_so_first` |
 //!
-//! Trusted beyond: [`crate::numeric::directed`] (rounding), [`crate::numeric::normal`] and [`crate::numeric::quadrature`]
-//! (special functions with stated errors), `exp`, `ln`, `ln_1p`, `exp_m1`, `sinh`, `cosh` and `tanh` of the platform's
-//! mathematical library within the few units of 2^-53 that the slacks allow, the theorems cited beside the curves, and that
-//! events say truly what was released: that is the part of [`crate::privacy`] and [`crate::exact`].
+//! Trusted beyond: [`crate::numeric::directed`] (rounding), [`crate::numeric::normal`] and
+//! [`crate::numeric::quadrature`] (special functions with stated errors), `exp`, `ln`, `ln_1p`, `exp_m1`, `sinh`,
+//! `cosh` and `tanh` of the platform's mathematical library within the few units of 2^-53 that the slacks allow, the
+//! theorems cited beside the curves, and that events say truly what was released: that is the part of
+//! [`crate::privacy`] and [`crate::exact`].
 #![forbid(unsafe_code)]
 
 pub mod accountant;

@@ -69,7 +69,8 @@ impl Facts<'_> {
     }
 
     /// Noisy proximal gradients, after private scales where they are allowed: they leave signs as they are. A norm
-    /// without signs is a penalty of the size of the noise, unless alpha says how large it is, or a ridge is what is asked for.
+    /// without signs is a penalty of the size of the noise, unless alpha says how large it is, or a ridge is what is
+    /// asked for.
     fn proximal(&self, reason: &'static str, scale: bool) -> Result<Choice> {
         let Asked { alpha, ridge, .. } = self.asked;
         let mechanism = NoisyProximalGradient {
@@ -118,8 +119,8 @@ impl Facts<'_> {
             self.target.outputs(),
             radius.is_some(),
         );
-        // Without second moments proximal gradients are as good for weighted l1 penalties. Nothing else knows balls and other
-        // norms in units of the public bounds, though balls of set functions would take long.
+        // Without second moments proximal gradients are as good for weighted l1 penalties. Nothing else knows balls and
+        // other norms in units of the public bounds, though balls of set functions would take long.
         let norm = self.domain.norm(self.n_features);
         let weighted = norm.is_ok_and(|norm| norm.weights().is_some());
         let quick = weighted || !matches!(self.domain, Domain::SetFunction(_));
@@ -180,8 +181,8 @@ pub struct Choice {
     pub reason: Option<&'static str>,
 }
 
-/// The mechanism of the name "auto", with private scales where they are allowed and worth their budget; its plan and its
-/// certificate say why.
+/// The mechanism of the name "auto", with private scales where they are allowed and worth their budget; its plan and
+/// its certificate say why.
 ///
 /// | public facts | mechanism |
 /// |---|---|
@@ -200,9 +201,9 @@ pub struct Choice {
 /// | two classes or reals, bounds [0, 1] or [-1, 1], n mu below 5 p and 5 R sqrt(p) (reals 19; reals whose features can be around means, 15 sqrt(p)), p < 2047 | select-refit |
 /// | anything else | noisy Newton, without second moments beyond 512 columns, and a line through its scores |
 ///
-/// R is the row norm, where there is one; a fit whose features ranges or means move has no other use for it. Private scales
-/// ([`PrivateScale`]) come before all of these but the first and Frank-Wolfe, and the middle and spread of the target alone
-/// before select-refit.
+/// R is the row norm, where there is one; a fit whose features ranges or means move has no other use for it. Private
+/// scales ([`PrivateScale`]) come before all of these but the first and Frank-Wolfe, and the middle and spread of the
+/// target alone before select-refit.
 ///
 /// ```
 /// use dpsparse::loss::Logistic;
@@ -235,9 +236,9 @@ pub struct Choice {
 /// ```
 ///
 /// # Errors
-/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`](crate::plan::PrivacyClaim::validate); an alpha or a
-/// ridge that is negative or not finite; a radius outside [1e-100, 1e100]; a ridge beside a radius where Frank-Wolfe is what is left;
-/// a row norm that is not positive and finite.
+/// As [`PrivateScale::new`] and [`PrivacyClaim::validate`](crate::plan::PrivacyClaim::validate); an alpha or a ridge
+/// that is negative or not finite; a radius outside [1e-100, 1e100]; a ridge beside a radius where Frank-Wolfe is what
+/// is left; a row norm that is not positive and finite.
 pub fn auto(facts: &Facts<'_>, scale: bool) -> Result<Choice> {
     let Asked {
         alpha,

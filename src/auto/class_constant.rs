@@ -15,8 +15,8 @@ const BRACKET: (f64, f64) = (1e-12, 1000.0);
 
 /// The constant model of classes: the logarithms of their shares, and no coefficients.
 ///
-/// With the whole budget in pure noise for one number a class, shares are found at a fraction of the records that a model takes. They are drawn
-/// to even ones by as much as they may be noise, so that what is uncertain is said to be.
+/// With the whole budget in pure noise for one number a class, shares are found at a fraction of the records that a
+/// model takes. They are drawn to even ones by as much as they may be noise, so that what is uncertain is said to be.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: that of the numbers of records of the classes
 /// ([`crate::question::ClassCounts`]). **Privacy**: exact integer Laplace noise.

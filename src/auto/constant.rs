@@ -15,9 +15,10 @@ const BRACKET: (f64, f64) = (1e-12, 1000.0);
 /// The constant model: a quantile of the targets, of the level of the pinball loss, the median for other losses and
 /// [`COUNT_CONSTANT_LEVEL`] for counts, and no coefficients.
 ///
-/// With the whole budget for one choice it lies among the targets at a fraction of the records that a model takes, whose noise
-/// in units of targets that were not found would be many times as large as they are. The median is off the mean where targets
-/// are skewed, by no more than one standard deviation (Hotelling & Solomons 1932). Weights of records are left out.
+/// With the whole budget for one choice it lies among the targets at a fraction of the records that a model takes,
+/// whose noise in units of targets that were not found would be many times as large as they are. The median is off the
+/// mean where targets are skewed, by no more than one standard deviation (Hotelling & Solomons 1932). Weights of
+/// records are left out.
 ///
 /// **Neighbours**: replace-one or add-remove. **Sensitivity**: that of a quantile of one value a record
 /// ([`crate::question::TargetQuantile`]). **Privacy**: one choice of bounded range by the exponential mechanism, exact.

@@ -72,8 +72,8 @@ impl Facts<'_> {
         few && self.n_features < NoisyNewton::MOST_COLUMNS
     }
 
-    /// Whether the row norm is far below sqrt(p), and features are alike: records are sparse counts. A table with a number beside the
-    /// indicators of a category of many levels is none.
+    /// Whether the row norm is far below sqrt(p), and features are alike: records are sparse counts. A table with a
+    /// number beside the indicators of a category of many levels is none.
     pub(super) fn sparse(&self) -> bool {
         let most = WEIGHTED_ROW * self.n_features as f64;
         let (bounds, p) = (self.bounds, self.n_features);
@@ -155,8 +155,8 @@ impl Facts<'_> {
         ClassScores(self.target.outputs()).least_clip()
     }
 
-    /// The same facts for private scales before a mechanism that counts long rows less or shortens them: a norm says nothing about
-    /// features that ranges or means move, and rows are shorter there than any norm tells.
+    /// The same facts for private scales before a mechanism that counts long rows less or shortens them: a norm says
+    /// nothing about features that ranges or means move, and rows are shorter there than any norm tells.
     pub(super) fn scaled(&self, weighs: bool) -> Self {
         let moved = self.wide() || (weighs && self.movable_without_norm());
         match moved && !self.sparse() {
@@ -165,7 +165,8 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether there are too few records for a model: those of a regression, or of counts, must be found first, and shares of classes are.
+    /// Whether there are too few records for a model: those of a regression, or of counts, must be found first, and
+    /// shares of classes are.
     pub(super) fn hides_targets(&self, rho: f64) -> bool {
         let takes = |loss: &dyn Loss| match self.target {
             Target::Interval { .. } => in_units_of_spread(loss.name()),

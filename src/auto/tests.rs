@@ -33,7 +33,8 @@ impl Draws {
         for (k, seen_now) in seen.iter().enumerate() {
             match seen_now {
                 Seen::Integers(values) => {
-                    // The entries above a diagonal are no gradient, unless there are 3 columns: then they come first, or after a choice.
+                    // The entries above a diagonal are no gradient, unless there are 3 columns: then they come first,
+                    // or after a choice.
                     let at = |back: usize| k.checked_sub(back).map(|k| &seen[k]);
                     let triangle = values.len() * values.len().saturating_sub(1) / 2;
                     let sums = |back: usize| match at(back) {
@@ -252,8 +253,8 @@ fn every_draw_has_its_event() {
     );
 }
 
-/// Where records are too few for a model of reals the whole budget goes into one choice; other targets, and reals without an
-/// intercept, keep their mechanisms.
+/// Where records are too few for a model of reals the whole budget goes into one choice; other targets, and reals
+/// without an intercept, keep their mechanisms.
 #[test]
 fn a_constant_is_one_release() {
     let bounds = Bounds {
@@ -331,8 +332,8 @@ fn a_constant_is_one_release() {
     }
 }
 
-/// Where a small row norm says that records are sparse counts, weights of columns come first: drawn, announced, and paid
-/// for by the mechanism behind them.
+/// Where a small row norm says that records are sparse counts, weights of columns come first: drawn, announced, and
+/// paid for by the mechanism behind them.
 #[test]
 fn weights_of_columns_have_their_event() {
     let x = Array2::from_shape_fn((N, P), |(i, j)| ((i + j) % 5 / 4) as f64);
@@ -385,8 +386,8 @@ fn histograms_of_features_have_their_event() {
     }
 }
 
-/// Features that no range moves have their means, in one event of a row whose entries are not negative; with ranges of all of them
-/// there is none.
+/// Features that no range moves have their means, in one event of a row whose entries are not negative; with ranges of
+/// all of them there is none.
 #[test]
 fn means_of_features_have_their_event() {
     let x = Array2::from_shape_fn((N, P), |(i, j)| ((i * (j + 3)) % 17) as f64 / 6.0);
@@ -426,7 +427,8 @@ fn signs() -> Vec<f64> {
         .collect()
 }
 
-/// Private scales before a mechanism, for N records of which one is replaced, and added; no two features have the same bounds.
+/// Private scales before a mechanism, for N records of which one is replaced, and added; no two features have the same
+/// bounds.
 fn plans_of_scales(
     name: &str,
     (loss, target): (Admitted, Target),

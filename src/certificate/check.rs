@@ -15,12 +15,12 @@ impl Certificate {
         self.objections().is_empty()
     }
 
-    /// That the events are what the release cost, and so may be added to others: all that [`Self::verify`] asks except where
-    /// the randomness came from, of which a sum says what its certificates say.
+    /// That the events are what the release cost, and so may be added to others: all that [`Self::verify`] asks except
+    /// where the randomness came from, of which a sum says what its certificates say.
     ///
     /// # Errors
-    /// [`Error::UnsoundMechanism`] for a release without a proof, [`Error::InvalidArgument`] for contents that are not those
-    /// that were written, or that contradict each other.
+    /// [`Error::UnsoundMechanism`] for a release without a proof, [`Error::InvalidArgument`] for contents that are not
+    /// those that were written, or that contradict each other.
     pub(crate) fn countable(&self) -> Result<()> {
         let &Self { certified, .. } = self;
         if !certified {

@@ -13,8 +13,8 @@ pub struct Entry {
     pub certificate: Certificate,
     /// How many records one person may own.
     pub records_per_person: u64,
-    /// What tells a release that may go on after a stop from all others: it is committed whenever it goes on. None: it is made
-    /// in one run.
+    /// What tells a release that may go on after a stop from all others: it is committed whenever it goes on. None: it
+    /// is made in one run.
     pub release: Option<String>,
 }
 
@@ -47,8 +47,8 @@ pub struct Receipt {
 }
 
 /// Where releases are written down: durably, before anything is drawn, so that a crash can waste budget and never
-/// overspend it. One commit a release: plans fix all events. One that goes on after a stop is committed again, to whatever
-/// ledger it goes on with: a ledger that holds it ([`Entry::is_held_as`]) counts nothing then.
+/// overspend it. One commit a release: plans fix all events. One that goes on after a stop is committed again, to
+/// whatever ledger it goes on with: a ledger that holds it ([`Entry::is_held_as`]) counts nothing then.
 pub trait Ledger {
     /// Whether an entry would be committed now: asked before records are read, to spare that for nothing. It commits
     /// nothing and promises nothing.
@@ -61,13 +61,14 @@ pub trait Ledger {
     ///
     /// # Errors
     /// Where the ledger keeps a total: [`Error::BudgetExceeded`] where the entry does not fit what is left;
-    /// [`Error::UnsoundMechanism`] for a release without a proof; [`Error::InvalidArgument`] for a certificate that was changed
-    /// or contradicts itself, one under another neighbour relation, or for persons with fewer records than the total is for.
+    /// [`Error::UnsoundMechanism`] for a release without a proof; [`Error::InvalidArgument`] for a certificate that was
+    /// changed or contradicts itself, one under another neighbour relation, or for persons with fewer records than the
+    /// total is for.
     fn commit(&mut self, entry: &Entry) -> Result<Receipt>;
 }
 
-/// A total that a ledger keeps: (epsilon, delta) for people with up to so many records, under one neighbour relation, as
-/// costs under two do not add up to either.
+/// A total that a ledger keeps: (epsilon, delta) for people with up to so many records, under one neighbour relation,
+/// as costs under two do not add up to either.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Total {
     filter: Filter,

@@ -251,7 +251,8 @@ impl<Task> PrivateFit<Task> {
         self
     }
 
-    /// The mechanism of a name with its options as a JSON object, as of [`mechanism::by_name`](crate::mechanism::by_name).
+    /// The mechanism of a name with its options as a JSON object, as of
+    /// [`mechanism::by_name`](crate::mechanism::by_name).
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for an unknown name or options that the mechanism does not take.

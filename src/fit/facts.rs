@@ -81,8 +81,8 @@ impl PublicFacts {
         })
     }
 
-    /// How records are clipped and scaled for a mechanism that was chosen, and a bound on the margins of its models, for
-    /// the table of a user's loss.
+    /// How records are clipped and scaled for a mechanism that was chosen, and a bound on the margins of its models,
+    /// for the table of a user's loss.
     pub fn schema(&self, choice: &Choice) -> Result<(Schema, f64)> {
         let (mechanism, row_norm) = (choice.mechanism.as_ref(), choice.row_norm);
         let (p, target, intercept) = (self.n_features, self.target, self.intercept);

@@ -4,11 +4,11 @@
 ///
 /// **Error**, u = 2^-53. k is the integer nearest to a float within 2^-42 of x log2(e): |k| <= 1022, and r = x - k ln 2
 /// has |r| <= 0.347. k LN2_HIGH is exact, as LN2_HIGH has 32 bits and k ten; the two differences err by 0.35 u each, k
-/// LN2_LOW and the rest of ln 2 by less than 1e-6 u: exp(r) by a relative u. The series ends 0.347^14/14! < 2^-57 early.
-/// Its terms are added in four levels, so that few operations wait for others (Estrin's scheme): r^2, r^4 and r^8 err by u, 3 u and
-/// 7 u, and every level multiplies once and adds once: terms err by at most 2 + 3 + 5 + 9 = 19 u, and by one u of rounded
-/// coefficients; sum |r|^j/j! <= exp(|r|) is at most twice exp(r). The factor 2^k and the product with it are exact, above the
-/// subnormal numbers. In all (1 + 1 + 40) u (1 + 1e-14) < 64 u.
+/// LN2_LOW and the rest of ln 2 by less than 1e-6 u: exp(r) by a relative u. The series ends 0.347^14/14! < 2^-57
+/// early. Its terms are added in four levels, so that few operations wait for others (Estrin's scheme): r^2, r^4 and
+/// r^8 err by u, 3 u and 7 u, and every level multiplies once and adds once: terms err by at most 2 + 3 + 5 + 9 = 19 u,
+/// and by one u of rounded coefficients; sum |r|^j/j! <= exp(|r|) is at most twice exp(r). The factor 2^k and the
+/// product with it are exact, above the subnormal numbers. In all (1 + 1 + 40) u (1 + 1e-14) < 64 u.
 #[inline(always)]
 pub(super) fn exp(x: f64) -> f64 {
     const LOG2_E: f64 = std::f64::consts::LOG2_E;

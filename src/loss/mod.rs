@@ -102,8 +102,8 @@ pub trait Loss: std::fmt::Debug + Send + Sync {
         );
     }
 
-    /// Writes the derivative of every record as an integer: scale l'(z_i; y_i), z_i = margins_i * unit, rounded to the nearest one,
-    /// ties to even, and at most 2^14 in size; 0 where l' is NaN. Elementwise, as [`Loss::derivatives`].
+    /// Writes the derivative of every record as an integer: scale l'(z_i; y_i), z_i = margins_i * unit, rounded to the
+    /// nearest one, ties to even, and at most 2^14 in size; 0 where l' is NaN. Elementwise, as [`Loss::derivatives`].
     fn integer_derivatives(
         &self,
         margins: &[i64],
@@ -283,8 +283,8 @@ mod tests {
             }
         }
 
-        /// Integers are those of derivatives, at every width of vectors, whatever the scale: halves go to even ones, what is too
-        /// large stays at 2^14.
+        /// Integers are those of derivatives, at every width of vectors, whatever the scale: halves go to even ones,
+        /// what is too large stays at 2^14.
         #[test]
         fn integer_derivatives_are_rounded_derivatives(
             records in prop::collection::vec((-(1i64 << 40)..1 << 40, any::<bool>()), 1..70),

@@ -12,10 +12,10 @@ use crate::numeric::kernel::for_wide_vectors;
 /// The second derivative diag(P) - PP' is at most (I - 11'/K)/2 (Boehning 1992): smoothness 1/2.
 ///
 /// **With a clamp** c < 1 slopes longer than sqrt(2) c are shortened to it, s min(1, sqrt(2) c/|s|_2). Noise is
-/// proportional to that length, and all records have about sqrt(1 - 1/K) at first; those that the clamp changes are on the
-/// wrong side. Slopes still add up to 0 and have the sign of y, so the largest of them is -s_y, and the others, K - 1 of
-/// the same sum, have at least s_y^2/(K - 1) together: |s|_inf <= |s|_2 sqrt(1 - 1/K) and |s|_1 = 2 |s_y|. For K = 2
-/// this is [`ClippedLogistic`](super::ClippedLogistic). For more classes such slopes are no gradient of a convex
+/// proportional to that length, and all records have about sqrt(1 - 1/K) at first; those that the clamp changes are on
+/// the wrong side. Slopes still add up to 0 and have the sign of y, so the largest of them is -s_y, and the others, K -
+/// 1 of the same sum, have at least s_y^2/(K - 1) together: |s|_inf <= |s|_2 sqrt(1 - 1/K) and |s|_1 = 2 |s_y|. For K =
+/// 2 this is [`ClippedLogistic`](super::ClippedLogistic). For more classes such slopes are no gradient of a convex
 /// function; nothing that privacy rests on needs one where a softmax model is taken.
 ///
 /// ```

@@ -1,9 +1,9 @@
 //! What K scores a record change in the public rules of noisy steps ([`crate::theory_of_privacy::softmax_model`]).
 //!
 //! Coefficients of a softmax model are free but for what all classes have in common, which no score sees: K - 1
-//! directions a feature. At equal probabilities the second derivative is (I - 11'/K)/K, and slopes of one class have the
-//! variance (1 - 1/K)/K. Two classes have the scalar model's law at every step: with scores +-z/2 and noise projected onto
-//! the directions that are seen, each class moves half as far as z, in opposite directions.
+//! directions a feature. At equal probabilities the second derivative is (I - 11'/K)/K, and slopes of one class have
+//! the variance (1 - 1/K)/K. Two classes have the scalar model's law at every step: with scores +-z/2 and noise
+//! projected onto the directions that are seen, each class moves half as far as z, in opposite directions.
 
 use crate::plan::defaults::AUTO_CLIP;
 use crate::theory::Landscape;

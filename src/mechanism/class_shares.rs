@@ -2,8 +2,9 @@
 
 use super::class_scores::ClassScores;
 
-/// One score a class, or that of the second of two, of how far the share of each, or of the second, is below an even one, with noise of a standard
-/// deviation on it: log odds, of shares that are drawn to even ones by their noise. No share is taken for less than the noise on it.
+/// One score a class, or that of the second of two, of how far the share of each, or of the second, is below an even
+/// one, with noise of a standard deviation on it: log odds, of shares that are drawn to even ones by their noise. No
+/// share is taken for less than the noise on it.
 pub(crate) fn scores_of_shares(mut below: Vec<f64>, noise: f64) -> Vec<f64> {
     without_noise(&mut below, noise);
     if let [below] = below[..] {
@@ -19,8 +20,8 @@ pub(crate) fn scores_of_shares(mut below: Vec<f64>, noise: f64) -> Vec<f64> {
     scores
 }
 
-/// What is expected of a number, or of one a class, beside noise of a standard deviation: less, and nothing where they may be all noise
-/// (James & Stein 1961).
+/// What is expected of a number, or of one a class, beside noise of a standard deviation: less, and nothing where they
+/// may be all noise (James & Stein 1961).
 pub(super) fn without_noise(numbers: &mut [f64], noise: f64) {
     let scores = ClassScores(numbers.len());
     scores.project(numbers);
@@ -53,8 +54,8 @@ mod tests {
         assert_eq!(cleaned([0.3], 0.0), [0.3]);
     }
 
-    /// Classes are as far from even shares together as noise lets them be: a small one goes with the others, where each by itself would
-    /// be even. What all have in common is nothing.
+    /// Classes are as far from even shares together as noise lets them be: a small one goes with the others, where each
+    /// by itself would be even. What all have in common is nothing.
     #[test]
     fn classes_are_cleaned_together() {
         let [a, b, c] = cleaned([2.9, -0.1, -1.3], 1.0);

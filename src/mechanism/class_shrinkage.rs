@@ -26,11 +26,12 @@ pub(super) struct Propagation {
 }
 
 impl Propagation {
-    /// Variance of the mean of the iterates along an eigenvector of the sums of squares, per variance
-    /// of the noise on a gradient, were the first steps as long as the others, if the curvature is [`CLASS_CURVATURE`] times what steps count on.
+    /// Variance of the mean of the iterates along an eigenvector of the sums of squares, per variance of the noise on a
+    /// gradient, were the first steps as long as the others, if the curvature is [`CLASS_CURVATURE`] times what steps
+    /// count on.
     ///
-    /// Noise of step s moves the iterate after t by r_{t - s}, r_0 = -(1 - m)/(h + lambda + ridge) and then as the steps
-    /// go on; the mean by the mean of those that it is over.
+    /// Noise of step s moves the iterate after t by r_{t - s}, r_0 = -(1 - m)/(h + lambda + ridge) and then as the
+    /// steps go on; the mean by the mean of those that it is over.
     fn variance(&self, value: f64) -> f64 {
         let expected = (self.scale * value).max(0.0);
         let curvature = CLASS_CURVATURE * expected + self.ridge;
@@ -60,9 +61,10 @@ impl Propagation {
     }
 }
 
-/// Shrinks the differences that features make between scores by 1 - E/Q (James & Stein 1961), no further than to nothing:
-/// Q is the sum over the classes of the squared centred scores, by the released second moments, and E what noise adds to
-/// it on average. The mean score of every class stays, so that what is left without any signal is the model of a constant.
+/// Shrinks the differences that features make between scores by 1 - E/Q (James & Stein 1961), no further than to
+/// nothing: Q is the sum over the classes of the squared centred scores, by the released second moments, and E what
+/// noise adds to it on average. The mean score of every class stays, so that what is left without any signal is the
+/// model of a constant.
 ///
 /// `theta` holds a row of coefficients a class, the intercept last where there is one.
 pub(super) fn shrink(

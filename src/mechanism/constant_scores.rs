@@ -1,8 +1,9 @@
-//! The scores of the model of a constant, before anything is learnt of features: how common classes are, and how large counts.
+//! The scores of the model of a constant, before anything is learnt of features: how common classes are, and how large
+//! counts.
 //!
-//! Noise on a count is noise on one number, where in the gradients of all coefficients the intercept is a small part of long rows. Without it
-//! features that are not centred would be selected for what the offsets of unbalanced classes explain, and steps would have to find
-//! the intercept of a rare outcome first.
+//! Noise on a count is noise on one number, where in the gradients of all coefficients the intercept is a small part of
+//! long rows. Without it features that are not centred would be selected for what the offsets of unbalanced classes
+//! explain, and steps would have to find the intercept of a rare outcome first.
 
 use std::sync::Arc;
 
@@ -19,11 +20,11 @@ const VALUE: f64 = 1.0;
 /// Norm of what is beside it, which is nothing.
 const BESIDE: f64 = 1e-3;
 
-/// One noisy gradient of the intercepts alone, at zero: n/K less the number of records of every class, or of counts the sum of what
-/// rates are above them.
+/// One noisy gradient of the intercepts alone, at zero: n/K less the number of records of every class, or of counts the
+/// sum of what rates are above them.
 ///
-/// **Sensitivity**: that of a gradient whose rows are (0, 1) (`question/sensitivity.rs`); a score of 0 for all takes one record to one
-/// row, so that neighbours stay neighbours ([`crate::theory_of_privacy::noisy_gradients`]).
+/// **Sensitivity**: that of a gradient whose rows are (0, 1) (`question/sensitivity.rs`); a score of 0 for all takes
+/// one record to one row, so that neighbours stay neighbours ([`crate::theory_of_privacy::noisy_gradients`]).
 #[derive(Debug)]
 pub(super) struct ConstantScores {
     /// About a score that is 0 for all, and a constant.
@@ -38,8 +39,8 @@ impl ConstantScores {
     /// For `share` of rho of the zCDP budget.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `start` for a share outside (0, 1), or scores that are none of log odds or rates;
-    /// naming `fit_intercept` without an intercept.
+    /// [`Error::InvalidArgument`] naming `start` for a share outside (0, 1), or scores that are none of log odds or
+    /// rates; naming `fit_intercept` without an intercept.
     pub fn plan(problem: &Problem, share: f64, rho: f64) -> Result<Self> {
         let share = fraction("start", share)?;
         if !Self::tells(problem.schema().target(), problem.loss.name()) {
@@ -75,7 +76,8 @@ impl ConstantScores {
         self.question.events()
     }
 
-    /// One score a class, or that of the second of two, or of counts. No share, and no rate, is taken for less than the noise on it.
+    /// One score a class, or that of the second of two, or of counts. No share, and no rate, is taken for less than the
+    /// noise on it.
     pub fn release(&self, session: &mut Session<'_>) -> Result<Vec<f64>> {
         let schema = self.alone.schema();
         let (outputs, value) = (schema.target().outputs(), schema.intercept_value());

@@ -3,8 +3,8 @@
 
 /// T times the ridge that T steps act as, by the curvature of a direction.
 ///
-/// Along most directions it is lambda. Where hardly any record moves a score, a coefficient of T noisy gradients is noise,
-/// and noise of any size hides in it: there the ridge keeps it to what coefficients usually are.
+/// Along most directions it is lambda. Where hardly any record moves a score, a coefficient of T noisy gradients is
+/// noise, and noise of any size hides in it: there the ridge keeps it to what coefficients usually are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Damping {
     /// lambda.
@@ -22,9 +22,9 @@ pub(super) struct Damping {
 impl Damping {
     /// In a direction whose curvature, as it was released, is h.
     ///
-    /// The mean of gradients at 0 is h times the coefficient and the noise N. What is expected of a coefficient of standard deviation s is
-    /// h/(h^2 + k^2) of that mean, k = N/s: the ridge k^2/h. It is k at most, k^2/(h + k), so that what noise leaves is no more
-    /// than s; and h is what is more than noise of it.
+    /// The mean of gradients at 0 is h times the coefficient and the noise N. What is expected of a coefficient of
+    /// standard deviation s is h/(h^2 + k^2) of that mean, k = N/s: the ridge k^2/h. It is k at most, k^2/(h + k), so
+    /// that what noise leaves is no more than s; and h is what is more than noise of it.
     pub fn of(&self, curvature: f64) -> f64 {
         let k = self.noise / self.usual;
         let sure = (curvature - self.hidden).max(0.0);
@@ -44,8 +44,8 @@ impl Damping {
 mod tests {
     use super::*;
 
-    /// Steep directions have lambda, flat ones a ridge that leaves noise of the usual size, and noise of the moments is no
-    /// curvature.
+    /// Steep directions have lambda, flat ones a ridge that leaves noise of the usual size, and noise of the moments is
+    /// no curvature.
     #[test]
     fn flat_directions_have_the_larger_ridge() {
         let damping = Damping {

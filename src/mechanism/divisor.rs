@@ -8,8 +8,8 @@ use super::nearest_sparse::{Curvature, factor_of};
 use super::ridge::Ridge;
 use crate::error::Result;
 
-/// The bound on all Hessians by the released moments, if there are any, without its negative eigenvalues, a multiple of the identity
-/// and a ridge.
+/// The bound on all Hessians by the released moments, if there are any, without its negative eigenvalues, a multiple of
+/// the identity and a ridge.
 #[derive(Debug)]
 pub(super) struct Divisor<'a> {
     pub moments: Option<&'a SymmetricEigen<f64, Dyn>>,

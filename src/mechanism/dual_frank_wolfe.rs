@@ -267,8 +267,8 @@ impl Mechanism for DualFrankWolfe {
     }
 }
 
-/// The clamp of the squared loss: 0 = <theta(s), gradient> gives ridge |theta(s)|^2 + <s, theta(s)> <= mean of z (y - z)
-/// <= 1/4, as targets fill [-1, 1], so |theta(s)| <= (|s| + sqrt(|s|^2 + ridge))/(2 ridge), and around theta(s) the
+/// The clamp of the squared loss: 0 = <theta(s), gradient> gives ridge |theta(s)|^2 + <s, theta(s)> <= mean of z (y -
+/// z) <= 1/4, as targets fill [-1, 1], so |theta(s)| <= (|s| + sqrt(|s|^2 + ridge))/(2 ridge), and around theta(s) the
 /// residual is at most 1 + R2 |theta(s)|. Beyond that the slope is clamped, which changes no minimiser; where there are
 /// more records than n_public it may, and the sensitivity is that of the clamped loss.
 fn clamp(problem: &Problem, ridge: f64, reach: f64) -> Result<f64> {
@@ -327,8 +327,8 @@ impl Program<Fitted> for Steps {
 
 impl Steps {
     /// alpha times the vertex of the dual ball that a released theta points at. No vertex of a submodular function is
-    /// longer than `reach`; a user's oracle that is none may give one, and must not leave the set that the plan was made
-    /// for.
+    /// longer than `reach`; a user's oracle that is none may give one, and must not leave the set that the plan was
+    /// made for.
     fn greedy_vertex(&self, theta: &[f64]) -> Result<Vec<f64>> {
         let mut vertex = vec![0.0; theta.len()];
         self.norm.vertex(theta, &mut vertex)?;

@@ -64,8 +64,8 @@ impl Secant {
         }
     }
 
-    /// A Hessian that changes gradients as they did, where that is beyond noise more than `hessian` says: the update of Broyden,
-    /// Fletcher, Goldfarb and Shanno, which leaves all else as it is and no eigenvalue negative.
+    /// A Hessian that changes gradients as they did, where that is beyond noise more than `hessian` says: the update of
+    /// Broyden, Fletcher, Goldfarb and Shanno, which leaves all else as it is and no eigenvalue negative.
     fn update(&self, hessian: DMatrix<f64>) -> DMatrix<f64> {
         let image = &hessian * &self.moved;
         let square = self.moved.dot(&image);
@@ -94,8 +94,8 @@ pub(super) fn with_eigenvalues(
 }
 
 impl Evidence {
-    /// H, without negative eigenvalues, and as gradients show it where they show more: as many multiplications as the cube of its
-    /// columns, which lines have two of.
+    /// H, without negative eigenvalues, and as gradients show it where they show more: as many multiplications as the
+    /// cube of its columns, which lines have two of.
     fn hessian(&self) -> DMatrix<f64> {
         let hessian = with_eigenvalues(&self.moments, |value| (self.scale * value).max(0.0));
         match &self.secant {
@@ -114,8 +114,8 @@ impl Evidence {
             .sum()
     }
 
-    /// The mean and the standard deviation of scores of `theta`, with the weights of the moments, of so much a record, if the last
-    /// column is a constant of this value that moments tell of.
+    /// The mean and the standard deviation of scores of `theta`, with the weights of the moments, of so much a record,
+    /// if the last column is a constant of this value that moments tell of.
     pub fn scores(&self, theta: &DVector<f64>, value: f64, per_record: f64) -> Option<ScoreLaw> {
         let vectors = &self.moments.eigenvectors;
         let values = self.moments.eigenvalues.iter().map(|value| value.max(0.0));
@@ -192,8 +192,8 @@ mod tests {
         assert!((one.squares(&mean) - 9.0).abs() < 1e-12);
     }
 
-    /// A curvature six times as large along one direction as moments say: the change of gradients over a move along it tells the
-    /// minimiser, what lies across stays, and noise that may be all of it tells nothing.
+    /// A curvature six times as large along one direction as moments say: the change of gradients over a move along it
+    /// tells the minimiser, what lies across stays, and noise that may be all of it tells nothing.
     #[test]
     fn what_gradients_show_of_the_curvature_counts() {
         let told = DMatrix::from_row_slice(2, 2, &[0.5, 0.0, 0.0, 3.0]);

@@ -294,7 +294,8 @@ impl FrankWolfe {
 }
 
 impl FrankWolfe {
-    /// How far a score moves before the slope of its record is taken anew; None: slopes are exact. By public facts alone.
+    /// How far a score moves before the slope of its record is taken anew; None: slopes are exact. By public facts
+    /// alone.
     fn lag(&self, problem: &Problem, polytope: &Selectable) -> Option<f64> {
         let takes = || {
             let coordinates = matches!(polytope.structure(), Structure::Coordinates(_));
@@ -333,8 +334,8 @@ fn score_unit(
     }
 }
 
-/// Refuses so many steps that margins could overflow: |margin| <= sum_t (t + 1) |s_t|_1 16383 is kept below 2^60, since three such
-/// terms stay in an i64 for sparse columns.
+/// Refuses so many steps that margins could overflow: |margin| <= sum_t (t + 1) |s_t|_1 16383 is kept below 2^60, since
+/// three such terms stay in an i64 for sparse columns.
 fn check_margins(n_iter: usize, polytope: &Selectable) -> Result<()> {
     let steps = n_iter as u128 * (n_iter as u128 + 1) / 2;
     if n_iter >= 1 << 31 || steps * polytope.l1_radius().unsigned_abs() as u128 >= 1 << 45 {
@@ -363,7 +364,8 @@ fn tight_noise(
     Ok((noise, 2.0 * loss_range / epsilon0))
 }
 
-/// Noise of [`Calibration::Paper`], where `score_unit` is the integer unit of a score in units of the mean loss; and its scale in these.
+/// Noise of [`Calibration::Paper`], where `score_unit` is the integer unit of a score in units of the mean loss; and
+/// its scale in these.
 fn paper_noise(
     problem: &Problem,
     polytope: &Selectable,

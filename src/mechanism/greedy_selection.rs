@@ -8,14 +8,14 @@ use crate::privacy::{
 };
 use crate::question::Gains;
 
-/// Private maximisation of F(A) = sum over people of the largest of their values in A, |A| = k: coverage for values of 0
-/// and 1, facility location for values in [0, 1] (Gupta, Ligett, McSherry, Roth & Talwar 2010, section 3; Mitrovic, Bun, Krause
-/// & Karbasi 2017).
+/// Private maximisation of F(A) = sum over people of the largest of their values in A, |A| = k: coverage for values of
+/// 0 and 1, facility location for values in [0, 1] (Gupta, Ligett, McSherry, Roth & Talwar 2010, section 3; Mitrovic,
+/// Bun, Krause & Karbasi 2017).
 ///
 /// The greedy algorithm of Nemhauser, Wolsey & Fisher 1978, its k choices made by the exact exponential mechanism
-/// ([`Gains`], where neighbours, sensitivity and proof stand). **Utility**: with probability 1 - beta the
-/// set reaches (1 - 1/e) times the best F less k (2 S/epsilon0) ln(p k/beta), S the largest value of a record: each choice is
-/// short of the best gain by no more than (2 S/epsilon0) ln(p k/beta), and shortfalls add up.
+/// ([`Gains`], where neighbours, sensitivity and proof stand). **Utility**: with probability 1 - beta the set reaches
+/// (1 - 1/e) times the best F less k (2 S/epsilon0) ln(p k/beta), S the largest value of a record: each choice is short
+/// of the best gain by no more than (2 S/epsilon0) ln(p k/beta), and shortfalls add up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GreedySelection {
     /// Number of records, budget, neighbours.

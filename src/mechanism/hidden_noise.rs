@@ -11,13 +11,13 @@ use crate::solver::Form;
 /// Radius of a ball that holds every model that is looked for, in units of the norm of the one that there is.
 const FREE: f64 = 1e6;
 
-/// Penalties whose patterns are looked at: from so many times what noise has in the dual norm on average down to so many standard
-/// deviations, each so many times the one before.
+/// Penalties whose patterns are looked at: from so many times what noise has in the dual norm on average down to so
+/// many standard deviations, each so many times the one before.
 const PATH: (f64, f64) = (4.0, 0.7);
 const FALL: f64 = 0.9;
 
-/// What theta was found by: H, of which so much is a ridge that only holds noise back, and noise of so large a standard deviation on the
-/// entries of H theta.
+/// What theta was found by: H, of which so much is a ridge that only holds noise back, and noise of so large a standard
+/// deviation on the entries of H theta.
 #[derive(Debug)]
 pub(super) struct Found {
     pub hessian: DMatrix<f64>,
@@ -25,14 +25,14 @@ pub(super) struct Found {
     pub noise: f64,
 }
 
-/// Makes coefficients zero that are not worth their noise, and moves the others to the nearest model of the same ball without them,
-/// if it is one. Rows of `columns` coefficients.
+/// Makes coefficients zero that are not worth their noise, and moves the others to the nearest model of the same ball
+/// without them, if it is one. Rows of `columns` coefficients.
 ///
-/// Of the patterns of zeros that penalties with Omega of about the size of the noise leave, and of no zeros, it is the one whose
-/// model is expected to have the least risk: x_S' (H - r I) x_S/2 - b_S' x_S + N^2 tr H_SS^-1 for b = H theta,
-/// x_S = H_SS^-1 b_S, the ridge r and noise of variance N^2 on the entries of b, which is unbiased for one pattern (Mallows
-/// 1973). What the penalty takes from the others it need not. One coefficient is all that there is of a model, and stays; so do all
-/// with a seminorm, whose patterns are no zeros.
+/// Of the patterns of zeros that penalties with Omega of about the size of the noise leave, and of no zeros, it is the
+/// one whose model is expected to have the least risk: x_S' (H - r I) x_S/2 - b_S' x_S + N^2 tr H_SS^-1 for b = H
+/// theta, x_S = H_SS^-1 b_S, the ridge r and noise of variance N^2 on the entries of b, which is unbiased for one
+/// pattern (Mallows 1973). What the penalty takes from the others it need not. One coefficient is all that there is of
+/// a model, and stays; so do all with a seminorm, whose patterns are no zeros.
 ///
 /// # Errors
 /// As [`Nearest::new`] and [`Nearest::move_to`].
@@ -150,7 +150,8 @@ mod tests {
 
     const FORMS: [Form; 2] = [Form::Penalty(1e-3), Form::Ball(100.0)];
 
-    /// Of the identity, entries up to sqrt(2) N are zero, and the others stay; where entries go together the rest takes over.
+    /// Of the identity, entries up to sqrt(2) N are zero, and the others stay; where entries go together the rest takes
+    /// over.
     #[test]
     fn what_is_not_worth_its_noise_is_hidden() {
         for form in FORMS {
@@ -176,7 +177,8 @@ mod tests {
         }
     }
 
-    /// What is half of its own size already is worth less noise: at H = 2 and a ridge of 1 entries of H theta from sqrt(4/3) N on.
+    /// What is half of its own size already is worth less noise: at H = 2 and a ridge of 1 entries of H theta from
+    /// sqrt(4/3) N on.
     #[test]
     fn a_ridge_that_holds_noise_back_is_no_reason_to_hide() {
         for (slope, hidden) in [(0.11, true), (0.12, false)] {
@@ -191,8 +193,8 @@ mod tests {
         }
     }
 
-    /// Two groups of three: squares of a group that add up to less than 2 N^2 for each of its entries are noise, however
-    /// large one of them is, and no entry of another is.
+    /// Two groups of three: squares of a group that add up to less than 2 N^2 for each of its entries are noise,
+    /// however large one of them is, and no entry of another is.
     #[test]
     fn groups_are_hidden_together() {
         let groups = GroupCover::new(&[vec![0, 1, 2], vec![3, 4, 5]], None, 6).unwrap();

@@ -27,17 +27,17 @@ use crate::question::{Projection, Units};
 /// loss without its clamp (Platt 1999 for classes), from one record's score each.
 ///
 /// Noise on two coefficients is small, so the clamp may be wide: what a tight clamp and shrinkage did to all
-/// coefficients at once, and to the intercept, is undone. Records whose scores are far out count less, and all noise is less
-/// for it. What is expected of the line lies between what gradients tell and the slope that fits without noise have: by the
-/// two precisions for the squared loss, by a ridge for others.
+/// coefficients at once, and to the intercept, is undone. Records whose scores are far out count less, and all noise is
+/// less for it. What is expected of the line lies between what gradients tell and the slope that fits without noise
+/// have: by the two precisions for the squared loss, by a ridge for others.
 #[derive(Debug)]
 pub(super) struct Line {
     statement: Arc<Statement>,
     steps: NewtonSteps,
     /// Largest score whose image is 1.
     reach: f64,
-    /// Of the squared loss, the clamp of residuals and about how far the constant is from where it starts; None: a ridge
-    /// draws to the start.
+    /// Of the squared loss, the clamp of residuals and about how far the constant is from where it starts; None: a
+    /// ridge draws to the start.
     squared: Option<Squared>,
     /// Slope of the line through scores without noise.
     slope: f64,
@@ -145,8 +145,8 @@ fn clip_of(problem: &Problem) -> Option<f64> {
 }
 
 impl Line {
-    /// For `share` of the zCDP budget of `problem`, whose loss may be clamped more than the line's; `measures` says whether
-    /// it is worth knowing how large residuals are.
+    /// For `share` of the zCDP budget of `problem`, whose loss may be clamped more than the line's; `measures` says
+    /// whether it is worth knowing how large residuals are.
     pub fn plan(problem: &Problem, share: f64, measures: bool) -> Result<Self> {
         let rho =
             fraction("line", share)? * rho_from_epsilon(problem.epsilon, problem.validate()?)?;
@@ -212,8 +212,9 @@ impl Line {
         self.steps.events()
     }
 
-    /// The coefficients after the line, for records of `session`, and what both released. With a ball no slope leaves it, and
-    /// penalties are those of the slope too. `constant` is the score of the model of a constant, where the fit started.
+    /// The coefficients after the line, for records of `session`, and what both released. With a ball no slope leaves
+    /// it, and penalties are those of the slope too. `constant` is the score of the model of a constant, where the fit
+    /// started.
     pub fn run(
         &self,
         session: &mut Session<'_>,
@@ -284,8 +285,8 @@ impl Line {
         Ok((theta, trace))
     }
 
-    /// How far a line of this slope goes, where the deviation of scores is told or not, and an indicator adds no more than `effect` to
-    /// one.
+    /// How far a line of this slope goes, where the deviation of scores is told or not, and an indicator adds no more
+    /// than `effect` to one.
     fn reach(&self, slope: f64, deviation: Option<f64>, effect: f64) -> Reach {
         match (&self.squared, deviation) {
             (None, _) => Reach {
@@ -296,7 +297,8 @@ impl Line {
             // The less scores vary within their reach, the more noise there is on a slope.
             (Some(_), Some(deviation)) => {
                 let least = LEAST_REACH * self.reach;
-                // A clip would make slopes too large: where scores vary more than most targets do, none is before their end.
+                // A clip would make slopes too large: where scores vary more than most targets do, none is before their
+                // end.
                 let reach = (LINE_REACH * deviation).max(effect);
                 Reach {
                     reach: reach.clamp(least, self.reach.max(1.0)),
@@ -317,8 +319,8 @@ impl Line {
         self.signal / (self.signal + fit.noise)
     }
 
-    /// Where the line of log odds starts after a fit with derivatives clamped at `clip`, and the share of the second class there. Without
-    /// moments all that is known of scores is how common the classes are.
+    /// Where the line of log odds starts after a fit with derivatives clamped at `clip`, and the share of the second
+    /// class there. Without moments all that is known of scores is how common the classes are.
     fn odds(&self, fit: &Steps, clip: f64, constant: f64) -> (OddsLine, f64) {
         let law = fit.scores.unwrap_or_else(|| ScoreLaw {
             mean: constant,
@@ -331,8 +333,9 @@ impl Line {
 
     /// How large residuals are, beside what steps released.
     ///
-    /// With the constant off by t > clamp, the slope of the squared loss is the clamp for every record whose residual is not
-    /// beyond clamp - t: the mean slope tells the mean of what lies beyond. At t = clamp and -clamp that is the mean of
+    /// With the constant off by t > clamp, the slope of the squared loss is the clamp for every record whose residual
+    /// is not beyond clamp - t: the mean slope tells the mean of what lies beyond. At t = clamp and -clamp that is the
+    /// mean of
     /// |residual|, up to twice the clamp; further out it tells of tails.
     fn probe(
         &self,
@@ -376,8 +379,8 @@ impl Line {
         })
     }
 
-    /// About the mean weight of records: the root of the mean square, which second moments tell, is hardly more where few
-    /// scores are far out.
+    /// About the mean weight of records: the root of the mean square, which second moments tell, is hardly more where
+    /// few scores are far out.
     fn mean_weight(&self, released: &Trace) -> f64 {
         let schema = self.statement.schema();
         let intercept = schema.intercept_value().powi(2);

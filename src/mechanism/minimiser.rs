@@ -77,7 +77,8 @@ pub(super) fn landscape(problem: &Problem) -> Landscape {
     ClassScores(problem.outputs()).landscape(problem.landscape())
 }
 
-/// One point, then a prox with a public threshold, score by score, which makes what noise moved below 0 admissible again.
+/// One point, then a prox with a public threshold, score by score, which makes what noise moved below 0 admissible
+/// again.
 #[derive(Debug)]
 pub(super) struct Release {
     pub question: Question<Point>,
@@ -147,9 +148,9 @@ pub(super) fn check_tilted_scalar(problem: &Problem) -> Result<()> {
 
 /// The minimiser of a problem with a ridge, whose noise goes on the output.
 ///
-/// The squared loss has no bound on its slope, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y - z)
-/// <= 1/4, as targets fill [-1, 1]: around theta* the residual is at most 1 + R2/(2 sqrt(ridge)). Beyond that the slope
-/// is clamped, which changes no minimiser.
+/// The squared loss has no bound on its slope, but 0 = <theta*, subgradient> gives ridge |theta*|^2 <= mean of z (y -
+/// z) <= 1/4, as targets fill [-1, 1]: around theta* the residual is at most 1 + R2/(2 sqrt(ridge)). Beyond that the
+/// slope is clamped, which changes no minimiser.
 pub(super) fn minimiser(
     problem: &Problem,
     penalty: Option<(ReviewedNorm, f64)>,

@@ -15,8 +15,9 @@ use crate::privacy::{Planned, Program, Session, Target};
 /// geometry of the ball (Talwar, Thakurta & Zhang 2014; Nemirovski & Yudin 1983; Beck & Teboulle 2003;
 /// [`crate::theory_of_privacy::noisy_gradients`]); the mean of the last half of the iterates is released.
 ///
-/// grad psi(theta) <- grad psi(theta) - step g_t, then the Bregman projection on the ball ([`Potential`]); on the simplex
-/// psi is the negative entropy and the step a multiplication. The intercept moves in its own Euclidean geometry.
+/// grad psi(theta) <- grad psi(theta) - step g_t, then the Bregman projection on the ball ([`Potential`]); on the
+/// simplex psi is the negative entropy and the step a multiplication. The intercept moves in its own Euclidean
+/// geometry.
 ///
 /// Three or more classes have a row of theta each, and the ball is that of the largest Omega of a class.
 ///
@@ -24,10 +25,10 @@ use crate::privacy::{Planned, Program, Session, Target};
 /// (`question/sensitivity.rs`). **Privacy**: T Gaussian mechanisms, by the exact Gaussian curve; iterates are
 /// post-processing, so privacy does not depend on the potential, the norm or the projection being right.
 ///
-/// **Excess risk.** With V the largest psi - psi(0) on the ball and N the expected dual norm of the noise on the gradient
-/// had it the whole budget, steps of total length L = sqrt(2 V)/N have an expected excess of at most sqrt(2 V) N,
-/// whatever T (the noise of T gradients is sqrt(T) times as large, its mean is not). For the l1 ball that is
-/// e radius sqrt(ln p (1 + ln p)) times the noise on an entry: the order of the ball's Gaussian width times sqrt(ln p).
+/// **Excess risk.** With V the largest psi - psi(0) on the ball and N the expected dual norm of the noise on the
+/// gradient had it the whole budget, steps of total length L = sqrt(2 V)/N have an expected excess of at most sqrt(2 V)
+/// N, whatever T (the noise of T gradients is sqrt(T) times as large, its mean is not). For the l1 ball that is e
+/// radius sqrt(ln p (1 + ln p)) times the noise on an entry: the order of the ball's Gaussian width times sqrt(ln p).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MirrorDescent {
@@ -143,8 +144,8 @@ impl Ball {
         })
     }
 
-    /// About the largest dual norm of standard normal noise, and of a row whose entries are in [-1, 1] and whose Euclidean norm
-    /// is at most `row`; of the simplex in units of psi, whose modulus is 1/total.
+    /// About the largest dual norm of standard normal noise, and of a row whose entries are in [-1, 1] and whose
+    /// Euclidean norm is at most `row`; of the simplex in units of psi, whose modulus is 1/total.
     fn dual_sizes(&self, n_features: usize, row: f64) -> (f64, f64) {
         match self {
             Ball::Norm { potential, .. } => {

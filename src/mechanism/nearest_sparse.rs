@@ -1,4 +1,5 @@
-//! Sparse models of a curvature: the nearest one of a weighted l1 ball, or with a penalty. Post-processing of what is released.
+//! Sparse models of a curvature: the nearest one of a weighted l1 ball, or with a penalty. Post-processing of what is
+//! released.
 
 use std::ops::Range;
 
@@ -20,12 +21,12 @@ pub(super) enum Curvature {
     Diagonal(Vec<f64>),
 }
 
-/// Moves models theta to the minimiser x of sum_k (x_k - theta_k)' H (x_k - theta_k)/2, over the scores k, over a ball or with a
-/// penalty.
+/// Moves models theta to the minimiser x of sum_k (x_k - theta_k)' H (x_k - theta_k)/2, over the scores k, over a ball
+/// or with a penalty.
 ///
-/// Where theta minimises a loss of curvature H, that is the minimiser of its quadratic model; where theta is one Newton step by H
-/// from a point, of the quadratic model there. A last column without a weight, the intercept's, takes up what the others
-/// lose on average.
+/// Where theta minimises a loss of curvature H, that is the minimiser of its quadratic model; where theta is one Newton
+/// step by H from a point, of the quadratic model there. A last column without a weight, the intercept's, takes up what
+/// the others lose on average.
 #[derive(Debug)]
 pub(super) struct Nearest {
     sparsity: Sparsity,
@@ -123,7 +124,8 @@ impl Nearest {
         self.sparsity.form = form;
     }
 
-    /// Moves `theta` there, up to a duality gap of `tol` times the objective at 0; in a ball it stays where it is. Whether it moved.
+    /// Moves `theta` there, up to a duality gap of `tol` times the objective at 0; in a ball it stays where it is.
+    /// Whether it moved.
     ///
     /// # Errors
     /// [`Error::InvalidData`] for coefficients whose squares leave the range of floats.
@@ -244,7 +246,8 @@ fn design(factor: &Factor, sparsity: &Sparsity, scores: Range<usize>) -> Result<
     CscDesign::new(outputs * p, starts, rows, values)
 }
 
-/// The factor of a matrix that is positive definite but for rounding: as little is added to its diagonal as makes it so.
+/// The factor of a matrix that is positive definite but for rounding: as little is added to its diagonal as makes it
+/// so.
 ///
 /// # Errors
 /// [`Error::InvalidData`] for another one.
@@ -293,7 +296,8 @@ mod tests {
     }
 
     proptest! {
-        /// No vertex of the ball is a direction of descent, for one score and for two, and the free column is at its best.
+        /// No vertex of the ball is a direction of descent, for one score and for two, and the free column is at its
+        /// best.
         #[test]
         fn is_optimal(
             entries in prop::collection::vec(-1.0..1.0f64, 16),
@@ -328,8 +332,8 @@ mod tests {
             prop_assert!(along + radius * largest < 1e-5 * (1.0 + origin), "{along} {largest}");
         }
 
-        /// A penalty's gradient is that of the quadratic, no larger where a coefficient is zero; of the identity it is a soft
-        /// threshold.
+        /// A penalty's gradient is that of the quadratic, no larger where a coefficient is zero; of the identity it is
+        /// a soft threshold.
         #[test]
         fn is_stationary_with_a_penalty(
             entries in prop::collection::vec(-1.0..1.0f64, 16),
@@ -366,8 +370,8 @@ mod tests {
             }
         }
 
-        /// Norms with structure, two scores with a penalty and one in a ball: gradients are within the dual ball, and at its end
-        /// in the direction of the model.
+        /// Norms with structure, two scores with a penalty and one in a ball: gradients are within the dual ball, and
+        /// at its end in the direction of the model.
         #[test]
         fn is_optimal_for_norms_with_structure(
             entries in prop::collection::vec(-1.0..1.0f64, 16),

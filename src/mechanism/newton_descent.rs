@@ -18,9 +18,10 @@ const STEP_GAP: f64 = 1e-9;
 
 /// Steps on their way.
 ///
-/// With a ball or a penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the mean of their
-/// gradients, which decides which coefficients are zero; those that are not worth their noise, as far as moments tell, are too, and
-/// with a penalty of 0 they alone. Where a ball moves none of those that the mean is over, they are as without.
+/// With a ball or a penalty each of them ends in it, or in its prox, and so does a last one, from their mean by the
+/// mean of their gradients, which decides which coefficients are zero; those that are not worth their noise, as far as
+/// moments tell, are too, and with a penalty of 0 they alone. Where a ball moves none of those that the mean is over,
+/// they are as without.
 #[derive(Debug)]
 pub(super) struct Descent<'a> {
     steps: &'a NewtonSteps,

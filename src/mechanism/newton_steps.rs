@@ -47,8 +47,8 @@ impl NewtonOptions {
         self.share.unwrap_or(usual)
     }
 
-    /// Whether intervals can be had from a regression's steps, if it is known how large residuals are: there are moments, and
-    /// records are independent.
+    /// Whether intervals can be had from a regression's steps, if it is known how large residuals are: there are
+    /// moments, and records are independent.
     pub fn intervals(&self, problem: &Problem) -> bool {
         let independent =
             problem.records_per_person() == 1 && problem.adjacency() == Adjacency::ReplaceOne;
@@ -134,8 +134,8 @@ impl NewtonSteps {
         companions: &[(Event, u64)],
     ) -> Result<Self> {
         let delta = problem.validate()?;
-        // However many steps there are: they and the moments cost together what one Gaussian mechanism costs (Dong, Roth
-        // & Su 2022, corollary 2).
+        // However many steps there are: they and the moments cost together what one Gaussian mechanism costs (Dong,
+        // Roth & Su 2022, corollary 2).
         let events = |multiplier: f64| {
             let mut events = companions.to_vec();
             events.push((Event::gaussian(1.0, multiplier)?, 1));
@@ -192,8 +192,8 @@ impl NewtonSteps {
         })
     }
 
-    /// The same steps where the curvature is so much of what it is at scores of 0. Gradients say less of what is to be found then, and
-    /// the ridge draws to the start by as much more.
+    /// The same steps where the curvature is so much of what it is at scores of 0. Gradients say less of what is to be
+    /// found then, and the ridge draws to the start by as much more.
     pub fn with_curvature(&self, curvature: f64) -> Self {
         Self {
             scale: curvature * self.scale,
@@ -393,14 +393,14 @@ impl NewtonSteps {
         2.0 * (1.0 + momentum) / (1.0 - momentum) / self.stride
     }
 
-    /// The stride of step t: the first is as long as the bound on the curvature, which at a score of 0 is the curvature, lets it
-    /// be, and every further one half of that longer.
+    /// The stride of step t: the first is as long as the bound on the curvature, which at a score of 0 is the
+    /// curvature, lets it be, and every further one half of that longer.
     pub fn stride(&self, t: usize) -> f64 {
         (1.0 + 0.5 * t as f64).min(self.stride)
     }
 
-    /// The first step whose gradient is one of the mean: the first ones may be far from the minimiser, and clamps are quadratic near
-    /// it only.
+    /// The first step whose gradient is one of the mean: the first ones may be far from the minimiser, and clamps are
+    /// quadratic near it only.
     pub fn first_of_evidence(&self) -> usize {
         self.gradients.n_iter / 4
     }
@@ -446,9 +446,9 @@ impl NewtonSteps {
 
     /// About the variance that noise on the gradients leaves in scores.
     ///
-    /// T steps act as a ridge lambda/T against noise N on their mean: an eigenvector whose mean square score is m has the
-    /// variance m (N/(scale m + lambda/T))^2. Noise on the moments adds eigenvalues; those of rows add up to no more than
-    /// R^2. Without moments they are taken to fall as 1/j.
+    /// T steps act as a ridge lambda/T against noise N on their mean: an eigenvector whose mean square score is m has
+    /// the variance m (N/(scale m + lambda/T))^2. Noise on the moments adds eigenvalues; those of rows add up to no
+    /// more than R^2. Without moments they are taken to fall as 1/j.
     fn noise(
         &self,
         moments: Option<&SymmetricEigen<f64, Dyn>>,
@@ -469,8 +469,8 @@ impl NewtonSteps {
         share * self.noise_in_scores(positive(), ridge, damping)
     }
 
-    /// The Hessian of the mean of halved squared residuals, without their clamp and without the weights of records. T steps act as a
-    /// ridge lambda/T.
+    /// The Hessian of the mean of halved squared residuals, without their clamp and without the weights of records. T
+    /// steps act as a ridge lambda/T.
     pub fn hessian(&self, evidence: &Evidence, mean_weight: f64) -> DMatrix<f64> {
         let counted = self.scale / self.normaliser * mean_weight.powi(2);
         let value = |value: f64| {

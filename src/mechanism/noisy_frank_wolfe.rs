@@ -164,8 +164,8 @@ impl Program<Fitted> for Steps {
 }
 
 impl Steps {
-    /// The vertex of the score, one of those with `columns` entries each, whose own is best: the ball is of the sum over
-    /// the scores.
+    /// The vertex of the score, one of those with `columns` entries each, whose own is best: the ball is of the sum
+    /// over the scores.
     fn best_vertex(
         &self,
         gradient: &[f64],

@@ -27,20 +27,20 @@ use crate::solver::Form;
 /// the iterates is released, but for the first quarter (half without moments), which is on its way.
 ///
 /// theta <- theta + m (theta - theta of before) - (1 - m) (H + lambda I)^-1 (g_t + ridge theta) (Polyak 1964), where H
-/// is beta M/n without its negative eigenvalues, plus the ridge, which after private scales is another one for every coefficient
-/// of the images. lambda is at least a public share of the largest
-/// eigenvalue that the noise of M has (2 sigma sqrt(p) for a symmetric normal matrix): where the noise hides the
-/// curvature, steps are those of gradient descent. It is more where T steps would follow the noise on the gradients
-/// ([`crate::theory_of_privacy::noisy_gradients`]). For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp on |y| <= 1 the
-/// other statistic is X'y, and theta is that of AdaSSP (Wang 2018) with another lambda. Where residuals are small,
-/// noise on T clamped gradients is less than noise on X'y. With a start, steps begin at the constant that a noisy
-/// gradient of the intercept alone tells, a count of every class. The intercept is not part of the ridge. A last move into a
-/// ball, or a prox with a public threshold, makes theta sparse.
+/// is beta M/n without its negative eigenvalues, plus the ridge, which after private scales is another one for every
+/// coefficient of the images. lambda is at least a public share of the largest eigenvalue that the noise of M has (2
+/// sigma sqrt(p) for a symmetric normal matrix): where the noise hides the curvature, steps are those of gradient
+/// descent. It is more where T steps would follow the noise on the gradients
+/// ([`crate::theory_of_privacy::noisy_gradients`]). For the squared loss M is X'X; with T = 1 (then m = 0) and no clamp
+/// on |y| <= 1 the other statistic is X'y, and theta is that of AdaSSP (Wang 2018) with another lambda. Where residuals
+/// are small, noise on T clamped gradients is less than noise on X'y. With a start, steps begin at the constant that a
+/// noisy gradient of the intercept alone tells, a count of every class. The intercept is not part of the ridge. A last
+/// move into a ball, or a prox with a public threshold, makes theta sparse.
 ///
-/// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments ([`crate::question::Moments`])
-/// and 2 d_max |x|_2 on the gradients (`question/sensitivity.rs`). **Privacy**: 1 + T Gaussian mechanisms, by the
-/// exact Gaussian curve; everything else is post-processing, so privacy does not depend on the loss being convex or
-/// smooth.
+/// **Neighbours**: replace-one or add-remove. **Sensitivity**: sqrt(2) r^2 (or r^2) on the moments
+/// ([`crate::question::Moments`]) and 2 d_max |x|_2 on the gradients (`question/sensitivity.rs`). **Privacy**: 1 + T
+/// Gaussian mechanisms, by the exact Gaussian curve; everything else is post-processing, so privacy does not depend on
+/// the loss being convex or smooth.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoisyNewton {
@@ -53,14 +53,15 @@ pub struct NoisyNewton {
     /// [`NEWTON_SHARE`](crate::plan::defaults::NEWTON_SHARE), 0 for more than
     /// [`NEWTON_COLUMNS`](crate::plan::defaults::NEWTON_COLUMNS) columns.
     pub share: Option<f64>,
-    /// lambda in units of the largest eigenvalue that the noise of the moments has, or without moments of the bound beta R^2
-    /// on all Hessians, positive; None: enough, and more where T steps would follow the noise on the gradients.
+    /// lambda in units of the largest eigenvalue that the noise of the moments has, or without moments of the bound
+    /// beta R^2 on all Hessians, positive; None: enough, and more where T steps would follow the noise on the
+    /// gradients.
     pub damping: Option<f64>,
     /// Ridge in the units of a radius; None: 0.
     pub ridge: Option<f64>,
-    /// Largest Omega of the coefficients of all scores together, with three or more classes of weighted l1 norms alone: models are
-    /// moved to the nearest one of the ball by what is released of the curvature, after every step (post-processing). In scaled
-    /// units, after private scales those of the public bounds; None: no bound.
+    /// Largest Omega of the coefficients of all scores together, with three or more classes of weighted l1 norms alone:
+    /// models are moved to the nearest one of the ball by what is released of the curvature, after every step
+    /// (post-processing). In scaled units, after private scales those of the public bounds; None: no bound.
     pub radius: Option<f64>,
     /// A penalty alpha Omega in its place, in the same units; None: 0.
     pub alpha: Option<f64>,
@@ -71,10 +72,11 @@ pub struct NoisyNewton {
     /// Share of the zCDP budget, in (0, 1), for a last line: a factor for all coefficients and a constant, with a loss
     /// that is clamped less; None: no line.
     pub line: Option<f64>,
-    /// Share of the zCDP budget, in (0, 1), for the scores of a constant, where steps start: how common classes are, with the logistic
-    /// loss or three or more of them, or how large counts are; None: steps start at 0.
+    /// Share of the zCDP budget, in (0, 1), for the scores of a constant, where steps start: how common classes are,
+    /// with the logistic loss or three or more of them, or how large counts are; None: steps start at 0.
     pub start: Option<f64>,
-    /// Whether coefficients that are not worth their noise are zero, in patterns of the norm, without a radius or alpha too.
+    /// Whether coefficients that are not worth their noise are zero, in patterns of the norm, without a radius or alpha
+    /// too.
     pub hides_noise: bool,
 }
 

@@ -23,15 +23,15 @@ use crate::question::Units;
 /// mean of the last half of the iterates released (Bassily, Smith & Thakurta 2014; Wang, Ye & Xu 2017;
 /// [`crate::theory_of_privacy::noisy_gradients`]).
 ///
-/// theta <- prox(theta - step g_t + momentum (theta - theta of before)) with the prox of step times alpha
-/// Omega + (ridge/2)|.|^2 (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the ridge. An
-/// entry of the mean is zero where it is so in all of these iterates; with alpha one more step follows, from the mean by the mean
-/// of their gradients, which is that of the mean where the loss is quadratic and has the noise of all of them, and its prox decides
-/// which entries are zero.
+/// theta <- prox(theta - step g_t + momentum (theta - theta of before)) with the prox of step times alpha Omega +
+/// (ridge/2)|.|^2 (Polyak 1964; Ochs, Chen, Brox & Pock 2014); the intercept is neither penalised nor part of the
+/// ridge. An entry of the mean is zero where it is so in all of these iterates; with alpha one more step follows, from
+/// the mean by the mean of their gradients, which is that of the mean where the loss is quadratic and has the noise of
+/// all of them, and its prox decides which entries are zero.
 ///
-/// After private scales alpha and the ridge are in units of the public bounds still, where Omega is a weighted l1 norm: what is
-/// released of the scales is public, and so is the weight of every coefficient of the images ([`Session::units`]). Of other norms they are
-/// in units of the images.
+/// After private scales alpha and the ridge are in units of the public bounds still, where Omega is a weighted l1 norm:
+/// what is released of the scales is public, and so is the weight of every coefficient of the images
+/// ([`Session::units`]). Of other norms they are in units of the images.
 ///
 /// theta >= 0, where it is part of the norm, holds after every prox, one of alpha = 0 too, and so of the mean.
 ///
@@ -46,7 +46,8 @@ use crate::question::Units;
 pub struct NoisyProximalGradient {
     /// T; None: a public rule.
     pub n_iter: Option<usize>,
-    /// alpha in scaled units, of weighted l1 norms those of the public bounds; None: 0, and so only signs of the norm count.
+    /// alpha in scaled units, of weighted l1 norms those of the public bounds; None: 0, and so only signs of the norm
+    /// count.
     pub alpha: Option<f64>,
     /// Ridge in the same units; None: 0.
     pub ridge: Option<f64>,
@@ -54,8 +55,8 @@ pub struct NoisyProximalGradient {
     pub step: Option<f64>,
     /// Share of the last move that a step repeats, in [0, 1); None: [`DESCENT_MOMENTUM`].
     pub momentum: Option<f64>,
-    /// Whether alpha None means a public quarter of the dual norm that the noise on the mean gradient has, and not 0: what a
-    /// norm may ask for without hiding much that noise does not.
+    /// Whether alpha None means a public quarter of the dual norm that the noise on the mean gradient has, and not 0:
+    /// what a norm may ask for without hiding much that noise does not.
     pub hides_noise: bool,
 }
 
@@ -112,9 +113,10 @@ impl Penalty<'_> {
     }
 }
 
-/// Longest descent whose noise leaves scores of classes where their losses are curved, with `noise` on the mean gradient: 1/length is
-/// twice the ridge N^2 p/V against noise in p directions ([`crate::theory_of_privacy::noisy_gradients`]). Beyond a score or two these losses are
-/// straight lines, which hold no noise back, and the mean of such iterates is no minimiser.
+/// Longest descent whose noise leaves scores of classes where their losses are curved, with `noise` on the mean
+/// gradient: 1/length is twice the ridge N^2 p/V against noise in p directions
+/// ([`crate::theory_of_privacy::noisy_gradients`]). Beyond a score or two these losses are straight lines, which hold
+/// no noise back, and the mean of such iterates is no minimiser.
 fn longest_for_classes(problem: &Problem, noise: f64) -> f64 {
     match problem.schema().target() {
         Target::Classes | Target::Multiclass { .. } => {
@@ -136,8 +138,8 @@ impl Mechanism for NoisyProximalGradient {
         Ok(USER_LOSS_MARGIN)
     }
 
-    /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T, or
-    /// that of `longest_for_classes`; then T is as large as keeps the step short enough.
+    /// The total length eta T/(1 - momentum) of the descent is [`crate::theory::Landscape::best_length`], whatever T,
+    /// or that of `longest_for_classes`; then T is as large as keeps the step short enough.
     fn plan(&self, problem: Problem, domain: &Domain) -> Result<Plan> {
         problem.validate()?;
         let norm = domain.norm(problem.schema().n_features())?;

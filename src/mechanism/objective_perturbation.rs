@@ -17,9 +17,9 @@ use crate::theory::least;
 /// 2023; [`crate::theory_of_privacy::objective_perturbation`]).
 ///
 /// **Neighbours**: replace-one or add-remove. **Privacy**: the event of
-/// [`crate::accounting::event::Event::objective_perturbation`] with L R2, s and ln(1 + beta R2^2/(n ridge)), whose curves
-/// are those of [`crate::theory_of_privacy::objective_perturbation`]; and a small Gaussian event that covers the float
-/// error of the minimiser ([`crate::question::StronglyConvex`]). With Gamma noise pure epsilon: c L R2/scale +
+/// [`crate::accounting::event::Event::objective_perturbation`] with L R2, s and ln(1 + beta R2^2/(n ridge)), whose
+/// curves are those of [`crate::theory_of_privacy::objective_perturbation`]; and a small Gaussian event that covers the
+/// float error of the minimiser ([`crate::question::StronglyConvex`]). With Gamma noise pure epsilon: c L R2/scale +
 /// ln(1 + beta R2^2/(n ridge)), and lattice Laplace noise for the float error. **Needs** a catalogued Lipschitz loss
 /// (squared is refused: use huber), a catalogued norm, ridge > 0.
 #[derive(Debug, Clone, Default, Deserialize)]

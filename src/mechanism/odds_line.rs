@@ -26,12 +26,13 @@ pub(super) struct OddsLine {
 }
 
 impl ScoreLaw {
-    /// The line through the log odds that scores of a loss stand for whose derivatives are clamped at `clip`, as it is without noise,
-    /// where records tell of it: they count by the curvature of their loss.
+    /// The line through the log odds that scores of a loss stand for whose derivatives are clamped at `clip`, as it is
+    /// without noise, where records tell of it: they count by the curvature of their loss.
     ///
-    /// A saturated model with the share p of the second class has mean derivative 0 at q, the probability of the score, where
-    /// p min(1 - q, clip) = (1 - p) min(q, clip): with a clamp of 1/2, p = q/(1/2) (1 - p) for q below it. Log odds of rare classes are
-    /// their scores less the logarithm of the clamp, and those of even ones change by a half of what scores do.
+    /// A saturated model with the share p of the second class has mean derivative 0 at q, the probability of the score,
+    /// where p min(1 - q, clip) = (1 - p) min(q, clip): with a clamp of 1/2, p = q/(1/2) (1 - p) for q below it. Log
+    /// odds of rare classes are their scores less the logarithm of the clamp, and those of even ones change by a half
+    /// of what scores do.
     pub fn odds(self, clip: f64) -> OddsLine {
         let score = |z: f64| self.mean + self.deviation * z;
         let odds = |z: f64| log_odds(score(z), clip);
@@ -84,8 +85,9 @@ impl OddsLine {
     }
 }
 
-/// About the most that the mean curvature of the logistic loss may be for this share of the second class, in units of that at
-/// scores of 0: mean p_i (1 - p_i) is at most p (1 - p) with the mean p of the p_i, whatever their law (Jensen's inequality).
+/// About the most that the mean curvature of the logistic loss may be for this share of the second class, in units of
+/// that at scores of 0: mean p_i (1 - p_i) is at most p (1 - p) with the mean p of the p_i, whatever their law
+/// (Jensen's inequality).
 pub(super) fn curvature_of(share: f64) -> f64 {
     4.0 * share * (1.0 - share)
 }
@@ -120,8 +122,9 @@ mod tests {
         ScoreLaw { mean, deviation }
     }
 
-    /// Without a clamp scores are log odds. With one of a half they are too far apart where classes are even, by a quarter or so at a
-    /// usual spread, and too low by ln 2 where one is rare; and the derivative of the clamped loss is 0 on average.
+    /// Without a clamp scores are log odds. With one of a half they are too far apart where classes are even, by a
+    /// quarter or so at a usual spread, and too low by ln 2 where one is rare; and the derivative of the clamped loss
+    /// is 0 on average.
     #[test]
     fn clamps_are_undone() {
         let line = law(-2.0, 1.3).odds(1.0);
@@ -140,8 +143,8 @@ mod tests {
         }
     }
 
-    /// The middle is where records tell of the line: of rare classes one variance nearer to even odds than most are, of sure ones
-    /// where odds are even, wherever most are.
+    /// The middle is where records tell of the line: of rare classes one variance nearer to even odds than most are, of
+    /// sure ones where odds are even, wherever most are.
     #[test]
     fn lines_are_about_the_scores_that_tell_of_them() {
         let rare = law(-9.0, 1.0).odds(1.0);

@@ -26,12 +26,12 @@ pub enum Mode {
 /// Thakurta 2014, Theorem 1; Kumar & Deisenroth 2019, Theorem 1; [`crate::theory_of_privacy::output_perturbation`]).
 ///
 /// **Neighbours**: replace-one; mode "ridge" also add-remove. **Sensitivity**: 2 L R2/(n ridge) for the minimiser of
-/// mean loss + alpha Omega + (ridge/2)|theta|^2 ([`crate::question::StronglyConvex`]); 2 L R2 eta T/n for T steps
-/// of length eta ([`crate::question::Descent`]), float errors included in both. A norm alone makes nothing
-/// strongly convex: ridge = 0 in mode "ridge" is refused, as KD Theorem 1 is not private as printed. **Privacy**:
-/// Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a catalogued loss and norm. **Three or more classes**
-/// have a row of theta each; L is sqrt(2), the Euclidean norm of a record's slopes, and the penalty, like the last prox,
-/// is the sum of Omega over the rows.
+/// mean loss + alpha Omega + (ridge/2)|theta|^2 ([`crate::question::StronglyConvex`]); 2 L R2 eta T/n for T steps of
+/// length eta ([`crate::question::Descent`]), float errors included in both. A norm alone makes nothing strongly
+/// convex: ridge = 0 in mode "ridge" is refused, as KD Theorem 1 is not private as printed. **Privacy**: Gaussian,
+/// spherical Gamma or lattice Laplace noise. **Needs** a catalogued loss and norm. **Three or more classes** have a row
+/// of theta each; L is sqrt(2), the Euclidean norm of a record's slopes, and the penalty, like the last prox, is the
+/// sum of Omega over the rows.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OutputPerturbation {

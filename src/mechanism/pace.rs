@@ -22,7 +22,8 @@ const SCALAR_CURVATURE: f64 = 0.25;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     pub n_iter: usize,
-    /// How many times as long steps become as the bound on the curvature alone lets them be: so many steps of stride 1 is one.
+    /// How many times as long steps become as the bound on the curvature alone lets them be: so many steps of stride 1
+    /// is one.
     pub stride: f64,
     pub momentum: f64,
     /// lambda, in units of the Hessian of the mean loss.
@@ -110,12 +111,12 @@ fn usual_effect(problem: &Problem) -> f64 {
     }
 }
 
-/// How many Newton steps, and their stride, where so many of stride 1 are `enough` for the least lambda to be the ridge that noise
-/// asks for.
+/// How many Newton steps, and their stride, where so many of stride 1 are `enough` for the least lambda to be the ridge
+/// that noise asks for.
 ///
-/// Of classes they go further: where they are sure the bound on the curvature is many times the curvature, and a direction whose share
-/// of the bound is c takes some 1/c steps. They go as far as noise leaves something to find, in longer strides once they are many,
-/// and time allows.
+/// Of classes they go further: where they are sure the bound on the curvature is many times the curvature, and a
+/// direction whose share of the bound is c takes some 1/c steps. They go as far as noise leaves something to find, in
+/// longer strides once they are many, and time allows.
 fn newton_steps(problem: &Problem, options: &NewtonOptions, enough: f64) -> (usize, f64) {
     let set = options.damping.is_some() || options.n_iter.is_some();
     if !problem.schema().target().is_classes() || set {
@@ -138,9 +139,9 @@ fn momentum_of(stride: f64) -> f64 {
     (ratio - 1.0) / (ratio + 1.0)
 }
 
-/// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of the
-/// targets, so that many records have none, or where only those in a kink have any. Steps with momentum m converge where
-/// the true one is up to 2 (1 + m)/(1 - m) times as large.
+/// The curvature of the loss that steps count on: its bound, or less where residuals are clamped below the spread of
+/// the targets, so that many records have none, or where only those in a kink have any. Steps with momentum m converge
+/// where the true one is up to 2 (1 + m)/(1 - m) times as large.
 pub(super) fn curvature(problem: &Problem) -> f64 {
     if problem.schema().target().units().is_some() {
         // The mean rate is about one unit; records beyond the clamp have none.
@@ -171,9 +172,8 @@ fn density(level: f64, deviation: f64) -> f64 {
 /// With N the standard deviation of the noise on the mean of T gradients, R the norm of a row and eigenvalues of the
 /// Hessian that fall as R^2/j, R^2/lambda directions stand out of lambda. Each has noise N^2 and, if the signal V is
 /// spread evenly over them, V lambda/R^2 of signal: both are alike where lambda = N R/sqrt(V). Where there are fewer
-/// directions than that it is N^2 p/V, up to a constant. What a gradient has
-/// of noise because records are few, in all p directions, adds to it in the same way, but no more than as much again, so
-/// that both vanish with the noise.
+/// directions than that it is N^2 p/V, up to a constant. What a gradient has of noise because records are few, in all p
+/// directions, adds to it in the same way, but no more than as much again, so that both vanish with the noise.
 fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
     let columns = problem.statement.n_columns() as f64;
     let (slope, norm) = (problem.lipschitz(), problem.gradient_bound());
@@ -183,7 +183,8 @@ fn shrinkage(problem: &Problem, noise: f64, curvature: f64) -> f64 {
         Target::Counts { .. } => noise,
         Target::Classes => noise / slope,
         Target::Multiclass { .. } => noise * scores.noise() * scores.slope() / slope,
-        // In units of the curvature: of a clamp below the spread 0.75 of its size in spreads, of a wide one no more than 1.
+        // In units of the curvature: of a clamp below the spread 0.75 of its size in spreads, of a wide one no more
+        // than 1.
         Target::Interval { .. } => match problem.spread {
             Some(spread) => noise * (CLAMPED_CURVATURE / (spread * curvature)),
             None => noise / slope,
@@ -260,8 +261,8 @@ mod tests {
         high: 1.0,
     };
 
-    /// As far as ten times as many as are enough go, at least those of reals, in strides once they are more than 80, and no more than
-    /// time allows.
+    /// As far as ten times as many as are enough go, at least those of reals, in strides once they are more than 80,
+    /// and no more than time allows.
     #[test]
     fn classes_take_steps_as_long_as_noise_leaves_something_to_find() {
         let all = NewtonOptions::default();
@@ -305,7 +306,8 @@ mod tests {
         }
     }
 
-    /// Where no residual reaches the clamp, noise is what it is, whatever the clamp; below, both are in proportion to it.
+    /// Where no residual reaches the clamp, noise is what it is, whatever the clamp; below, both are in proportion to
+    /// it.
     #[test]
     fn wide_clamps_leave_noise_its_ridge() {
         let at = |clamp: f64, noise: f64| {

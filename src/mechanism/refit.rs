@@ -27,8 +27,8 @@ pub enum RefitBy {
 
 impl RefitBy {
     /// The better one of those that are proved: objective perturbation spends nothing on curvature, but needs a
-    /// Lipschitz loss and one record a person. Of counts, quantiles and reals in units of their spread the curvature is far
-    /// below its bound, which decides the ridge there.
+    /// Lipschitz loss and one record a person. Of counts, quantiles and reals in units of their spread the curvature is
+    /// far below its bound, which decides the ridge there.
     pub(super) fn best(problem: &Problem) -> Self {
         let counts = problem.schema().target().units().is_some();
         let flat = counts || problem.level().is_some() || problem.spread.is_some();

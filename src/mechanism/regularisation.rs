@@ -11,7 +11,8 @@ use crate::loss::Growth;
 use crate::plan::Problem;
 use crate::question::Units;
 
-/// Largest penalty, ridge and weights: their products with units, and the squares of those, are floats whatever is released.
+/// Largest penalty, ridge and weights: their products with units, and the squares of those, are floats whatever is
+/// released.
 pub(super) const MOST: f64 = 1e100;
 
 /// What a loss weighs beside a penalty.
@@ -102,7 +103,8 @@ impl Regularisation {
         })
     }
 
-    /// Moves `theta`, the minimiser of a quadratic loss of one score with this Hessian, to where the sum of both is least.
+    /// Moves `theta`, the minimiser of a quadratic loss of one score with this Hessian, to where the sum of both is
+    /// least.
     ///
     /// # Errors
     /// As [`Nearest::new`] and [`Nearest::move_to`].

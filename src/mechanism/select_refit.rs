@@ -34,9 +34,9 @@ use crate::question::{SelectionNoise, Vertex};
 /// **Neighbours**: replace-one or add-remove. **Privacy**: k bounded-range events and those of
 /// [`ObjectivePerturbation`](super::ObjectivePerturbation) or [`NoisyNewton`](super::NoisyNewton), composed adaptively
 /// by Renyi divergence: which features the refit uses is public once they are selected. **Needs** a catalogued loss.
-/// Norms: "l1" (features) and disjoint groups. With three or more classes a feature is selected for all of them at once,
-/// by its coefficients' gradients in all classes, at offsets that are released first instead of being candidates; the
-/// refit is by noisy Newton steps.
+/// Norms: "l1" (features) and disjoint groups. With three or more classes a feature is selected for all of them at
+/// once, by its coefficients' gradients in all classes, at offsets that are released first instead of being candidates;
+/// the refit is by noisy Newton steps.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectRefit {

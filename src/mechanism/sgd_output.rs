@@ -14,8 +14,8 @@ use crate::theory::least;
 /// Theorems 2 and 3; [`crate::theory_of_privacy::output_perturbation`]).
 ///
 /// **Neighbours**: replace-one. **Sensitivity**: 2 k eta L R2/b without a ridge, 2 L R2/(n ridge) with one, float
-/// errors added ([`crate::question::Permuted`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise. **Needs** a
-/// catalogued loss. There is no penalty: the norm is not used. Full gradient descent (Zhang et al. 2017) is
+/// errors added ([`crate::question::Permuted`]). **Privacy**: Gaussian, spherical Gamma or lattice Laplace noise.
+/// **Needs** a catalogued loss. There is no penalty: the norm is not used. Full gradient descent (Zhang et al. 2017) is
 /// output-perturbation with mode "early-stopping".
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -2,17 +2,18 @@
 
 use super::evidence::Secant;
 
-/// Steps are too long where the curvature is more than this of the largest that they converge for. Noise alone looks like at most a half of that:
-/// a step goes along the noise on the gradient before it, and so the change of gradients does.
+/// Steps are too long where the curvature is more than this of the largest that they converge for. Noise alone looks
+/// like at most a half of that: a step goes along the noise on the gradient before it, and so the change of gradients
+/// does.
 const STEEP: f64 = 2.0 / 3.0;
 /// So much of it is left once they are shortened.
 const CALM: f64 = 0.5;
 
 /// What released gradients say of the curvature, beside what steps are divided by.
 ///
-/// Moments are those of rows that count less where they are long, w x, and gradients have w r x: along a direction of long rows the
-/// curvature is 1/w times as large. That of counts grows with their rates. Steps that are too long for it grow from one to the
-/// next, until two gradients show it beyond any noise.
+/// Moments are those of rows that count less where they are long, w x, and gradients have w r x: along a direction of
+/// long rows the curvature is 1/w times as large. That of counts grows with their rates. Steps that are too long for it
+/// grow from one to the next, until two gradients show it beyond any noise.
 #[derive(Debug)]
 pub(super) struct Steepness {
     /// The largest curvature that steps converge for, beside what they are divided by.
@@ -22,7 +23,8 @@ pub(super) struct Steepness {
 }
 
 impl Steepness {
-    /// Of steps that are as long as they were planned, and converge where the curvature is less than `stable` times what they are divided by.
+    /// Of steps that are as long as they were planned, and converge where the curvature is less than `stable` times
+    /// what they are divided by.
     pub fn new(stable: f64) -> Self {
         Self {
             stable,
@@ -35,8 +37,8 @@ impl Steepness {
         self.length
     }
 
-    /// Looks at the last move, its square by the matrix that steps are divided by, and how the gradient changed; whether steps are
-    /// shorter from here on.
+    /// Looks at the last move, its square by the matrix that steps are divided by, and how the gradient changed;
+    /// whether steps are shorter from here on.
     pub fn shortens(&mut self, secant: &Secant, square: f64) -> bool {
         let ratio = secant.steepness(square);
         let steep = ratio * self.length > STEEP * self.stable;
@@ -53,8 +55,8 @@ mod tests {
 
     use super::*;
 
-    /// A curvature of six times the divisor shortens steps to half of it, once; noise that may be all that there is does not, nor
-    /// a curvature that steps converge for, nor a start that does not move.
+    /// A curvature of six times the divisor shortens steps to half of it, once; noise that may be all that there is
+    /// does not, nor a curvature that steps converge for, nor a start that does not move.
     #[test]
     fn steep_curvatures_shorten_steps() {
         let moved = DVector::from_vec(vec![0.3, -1.0, 0.2, 0.1]);
@@ -79,7 +81,8 @@ mod tests {
         assert!(!Steepness::new(6.0).shortens(&nothing, 0.0));
     }
 
-    /// Where there is no curvature at all, steps along noise show none, with any momentum: those with .9 were taken for too long.
+    /// Where there is no curvature at all, steps along noise show none, with any momentum: those with .9 were taken for
+    /// too long.
     #[test]
     fn noise_shortens_no_steps() {
         let columns = 2000;

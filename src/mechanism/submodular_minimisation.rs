@@ -8,24 +8,26 @@ use crate::privacy::RunningSumsPlan;
 /// What rounding of square roots could take from a calibrated multiplier.
 const SPARE: f64 = 1.0 + 1e-9;
 
-/// Private minimisation of a submodular F = sum_i F_i, one summand a person with F_i(empty) = 0, by noisy subgradients of the
-/// Lovasz extension (Kumar & Deisenroth 2019, section 5, leaves it open; Bassily, Smith & Thakurta 2014 for the noise).
+/// Private minimisation of a submodular F = sum_i F_i, one summand a person with F_i(empty) = 0, by noisy subgradients
+/// of the Lovasz extension (Kumar & Deisenroth 2019, section 5, leaves it open; Bassily, Smith & Thakurta 2014 for the
+/// noise).
 ///
-/// At released w_t the greedy vertices s_i of the base polytopes of all F_i along one public order, that of w_t, add up to a
-/// subgradient of the extension of F; it leaves as a noisy sum ([`RunningSumsPlan`], where neighbours, sensitivity
-/// and proof stand), each s_i shortened to a public Euclidean norm. w_t moves against it within the cube [0, 1]^p, and the
-/// mean of the points is released. A last sum at this mean w, with less noise, has the gains along its order: their
+/// At released w_t the greedy vertices s_i of the base polytopes of all F_i along one public order, that of w_t, add up
+/// to a subgradient of the extension of F; it leaves as a noisy sum ([`RunningSumsPlan`], where neighbours, sensitivity
+/// and proof stand), each s_i shortened to a public Euclidean norm. w_t moves against it within the cube [0, 1]^p, and
+/// the mean of the points is released. A last sum at this mean w, with less noise, has the gains along its order: their
 /// partial sums are the values of its level sets, and the least of them is the minimiser that is released.
 ///
-/// **Minimum-norm point** ([`Goal::MinimumNormPoint`]): the same noisy sums s_t, along the orders that rise with the last
-/// point x_t, pull it to the point of least norm of the base polytope of the mean summand: x_{t+1} = x_t + 2/(t + 2) (s_t - x_t).
-/// With w = -x these are steps of subgradient descent on the Lovasz extension plus |w|^2/2, whose minimiser is minus
-/// that point (Fujishige 2005; Bach 2013): E |x_T - x*|^2 <= 4 G^2/(T + 1), G^2 the mean square of s_t - x_t (Lacoste-Julien,
-/// Schmidt & Bach 2012). Where it is below -l lies the least minimiser of F(A)/n + l |A|, for every l at once.
+/// **Minimum-norm point** ([`Goal::MinimumNormPoint`]): the same noisy sums s_t, along the orders that rise with the
+/// last point x_t, pull it to the point of least norm of the base polytope of the mean summand: x_{t+1} = x_t + 2/(t +
+/// 2) (s_t - x_t). With w = -x these are steps of subgradient descent on the Lovasz extension plus |w|^2/2, whose
+/// minimiser is minus that point (Fujishige 2005; Bach 2013): E |x_T - x*|^2 <= 4 G^2/(T + 1), G^2 the mean square of
+/// s_t - x_t (Lacoste-Julien, Schmidt & Bach 2012). Where it is below -l lies the least minimiser of F(A)/n + l |A|,
+/// for every l at once.
 ///
-/// **Utility.** Where no s_i is shortened, F(level set) <= the extension at w for one of the sets; the extension at the mean
-/// exceeds the minimum of F by at most sqrt(p/T) sqrt(c^2 + p s^2)/2 a person, c the norm and s the noise on an entry
-/// of the mean subgradient.
+/// **Utility.** Where no s_i is shortened, F(level set) <= the extension at w for one of the sets; the extension at the
+/// mean exceeds the minimum of F by at most sqrt(p/T) sqrt(c^2 + p s^2)/2 a person, c the norm and s the noise on an
+/// entry of the mean subgradient.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubmodularMinimisation {
     /// Number of people, budget, neighbours; one summand a person.
@@ -58,7 +60,8 @@ pub struct SubmodularMinimisationPlan {
     pub sums: RunningSumsPlan,
     /// T.
     pub n_iter: usize,
-    /// Length of a step, for subgradients of the mean over people; None for a minimum-norm point, whose steps are shares.
+    /// Length of a step, for subgradients of the mean over people; None for a minimum-norm point, whose steps are
+    /// shares.
     pub step: Option<f64>,
 }
 

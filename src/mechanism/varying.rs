@@ -19,8 +19,8 @@ pub struct Varying {
 }
 
 impl Varying {
-    /// None where every feature varies or none does, or where the norm does not let features be left out (a seminorm, a contiguous
-    /// range); so too for facts that no mechanism takes, and that it will say so of.
+    /// None where every feature varies or none does, or where the norm does not let features be left out (a seminorm, a
+    /// contiguous range); so too for facts that no mechanism takes, and that it will say so of.
     ///
     /// ```
     /// use dpsparse::mechanism::Varying;
@@ -93,7 +93,8 @@ impl Varying {
     }
 }
 
-/// Most entries of the images that a trace keeps: 32 MB. Beyond, constant features are so many that intervals are let go.
+/// Most entries of the images that a trace keeps: 32 MB. Beyond, constant features are so many that intervals are let
+/// go.
 const MOST_IMAGES: usize = 1 << 22;
 
 #[derive(Debug)]
@@ -152,8 +153,8 @@ impl Mechanism for OnVarying {
 }
 
 impl Among {
-    /// Values of the features that vary, and of the intercept, among `other` for the constant ones; the same for each of
-    /// several scores.
+    /// Values of the features that vary, and of the intercept, among `other` for the constant ones; the same for each
+    /// of several scores.
     fn spread<T: Copy>(&self, values: &[T], outputs: usize, other: T) -> Vec<T> {
         let mut all = Vec::new();
         for values in values.chunks(values.len() / outputs) {

@@ -39,8 +39,8 @@ pub struct Nearest {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for vertices so far from the target that squares overflow; else only where a user's oracle
-/// fails.
+/// [`Error::InvalidArgument`] for vertices so far from the target that squares overflow; else only where a user's
+/// oracle fails.
 pub fn nearest(f: &dyn SetFunction, target: &[f64], step: f64) -> Result<Nearest> {
     let p = target.len();
     // Everything is relative to the target: the search is for the point of least norm among q - target.
@@ -186,8 +186,8 @@ impl Hull {
     }
 
     /// Moves the combination to the point of least norm of the hull of some of the vertices, and drops the others
-    /// (Wolfe's minor cycles; each drops a vertex, so there are at most as many as vertices). False where vertices differ
-    /// too little for floats, or too much, to tell: the point stays as it is.
+    /// (Wolfe's minor cycles; each drops a vertex, so there are at most as many as vertices). False where vertices
+    /// differ too little for floats, or too much, to tell: the point stays as it is.
     fn improve(&mut self, point: &mut [f64]) -> bool {
         loop {
             let affine = self.affine_weights();

@@ -293,8 +293,8 @@ fn sizes_beyond_floats_do_no_harm() {
     }
 }
 
-/// Vertices that hardly differ, of functions that are nearly modular: they are no further apart than squares can tell, and the
-/// search goes on all the same.
+/// Vertices that hardly differ, of functions that are nearly modular: they are no further apart than squares can tell,
+/// and the search goes on all the same.
 #[test]
 fn vertices_that_hardly_differ_are_told_apart() {
     for off in [1e-2, 1e-3, 3.7e-3, 1e-4, 1e-6] {

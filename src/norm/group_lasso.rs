@@ -5,15 +5,15 @@ use crate::prox::{Scratch, soft_threshold};
 /// Newton steps of a search for a dual norm; each about doubles the digits.
 const MOST_STEPS: usize = 60;
 
-/// The (sparse) group lasso Omega(theta) = sum_g w_g |theta_g|_2 + l1 |theta|_1 over groups that hold every feature (Yuan
-/// & Lin 2006; Simon, Friedman, Hastie & Tibshirani 2013), also with the constraint theta >= 0. A group of weight 0 is
-/// not penalised where l1 is 0, and Omega a seminorm.
+/// The (sparse) group lasso Omega(theta) = sum_g w_g |theta_g|_2 + l1 |theta|_1 over groups that hold every feature
+/// (Yuan & Lin 2006; Simon, Friedman, Hastie & Tibshirani 2013), also with the constraint theta >= 0. A group of weight
+/// 0 is not penalised where l1 is 0, and Omega a seminorm.
 ///
 /// **Overlapping groups** are copies of their features: Omega(theta) is the least sum_g w_g |u_g|_2 + l1 |u_g|_1 over
 /// vectors u_g, each on its group, that add up to theta (the latent group lasso of Jacob, Obozinski & Vert 2009). It is
-/// not the sum of the norms of the restrictions of theta: that one removes whole groups from the support, this one makes
-/// the support a union of groups. Its dual norm and the minimiser over its ball have a closed form, its value and prox
-/// have not: exact fits copy the columns instead.
+/// not the sum of the norms of the restrictions of theta: that one removes whole groups from the support, this one
+/// makes the support a union of groups. Its dual norm and the minimiser over its ball have a closed form, its value and
+/// prox have not: exact fits copy the columns instead.
 ///
 /// **Dual norm**: the largest root t over the groups of |S(s_g, l1 t)|_2 = w_g t, S the soft threshold.
 /// **Prox**: S(v_g, step l1), then a shrinkage of the whole group by step w_g, exact since the second keeps signs and
@@ -126,8 +126,8 @@ impl GroupLasso {
         Self::new(&groups, Some(weights), 0.0)
     }
 
-    /// The same on theta >= 0 alone, infinite elsewhere. [`Norm::dual`] is then one-sided: what is negative costs nothing.
-    /// Values are those without the constraint; the prox keeps it.
+    /// The same on theta >= 0 alone, infinite elsewhere. [`Norm::dual`] is then one-sided: what is negative costs
+    /// nothing. Values are those without the constraint; the prox keeps it.
     #[must_use]
     pub fn on_positive(mut self) -> Self {
         self.positive = true;
@@ -206,9 +206,9 @@ impl GroupLasso {
     }
 
     /// The least t with s_g in t K_g, and never below it: the root of |S(s_g, l1 t)|_2 = w_g t, which is convex and
-    /// falling in t, so that Newton's method climbs to it from the left. Evaluating both sides errs by at most (k + 8) u
-    /// (w + l1) t, k the size of the group, and a step from t to (1 + e) t lowers the difference by at least e (w + l1) t:
-    /// the last factor makes the result an upper bound.
+    /// falling in t, so that Newton's method climbs to it from the left. Evaluating both sides errs by at most (k + 8)
+    /// u (w + l1) t, k the size of the group, and a step from t to (1 + e) t lowers the difference by at least e (w +
+    /// l1) t: the last factor makes the result an upper bound.
     pub(crate) fn group_level(&self, s: impl Iterator<Item = f64> + Clone, weight: f64) -> f64 {
         let size = |s: f64| if self.positive { s.max(0.0) } else { s.abs() };
         let count = s.clone().count() as f64;
@@ -367,10 +367,11 @@ impl Norm for GroupLasso {
         Ok(0.0)
     }
 
-    /// The soft threshold errs by 2 u in each entry and what follows does not expand. The length of a group of k entries
-    /// is a sum of k squares, off by (k/2 + 3) u of itself, and so is threshold/length; the factor 1 - threshold/length
-    /// is between 0 and 1, so that its error is at most (k/2 + 5) u, and so is that of the group, per unit of its length;
-    /// where rounding decides wrongly that the factor is 0, it was no larger. Twice that and more is what stands here.
+    /// The soft threshold errs by 2 u in each entry and what follows does not expand. The length of a group of k
+    /// entries is a sum of k squares, off by (k/2 + 3) u of itself, and so is threshold/length; the factor 1 -
+    /// threshold/length is between 0 and 1, so that its error is at most (k/2 + 5) u, and so is that of the group, per
+    /// unit of its length; where rounding decides wrongly that the factor is 0, it was no larger. Twice that and more
+    /// is what stands here.
     fn prox_error(&self) -> f64 {
         if self.overlaps {
             return f64::INFINITY;

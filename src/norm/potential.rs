@@ -22,17 +22,17 @@ pub enum Blocks {
     Whole,
 }
 
-/// psi(x) = N(x)^2/(2 (q - 1)) with N(x) = (sum over blocks of |x_block|_2^q)^(1/q), 1 < q <= 2, which is 1-strongly convex
-/// in N (Juditsky & Nemirovski 2008; for one entry a block Ball, Carlen & Lieb 1994).
+/// psi(x) = N(x)^2/(2 (q - 1)) with N(x) = (sum over blocks of |x_block|_2^q)^(1/q), 1 < q <= 2, which is 1-strongly
+/// convex in N (Juditsky & Nemirovski 2008; for one entry a block Ball, Carlen & Lieb 1994).
 ///
-/// **Bregman projection.** Over the ball {Omega <= R} of a norm Omega that is a sum of norms over the blocks, or any norm
-/// where there is one block, the minimiser of psi(x) - <z, x> is grad psi*(w) with w = prox of step lambda Omega at z, for
-/// the least lambda >= 0 that brings it into the ball. Proof: at the minimiser grad psi(x) = z - lambda u with u a
-/// subgradient of Omega at x and lambda (Omega(x) - R) = 0. Within a block grad psi(x) is a positive multiple of x, and so
-/// u is a subgradient of Omega at w = grad psi(x) too, because a norm has the same ones along a ray; so w = z - lambda u is
-/// the prox. With one block the multiple is the same for all entries and the same holds for any Omega. **theta >= 0**, where
-/// it is part of Omega, adds an element v of its normal cone at x to u; x and w have zeros at the same entries, so that
-/// v is one at w too, and w is the prox again, of lambda = 0 too.
+/// **Bregman projection.** Over the ball {Omega <= R} of a norm Omega that is a sum of norms over the blocks, or any
+/// norm where there is one block, the minimiser of psi(x) - <z, x> is grad psi*(w) with w = prox of step lambda Omega
+/// at z, for the least lambda >= 0 that brings it into the ball. Proof: at the minimiser grad psi(x) = z - lambda u
+/// with u a subgradient of Omega at x and lambda (Omega(x) - R) = 0. Within a block grad psi(x) is a positive
+/// multiple of x, and so u is a subgradient of Omega at w = grad psi(x) too, because a norm has the same ones along a
+/// ray; so w = z - lambda u is the prox. With one block the multiple is the same for all entries and the same holds
+/// for any Omega. **theta >= 0**, where it is part of Omega, adds an element v of its normal cone at x to u; x and w
+/// have zeros at the same entries, so that v is one at w too, and w is the prox again, of lambda = 0 too.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -53,8 +53,8 @@ pub struct Potential {
 }
 
 impl Potential {
-    /// q = 1 + 1/ln m for m blocks, and 2 for fewer than three: then N is between the sum of the blocks' norms and a constant
-    /// fraction of it, and psi of the order of ln m on its ball.
+    /// q = 1 + 1/ln m for m blocks, and 2 for fewer than three: then N is between the sum of the blocks' norms and a
+    /// constant fraction of it, and psi of the order of ln m on its ball.
     pub fn new(blocks: Blocks, n_features: usize) -> Self {
         let count = match &blocks {
             Blocks::Coordinates => n_features,
@@ -95,8 +95,8 @@ impl Potential {
         }
     }
 
-    /// The largest psi on {Omega <= 1} where every point with Omega(x) <= 1 has |x_block|_2 <= `reach` Omega(x_block) and
-    /// Omega is the sum of them.
+    /// The largest psi on {Omega <= 1} where every point with Omega(x) <= 1 has |x_block|_2 <= `reach` Omega(x_block)
+    /// and Omega is the sum of them.
     pub fn range(&self, reach: f64) -> f64 {
         reach * reach / (2.0 * (self.q - 1.0))
     }
@@ -138,8 +138,8 @@ impl Potential {
         }
     }
 
-    /// The Bregman projection on {Omega <= radius} of the point whose image under grad psi is `dual`; `dual` becomes the image
-    /// of the projection, w above.
+    /// The Bregman projection on {Omega <= radius} of the point whose image under grad psi is `dual`; `dual` becomes
+    /// the image of the projection, w above.
     ///
     /// # Errors
     /// Only where a user's oracle fails.

@@ -69,8 +69,8 @@ fn vector(p: usize) -> impl Strategy<Value = Vec<f64>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// What makes a prox one (Bauschke & Combettes 2017, theorem 14.3 and proposition 12.26), for every family: v - x is
-    /// the projection of v onto step*K, which is the prox of the conjugate; no point z beats x but by its squared
+    /// What makes a prox one (Bauschke & Combettes 2017, theorem 14.3 and proposition 12.26), for every family: v - x
+    /// is the projection of v onto step*K, which is the prox of the conjugate; no point z beats x but by its squared
     /// distance; and x is a firmly non-expansive function of v.
     #[test]
     fn every_family_has_a_prox(

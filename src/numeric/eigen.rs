@@ -1,9 +1,10 @@
 //! Eigenvectors of symmetric matrices by all threads, with the same bits on any number of them.
 //!
 //! Householder's tridiagonal form, then implicit QL steps (Wilkinson & Reinsch 1971, tred2 and tql2). Every row of the
-//! eigenvectors goes through the same reflections and rotations, whatever the other rows are: they are recorded, and then
-//! made on a few rows at a time, which stay in the nearest cache. A library's are as fast on one thread (faer), but it
-//! chooses its instructions by the processor, and rounds as they do: seeded models could differ between machines.
+//! eigenvectors goes through the same reflections and rotations, whatever the other rows are: they are recorded, and
+//! then made on a few rows at a time, which stay in the nearest cache. A library's are as fast on one thread (faer),
+//! but it chooses its instructions by the processor, and rounds as they do: seeded models could differ between
+//! machines.
 
 use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 use rayon::prelude::*;

@@ -25,8 +25,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Adds <a_j, b_k> to entry k <= first + j of row j of at most [`ROWS`] rows of a square, the first of which is row `first`: the
-/// bits of [`dot`](super::linear::dot), on every machine.
+/// Adds <a_j, b_k> to entry k <= first + j of row j of at most [`ROWS`] rows of a square, the first of which is row
+/// `first`: the bits of [`dot`](super::linear::dot), on every machine.
 ///
 /// # Panics
 /// Where there are more rows, or fewer columns than a row needs.

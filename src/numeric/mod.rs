@@ -1,4 +1,5 @@
-//! Arithmetic that the rest stands on: memory, enclosures, directed rounding, strips of columns, integer kernels, sums of float columns, eigenvectors.
+//! Arithmetic that the rest stands on: memory, enclosures, directed rounding, strips of columns, integer kernels, sums
+//! of float columns, eigenvectors.
 
 pub mod allocate;
 pub(crate) mod blocked;

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 /// So many entries are read in less time than another thread takes to wake and to answer.
 const FEW_ENTRIES: usize = 1 << 18;
 
-/// Whether the calling thread does the work by itself: there is little to do, or no other thread that would do it beside another.
+/// Whether the calling thread does the work by itself: there is little to do, or no other thread that would do it
+/// beside another.
 fn by_one_thread(entries: usize) -> bool {
     entries <= FEW_ENTRIES || rayon::current_num_threads() == 1
 }
@@ -34,8 +35,8 @@ impl<Item, Work: Fn(Item)> ProducerCallback<Item> for Here<Work> {
     }
 }
 
-/// Folds numbered pieces, which read so many `entries` together: `add` adds one to what `start` makes, of which `sums` is kept,
-/// and `join` adds up the sums of threads. Results must not depend on which pieces a thread has.
+/// Folds numbered pieces, which read so many `entries` together: `add` adds one to what `start` makes, of which `sums`
+/// is kept, and `join` adds up the sums of threads. Results must not depend on which pieces a thread has.
 pub(crate) fn fold_pieces<P: Send, State, Sums: Send>(
     pieces: Vec<P>,
     entries: usize,

@@ -116,7 +116,8 @@ pub fn bisect<E>(
     Ok(good)
 }
 
-/// The first index of a range that satisfies a predicate, or its end; the predicate holds beyond an index where it holds.
+/// The first index of a range that satisfies a predicate, or its end; the predicate holds beyond an index where it
+/// holds.
 ///
 /// ```
 /// use dpsparse::numeric::search::first_index;
@@ -137,9 +138,9 @@ pub fn first_index(range: std::ops::Range<usize>, satisfies: impl Fn(usize) -> b
 
 /// The least value met on the way to the minimum in [low, high] of a function that falls, then rises.
 ///
-/// Every value met is a valid bound, so a function with several dips costs tightness only. From `guess` the search walks
-/// downhill in growing steps until the minimum is enclosed; then parabolas through the best three points, or golden
-/// sections, close in on it to `width` (Brent 1973, chapter 5), which errs by about f'' width^2/2. NaN counts as
+/// Every value met is a valid bound, so a function with several dips costs tightness only. From `guess` the search
+/// walks downhill in growing steps until the minimum is enclosed; then parabolas through the best three points, or
+/// golden sections, close in on it to `width` (Brent 1973, chapter 5), which errs by about f'' width^2/2. NaN counts as
 /// infinite; where the guess does, the walk starts at the best point of an even grid.
 ///
 /// ```

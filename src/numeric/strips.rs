@@ -1,4 +1,5 @@
-//! Columns of 16-bit integers in strips: of 32 consecutive records a strip holds one line of every column, side by side.
+//! Columns of 16-bit integers in strips: of 32 consecutive records a strip holds one line of every column, side by
+//! side.
 //!
 //! A line is a cache line, so that whoever reads some records reads memory in the order in which it lies, whatever the
 //! number of records and of columns is. The last strip is padded with zeros.

@@ -69,8 +69,8 @@ impl Domain {
         })
     }
 
-    /// The same ball for K scores a record, entry j of score k at k times the number of columns, plus j: the l1 ball and the
-    /// l-infinity ball of all entries; groups hold the coefficients of their features for every score, and the
+    /// The same ball for K scores a record, entry j of score k at k times the number of columns, plus j: the l1 ball
+    /// and the l-infinity ball of all entries; groups hold the coefficients of their features for every score, and the
     /// intercepts are one group.
     ///
     /// # Errors

@@ -35,8 +35,8 @@ pub struct Summary {
 /// What a fit lets out.
 #[derive(Debug, Clone)]
 pub struct Fitted {
-    /// Coefficients in scaled units: the features, then the intercept where there is one; of a softmax model so for class 0,
-    /// then for class 1, and so on.
+    /// Coefficients in scaled units: the features, then the intercept where there is one; of a softmax model so for
+    /// class 0, then for class 1, and so on.
     pub scaled: Vec<f64>,
     /// Released ranges in scaled units, one per feature; None: none were released.
     pub feature_ranges: Option<FeatureRanges<Vec<(f64, f64)>>>,

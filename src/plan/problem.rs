@@ -20,8 +20,8 @@ pub struct Problem {
     pub statement: Arc<Statement>,
     /// The loss.
     pub loss: Admitted,
-    /// Clamp of the slope of a loss that nothing else bounds (squared), in scaled units; None: 2. For counts the bound of
-    /// the loss, where it was given.
+    /// Clamp of the slope of a loss that nothing else bounds (squared), in scaled units; None: 2. For counts the bound
+    /// of the loss, where it was given.
     pub residual_bound: Option<f64>,
     /// About how far targets of a regression lie from their middle, one standard deviation if they were normal, in
     /// scaled units, where that was released; None: nothing is known.
@@ -117,8 +117,8 @@ impl Problem {
     /// The loss as the room uses it.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `residual_bound` for a clamp that is not positive and finite, or one for a loss
-    /// that needs none.
+    /// [`Error::InvalidArgument`] naming `residual_bound` for a clamp that is not positive and finite, or one for a
+    /// loss that needs none.
     pub fn model(&self) -> Result<RoomModel> {
         match self.loss.growth() {
             // It has become the bound of the loss.
@@ -182,7 +182,8 @@ impl Problem {
         }
     }
 
-    /// beta, of a softmax model 1/2 (Boehning 1992), or L for a user's own loss, whose second derivative nothing bounds.
+    /// beta, of a softmax model 1/2 (Boehning 1992), or L for a user's own loss, whose second derivative nothing
+    /// bounds.
     pub fn smoothness(&self) -> f64 {
         if self.outputs() > 1 {
             return 0.5;

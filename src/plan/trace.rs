@@ -1,5 +1,5 @@
-/// What noisy Newton steps on one score released on their way to a model: answers that the fit has paid for, so whatever
-/// is made of them is free.
+/// What noisy Newton steps on one score released on their way to a model: answers that the fit has paid for, so
+/// whatever is made of them is free.
 ///
 /// Everything is in scaled units of the records that the steps were made on, the intercept's column last.
 #[derive(Debug, Clone)]
@@ -30,8 +30,8 @@ pub struct Trace {
     pub theta: Vec<f64>,
     /// What the line through scores released, where there is one.
     pub line: Option<LineTrace>,
-    /// In the units of the model's user: the images of d + 1 models, 0 and the d unit vectors. Units change by affine maps,
-    /// so they tell all others.
+    /// In the units of the model's user: the images of d + 1 models, 0 and the d unit vectors. Units change by affine
+    /// maps, so they tell all others.
     pub images: Vec<Vec<f64>>,
 }
 

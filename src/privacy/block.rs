@@ -199,8 +199,8 @@ impl Block<'_> {
         }
     }
 
-    /// `factor` times the curvature of the loss of one output at the scores of the last fine pass, of each record; None of
-    /// no records, or of several outputs.
+    /// `factor` times the curvature of the loss of one output at the scores of the last fine pass, of each record; None
+    /// of no records, or of several outputs.
     pub(super) fn curvatures(
         &self,
         model: &RoomModel,
@@ -232,8 +232,8 @@ mod tests {
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
-    /// Dense records, in one read, have the gradient of sparse ones, in two passes, of one output and of several: beyond a first
-    /// chunk too each record counts by the length of its own row and by its own weight.
+    /// Dense records, in one read, have the gradient of sparse ones, in two passes, of one output and of several:
+    /// beyond a first chunk too each record counts by the length of its own row and by its own weight.
     #[test]
     fn every_record_counts_by_its_own_weights_in_one_read_too() {
         let (n, p) = (9_000, 40);

@@ -36,7 +36,8 @@ impl Blocks {
     }
 
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `data` where the number of records is public and another one; [`Error::InvalidData`] for no block, or dense ones beside sparse ones.
+    /// [`Error::InvalidArgument`] naming `data` where the number of records is public and another one;
+    /// [`Error::InvalidData`] for no block, or dense ones beside sparse ones.
     pub(in crate::privacy) fn several(
         blocks: Vec<Arc<BoundedData>>,
         directory: Option<Arc<Path>>,
@@ -200,8 +201,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// In every kind of pass that takes blocks, in memory, in files and on workers that lose them, also where a state
-        /// stays from pass to pass.
+        /// In every kind of pass that takes blocks, in memory, in files and on workers that lose them, also where a
+        /// state stays from pass to pass.
         #[test]
         fn sums_over_blocks_are_those_of_the_whole(
             n in 1usize..60,

@@ -33,8 +33,8 @@ pub(in crate::privacy) fn chunk_of(columns: usize) -> usize {
     (ENTRIES / columns.max(1)).clamp(256, 4096) / LINE * LINE
 }
 
-/// The sum of the slopes: of 2^16 of them at most 2^30, of fewer than 2^31 below 2^45, so that nothing wraps. Checks would keep the
-/// loop from wide instructions.
+/// The sum of the slopes: of 2^16 of them at most 2^30, of fewer than 2^31 below 2^45, so that nothing wraps. Checks
+/// would keep the loop from wide instructions.
 pub(in crate::privacy) fn total(d: &[i16]) -> i64 {
     let short = |d: &[i16]| (d.iter()).fold(0i32, |sum, &d| sum.wrapping_add(i32::from(d)));
     (d.chunks(1 << 16)).fold(0, |sum, d| sum.wrapping_add(i64::from(short(d))))
@@ -78,12 +78,12 @@ impl BoundedData {
         Self::from_array(x, &[], y, schema)
     }
 
-    /// The same of an array of which some consecutive columns are one-hot blocks: in every row of a block at most one entry
-    /// is 1, and the others are 0. Columns of whole numbers in few bytes, and blocks, are packed.
+    /// The same of an array of which some consecutive columns are one-hot blocks: in every row of a block at most one
+    /// entry is 1, and the others are 0. Columns of whole numbers in few bytes, and blocks, are packed.
     ///
     /// # Errors
-    /// As [`BoundedData::from_dense`], and [`Error::InvalidData`] for a block that is not one-hot; [`Error::InvalidArgument`] naming
-    /// `one_hot` for blocks that do not ascend.
+    /// As [`BoundedData::from_dense`], and [`Error::InvalidData`] for a block that is not one-hot;
+    /// [`Error::InvalidArgument`] naming `one_hot` for blocks that do not ascend.
     pub(in crate::privacy) fn from_array<T>(
         x: ArrayView2<T>,
         one_hot: &[Range<usize>],
@@ -268,8 +268,8 @@ impl BoundedData {
         }
     }
 
-    /// Reads dense features of some records, from the first one of a strip on, so that they are in a near cache whatever
-    /// the order is in which they are taken next.
+    /// Reads dense features of some records, from the first one of a strip on, so that they are in a near cache
+    /// whatever the order is in which they are taken next.
     pub(in crate::privacy) fn fetch(&self, records: Range<usize>) {
         if let Features::Dense(columns) = &self.features {
             fetch(columns.strips_of(records).lines());

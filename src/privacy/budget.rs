@@ -69,8 +69,8 @@ impl Budget {
         })
     }
 
-    /// Whether it holds a question about the records of a statement, or about what is made of them other than by reading a
-    /// part anew.
+    /// Whether it holds a question about the records of a statement, or about what is made of them other than by
+    /// reading a part anew.
     pub fn needs(&self, statement: &Arc<Statement>) -> bool {
         self.planned.iter().any(|left| match left {
             Left::Ask { question, asked } => {

@@ -1,41 +1,43 @@
 //! Answers that a release has given, kept in a file, so that one that was stopped goes on and does not pay twice.
 //!
-//! **What is kept**: the answers of the room, in order, each with the number of its question in the plan and a digest of what
-//! was said when it was asked; a digest of the plan; a mark of the release, random bits that no other has. All of it is public
-//! or released: never records, their digests, margins, states, or the generator's key.
+//! **What is kept**: the answers of the room, in order, each with the number of its question in the plan and a digest
+//! of what was said when it was asked; a digest of the plan; a mark of the release, random bits that no other has. All
+//! of it is public or released: never records, their digests, margins, states, or the generator's key.
 //!
-//! **What happens.** A release with a file commits its events to the ledger, under its mark, before anything is drawn; then each
-//! answer is on the disk before the program gets it. A release that finds a file of its own plan commits them again, and runs the
-//! program from its beginning; the first questions get the answers that are kept, in order, and take them off the plan as usual,
-//! but nothing is drawn; the next question and all later ones are answered from the records, with fresh noise.
+//! **What happens.** A release with a file commits its events to the ledger, under its mark, before anything is drawn;
+//! then each answer is on the disk before the program gets it. A release that finds a file of its own plan commits them
+//! again, and runs the program from its beginning; the first questions get the answers that are kept, in order, and
+//! take them off the plan as usual, but nothing is drawn; the next question and all later ones are answered from the
+//! records, with fresh noise.
 //!
-//! **Every ledger counts it.** A ledger that holds the mark counts nothing more ([`Entry::is_held_as`](super::Entry::is_held_as)). One that does not is
-//! another one, an older copy, or the first (none was kept before): it counts the whole release before anything more is drawn.
-//! So whichever ledger a run is given holds all that the run draws, and what the file gives again.
+//! **Every ledger counts it.** A ledger that holds the mark counts nothing more
+//! ([`Entry::is_held_as`](super::Entry::is_held_as)). One that does not is another one, an older copy, or the first
+//! (none was kept before): it counts the whole release before anything more is drawn. So whichever ledger a run is
+//! given holds all that the run draws, and what the file gives again.
 //!
 //! **Why the plan's guarantee holds, once.** Let a_1 .. a_k be the answers that are kept.
-//! 1. *What is drawn and not kept is seen by nobody.* The program, and users' code that it calls, get an answer after it
-//!    is on the disk. A process that ends between a draw and the write takes the draw with it; whether it ends there does
-//!    not depend on it. So the answers that anyone can have seen are those of the file, at every time.
-//! 2. *One transcript.* Programs are functions of public facts and of answers ([`Session`](super::Session)), so the program
-//!    asks its k + 1st question as the first run would have asked it after a_1 .. a_k. It is drawn from the law that the
-//!    first run would have drawn from, by bits that nothing else used. Hence (a_1, .., a_k, a_(k+1), ..) has the law of one
-//!    run, and what was committed covers it. Nothing of this asks for exact repetition: events are those of
-//!    the question whatever is said when it is asked, and adaptive composition lets that depend on earlier answers in any
-//!    way. Digests of what is said find other versions of the program, whose models would be wrong.
-//! 3. *One continuation.* Two that go on from the same k answers would release the rest twice. A file is locked while it is
-//!    in use, and holds every answer that was handed out. Copies of a file cannot be told from it: that only one of them
-//!    goes on is the user's promise, which certificates of releases that were resumed state
+//! 1. *What is drawn and not kept is seen by nobody.* The program, and users' code that it calls, get an answer after
+//!    it is on the disk. A process that ends between a draw and the write takes the draw with it; whether it ends there
+//!    does not depend on it. So the answers that anyone can have seen are those of the file, at every time.
+//! 2. *One transcript.* Programs are functions of public facts and of answers ([`Session`](super::Session)), so the
+//!    program asks its k + 1st question as the first run would have asked it after a_1 .. a_k. It is drawn from the law
+//!    that the first run would have drawn from, by bits that nothing else used. Hence (a_1, .., a_k, a_(k+1), ..) has
+//!    the law of one run, and what was committed covers it. Nothing of this asks for exact repetition: events are those
+//!    of the question whatever is said when it is asked, and adaptive composition lets that depend on earlier answers
+//!    in any way. Digests of what is said find other versions of the program, whose models would be wrong.
+//! 3. *One continuation.* Two that go on from the same k answers would release the rest twice. A file is locked while
+//!    it is in use, and holds every answer that was handed out. Copies of a file cannot be told from it: that only one
+//!    of them goes on is the user's promise, which certificates of releases that were resumed state
 //!    ([`Certificate::assumptions`](crate::certificate::Certificate)).
 //! 4. *Other records.* Were the records others in the second run, each answer would still be private for the persons
 //!    behind its own, and the composed bound would hold for each of them; the model would be of a mixture. That they
 //!    are the same is a promise as well. It is not checked: a digest of records would tell of them.
-//! 5. *States*, such as margins, are brought by [`Answer::replay`](super::Answer::replay) to where the answers left them. They
-//!    decide what is summed, not how far it moves: every state is one that some public moves lead to.
+//! 5. *States*, such as margins, are brought by [`Answer::replay`](super::Answer::replay) to where the answers left
+//!    them. They decide what is summed, not how far it moves: every state is one that some public moves lead to.
 //!
-//! **Seeds.** A seeded release keeps how far its generator was after each answer, and goes on from there: the model is that of
-//! an uninterrupted release, bit for bit. It has no guarantee before or after. A secure one keeps nothing of the kind: how many
-//! bits a draw took tells of its noise.
+//! **Seeds.** A seeded release keeps how far its generator was after each answer, and goes on from there: the model is
+//! that of an uninterrupted release, bit for bit. It has no guarantee before or after. A secure one keeps nothing of
+//! the kind: how many bits a draw took tells of its noise.
 
 use std::collections::VecDeque;
 use std::fmt::{Debug, Write};
@@ -128,8 +130,8 @@ impl Transcript {
     /// The answers in a file, which is made where there is none. Nothing is spent.
     ///
     /// # Errors
-    /// [`Error::Checkpoint`] for a file that is damaged, in use, of another release, or cannot be written; for a plan with
-    /// answers that may not be kept.
+    /// [`Error::Checkpoint`] for a file that is damaged, in use, of another release, or cannot be written; for a plan
+    /// with answers that may not be kept.
     pub fn open<R>(path: &Path, plan: &Sealed<R>, source: &Source) -> Result<Self> {
         let all: Vec<_> = (plan.planned.iter()).flat_map(Planned::questions).collect();
         if !all.iter().all(|question| question.may_be_kept) {

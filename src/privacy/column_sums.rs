@@ -54,8 +54,8 @@ pub(super) fn absolute(data: &BoundedData) -> Vec<i64> {
     }
 }
 
-/// sum_i max(x_ij - b_i, 0) in lattice units for every feature j, b_i the largest of 0 and of x_ia over the chosen features
-/// a: below 2^31 2^14.
+/// sum_i max(x_ij - b_i, 0) in lattice units for every feature j, b_i the largest of 0 and of x_ia over the chosen
+/// features a: below 2^31 2^14.
 pub(super) fn gains(data: &BoundedData, chosen: &[u32]) -> Vec<i64> {
     let n = data.n_records();
     let (mut best, mut values) = (vec![0i16; n], vec![0i16; n]);

@@ -17,7 +17,8 @@ const LINES: usize = 1 << 14;
 /// Records of columns that are told at a time: their lines are fetched from memory together.
 const RUN: usize = 4096;
 
-/// Strips between one whose lines are read and the one whose lines memory is asked for meanwhile, where few columns are read.
+/// Strips between one whose lines are read and the one whose lines memory is asked for meanwhile, where few columns are
+/// read.
 const LATER: usize = 16;
 
 /// Columns of lattice integers, an entry for each record.

@@ -8,8 +8,8 @@ use super::columns::Columns;
 use crate::numeric::kernel::{clip, for_wide_vectors, truncate};
 use crate::numeric::pieces::{fold_pieces, for_each_piece};
 
-/// Thresholds so few that neighbouring records, which may often have the same one, are counted apart: no number is changed twice in a
-/// row then, and the tables stay in the nearest cache.
+/// Thresholds so few that neighbouring records, which may often have the same one, are counted apart: no number is
+/// changed twice in a row then, and the tables stay in the nearest cache.
 const FEW: usize = 512;
 
 /// Thresholds -limit, -limit + stride, ... on the lattice, up to limit at most.
@@ -34,7 +34,8 @@ impl Thresholds {
 
     /// The place of every one of these entries, or as many as there are thresholds beyond all of them.
     ///
-    /// (x + limit + stride - 1/2) / stride is 1 / (2 stride) or more from every integer, and far less from what is computed.
+    /// (x + limit + stride - 1/2) / stride is 1 / (2 stride) or more from every integer, and far less from what is
+    /// computed.
     fn places(self, entries: &[i16], places: &mut [u16]) {
         let (inverse, beyond) = (1.0 / self.stride as f64, self.len() as f64);
         let offset = (self.limit + self.stride) as f64 - 0.5;

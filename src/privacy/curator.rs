@@ -58,9 +58,10 @@ impl<'x> Curator<'x> {
         Self::from_one_hot(x, Vec::new(), y)
     }
 
-    /// The same of an array some of whose consecutive columns are one-hot blocks, as encoded categories are: of each record at
-    /// most one entry of a block is 1, and the others are 0. Blocks ascend. Such columns take a byte of every record together, and so do
-    /// other columns of few public values where entries come in bytes; the integers, and so all models, are the same.
+    /// The same of an array some of whose consecutive columns are one-hot blocks, as encoded categories are: of each
+    /// record at most one entry of a block is 1, and the others are 0. Blocks ascend. Such columns take a byte of every
+    /// record together, and so do other columns of few public values where entries come in bytes; the integers, and so
+    /// all models, are the same.
     ///
     /// ```
     /// use dpsparse::privacy::Curator;
@@ -115,9 +116,9 @@ impl<'x> Curator<'x> {
         }
     }
 
-    /// The same from blocks of consecutive records, which are read as often as the records are asked for. Their integers
-    /// are kept in memory, or in nameless files of `directory`, where the machine's memory need hold a block and some 60
-    /// bytes a record alone. Models are the same.
+    /// The same from blocks of consecutive records, which are read as often as the records are asked for. Their
+    /// integers are kept in memory, or in nameless files of `directory`, where the machine's memory need hold a block
+    /// and some 60 bytes a record alone. Models are the same.
     ///
     /// ```
     /// use dpsparse::privacy::{BlockSource, Curator, TakeBlock};
@@ -148,8 +149,8 @@ impl<'x> Curator<'x> {
         }
     }
 
-    /// The same on several machines: each worker holds shards of the records, with their targets and weights, and answers
-    /// integer sums. Models are the same. `n_records` is how many there are in all.
+    /// The same on several machines: each worker holds shards of the records, with their targets and weights, and
+    /// answers integer sums. Models are the same. `n_records` is how many there are in all.
     pub fn from_workers(workers: Arc<dyn Workers>, n_records: usize) -> Self {
         Self {
             raw: Box::new(Elsewhere {

@@ -1,5 +1,5 @@
-//! The Hessian of the mean loss as a linear map in plain floats: it steers Newton's method where there are too many columns
-//! to write it down, and proves nothing.
+//! The Hessian of the mean loss as a linear map in plain floats: it steers Newton's method where there are too many
+//! columns to write it down, and proves nothing.
 
 use rayon::prelude::*;
 
@@ -42,8 +42,8 @@ impl<'a> Curvature<'a> {
         }
     }
 
-    /// out = H v: what stored entries give, and beside it the base and the intercept. Threads share the entries of margins
-    /// and of `out`, so they change no bit.
+    /// out = H v: what stored entries give, and beside it the base and the intercept. Threads share the entries of
+    /// margins and of `out`, so they change no bit.
     fn times(&mut self, v: &[f64], out: &mut [f64]) {
         let p = self.data.schema.n_features();
         let own = f64::from(self.data.schema.lattice_intercept());
@@ -98,8 +98,8 @@ impl<'a> Curvature<'a> {
         squares
     }
 
-    /// d with |H d - slope| at most `reduction` of |slope|, or near it: conjugate gradients, every column divided by its
-    /// own curvature.
+    /// d with |H d - slope| at most `reduction` of |slope|, or near it: conjugate gradients, every column divided by
+    /// its own curvature.
     pub fn direction(
         &mut self,
         slope: &[f64],

@@ -240,8 +240,8 @@ mod tests {
             }
         }
 
-        /// Images and norms are the same in every storage and within [-1, 1], sparse records stay sparse, and what is left
-        /// of shortened rows is within the norm: also of those that are shortened sparsely, where zeros stay zero.
+        /// Images and norms are the same in every storage and within [-1, 1], sparse records stay sparse, and what is
+        /// left of shortened rows is within the norm: also of those that are shortened sparsely, where zeros stay zero.
         #[test]
         fn every_storage_has_the_same_image(
             x in prop::collection::vec(prop_oneof![Just(0.0), -2.0..2.0f64], 30),

@@ -28,8 +28,8 @@ pub const COEFFICIENT_SCALE: i32 = 56;
 /// Records per piece of work.
 const CHUNK: usize = 1024;
 
-/// Evaluates (1/n) sum_i l'(<x_i, theta>; y_i) x_i in scaled units; of several outputs one such sum after the other, with
-/// the slopes of each and the rows of theta one after the other too.
+/// Evaluates (1/n) sum_i l'(<x_i, theta>; y_i) x_i in scaled units; of several outputs one such sum after the other,
+/// with the slopes of each and the rows of theta one after the other too.
 pub(in crate::privacy) struct FineGradient<'a> {
     records: &'a dyn Records,
     model: &'a RoomModel,
@@ -119,8 +119,9 @@ pub(in crate::privacy) fn pass(
     Sum(sums)
 }
 
-/// The same of dense or packed records, in one read: each chunk of them is fetched from memory once, for its scores, its limbs and its
-/// sums. The sums are those of whole columns, whatever the chunks are, and scores add up in one order.
+/// The same of dense or packed records, in one read: each chunk of them is fetched from memory once, for its scores,
+/// its limbs and its sums. The sums are those of whole columns, whatever the chunks are, and scores add up in one
+/// order.
 fn one_read(
     data: &BoundedData,
     groups: &Groups<'_>,
@@ -195,7 +196,8 @@ fn one_read(
 }
 
 /// Finite coefficients of one output as integers, part by part: from the coarsest to the finest, whose unit is
-/// 2^-COEFFICIENT_SCALE, each with the unit of its margins. A coefficient is the exact sum of its parts up to half of that.
+/// 2^-COEFFICIENT_SCALE, each with the unit of its margins. A coefficient is the exact sum of its parts up to half of
+/// that.
 fn parts_of(theta: &[f64]) -> Vec<(Vec<(u32, i64)>, f64)> {
     let mut parts = Vec::new();
     let mut rest = theta.to_vec();
@@ -398,8 +400,8 @@ mod tests {
         ]
     }
 
-    /// Scores in 128-bit integers, sums in compensated floats: the error is within its bound at thetas of any size, with
-    /// weights and without, and storages agree bit for bit.
+    /// Scores in 128-bit integers, sums in compensated floats: the error is within its bound at thetas of any size,
+    /// with weights and without, and storages agree bit for bit.
     #[test]
     fn the_error_is_within_its_bound_and_storages_agree() {
         let mut state = 1;
@@ -512,7 +514,8 @@ mod tests {
     }
 
     /// With scores that are long and differ little, with scores so far apart that weights vanish, and at thetas of any
-    /// size. Without the part that rises with the length of scores the bound would not hold; storages agree bit for bit.
+    /// size. Without the part that rises with the length of scores the bound would not hold; storages agree bit for
+    /// bit.
     #[test]
     fn errors_of_classes_are_within_their_bound_and_storages_agree() {
         let (mut state, mut closest) = (3, 0.0f64);
@@ -555,8 +558,8 @@ mod tests {
         assert!(closest > 1e-3, "{closest}");
     }
 
-    /// However many coefficients there are, margins of a part stay in 64 bits; the parts add up to them, and the coarsest
-    /// one takes as many bits as there are.
+    /// However many coefficients there are, margins of a part stay in 64 bits; the parts add up to them, and the
+    /// coarsest one takes as many bits as there are.
     #[test]
     fn parts_of_coefficients_do_not_overflow_and_lose_nothing() {
         for p in [1, 100, 1 << 17, (1 << 17) + 1, 1 << 20] {
@@ -587,8 +590,8 @@ mod tests {
         }
     }
 
-    /// The Hessian that steers Newton's method is the derivative of the gradient, of one output and of several, with weights
-    /// and without; of no records the ridge is left.
+    /// The Hessian that steers Newton's method is the derivative of the gradient, of one output and of several, with
+    /// weights and without; of no records the ridge is left.
     #[test]
     fn the_hessian_is_the_derivative_of_the_gradient() {
         let (mut state, ridge, step) = (5, 0.25, 1e-4);
@@ -642,7 +645,8 @@ mod tests {
         }
     }
 
-    /// Limbs of slopes up to the clamp, and beyond it, are within 2^13 and add up to the slope, which is 2^41 at the clamp.
+    /// Limbs of slopes up to the clamp, and beyond it, are within 2^13 and add up to the slope, which is 2^41 at the
+    /// clamp.
     #[test]
     fn limbs_are_balanced_and_add_up() {
         let (lipschitz, quanta) = (0.7, QUANTA / 0.7);

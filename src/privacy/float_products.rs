@@ -91,8 +91,8 @@ impl BoundedData {
         }
     }
 
-    /// out_j = sum_i d_i of(x_ij), for records that are not sparse: block by block of records, the sums of all columns; then,
-    /// column by column, blocks inside blocks.
+    /// out_j = sum_i d_i of(x_ij), for records that are not sparse: block by block of records, the sums of all columns;
+    /// then, column by column, blocks inside blocks.
     pub(in crate::privacy) fn float_sums(
         &self,
         d: &[f64],

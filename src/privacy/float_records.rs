@@ -52,8 +52,8 @@ impl BoundedData {
         rayon::scope(|_| (0..n).step_by(BLOCK).for_each(&mut add));
     }
 
-    /// Lower triangle, row by row in a square, of the `factor` times sum_i (diag(P_i) - P_i P_i') (x) x_i x_i' of a softmax
-    /// model, P_i the probabilities at `scores`, class by class. It steers, and proves nothing.
+    /// Lower triangle, row by row in a square, of the `factor` times sum_i (diag(P_i) - P_i P_i') (x) x_i x_i' of a
+    /// softmax model, P_i the probabilities at `scores`, class by class. It steers, and proves nothing.
     pub(in crate::privacy) fn curvature_of_classes(
         &self,
         model: &RoomModel,
@@ -177,8 +177,8 @@ impl BoundedData {
         }
     }
 
-    /// The same where the rest is of no more use: dense records in memory move up within it, so that there never is more than
-    /// all of them.
+    /// The same where the rest is of no more use: dense records in memory move up within it, so that there never is
+    /// more than all of them.
     pub(in crate::privacy) fn into_rows(self, positions: &[u32]) -> Self {
         let Features::Dense(columns) = self.features else {
             return self.rows(positions);

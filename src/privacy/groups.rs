@@ -1,5 +1,5 @@
-//! Margins and sums of slopes chunk by chunk, of dense and of packed records: a chunk is fetched from memory once for all
-//! that is made of it.
+//! Margins and sums of slopes chunk by chunk, of dense and of packed records: a chunk is fetched from memory once for
+//! all that is made of it.
 
 use std::ops::Range;
 
@@ -100,8 +100,8 @@ impl<'a> Groups<'a> {
         chunk_of(self.wide_columns() + self.groups.len())
     }
 
-    /// Records of a piece of a chunk, of columns as they stand: what is read of them stays in the nearest cache, and the
-    /// next piece arrives from memory while slopes and sums of this one are taken.
+    /// Records of a piece of a chunk, of columns as they stand: what is read of them stays in the nearest cache, and
+    /// the next piece arrives from memory while slopes and sums of this one are taken.
     pub(super) fn piece(&self) -> usize {
         match self.coded {
             true => self.chunk(),
@@ -109,8 +109,8 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Records of a chunk that is read but once: longer ones have fewer sums to add up, as long as each thread has some of
-    /// them.
+    /// Records of a chunk that is read but once: longer ones have fewer sums to add up, as long as each thread has some
+    /// of them.
     pub(super) fn long_chunk(&self) -> usize {
         let share = self.n_records / (8 * rayon::current_num_threads());
         CHUNK.min(share.next_multiple_of(LINE)).max(self.chunk())
@@ -168,8 +168,8 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Adds the slopes of at most [`CHUNK`] `records` of some planes, which begin with record `start`; with the first of the
-    /// records a strip begins.
+    /// Adds the slopes of at most [`CHUNK`] `records` of some planes, which begin with record `start`; with the first
+    /// of the records a strip begins.
     pub(super) fn add_slopes<D: AsRef<[i16]>>(
         &self,
         start: usize,
@@ -221,8 +221,8 @@ impl<'a> Groups<'a> {
 
     /// sum_i d_i x_ij for every column, of the slopes of a plane that were added.
     ///
-    /// No overflow: with n < 2^31 slopes of at most 2^14, the sizes of the sums by code add up to less than 2^45, and the
-    /// values of the table are below 2^14.
+    /// No overflow: with n < 2^31 slopes of at most 2^14, the sizes of the sums by code add up to less than 2^45, and
+    /// the values of the table are below 2^14.
     pub(super) fn inner_products(&self, plane: usize, sums: &SlopeSums, out: &mut [i64]) {
         for ((columns, part), sums) in self.groups.iter().zip(&sums.sums) {
             let out = &mut out[columns.clone()];
@@ -350,8 +350,8 @@ fn add_several_by_code(codes: &[u8], slopes: &[[i16; LANES]], sums: &mut [[i64; 
     );
 }
 
-/// The same of one plane of at most [`CHUNK`] slopes. Four records go to four tables: the next one need not wait for the sum
-/// that the last one was added to.
+/// The same of one plane of at most [`CHUNK`] slopes. Four records go to four tables: the next one need not wait for
+/// the sum that the last one was added to.
 fn add_by_code(codes: &[u8], slopes: &[i16], sums: &mut [[i64; LANES]]) {
     debug_assert!(codes.len() <= CHUNK);
     let mut tables = [[0i32; ROWS]; 4];

@@ -6,9 +6,9 @@
 //! dpsparse-checkpoint-1 00000000000000000123 9f86d081884c7d65...
 //! ```
 //!
-//! A line is added behind them and reaches the disk; then the first line is rewritten in place and reaches the disk. So a
-//! process that ends in between leaves a tail that the first line does not count: nobody was told of it, and it is dropped.
-//! Anything else that is not as the first line says is damage: a file that is shorter, or of other bytes.
+//! A line is added behind them and reaches the disk; then the first line is rewritten in place and reaches the disk. So
+//! a process that ends in between leaves a tail that the first line does not count: nobody was told of it, and it is
+//! dropped. Anything else that is not as the first line says is damage: a file that is shorter, or of other bytes.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -58,8 +58,8 @@ fn damaged() -> Error {
 }
 
 impl Journal {
-    /// Opens a file, with its lines, of which there is at least one; makes one of the single line `first` where there is
-    /// none. A file appears under its name with its first line, or not at all.
+    /// Opens a file, with its lines, of which there is at least one; makes one of the single line `first` where there
+    /// is none. A file appears under its name with its first line, or not at all.
     ///
     /// # Errors
     /// [`Error::Checkpoint`] for a file that is in use, damaged, or cannot be read or written.

@@ -82,8 +82,8 @@ impl Lagging {
 }
 
 impl Block<'_> {
-    /// The gradient at the slopes of [`LaggingScores`]: bit for bit what a pass over all records gives for them, in every
-    /// storage.
+    /// The gradient at the slopes of [`LaggingScores`]: bit for bit what a pass over all records gives for them, in
+    /// every storage.
     pub(in crate::privacy) fn lagging_gradient(
         &self,
         pass: &LaggingPass<'_>,
@@ -178,7 +178,8 @@ impl Block<'_> {
 impl Lagging {
     /// The sums at these slopes, by what has changed of them, in all `total`, where that is less work.
     ///
-    /// No overflow: in between, sums are those of some rows at old and the others at new slopes, both within their bound.
+    /// No overflow: in between, sums are those of some rows at old and the others at new slopes, both within their
+    /// bound.
     fn change_sums(
         &mut self,
         data: &BoundedData,
@@ -235,8 +236,8 @@ impl Lagging {
     }
 }
 
-/// Whether the rows that change store less than a fifth of `all`: adding to sums here and there takes several times as long
-/// an entry as a walk of all threads through the columns whose sums are kept.
+/// Whether the rows that change store less than a fifth of `all`: adding to sums here and there takes several times as
+/// long an entry as a walk of all threads through the columns whose sums are kept.
 fn is_cheap(changes: &[(usize, i64)], stored: impl Fn(usize) -> usize, all: usize) -> bool {
     changes.iter().map(|&(i, _)| stored(i)).sum::<usize>() < all / 5
 }

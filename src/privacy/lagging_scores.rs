@@ -5,15 +5,15 @@ use std::collections::BinaryHeap;
 
 /// The score of each record at which its slope was last taken.
 ///
-/// **Rule.** A record's slope is taken anew in the first step in which its score z = margin * unit is `tolerance` or more
-/// away from the score at which its slope was last taken, and in no other step; in the first step it always is.
+/// **Rule.** A record's slope is taken anew in the first step in which its score z = margin * unit is `tolerance` or
+/// more away from the score at which its slope was last taken, and in no other step; in the first step it always is.
 ///
 /// So the score in use is a function of the record and of the public steps alone, and so is its slope: that is what the
 /// sensitivity rests on. No other record, no number of records, no position in memory and no time takes part.
 ///
-/// A queue finds the records whose scores have moved with the unit alone: as the unit falls, scores shrink, and a record
-/// whose margin stays is due once the unit is below a number of its own. It is a matter of speed: every record in it
-/// is looked at by the rule, and the rule holds for all others whether or not they are in it.
+/// A queue finds the records whose scores have moved with the unit alone: as the unit falls, scores shrink, and a
+/// record whose margin stays is due once the unit is below a number of its own. It is a matter of speed: every record
+/// in it is looked at by the rule, and the rule holds for all others whether or not they are in it.
 #[derive(Debug)]
 pub(in crate::privacy) struct LaggingScores {
     taken: Vec<f64>,
@@ -39,10 +39,11 @@ fn is_due(score: f64, taken: f64, tolerance: f64) -> bool {
     (score - taken).abs() >= tolerance
 }
 
-/// Bits of a unit that is not below the first one, on the way down, at which a record of this margin is due, while it is
-/// not due now; 0: it never is.
+/// Bits of a unit that is not below the first one, on the way down, at which a record of this margin is due, while it
+/// is not due now; 0: it never is.
 ///
-/// On the way down the score moves towards 0, and leaves the tolerance around `taken` only if 0 lies outside of it: there
+/// On the way down the score moves towards 0, and leaves the tolerance around `taken` only if 0 lies outside of it:
+/// there
 /// |margin| unit is |taken| - tolerance, but for roundings of 2^-52 of each number; 2^-40 is left for them.
 fn next_look(margin: i64, taken: f64, tolerance: f64) -> u64 {
     const SLACK: f64 = 1.0 / (1u64 << 40) as f64;
@@ -187,8 +188,8 @@ mod tests {
     }
 
     proptest! {
-        /// The queue finds the records that the rule names, whatever margins and units do, and no others; so does a look
-        /// at all of them.
+        /// The queue finds the records that the rule names, whatever margins and units do, and no others; so does a
+        /// look at all of them.
         #[test]
         fn the_queue_follows_the_rule(
             n in 1usize..30,
@@ -264,8 +265,8 @@ mod tests {
         assert_eq!(rows.iter().filter(|rows| rows.contains(&1)).count(), 1);
     }
 
-    /// A score that has moved by the tolerance and hardly more is looked at: what is left for roundings makes the look early,
-    /// not late. Units fall to where the rule decides, and by single roundings there.
+    /// A score that has moved by the tolerance and hardly more is looked at: what is left for roundings makes the look
+    /// early, not late. Units fall to where the rule decides, and by single roundings there.
     #[test]
     fn no_look_comes_too_late() {
         let highest = 1.99f64 / 16_383.0;

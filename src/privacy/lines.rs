@@ -84,8 +84,9 @@ impl Lines {
         (self.constants).get_or_init(|| (0..self.len()).map(of).collect())
     }
 
-    /// Where every line begins in each panel of so many of the `width` indices that there are, and at last where it ends; None
-    /// where a line has fewer than `least` entries in a panel, on average. The arguments are the same for all calls.
+    /// Where every line begins in each panel of so many of the `width` indices that there are, and at last where it
+    /// ends; None where a line has fewer than `least` entries in a panel, on average. The arguments are the same for
+    /// all calls.
     pub(in crate::privacy) fn cuts(
         &self,
         width: usize,

@@ -8,7 +8,8 @@ use crate::numeric::linear::{Cholesky, norm2};
 use crate::prox::Scratch;
 use crate::question::Objective;
 
-/// Coefficients up to which a Hessian is written down: one of p of them costs n p^2/2, and as much memory as p^2 floats.
+/// Coefficients up to which a Hessian is written down: one of p of them costs n p^2/2, and as much memory as p^2
+/// floats.
 const WRITTEN_COLUMNS: usize = 400;
 /// Steps of the fast methods before the proved one takes over.
 const NEWTON_STEPS: usize = 100;
@@ -130,8 +131,8 @@ impl Search<'_, '_> {
         norm2(direction) <= longest
     }
 
-    /// Halves a step, down to `least` of it, until it makes a slope of this size smaller, which falls to 0 at the minimiser
-    /// and nowhere else; whether it did, with where it leads and the slope there.
+    /// Halves a step, down to `least` of it, until it makes a slope of this size smaller, which falls to 0 at the
+    /// minimiser and nowhere else; whether it did, with where it leads and the slope there.
     fn descend(
         &mut self,
         theta: &[f64],
@@ -593,7 +594,8 @@ mod tests {
         }
     }
 
-    /// The distance is stated for a residual of four times the float error of one score's columns, and no more is taken.
+    /// The distance is stated for a residual of four times the float error of one score's columns, and no more is
+    /// taken.
     #[test]
     fn a_residual_beyond_the_tolerance_is_not_accepted() {
         let target = Target::Multiclass { classes: 3 };

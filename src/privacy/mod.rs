@@ -5,32 +5,39 @@
 //! 1. [`schema`](crate::schema): public facts, and the map of features onto integers.
 //! 2. [`question`](crate::question): statements of neighbours, sensitivities with their proofs, and what each question
 //!    costs. It reads no record.
-//! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost together.
-//! 4. `curator` with `raw`, `blocks` with `columns`, `bounded_data` with `dense_records`, `packed_records`, `packed`, `sparse_records`, `lines`, `row_norm`, `record_weights`: records are
-//!    clipped, rounded, shortened and weighed on entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then.
-//!    `counts`, `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features,
-//!    targets and scores.
-//!    `derived`: these maps as data. `shards`: records that are on other machines, as the curator asks them and as a worker answers.
-//! 5. `records`, `block`: passes over them, for the answers alone. `lagging_scores`: when a record's slope is taken anew, where slopes may
-//!    lag behind; `lagging_gradient`, `changing_sums`, `rare_columns`: what that changes. `slopes`, `planes`, `groups`, `one_read`, `sparse_products`, `column_sums`, `second_moments`, `fine_gradient`,
+//! 3. [`exact`](crate::exact) and [`accounting`](crate::accounting): samplers on integers, and what events cost
+//!    together.
+//! 4. `curator` with `raw`, `blocks` with `columns`, `bounded_data` with `dense_records`, `packed_records`, `packed`,
+//!    `sparse_records`, `lines`, `row_norm`, `record_weights`: records are clipped, rounded, shortened and weighed on
+//!    entry. `private_sizes`: memory for them, and for all that is made of them, is asked for then. `counts`,
+//!    `feature_map`, `projection`, `feature_clip`: values between public thresholds; public maps, of features, targets
+//!    and scores. `derived`: these maps as data. `shards`: records that are on other machines, as the curator asks them
+//!    and as a worker answers.
+//! 5. `records`, `block`: passes over them, for the answers alone. `lagging_scores`: when a record's slope is taken
+//!    anew, where slopes may lag behind; `lagging_gradient`, `changing_sums`, `rare_columns`: what that changes.
+//!    `slopes`, `planes`, `groups`, `one_read`, `sparse_products`, `column_sums`, `second_moments`, `fine_gradient`,
 //!    `float_products`: sums in integers, and floats with their errors. `minimiser`: minimisers with proved gaps.
-//! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`, [`release`](release()):
-//!    a program is sealed only if its questions cost no more than its claim, and only a sealed program is run.
-//!    `checkpoint`, `journal`: answers that were given are kept, and a release that was stopped goes on from them.
+//! 6. [`answer`]: one file per kind of question draws its answer. [`seal`](seal()), `session`, `budget`,
+//!    [`release`](release()): a program is sealed only if its questions cost no more than its claim, and only a sealed
+//!    program is run. `checkpoint`, `journal`: answers that were given are kept, and a release that was stopped goes on
+//!    from them.
 //!
 //! Invariants, and the tests that hold them (here in `privacy/tests`, else in `tests/architecture.rs`):
 //! - no mechanism reads a record, spends by hand, makes a certificate or answers itself: `the_room_is_sealed`,
 //!   `mechanisms_do_not_answer`;
 //! - what was not planned is not answered, and what was planned and not asked is not released:
 //!   `more_than_was_planned_is_refused`, `less_than_was_planned_is_not_released`;
-//! - the ledger is charged before anything is drawn, and the certificate states what was asked: `the_ledger_comes_first`;
+//! - the ledger is charged before anything is drawn, and the certificate states what was asked:
+//!   `the_ledger_comes_first`;
 //! - bad arguments spend nothing: `what_is_said_is_checked_first`;
-//! - every kind of record that may be derived stands in a statement of its own: `sessions_are_derived_as_their_statements_say`,
-//!   `derived.rs`;
-//! - no error follows from the records, or from how many there are, once anything is spent: `before_spending.rs` (blocks in files: as
-//!   long as the disk works, and others leave the room on it that was there at the start; records on workers: as long as there are workers);
-//! - sums over blocks are those of the whole: `sums_over_blocks_are_those_of_the_whole`, `tests/test_blocks.py`; and of shards, also of those
-//!   that were lost: `lost_shards_change_nothing`, `wrong_replies_are_refused`, `tests/test_distributed.py`;
+//! - every kind of record that may be derived stands in a statement of its own:
+//!   `sessions_are_derived_as_their_statements_say`, `derived.rs`;
+//! - no error follows from the records, or from how many there are, once anything is spent: `before_spending.rs`
+//!   (blocks in files: as long as the disk works, and others leave the room on it that was there at the start; records
+//!   on workers: as long as there are workers);
+//! - sums over blocks are those of the whole: `sums_over_blocks_are_those_of_the_whole`, `tests/test_blocks.py`; and of
+//!   shards, also of those that were lost: `lost_shards_change_nothing`, `wrong_replies_are_refused`,
+//!   `tests/test_distributed.py`;
 //! - a release that was stopped and goes on is one release, paid for once: `checkpoints.rs`;
 //! - progress tells public numbers alone: `descents_report_their_steps_and_minimisers_none`;
 //! - sensitivities bound what neighbours do, and are reached in part: `neighbours.rs`;
@@ -41,9 +48,9 @@
 //!
 //! `tests/planted` breaks each of these in turn, and wants the test that is named there to fail.
 //!
-//! Trusted beyond these rooms: catalogued losses (`loss::Catalogued`), the proxes of reviewed norms and the `minimise` beneath
-//! them, `numeric` (whose files `kernel` and `mapped` have the crate's only `unsafe`), the ChaCha20 generator and the operating system's
-//! entropy. Not trusted: mechanisms, Python, users' losses and norms.
+//! Trusted beyond these rooms: catalogued losses (`loss::Catalogued`), the proxes of reviewed norms and the `minimise`
+//! beneath them, `numeric` (whose files `kernel` and `mapped` have the crate's only `unsafe`), the ChaCha20 generator
+//! and the operating system's entropy. Not trusted: mechanisms, Python, users' losses and norms.
 #![forbid(unsafe_code)]
 
 pub mod answer;

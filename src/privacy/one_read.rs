@@ -1,5 +1,5 @@
-//! Gradients over dense or packed records in one read: a piece of the records is fetched from memory once, for its margins, its
-//! slopes and its sums, of all outputs.
+//! Gradients over dense or packed records in one read: a piece of the records is fetched from memory once, for its
+//! margins, its slopes and its sums, of all outputs.
 
 use std::ops::Range;
 
@@ -24,10 +24,10 @@ pub(super) struct PieceOfSlopes {
 }
 
 impl BoundedData {
-    /// [`BoundedData::gradient`] at margins of one output that this move makes, of those that are `kept` and go on, or else of new
-    /// ones that start at 0 and are left to nobody, strip by strip: `slopes_of(start, margins, slopes)` sets the slopes of the
-    /// records from `start` on, each by its own margin alone. None for records that are not dense, and for a move of the intercept
-    /// alone.
+    /// [`BoundedData::gradient`] at margins of one output that this move makes, of those that are `kept` and go on, or
+    /// else of new ones that start at 0 and are left to nobody, strip by strip: `slopes_of(start, margins, slopes)`
+    /// sets the slopes of the records from `start` on, each by its own margin alone. None for records that are not
+    /// dense, and for a move of the intercept alone.
     ///
     /// That nothing overflows is proved where [`BoundedData::gradients_in_one_read`] says.
     pub(in crate::privacy) fn gradient_in_one_read(
@@ -68,12 +68,13 @@ impl BoundedData {
         Some(sums)
     }
 
-    /// [`BoundedData::gradient`] of each plane of slopes, one after the other, at margins that these moves make: of those that are
-    /// `kept` and go on, or else of new ones that start at 0 and are left to nobody. `slopes_of(start, margins, slopes)` sets
-    /// the slopes of the records from `start` on, each by its own margins alone. None for sparse records.
+    /// [`BoundedData::gradient`] of each plane of slopes, one after the other, at margins that these moves make: of
+    /// those that are `kept` and go on, or else of new ones that start at 0 and are left to nobody. `slopes_of(start,
+    /// margins, slopes)` sets the slopes of the records from `start` on, each by its own margins alone. None for sparse
+    /// records.
     ///
-    /// That no margin overflows is proved at [`Move`], that no sum does at [`BoundedData::gradient`]; sums of pieces add up
-    /// to the same integers whatever the pieces are.
+    /// That no margin overflows is proved at [`Move`], that no sum does at [`BoundedData::gradient`]; sums of pieces
+    /// add up to the same integers whatever the pieces are.
     pub(in crate::privacy) fn gradients_in_one_read(
         &self,
         outputs: usize,
@@ -188,9 +189,9 @@ mod tests {
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
-    /// One read is two passes, bit for bit: across the ends of chunks, on any number of threads, for one output and several,
-    /// for several moves of all columns or one of a few, margins that go on, which new ones leave alone, and slopes that depend on where
-    /// a record stands. The last are so many that threads share them.
+    /// One read is two passes, bit for bit: across the ends of chunks, on any number of threads, for one output and
+    /// several, for several moves of all columns or one of a few, margins that go on, which new ones leave alone, and
+    /// slopes that depend on where a record stands. The last are so many that threads share them.
     #[test]
     fn one_read_is_two_passes() {
         let all = [

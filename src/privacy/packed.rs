@@ -1,9 +1,9 @@
 //! Columns of few public values, several to a byte of every record: indicators, levels, and one-hot blocks as codes.
 //!
-//! Which values a column can have follows from its bounds and from the kind of numbers it comes in, both public, so that
-//! how records are stored tells nothing of them. A group of columns has a table with a row for each combination of their
-//! values, at most 256, and a record has the number of its row. The table holds the integers that dense columns would,
-//! so every sum is the same.
+//! Which values a column can have follows from its bounds and from the kind of numbers it comes in, both public, so
+//! that how records are stored tells nothing of them. A group of columns has a table with a row for each combination of
+//! their values, at most 256, and a record has the number of its row. The table holds the integers that dense columns
+//! would, so every sum is the same.
 
 use std::ops::Range;
 use std::sync::Arc;

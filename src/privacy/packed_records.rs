@@ -16,8 +16,8 @@ use crate::schema::Schema;
 /// Columns that share a byte, at least: fewer are read faster as they stand.
 const LEAST: usize = 3;
 
-/// Groups that share a byte, at most: tables and sums by code take kilobytes each, which would be more than the columns of
-/// few records.
+/// Groups that share a byte, at most: tables and sums by code take kilobytes each, which would be more than the columns
+/// of few records.
 const MOST: usize = 512;
 
 /// Records per piece of work: rows of a piece stay in the nearest cache while columns pass by.
@@ -26,8 +26,8 @@ const PIECE: usize = 256;
 /// Columns whose entries are one digit of a code.
 struct Field {
     columns: Range<usize>,
-    /// Of a column of whole numbers, the least one that differs from those below it; None: a one-hot block, whose digit is 0
-    /// where all entries are 0, and else one more than the place of the entry that is 1.
+    /// Of a column of whole numbers, the least one that differs from those below it; None: a one-hot block, whose digit
+    /// is 0 where all entries are 0, and else one more than the place of the entry that is 1.
     least: Option<f64>,
     /// Number of values of the digit.
     values: usize,
@@ -55,9 +55,9 @@ impl Planned {
     }
 }
 
-/// Which columns are stored together, by public facts: their bounds, whether entries come in bytes, and which blocks are
-/// one-hot. None where nothing is gained, of too many columns, or where rows may have to be shortened, which gives columns
-/// other values.
+/// Which columns are stored together, by public facts: their bounds, whether entries come in bytes, and which blocks
+/// are one-hot. None where nothing is gained, of too many columns, or where rows may have to be shortened, which gives
+/// columns other values.
 pub(super) fn layout<T>(schema: &Schema, one_hot: &[Range<usize>]) -> Option<Layout> {
     let whole = size_of::<T>() == 1;
     let mut groups: Vec<Planned> = Vec::new();
@@ -566,7 +566,8 @@ mod tests {
         }
     }
 
-    /// Bytes at the ends of their range, beyond bounds, and more records than a piece of work, on any number of threads.
+    /// Bytes at the ends of their range, beyond bounds, and more records than a piece of work, on any number of
+    /// threads.
     #[test]
     fn bytes_beyond_bounds_have_the_values_of_the_ends() {
         let n = 2 * super::super::groups::CHUNK + 77;

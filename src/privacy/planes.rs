@@ -55,8 +55,8 @@ impl BoundedData {
         moves.iter().map(step).collect()
     }
 
-    /// Moves margins, plane by plane; `fresh` ones start at 0. Of dense or packed records with several moves each thread takes its
-    /// own chunk of records through all of them.
+    /// Moves margins, plane by plane; `fresh` ones start at 0. Of dense or packed records with several moves each
+    /// thread takes its own chunk of records through all of them.
     ///
     /// That nothing overflows is proved at [`Move`].
     pub(in crate::privacy) fn move_planes(

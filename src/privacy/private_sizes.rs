@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::numeric::allocate;
 use crate::question::{AnyQuestion, Statement, Stored, most_beside};
 
-/// Bytes of a number for each record that is handed over, beside the one that the caller has: a target, and a weight where there
-/// are some.
+/// Bytes of a number for each record that is handed over, beside the one that the caller has: a target, and a weight
+/// where there are some.
 const HANDED_OVER: u128 = 16;
 
 /// Refuses so many bytes where the machine does not have them.
@@ -20,18 +20,19 @@ pub(super) fn room(bytes: u128) -> Result<()> {
     allocate::room(bytes, 1).map_err(|_| Error::TooLarge { bytes: None })
 }
 
-/// Bytes that the records of a dense table take at most while questions about them are answered, with their targets as they
-/// are handed over, by public facts alone: for n records and p columns at most
+/// Bytes that the records of a dense table take at most while questions about them are answered, with their targets as
+/// they are handed over, by public facts alone: for n records and p columns at most
 ///
 /// sum over sets of (2 * 32 * ceil(n / 32) * p + 32 n), plus 16 n
 ///
-/// Sets are the records as they were read, and what is made of them for the question that needs most: images under private scales, with
-/// as many columns; selected columns; scores, which are one column. An entry takes 2 bytes, in strips of 32 records; the 32 bytes are a
-/// target, a margin, a norm and a weight, or what else there is one of a record; with weights there are 16 more, and 16 more once. Several scores a
-/// record take 10 bytes each beyond the first, 30 where they are released in floats, and slopes that may lag behind 128 bytes.
+/// Sets are the records as they were read, and what is made of them for the question that needs most: images under
+/// private scales, with as many columns; selected columns; scores, which are one column. An entry takes 2 bytes, in
+/// strips of 32 records; the 32 bytes are a target, a margin, a norm and a weight, or what else there is one of a
+/// record; with weights there are 16 more, and 16 more once. Several scores a record take 10 bytes each beyond the
+/// first, 30 where they are released in floats, and slopes that may lag behind 128 bytes.
 ///
-/// Columns that are packed take less than others ([`super::packed`]), so it is a bound for them too. What does not grow with the
-/// number of records is not in it: sums, and second moments, of p^2 numbers.
+/// Columns that are packed take less than others ([`super::packed`]), so it is a bound for them too. What does not grow
+/// with the number of records is not in it: sums, and second moments, of p^2 numbers.
 ///
 /// # Errors
 /// None for a dense table.

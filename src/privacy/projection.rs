@@ -7,8 +7,8 @@ use crate::question::{Projection, lattice_directions};
 use crate::schema::Schema;
 
 impl Projection {
-    /// The images of the records, under `schema`, which has one feature and no norm to shorten rows to. Scores are exact
-    /// sums over coefficients on a lattice: they depend on no storage.
+    /// The images of the records, under `schema`, which has one feature and no norm to shorten rows to. Scores are
+    /// exact sums over coefficients on a lattice: they depend on no storage.
     pub(in crate::privacy) fn apply(&self, data: &BoundedData, schema: &Schema) -> BoundedData {
         let mut margins = vec![0; data.n_records()];
         let (directions, margin_unit) = lattice_directions(self.theta(), self.theta().len());

@@ -1,13 +1,14 @@
-//! Columns that few records have a value in: what these add to a sum of slopes is bounded whatever the slopes are, so that
-//! it need not be known before somebody asks.
+//! Columns that few records have a value in: what these add to a sum of slopes is bounded whatever the slopes are, so
+//! that it need not be known before somebody asks.
 
 use super::bounded_data::{BoundedData, Features};
 use crate::numeric::kernel::on_large_pages;
 
-/// Features j with sum_i |x_ij - b_j| <= `most`, b_j the lattice value of 0 by the schema. With |d_i| <= s the sum of d_i x_ij
-/// is then within s `most` of b_j sum_i d_i.
+/// Features j with sum_i |x_ij - b_j| <= `most`, b_j the lattice value of 0 by the schema. With |d_i| <= s the sum of
+/// d_i x_ij is then within s `most` of b_j sum_i d_i.
 ///
-/// The same in every storage: a matter of the records' values alone. It tells of records, and so decides about work alone.
+/// The same in every storage: a matter of the records' values alone. It tells of records, and so decides about work
+/// alone.
 pub(in crate::privacy) struct RareColumns {
     /// Number of each feature among those that are not rare, in their order, and of the intercept behind them.
     number: Vec<u32>,

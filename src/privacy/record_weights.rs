@@ -11,8 +11,8 @@ use crate::numeric::kernel::{for_wide_vectors, integer};
 /// bound on a record holds as it stands:
 /// - a share of a convex loss with slopes up to L and curvature up to beta is a convex loss with slopes up to L and
 ///   curvature up to beta;
-/// - |round(u d)| <= |d| for an integer d below 2^53: |d| is a float and an integer, and neither the rounded product nor
-///   the nearest integer of it passes one that u |d| does not pass. So it is entry by entry, and in every norm;
+/// - |round(u d)| <= |d| for an integer d below 2^53: |d| is a float and an integer, and neither the rounded product
+///   nor the nearest integer of it passes one that u |d| does not pass. So it is entry by entry, and in every norm;
 /// - (u x x') is (r x)(r x)' with r = sqrt(u) in [0, 1], of a row that is no longer.
 #[derive(Clone)]
 pub(super) struct RecordWeights {

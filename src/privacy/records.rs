@@ -61,9 +61,9 @@ pub trait Records: Sync {
     /// An error of `watch`; [`Error::Workers`](crate::error::Error::Workers).
     fn fold(&self, pass: &Pass<'_>, states: &mut States, watch: Watch<'_>) -> Result<Sum>;
 
-    /// The gradient at slopes that may lag behind, after margins have moved; the columns alone whose sums changed since the
-    /// last such pass, all of them 0 before the first, by their numbers among the columns that are not rare. Margins,
-    /// slopes and sums stay in `states`, beside the records.
+    /// The gradient at slopes that may lag behind, after margins have moved; the columns alone whose sums changed since
+    /// the last such pass, all of them 0 before the first, by their numbers among the columns that are not rare.
+    /// Margins, slopes and sums stay in `states`, beside the records.
     ///
     /// # Errors
     /// An error of `watch`.
@@ -77,9 +77,9 @@ pub trait Records: Sync {
     /// The sum of one feature, rare or not, at the slopes of the last such pass.
     fn lagging_sum(&self, feature: usize, states: &States) -> i64;
 
-    /// Lower triangle, row by row in a square, of sum_i w_i x_i x_i' in scaled units and plain floats, w_i the
-    /// `factor` times the curvature of the loss at the scores of the last [`Pass::Fine`], of several outputs a block for
-    /// each two of them: it steers Newton's method and proves nothing.
+    /// Lower triangle, row by row in a square, of sum_i w_i x_i x_i' in scaled units and plain floats, w_i the `factor`
+    /// times the curvature of the loss at the scores of the last [`Pass::Fine`], of several outputs a block for each
+    /// two of them: it steers Newton's method and proves nothing.
     fn curvature(&self, model: &RoomModel, factor: f64, states: &States, out: &mut [f64]);
 
     /// The records in one block of memory, for algorithms that go through them one after the other.
@@ -91,14 +91,16 @@ pub trait Records: Sync {
 
 /// What is summed over the records: always bounded integers, each a function of one record and of public state.
 pub enum Pass<'a> {
-    /// sum_i d_ik x_i for each output k, one after the other, d the slopes of the model at margins that first move. Here as
-    /// in [`Pass::Fine`], [`Pass::Moments`], [`Pass::Classes`] and [`Pass::HeldOut`] a record with a weight adds its share.
+    /// sum_i d_ik x_i for each output k, one after the other, d the slopes of the model at margins that first move.
+    /// Here as in [`Pass::Fine`], [`Pass::Moments`], [`Pass::Classes`] and [`Pass::HeldOut`] a record with a weight
+    /// adds its share.
     Gradient {
         /// The loss.
         model: &'a RoomModel,
         /// How margins move before.
         moves: &'a [Move<'a>],
-        /// Whether margins are new ones, which start at 0 and are left to no later pass; others go on from one pass to the next.
+        /// Whether margins are new ones, which start at 0 and are left to no later pass; others go on from one pass to
+        /// the next.
         fresh: bool,
         /// z_i = margin_i * unit.
         unit: f64,
@@ -122,7 +124,8 @@ pub enum Pass<'a> {
         /// In scaled units.
         row_norm: f64,
     },
-    /// sum_i max(x_ij - b_i, 0) for every feature j, b_i the largest of 0 and of x_ia over the chosen features a: what j adds.
+    /// sum_i max(x_ij - b_i, 0) for every feature j, b_i the largest of 0 and of x_ia over the chosen features a: what
+    /// j adds.
     Gains {
         /// The chosen features.
         chosen: &'a [u32],

@@ -61,8 +61,9 @@ pub fn release<R>(
     release_resumably(plan, curator, ledger, source, progress, None)
 }
 
-/// [`release`] that keeps its answers in the file `checkpoint`, which nobody may read who may not read the model; where that
-/// file is there, it goes on from them, and a ledger that holds the release counts nothing more. The proof and the user's promises stand in `checkpoint.rs`.
+/// [`release`] that keeps its answers in the file `checkpoint`, which nobody may read who may not read the model; where
+/// that file is there, it goes on from them, and a ledger that holds the release counts nothing more. The proof and the
+/// user's promises stand in `checkpoint.rs`.
 ///
 /// The file stays: remove it once the value is safe. Until then another call gives the same value again.
 ///

@@ -40,13 +40,13 @@ impl RunningSums {
         Ok(run)
     }
 
-    /// The noisy sum of the rows, one a person, each shortened to the bound. A row with an entry that is not finite counts as
-    /// zeros: an error would tell of it.
+    /// The noisy sum of the rows, one a person, each shortened to the bound. A row with an entry that is not finite
+    /// counts as zeros: an error would tell of it.
     ///
     /// # Errors
     /// [`Error::BudgetExceeded`] after the last round, [`Error::InvalidData`] for rows of another length or, under
-    /// replace-one, of another number, [`Error::UnsoundMechanism`] in a process that was forked from the run's, all before
-    /// anything is drawn; [`Error::Randomness`].
+    /// replace-one, of another number, [`Error::UnsoundMechanism`] in a process that was forked from the run's, all
+    /// before anything is drawn; [`Error::Randomness`].
     pub fn sum(&mut self, vectors: ArrayView2<'_, f64>) -> Result<Vec<f64>> {
         self.owner
             .check("this run of rounds", "make all of them in one process")?;
@@ -141,7 +141,8 @@ fn shorten(vector: ArrayView1<'_, f64>, bound: f64, out: &mut [i64]) {
         squares.sum()
     };
     let most = u128::from(LENGTH.unsigned_abs()).pow(2);
-    // Rounding of `norm` is far below one of 2^20 units, and one unit less in every entry is at least half a one less in the norm.
+    // Rounding of `norm` is far below one of 2^20 units, and one unit less in every entry is at least half a one less
+    // in the norm.
     if square(out) > most {
         out.iter_mut().for_each(|x| *x -= x.signum());
     }
@@ -283,8 +284,8 @@ mod tests {
         assert_eq!(shortened(&[1e300, 1.0], 1e-90), [0, 0]);
     }
 
-    /// Each of these squares is rounded down by nearly half a unit when it is added: the sum is so much too small that the
-    /// entries, rounded towards zero, are still too long together. They lose a unit each, and no more.
+    /// Each of these squares is rounded down by nearly half a unit when it is added: the sum is so much too small that
+    /// the entries, rounded towards zero, are still too long together. They lose a unit each, and no more.
     #[test]
     fn roundings_that_add_up_lengthen_no_vector() {
         let (entry, n) = (0.700_000_000_005_041_1, 1 << 16);

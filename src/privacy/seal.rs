@@ -133,8 +133,8 @@ impl<R> Sealed<R> {
         &self.planned
     }
 
-    /// Bytes that the records of a dense table take at most while it runs, by public facts alone: 2 an entry of the records and of
-    /// whatever is made of them, in strips of 32 records, and some 50 a record beside.
+    /// Bytes that the records of a dense table take at most while it runs, by public facts alone: 2 an entry of the
+    /// records and of whatever is made of them, in strips of 32 records, and some 50 a record beside.
     ///
     /// # Errors
     /// None where all questions are about these records.

@@ -23,8 +23,8 @@ const PRODUCTS: usize = 1 << 28;
 /// Inner products of columns multiply so many entries in the time in which records take one product of two stored ones.
 const WIDTH: usize = 16;
 
-/// sum_i x_ij x_il for every j <= l, row by row; the intercept is the last column. Rows that count less in gradients are
-/// shortened, and those of records with weights are multiplied by the roots of their shares.
+/// sum_i x_ij x_il for every j <= l, row by row; the intercept is the last column. Rows that count less in gradients
+/// are shortened, and those of records with weights are multiplied by the roots of their shares.
 ///
 /// No overflow: an entry is below n 2^28 < 2^59.
 pub(super) fn above(
@@ -226,8 +226,8 @@ mod tests {
     use crate::schema::{Bounds, Geometry, Schema, Target};
     use ndarray::Array2;
 
-    /// Every storage, on any number of threads, gives the products of the bounded entries, across the ends of tiles, with
-    /// rows that are shortened and without; also where records are taken one by one.
+    /// Every storage, on any number of threads, gives the products of the bounded entries, across the ends of tiles,
+    /// with rows that are shortened and without; also where records are taken one by one.
     #[test]
     fn sums_are_those_of_the_bounded_entries() {
         for (n, p, stored, geometry) in [

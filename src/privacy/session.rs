@@ -119,8 +119,8 @@ impl<'a> Session<'a> {
         self.usual_target
     }
 
-    /// What one unit of coefficients and targets of these records is in those of the records that they are the images of, with
-    /// features mapped to [-1, 1] by their bounds; None where no map was made, or features are others since.
+    /// What one unit of coefficients and targets of these records is in those of the records that they are the images
+    /// of, with features mapped to [-1, 1] by their bounds; None where no map was made, or features are others since.
     pub fn units(&self) -> Option<&Units> {
         self.units.as_ref()
     }
@@ -131,7 +131,8 @@ impl<'a> Session<'a> {
         self.rate
     }
 
-    /// The coefficients to ask these records about for those whose scores are meant: others where counts have a [rate](Session::rate).
+    /// The coefficients to ask these records about for those whose scores are meant: others where counts have a
+    /// [rate](Session::rate).
     pub fn of_scores<'t>(&self, theta: &'t [f64]) -> Cow<'t, [f64]> {
         if self.rate == 1.0 {
             return theta.into();
@@ -318,8 +319,8 @@ impl<'a> Session<'a> {
 
     /// A part of the records, read as `to` states: one side of a split that was asked for, or all of them.
     ///
-    /// Positions are those among all records. A part has no parts: under add-remove, positions within it would shift for
-    /// all records after the one that neighbours differ in, and name others.
+    /// Positions are those among all records. A part has no parts: under add-remove, positions within it would shift
+    /// for all records after the one that neighbours differ in, and name others.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a statement that was not made for it ([`Statement::part`]), a split that was not

@@ -111,8 +111,8 @@ impl RoomModel {
     /// Shortens every record of these planes to the bounds on its sum and on its Euclidean norm.
     fn shorten<S: AsRef<[i16]> + AsMut<[i16]>>(&self, planes: &mut [S]) {
         let SlopeBound { linf, l1, l2 } = self.lattice().bound();
-        // Sums are exact: fewer than 2^18 outputs of at most 2^14. So are the squares of records within the bound on the
-        // sum, sum d^2 <= linf sum |d|, where that product fits; of no other record are they looked at.
+        // Sums are exact: fewer than 2^18 outputs of at most 2^14. So are the squares of records within the bound on
+        // the sum, sum d^2 <= linf sum |d|, where that product fits; of no other record are they looked at.
         let exact = planes.len() < 1 << 18 && linf * l1 < 1 << 32;
         let m = planes.first().map_or(0, |plane| plane.as_ref().len());
         for first in (0..m).step_by(PIECE) {

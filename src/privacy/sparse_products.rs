@@ -21,7 +21,8 @@ const TOGETHER: usize = 16;
 /// Entries that a column should have for a panel of records, if columns are to be read panel by panel.
 const LEAST_OF_PANEL: usize = 64;
 
-/// margins_i += constant + <weights, row i>, by all threads; what wraps was proved not to. `columns` are the same records.
+/// margins_i += constant + <weights, row i>, by all threads; what wraps was proved not to. `columns` are the same
+/// records.
 pub(super) fn add_rows(
     margins: &mut [i64],
     (rows, columns): (&Lines, &Lines),
@@ -54,8 +55,8 @@ pub(super) fn add_rows(
 
 /// margins_i += constant + the sum of the terms of row i, whose entries are `starts[i]..starts[i + 1]`.
 ///
-/// Rows are short, and of any length: a loop for each would end where no processor expects it. One runs through all of them,
-/// and a row is what the running sum has grown by.
+/// Rows are short, and of any length: a loop for each would end where no processor expects it. One runs through all of
+/// them, and a row is what the running sum has grown by.
 #[inline(always)]
 fn add_runs<T: Iterator<Item = i64>>(
     margins: &mut [i64],
@@ -84,8 +85,8 @@ fn add_runs<T: Iterator<Item = i64>>(
     }
 }
 
-/// The inner products of every column with each of these planes, column by column, by all threads. That none wraps is the
-/// caller's proof: fewer than 2^31 values below 2^15 times entries of at most 2^14 stay below 2^60.
+/// The inner products of every column with each of these planes, column by column, by all threads. That none wraps is
+/// the caller's proof: fewer than 2^31 values below 2^15 times entries of at most 2^14 stay below 2^60.
 pub(super) fn column_products<const K: usize>(
     columns: &Lines,
     planes: [&[i16]; K],

@@ -79,8 +79,8 @@ impl RunningSoftmax {
     ///
     /// # Errors
     /// [`Error::BudgetExceeded`] past the horizon; [`Error::InvalidData`] for a vector of another length or entries
-    /// that are not finite; [`Error::UnsoundMechanism`] in a process that was forked from the stream's; all before anything
-    /// is spent or changed. [`Error::Randomness`] after the round was counted.
+    /// that are not finite; [`Error::UnsoundMechanism`] in a process that was forked from the stream's; all before
+    /// anything is spent or changed. [`Error::Randomness`] after the round was counted.
     pub fn update(&mut self, costs: &[f64]) -> Result<usize> {
         self.owner.check(
             "this learner",
@@ -138,8 +138,8 @@ impl RunningSoftmax {
         self.state.seed.is_none()
     }
 
-    /// What all rounds of the horizon cost, whether or not they were seen: the released vertices may decide when a stream
-    /// ends, and a sum of as many events as there were rounds holds for numbers that were fixed beforehand only
+    /// What all rounds of the horizon cost, whether or not they were seen: the released vertices may decide when a
+    /// stream ends, and a sum of as many events as there were rounds holds for numbers that were fixed beforehand only
     /// ([`crate::theory_of_privacy::softmax`]).
     pub fn certificate(&self) -> Certificate {
         let plan = &self.state.plan;
@@ -356,8 +356,8 @@ mod tests {
         }
     }
 
-    /// All rounds keep the claim, are committed before the first, and are what is certified at any time: vertices may say
-    /// when to stop.
+    /// All rounds keep the claim, are committed before the first, and are what is certified at any time: vertices may
+    /// say when to stop.
     #[test]
     fn rounds_are_paid_for() {
         let (adjacency, epsilon0) = (Adjacency::AddRemove, 0.5);

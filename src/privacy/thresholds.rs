@@ -43,8 +43,8 @@ impl FloatThresholds {
     }
 }
 
-/// Thresholds with cells of equal width between the first and the last: hardly more than one lies in a cell, so that few values are
-/// searched for.
+/// Thresholds with cells of equal width between the first and the last: hardly more than one lies in a cell, so that
+/// few values are searched for.
 struct Cells<'a> {
     thresholds: &'a FloatThresholds,
     /// The place of the first threshold that does not lie below a cell; None where each cell starts at its own.
@@ -104,7 +104,8 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// How many of these values, of `of`, belong to each threshold, the last of which no value exceeds but by rounding: what does belongs to it.
+/// How many of these values, of `of`, belong to each threshold, the last of which no value exceeds but by rounding:
+/// what does belongs to it.
 pub(super) fn all_counts_at(
     thresholds: &FloatThresholds,
     values: &[f64],
@@ -118,8 +119,8 @@ pub(super) fn all_counts_at(
     counts
 }
 
-/// How many of these values, of `of`, belong to each threshold: a value to the first one that is not below it, and those beyond
-/// the last to a place of their own.
+/// How many of these values, of `of`, belong to each threshold: a value to the first one that is not below it, and
+/// those beyond the last to a place of their own.
 fn counts_at(
     thresholds: &FloatThresholds,
     values: &[f64],

@@ -254,8 +254,8 @@ impl Pieces {
                 }
             });
         }
-        // Sums that overflow tell nothing, and all features together gain nothing but what the level was rounded by, which
-        // is more than a multiple of subnormal terms: such pieces would be split for ever.
+        // Sums that overflow tell nothing, and all features together gain nothing but what the level was rounded by,
+        // which is more than a multiple of subnormal terms: such pieces would be split for ever.
         gain.is_nan() || gain <= TIE * scale || n_above == size
     }
 

@@ -20,8 +20,8 @@ pub fn l1_ball_threshold(v: &[f64], radius: f64, scratch: &mut Vec<f64>) -> f64 
     if sum <= radius {
         return 0.0;
     }
-    // Newton's method from below (Michelot 1986): entries under a lower bound of the level are out. It takes few rounds on
-    // most inputs; where it stops shrinking the rest fast, selection by pivots bounds the work.
+    // Newton's method from below (Michelot 1986): entries under a lower bound of the level are out. It takes few rounds
+    // on most inputs; where it stops shrinking the rest fast, selection by pivots bounds the work.
     loop {
         let before = scratch.len();
         let level = (sum - radius) / before as f64;

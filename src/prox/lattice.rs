@@ -182,8 +182,8 @@ impl Exact {
         self.split(range);
     }
 
-    /// The network whose minimum cut is a minimiser of F - (t - level). Everything is multiplied by the size of the piece:
-    /// the level is sum/size.
+    /// The network whose minimum cut is a minimiser of F - (t - level). Everything is multiplied by the size of the
+    /// piece: the level is sum/size.
     fn connect(
         &mut self,
         problem: &Problem<'_>,

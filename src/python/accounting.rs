@@ -182,8 +182,8 @@ event_class! {
 event_class! {
     /// A failure: with at most this probability the release may be anything.
     ///
-    /// What the release is otherwise, other events say; the accountant adds the probability to every delta. Renyi curves
-    /// are those of the release without the failure.
+    /// What the release is otherwise, other events say; the accountant adds the probability to every delta. Renyi
+    /// curves are those of the release without the failure.
     ///
     /// Parameters
     /// ----------
@@ -410,12 +410,12 @@ fn certificate_from_python<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a PyC
 /// Adds privacy events up and converts them to (epsilon, delta); every answer is rounded up.
 ///
 /// The answers hold for adaptively chosen queries whose noise parameters were fixed beforehand. With a budget it also
-/// refuses what would break a total that holds however releases are chosen after earlier ones: a ledger in memory, which
-/// fits take as `ledger=`; `dpsparse.privacy.Ledger` is one on disk, with the same methods.
+/// refuses what would break a total that holds however releases are chosen after earlier ones: a ledger in memory,
+/// which fits take as `ledger=`; `dpsparse.privacy.Ledger` is one on disk, with the same methods.
 ///
-/// A budget is one: copies of it, and of estimators that hold it, as scikit-learn makes them, spend of the same one. In a
-/// process that was forked it is refused, and one that is read back from a pickle can be looked at, but spends nothing
-/// before :meth:`resume`.
+/// A budget is one: copies of it, and of estimators that hold it, as scikit-learn makes them, spend of the same one. In
+/// a process that was forked it is refused, and one that is read back from a pickle can be looked at, but spends
+/// nothing before :meth:`resume`.
 ///
 /// Parameters
 /// ----------
@@ -633,8 +633,8 @@ impl PyAccountant {
         self.accountant.rho()
     }
 
-    /// The largest epsilon for which a next release at `delta` would pass the budget (None: its delta): a pure one at 0, else
-    /// one of Gaussian noise; 0 where none would.
+    /// The largest epsilon for which a next release at `delta` would pass the budget (None: its delta): a pure one at
+    /// 0, else one of Gaussian noise; 0 where none would.
     #[pyo3(signature = (delta = None))]
     fn remaining(&self, delta: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         let delta = delta.map(|delta| number("delta", delta)).transpose()?;
@@ -652,8 +652,8 @@ impl PyAccountant {
         Ok(self.accountant.epsilon(delta)?)
     }
 
-    /// Whether all releases that were added drew their randomness from the operating system; what seeded ones cost is counted,
-    /// but does not bound what they tell.
+    /// Whether all releases that were added drew their randomness from the operating system; what seeded ones cost is
+    /// counted, but does not bound what they tell.
     #[getter]
     fn secure(&self) -> bool {
         self.releases().all(|entry| entry.certificate.secure())
@@ -686,8 +686,8 @@ impl PyAccountant {
         Ok((self.clone()).spend(Added::release(certificate, records_per_person, None))?)
     }
 
-    /// Add a release before it is made, as fits do; returns its number among the entries. One with a mark `release` may go on
-    /// after a stop: it is added once.
+    /// Add a release before it is made, as fits do; returns its number among the entries. One with a mark `release` may
+    /// go on after a stop: it is added once.
     #[pyo3(signature = (certificate, records_per_person = None, release = None))]
     #[pyo3(text_signature = "($self, certificate, records_per_person=1, release=None)")]
     fn commit(

@@ -8,8 +8,8 @@ use crate::certificate::ledger::{Entry, Total};
 use crate::error::{Error, Result, UserError};
 use crate::privacy::{Ledger, MemoryLedger, Receipt};
 
-/// A Python object with methods `admits(certificate, records_per_person)` and `commit(...)`, which returns a number, and which is
-/// given the mark `release` of one that may go on after a stop.
+/// A Python object with methods `admits(certificate, records_per_person)` and `commit(...)`, which returns a number,
+/// and which is given the mark `release` of one that may go on after a stop.
 struct Kept(Py<PyAny>);
 
 impl Kept {

@@ -170,8 +170,8 @@ pub(super) fn ranges_to_python(
     })
 }
 
-/// Coefficients, class by class where there are three or more, intercepts, iterations, certificate, ranges, and what steps
-/// released on their way.
+/// Coefficients, class by class where there are three or more, intercepts, iterations, certificate, ranges, and what
+/// steps released on their way.
 type Fitted<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,

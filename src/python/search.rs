@@ -19,8 +19,8 @@ use crate::privacy::{Bounds, Target, release_resumably};
 use crate::question::LinearModel;
 use crate::search::{Search, SearchFacts};
 
-/// Coefficients, class by class where there are three or more, intercepts, and the ranges of the features where they are
-/// clipped.
+/// Coefficients, class by class where there are three or more, intercepts, and the ranges of the features where they
+/// are clipped.
 type Model<'py> = (Vec<f64>, Vec<f64>, Option<PyReadonlyArray2<'py, f64>>);
 
 fn linear_models(models: Vec<Model<'_>>) -> PyResult<Vec<LinearModel>> {

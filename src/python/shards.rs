@@ -1,5 +1,5 @@
-//! Records on several machines, for Python: the curator's side asks a session of Python's, a worker's side answers bytes
-//! with bytes.
+//! Records on several machines, for Python: the curator's side asks a session of Python's, a worker's side answers
+//! bytes with bytes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -123,8 +123,8 @@ impl PyShard {
         Self(Mutex::new(Shard::new(number)))
     }
 
-    /// The answer to a request, which the curator alone may see; None where the whole script is needed. `source` returns
-    /// the raw features, targets and weights of the shard, for requests that read them.
+    /// The answer to a request, which the curator alone may see; None where the whole script is needed. `source`
+    /// returns the raw features, targets and weights of the shard, for requests that read them.
     #[pyo3(signature = (request, source=None))]
     fn answer<'py>(
         &self,

@@ -37,7 +37,8 @@ impl PySubmodularPlan {
         self.0.n_iter
     }
 
-    /// Length of a step, for subgradients of the mean over people; None for a minimum-norm point, whose steps are shares.
+    /// Length of a step, for subgradients of the mean over people; None for a minimum-norm point, whose steps are
+    /// shares.
     #[getter]
     fn step(&self) -> Option<f64> {
         self.0.step
@@ -55,8 +56,8 @@ impl PySubmodularPlan {
         self.0.sums.claim().1
     }
 
-    /// Standard deviations of the noise on an entry of the summed greedy vertices, and on one of the last sum where a set is
-    /// looked for.
+    /// Standard deviations of the noise on an entry of the summed greedy vertices, and on one of the last sum where a
+    /// set is looked for.
     #[getter]
     fn noise_scales(&self) -> Vec<f64> {
         let last = self.0.n_iter as u64; // there is none for a point

@@ -9,13 +9,14 @@ use crate::error::{Error, Result, positive};
 use crate::exact::noise::discrete_laplace::DiscreteLaplace;
 use crate::numeric::directed::{div_up, mul_up};
 
-/// Noisy numbers of the records of every class, with integer Laplace noise: pure differential privacy (Dwork, McSherry, Nissim & Smith
-/// 2006; Ghosh, Roughgarden & Sundararajan 2012).
+/// Noisy numbers of the records of every class, with integer Laplace noise: pure differential privacy (Dwork, McSherry,
+/// Nissim & Smith 2006; Ghosh, Roughgarden & Sundararajan 2012).
 ///
 /// A record with a weight counts its share, rounded to 2^-14.
 ///
-/// **Sensitivity**: a record adds to one number, at most one: in the sum of sizes that is 2 for a replaced record and 1 for one added or
-/// removed, m times that for m of them. Where the whole budget is for these numbers their noise is about half of that of a Gaussian release at a delta of 1/n^2.
+/// **Sensitivity**: a record adds to one number, at most one: in the sum of sizes that is 2 for a replaced record and 1
+/// for one added or removed, m times that for m of them. Where the whole budget is for these numbers their noise is
+/// about half of that of a Gaussian release at a delta of 1/n^2.
 #[derive(Debug, Clone)]
 pub struct ClassCounts {
     /// Of the noise, in units.
@@ -29,8 +30,8 @@ impl Statement {
     /// Numbers of records, at a cost of `epsilon`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `classes` for targets that are none; `epsilon` that is not positive and finite; noise that the
-    /// exact sampler does not take.
+    /// [`Error::InvalidArgument`] naming `classes` for targets that are none; `epsilon` that is not positive and
+    /// finite; noise that the exact sampler does not take.
     pub fn class_counts(self: &Arc<Self>, epsilon: f64) -> Result<Question<ClassCounts>> {
         if !self.schema().target().is_classes() {
             return Err(Error::invalid("classes", "are counted, not other targets"));

@@ -5,8 +5,8 @@ use crate::numeric::kernel::{MAX_FEATURE, clip, for_wide_vectors, quantise};
 use crate::numeric::strips::Line;
 use crate::schema::Schema;
 
-/// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units; and y -> clamp((y - middle)/half, -1, 1) where
-/// targets are mapped. Counts, which are divided by `half` alone, stay in [0, 1].
+/// x_j -> clamp(factor_j x_j + shift_j, -limit, limit)/norm, in scaled units; and y -> clamp((y - middle)/half, -1, 1)
+/// where targets are mapped. Counts, which are divided by `half` alone, stay in [0, 1].
 ///
 /// The map is public: fixed beforehand, or released. Then the image of a record depends on the record alone, in every
 /// storage: neighbouring records stay neighbouring.
@@ -24,8 +24,8 @@ pub struct FeatureMap {
     rate: f64,
 }
 
-/// What one unit of what is fitted to images is in units of the records themselves ([`FeatureMap::undo`]), with features
-/// mapped to [-1, 1] by their bounds.
+/// What one unit of what is fitted to images is in units of the records themselves ([`FeatureMap::undo`]), with
+/// features mapped to [-1, 1] by their bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Units {
     /// Of each feature's coefficient, not negative.
@@ -34,7 +34,8 @@ pub struct Units {
     pub target: f64,
     /// What images are divided by: without clipping they lie between its inverse and minus that.
     pub norm: f64,
-    /// Of each feature that its bounds declare to be an indicator, or scaled already, the largest size of an image; 0 of others.
+    /// Of each feature that its bounds declare to be an indicator, or scaled already, the largest size of an image; 0
+    /// of others.
     pub indicators: Vec<f64>,
 }
 
@@ -125,8 +126,8 @@ impl FeatureMap {
         Self { tail, ..self }
     }
 
-    /// The same map of counts, with scores s of the images that stand for rates of `rate` e^(s/`rate`) units of theirs: the slope of
-    /// a count's loss has the curvature 1 at score 0, whatever the rate is there.
+    /// The same map of counts, with scores s of the images that stand for rates of `rate` e^(s/`rate`) units of theirs:
+    /// the slope of a count's loss has the curvature 1 at score 0, whatever the rate is there.
     ///
     /// # Panics
     /// If the rate is not positive and finite.
@@ -263,8 +264,8 @@ impl FeatureMap {
     ///
     /// Clipping aside ([`FeatureMap::ranges`]), sum theta_j (factor_j x_j + shift_j)/norm + theta_p c is linear in x;
     /// the constant part joins the intercept. Scores of counts are logarithms of rates, in units that either schema
-    /// states: what targets are divided by joins the intercept too. Without an intercept shifts must be 0, and targets may
-    /// not move.
+    /// states: what targets are divided by joins the intercept too. Without an intercept shifts must be 0, and targets
+    /// may not move.
     pub fn undo(&self, theta: &mut [f64], from: &Schema, to: &Schema) {
         let (middle, half) = match (self.target, from.target().units(), to.target().units()) {
             // e^z/units of a target, times half where targets were divided by it.

@@ -11,11 +11,11 @@ use crate::numeric::kernel::MAX_FEATURE;
 
 /// Noisy numbers of values in the bins of every one of some features.
 ///
-/// Bins are public: 1/32 of the lattice each, the first and the last of them halved again and again towards the end, where many
-/// values may be.
+/// Bins are public: 1/32 of the lattice each, the first and the last of them halved again and again towards the end,
+/// where many values may be.
 ///
-/// **Sensitivity**: a record is in one bin of each of c features. Its contribution has c ones and no negative entry, so sqrt(2 c)
-/// for a replaced record and sqrt(c) for one added or removed, m times that for m of them.
+/// **Sensitivity**: a record is in one bin of each of c features. Its contribution has c ones and no negative entry, so
+/// sqrt(2 c) for a replaced record and sqrt(c) for one added or removed, m times that for m of them.
 #[derive(Debug, Clone)]
 pub struct Histograms {
     pub(crate) sum: GaussianSum,
@@ -47,8 +47,8 @@ pub(crate) fn thresholds_up_to() -> Vec<usize> {
 }
 
 impl Histograms {
-    /// The upper ends of the bins, ascending, in scaled units of a centred schema: a bin has the values above the end before, up to
-    /// its own.
+    /// The upper ends of the bins, ascending, in scaled units of a centred schema: a bin has the values above the end
+    /// before, up to its own.
     ///
     /// ```
     /// use dpsparse::question::Histograms;
@@ -71,8 +71,8 @@ impl Statement {
     /// Histograms of these features, with noise of standard deviation `multiplier` times the sensitivity.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `scale` for no features, features that are not ascending or that there are not, and
-    /// noise that the exact sampler does not take.
+    /// [`Error::InvalidArgument`] naming `scale` for no features, features that are not ascending or that there are
+    /// not, and noise that the exact sampler does not take.
     pub fn histograms(
         self: &Arc<Self>,
         multiplier: f64,

@@ -9,10 +9,11 @@ use crate::error::{Error, Result};
 use crate::numeric::directed::mul_up;
 use crate::numeric::kernel::MAX_FEATURE;
 
-/// Noisy sums of the sizes of all features after a public map that is named when asking, rows shortened to a public norm.
+/// Noisy sums of the sizes of all features after a public map that is named when asking, rows shortened to a public
+/// norm.
 ///
-/// **Sensitivity**, r the norm in lattice units: no entry of a contribution is negative, and none is longer than r, so sqrt(2) r for a
-/// replaced record and r for one added or removed, m times that for m of them.
+/// **Sensitivity**, r the norm in lattice units: no entry of a contribution is negative, and none is longer than r, so
+/// sqrt(2) r for a replaced record and r for one added or removed, m times that for m of them.
 #[derive(Debug, Clone)]
 pub struct ImageSums {
     pub(crate) sum: GaussianSum,
@@ -21,11 +22,12 @@ pub struct ImageSums {
 }
 
 impl Statement {
-    /// Sums of images that are shortened to `row_norm`, in scaled units, with noise of standard deviation `multiplier` times the
-    /// sensitivity.
+    /// Sums of images that are shortened to `row_norm`, in scaled units, with noise of standard deviation `multiplier`
+    /// times the sensitivity.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `row_norm` for one outside (1e-3, sqrt(p)], and noise that the exact sampler does not take.
+    /// [`Error::InvalidArgument`] naming `row_norm` for one outside (1e-3, sqrt(p)], and noise that the exact sampler
+    /// does not take.
     pub fn image_sums(
         self: &Arc<Self>,
         multiplier: f64,

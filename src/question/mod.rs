@@ -112,8 +112,8 @@ use crate::error::{Error, Result};
 /// One question, with what an answer to it costs: the events are computed in here, from the statement and from the
 /// noise that will be drawn.
 ///
-/// Questions are made by methods of [`Statement`], asked by [`Session::ask`](crate::privacy::Session::ask), and planned for by
-/// [`Program::questions`](crate::privacy::Program::questions). A clone is the same question.
+/// Questions are made by methods of [`Statement`], asked by [`Session::ask`](crate::privacy::Session::ask), and planned
+/// for by [`Program::questions`](crate::privacy::Program::questions). A clone is the same question.
 #[derive(Clone)]
 pub struct Question<A> {
     id: u64,

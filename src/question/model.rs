@@ -156,8 +156,9 @@ impl RoomModel {
         &self.lattice
     }
 
-    /// A bound on the second derivative in every direction, where the model is reviewed as convex and smooth: a catalogued
-    /// loss of one score, or the softmax model without a clamp. What proofs about minimisers and full descents take.
+    /// A bound on the second derivative in every direction, where the model is reviewed as convex and smooth: a
+    /// catalogued loss of one score, or the softmax model without a clamp. What proofs about minimisers and full
+    /// descents take.
     ///
     /// # Errors
     /// [`Error::UnsoundMechanism`] for a user's own loss, and for softmax slopes with a clamp.
@@ -198,7 +199,8 @@ impl RoomModel {
     }
 }
 
-/// The lattice of slopes of one loss: 2^b with the largest b such that L 2^b <= 2^14, and integer bounds in three norms.
+/// The lattice of slopes of one loss: 2^b with the largest b such that L 2^b <= 2^14, and integer bounds in three
+/// norms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlopeLattice {
     scale: f64,

@@ -16,10 +16,10 @@ use crate::numeric::kernel::MAX_FEATURE;
 /// ([`crate::schema::Schema::with_gradient_norm`]) by shortening them, intercept included: r^2 = R^2 + c^2. Those of
 /// records with weights are multiplied by the roots of their shares, at most 1: the sum is sum_i u_i x_i x_i'.
 ///
-/// **Sensitivity.** |x x'|_F = |x|^2 <= r^2, and the inner product of two such matrices is <a, b>^2 >= 0: sqrt(2) r^2 for
-/// a replaced record, r^2 for one added or removed, m times that for m of them. The entries on and above the diagonal
-/// are released, the diagonal divided by sqrt(2): that vector has 1/sqrt(2) of the Frobenius norm, so noise of standard
-/// deviation sigma off the diagonal and sqrt(2) sigma on it has the multiplier sqrt(2) sigma/|.|_F.
+/// **Sensitivity.** |x x'|_F = |x|^2 <= r^2, and the inner product of two such matrices is <a, b>^2 >= 0: sqrt(2) r^2
+/// for a replaced record, r^2 for one added or removed, m times that for m of them. The entries on and above the
+/// diagonal are released, the diagonal divided by sqrt(2): that vector has 1/sqrt(2) of the Frobenius norm, so noise of
+/// standard deviation sigma off the diagonal and sqrt(2) sigma on it has the multiplier sqrt(2) sigma/|.|_F.
 #[derive(Debug, Clone)]
 pub struct Moments {
     pub(crate) sum: GaussianSum,

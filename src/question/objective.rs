@@ -74,17 +74,17 @@ impl Objective<'_> {
     }
 }
 
-/// Euclidean norm of the error of a fine gradient for a loss of slopes up to L and smoothness beta, rows
-/// of Euclidean norm at most `rows`, p columns and coefficients of Euclidean norm at most `size`. For several scores see
+/// Euclidean norm of the error of a fine gradient for a loss of slopes up to L and smoothness beta, rows of Euclidean
+/// norm at most `rows`, p columns and coefficients of Euclidean norm at most `size`. For several scores see
 /// [`slope_error`]; for one:
 ///
-/// A score: theta is rounded to multiples of 2^-56, so |dz| <= rows sqrt(p) 2^-57; margins of its
-/// parts are exact. Adding them in floats errs by less than 2^-50 of the largest partial sum, which is at most |z|
-/// and the parts that are not there yet: entries of at most 2^(1 - bits) size, bits >= 13, hence rows sqrt(p) size
-/// 2^-12. The part of |z| moves a derivative by at most 2^-50 sup |z l''(z)|, which for most catalogued losses is at
-/// most 2 L + beta: l'' vanishes, or falls like exp(-|z|), beyond |z| = |y| + L/beta. Evaluating l' errs by a few ulp,
-/// below 2^-46 L; other losses state both ([`Rounding`](crate::loss::Rounding)). Its rounding errs by 2^-42 L. Sums over records are exact, their conversion relative 2^-50. An
-/// error dd of every derivative moves the mean by at most dd rows.
+/// A score: theta is rounded to multiples of 2^-56, so |dz| <= rows sqrt(p) 2^-57; margins of its parts are exact.
+/// Adding them in floats errs by less than 2^-50 of the largest partial sum, which is at most |z| and the parts that
+/// are not there yet: entries of at most 2^(1 - bits) size, bits >= 13, hence rows sqrt(p) size 2^-12. The part of |z|
+/// moves a derivative by at most 2^-50 sup |z l''(z)|, which for most catalogued losses is at most 2 L + beta: l''
+/// vanishes, or falls like exp(-|z|), beyond |z| = |y| + L/beta. Evaluating l' errs by a few ulp, below 2^-46 L; other
+/// losses state both ([`Rounding`](crate::loss::Rounding)). Its rounding errs by 2^-42 L. Sums over records are exact,
+/// their conversion relative 2^-50. An error dd of every derivative moves the mean by at most dd rows.
 pub(crate) fn gradient_error(
     model: &RoomModel,
     smoothness: f64,

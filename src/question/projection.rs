@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result, positive};
 
-/// x -> clamp(<theta, x>/reach, -1, 1), in scaled units, the intercept included in theta; and y -> clamp(zoom y, -1, 1).
+/// x -> clamp(<theta, x>/reach, -1, 1), in scaled units, the intercept included in theta; and y -> clamp(zoom y, -1,
+/// 1).
 ///
 /// All of them are public: fixed beforehand, or released. Then the image of a record depends on the record alone, in
 /// every storage: neighbouring records stay neighbouring.

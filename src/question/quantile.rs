@@ -10,10 +10,10 @@ const LEVEL_BITS: u32 = 40;
 /// The choice of a quantile among thresholds, by the exponential mechanism (Smith 2011). Scores are those of
 /// `quantile_score` for the rank k = round(q n), n the public number of records, or that of values that are counted.
 ///
-/// **Sensitivity**: a record moves the number of values up to t by at most 1, m of them by m. With a public k so it does
-/// scores. Where the values of some records are not counted, N of them are, and a record more or less moves N, #{x <= t} and
-/// round(q N) by 0 or 1, since q < 1, all in one direction: their differences, and so scores, move by at most 1 again; another value in
-/// place of one that is counted moves #{x <= t} alone.
+/// **Sensitivity**: a record moves the number of values up to t by at most 1, m of them by m. With a public k so it
+/// does scores. Where the values of some records are not counted, N of them are, and a record more or less moves N, #{x
+/// <= t} and round(q N) by 0 or 1, since q < 1, all in one direction: their differences, and so scores, move by at most
+/// 1 again; another value in place of one that is counted moves #{x <= t} alone.
 #[derive(Debug, Clone)]
 pub(crate) struct Quantile {
     pub(crate) temperature: InverseTemperature,
@@ -52,8 +52,9 @@ impl Statement {
         })
     }
 
-    /// How many bits of a grid of thresholds a choice at `level` is worth, within `bits`: a threshold at the quantile is
-    /// so many nats likelier than each in the empty tail, and shall be `sure` nats likelier than all of these together.
+    /// How many bits of a grid of thresholds a choice at `level` is worth, within `bits`: a threshold at the quantile
+    /// is so many nats likelier than each in the empty tail, and shall be `sure` nats likelier than all of these
+    /// together.
     pub(super) fn grid_bits(&self, epsilon0: f64, level: f64, sure: f64, bits: (u32, u32)) -> u32 {
         let (n, person) = (self.n_samples() as f64, self.records_per_person() as f64);
         let nats = level.min(1.0 - level) * n * epsilon0 / (2.0 * person);

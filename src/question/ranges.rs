@@ -45,10 +45,10 @@ impl RangesOf {
 /// Ranges of features: two quantiles of each by the exponential mechanism (Smith 2011).
 ///
 /// Candidates are the thresholds t on the lattice of a feature, k = round(q n) is public, and scores are those of
-/// `quantile_score`. There are so many thresholds as the level, n and epsilon0 are worth: too many in an empty tail would
-/// together be as likely as the quantile. **Sensitivity**: replacing (or adding, or removing) a record moves #{i: x_ij <= t} by at most 1, m
-/// of them by m; the values of p features together move it by p times that. Each choice is a bounded-range event; they
-/// compose.
+/// `quantile_score`. There are so many thresholds as the level, n and epsilon0 are worth: too many in an empty tail
+/// would together be as likely as the quantile. **Sensitivity**: replacing (or adding, or removing) a record moves #{i:
+/// x_ij <= t} by at most 1, m of them by m; the values of p features together move it by p times that. Each choice is a
+/// bounded-range event; they compose.
 #[derive(Debug, Clone)]
 pub struct Ranges {
     pub(crate) temperature: InverseTemperature,
@@ -69,7 +69,8 @@ pub(crate) const MOST_CANDIDATES: usize = 1 << 26;
 const LATTICE_BITS: u32 = 15;
 
 impl Ranges {
-    /// A range may be asked for where so many nats are missing for the coarsest grid: a quantile that is missed makes it wider.
+    /// A range may be asked for where so many nats are missing for the coarsest grid: a quantile that is missed makes
+    /// it wider.
     pub const SPARE: f64 = 2.0;
 
     /// How much likelier, in nats, a threshold at a quantile must be than one in an empty tail, and for the finest grid
@@ -138,8 +139,8 @@ pub(crate) fn stride(bits: u32, ranges: usize) -> i64 {
 }
 
 impl Question<Ranges> {
-    /// The end of a range is closer than this to that of the values that it stands for, in scaled units: half of the distance of
-    /// two thresholds.
+    /// The end of a range is closer than this to that of the values that it stands for, in scaled units: half of the
+    /// distance of two thresholds.
     pub fn resolution(&self) -> f64 {
         0.5 * self.answer.stride as f64 / f64::from(MAX_FEATURE)
     }

@@ -6,19 +6,20 @@ use crate::accounting::event::{Adjacency, Event};
 use crate::error::{Error, Result};
 use crate::numeric::directed::mul_up;
 
-/// The largest Euclidean norm of a person's vector, as integers: 2^20. Sums over fewer than 2^31 people stay below 2^51.
+/// The largest Euclidean norm of a person's vector, as integers: 2^20. Sums over fewer than 2^31 people stay below
+/// 2^51.
 pub(crate) const LENGTH: i64 = 1 << 20;
 
 /// The public facts of a run of sums, and what its rounds cost.
 ///
-/// In round t each person has a vector v_i of `n_features` entries, a function of that person's data and of what was released
-/// before. It is shortened to the Euclidean norm `norm`, rounded towards zero to multiples of norm/2^20, and the sum
-/// leaves with exactly rounded Gaussian noise.
+/// In round t each person has a vector v_i of `n_features` entries, a function of that person's data and of what was
+/// released before. It is shortened to the Euclidean norm `norm`, rounded towards zero to multiples of norm/2^20, and
+/// the sum leaves with exactly rounded Gaussian noise.
 ///
-/// **Neighbours**: the data of one person are replaced (replace-one), or the person is added or removed. **Sensitivity**: a
-/// vector of integers has a norm of at most 2^20, which the room checks in integers; the sum moves by at most 2 2^20, or
-/// 2^20. **Privacy**: Gaussian mechanisms of known ratio, composed adaptively by the exact Gaussian curve
-/// ([`crate::theory_of_privacy::noisy_gradients`]); what vectors are made by need not be right.
+/// **Neighbours**: the data of one person are replaced (replace-one), or the person is added or removed.
+/// **Sensitivity**: a vector of integers has a norm of at most 2^20, which the room checks in integers; the sum moves
+/// by at most 2 2^20, or 2^20. **Privacy**: Gaussian mechanisms of known ratio, composed adaptively by the exact
+/// Gaussian curve ([`crate::theory_of_privacy::noisy_gradients`]); what vectors are made by need not be right.
 #[derive(Debug, Clone)]
 pub struct RunningSumsPlan {
     pub(crate) n_people: usize,
@@ -125,8 +126,8 @@ impl RunningSumsPlan {
         self.rounds.iter().map(|(count, _)| count).sum()
     }
 
-    /// Standard deviation of the noise on an entry of the sum of a round, counted from 0, in the users' units; None: there is
-    /// no such round.
+    /// Standard deviation of the noise on an entry of the sum of a round, counted from 0, in the users' units; None:
+    /// there is no such round.
     pub fn noise_scale(&self, round: u64) -> Option<f64> {
         let sum = self.noise_of(round)?;
         Some(sum.sigma() * sum.unit() * self.unit())

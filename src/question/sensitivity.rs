@@ -52,8 +52,8 @@ impl Contribution {
         self.times(self.slopes.linf, FEATURE)
     }
 
-    /// A signed sum over entries of at most `features` features, for each of them of several outputs, and of a column of
-    /// the intercept where the lattice value `intercept` is not 0:
+    /// A signed sum over entries of at most `features` features, for each of them of several outputs, and of a column
+    /// of the intercept where the lattice value `intercept` is not 0:
     /// |sum_kj s_kj d_k x_j| <= sum_j |x_j| sum_k |d_k| <= |d|_1 (|x_G|_1 + intercept), and
     /// |x_G|_1 <= min(features * 16383, sqrt(features) |x|_2). `row_norm` bounds |x|_2 in lattice units, without the
     /// intercept. One output has |d|_1 = d_max. [`crate::theory_of_privacy::frank_wolfe`], disjoint groups.

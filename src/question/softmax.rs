@@ -200,9 +200,9 @@ impl Statement {
     /// The entropic minimiser at `regularisation` = lambda, for the logistic or the squared loss.
     ///
     /// # Errors
-    /// [`Error::UnsoundMechanism`] under add-remove, or for another loss; [`Error::InvalidArgument`] for bounds that are
-    /// not symmetric, zeros that a map moved, an intercept, a loss that does not go with the target, or a regularisation for which no range is
-    /// finite.
+    /// [`Error::UnsoundMechanism`] under add-remove, or for another loss; [`Error::InvalidArgument`] for bounds that
+    /// are not symmetric, zeros that a map moved, an intercept, a loss that does not go with the target, or a
+    /// regularisation for which no range is finite.
     pub fn softmax(self: &Arc<Self>, loss: &Admitted, regularisation: f64) -> Result<Softmax> {
         if self.adjacency() == Adjacency::AddRemove {
             return Err(Error::UnsoundMechanism(

@@ -37,8 +37,8 @@ pub(crate) enum WorkingCopy {
 const BYTES_PER_RECORD: u128 = 32;
 /// Bytes per record and score beyond one: a margin and a slope.
 const BYTES_PER_SCORE: u128 = 10;
-/// Bytes per record whose slope may lag behind: the score it was taken at, when it is due and up to three entries of a queue,
-/// and for a step in which all are due their numbers, margins, targets and slopes.
+/// Bytes per record whose slope may lag behind: the score it was taken at, when it is due and up to three entries of a
+/// queue, and for a step in which all are due their numbers, margins, targets and slopes.
 const BYTES_PER_LAG: u128 = 128;
 /// Bytes per record with a weight, beside: its share, and the root of it.
 const BYTES_PER_WEIGHT: u128 = 16;
@@ -111,8 +111,8 @@ pub(crate) fn most_beside(
 
 impl AnyQuestion {
     /// Bytes of all records that are there while an answer is drawn, beside those of `root`: one set for each
-    /// derivation, one more while a part is read or sparse records change, and a working copy. Dense ones, in columns or
-    /// packed, become others of a set without anything beside them.
+    /// derivation, one more while a part is read or sparse records change, and a working copy. Dense ones, in columns
+    /// or packed, become others of a set without anything beside them.
     ///
     /// # Errors
     /// As [`check_sparse`], for a part that is read under another schema.
@@ -136,8 +136,9 @@ impl AnyQuestion {
         Ok(all + if spare { largest } else { 0 } + copy)
     }
 
-    /// Bytes of the margins and slopes of several scores a record, beside the first, and of lagging ones, that are kept while
-    /// this question is answered: its own, and those of other questions about the same records or about records that they derive from.
+    /// Bytes of the margins and slopes of several scores a record, beside the first, and of lagging ones, that are kept
+    /// while this question is answered: its own, and those of other questions about the same records or about records
+    /// that they derive from.
     pub(crate) fn bytes_of_scores(&self, questions: &[&AnyQuestion], stored: Stored) -> u128 {
         let mut states = BTreeMap::new();
         let kept = questions.iter().filter(|other| self.is_asked_within(other));
@@ -177,8 +178,8 @@ impl<A> Question<A> {
         }
     }
 
-    /// The same question, answered by fine passes of so many scores a record. Each keeps a score, three limbs and, where
-    /// the curvature is taken, a probability: 22 bytes, less than three margins with their slopes.
+    /// The same question, answered by fine passes of so many scores a record. Each keeps a score, three limbs and,
+    /// where the curvature is taken, a probability: 22 bytes, less than three margins with their slopes.
     pub(super) fn of_fine_outputs(self, outputs: usize) -> Self {
         self.of_outputs(1 + 3 * (outputs - 1))
     }

@@ -7,15 +7,16 @@ use super::statement::Statement;
 use crate::accounting::event::Adjacency;
 use crate::error::{Error, Result};
 
-/// A split into training and held-out records; it costs nothing. What is released of it: under replace-one the positions
-/// that are held out, which are drawn without looking at the records and are the same for neighbours; under add-remove
-/// nothing, as the positions of a split tell how many records there are, and which coin is whose.
+/// A split into training and held-out records; it costs nothing. What is released of it: under replace-one the
+/// positions that are held out, which are drawn without looking at the records and are the same for neighbours; under
+/// add-remove nothing, as the positions of a split tell how many records there are, and which coin is whose.
 ///
 /// **The split is one for both neighbours.** Replace-one: it is a random set of positions of a public size; a person's
 /// records stand at the same positions in both data sets. Add-remove: a split by position would shift every later
 /// record, so each record gets an independent coin; give the records that both data sets share the same coins. Either
 /// way, given the split, the parts of neighbours are neighbours or equal, and bounds that hold for every split hold for
-/// the mixture, since the split has the same law on both sides. A part may be empty under add-remove: sums over it are 0.
+/// the mixture, since the split has the same law on both sides. A part may be empty under add-remove: sums over it are
+/// 0.
 #[derive(Debug, Clone)]
 pub struct Split {
     pub(crate) law: SplitLaw,

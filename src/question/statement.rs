@@ -166,8 +166,8 @@ impl Statement {
     /// [`Session::mapped`]: crate::privacy::Session::mapped
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where the map would change the number of features, the kind of targets or whether there
-    /// is an intercept, or for a schema in which a feature does not vary: images may all the same.
+    /// [`Error::InvalidArgument`] where the map would change the number of features, the kind of targets or whether
+    /// there is an intercept, or for a schema in which a feature does not vary: images may all the same.
     pub fn mapped(self: &Arc<Self>, schema: Schema) -> Result<Arc<Self>> {
         let same = schema.n_features() == self.schema.n_features()
             && schema.same_kind_of_target(&self.schema)
@@ -267,8 +267,8 @@ impl Statement {
     }
 
     /// The statement about these records with a public score as their only feature ([`Session::projected`]), and
-    /// `intercept` in the column of the intercept ([`Schema::with_intercept_value`]); those whose score is larger than `norm`,
-    /// in units of the projection's reach, count less ([`Schema::with_gradient_norm`]).
+    /// `intercept` in the column of the intercept ([`Schema::with_intercept_value`]); those whose score is larger than
+    /// `norm`, in units of the projection's reach, count less ([`Schema::with_gradient_norm`]).
     ///
     /// [`Session::projected`]: crate::privacy::Session::projected
     ///

@@ -12,8 +12,8 @@ use crate::norm::ReviewedNorm;
 use crate::numeric::directed::{add_up, div_up, mul_up};
 
 /// The minimiser of F(theta) = mean loss + (ridge/2)|theta|_2^2 + alpha Omega, in scaled units, the intercept under the
-/// ridge and not in Omega. Its constants come from the statement and from reviewed parts. Of a softmax model theta has a
-/// row a class, one norm for all of them, and the penalty is the sum over the rows.
+/// ridge and not in Omega. Its constants come from the statement and from reviewed parts. Of a softmax model theta has
+/// a row a class, one norm for all of them, and the penalty is the sum over the rows.
 ///
 /// **Sensitivity.** The objectives of neighbours differ by at most c L R2/n in gradient, c the number of contributions
 /// that change, and both are ridge-strongly convex: |theta* - theta*'|_2 <= c L R2/(n ridge). What the room holds is
@@ -60,8 +60,8 @@ impl Statement {
     }
 }
 
-/// Refuses a penalty on other features, or one that is not positive and finite; 0 is the constraint alone where theta >=
-/// 0 is part of the norm.
+/// Refuses a penalty on other features, or one that is not positive and finite; 0 is the constraint alone where theta
+/// >= 0 is part of the norm.
 pub(crate) fn check_penalty(
     statement: &Statement,
     penalty: Option<&(ReviewedNorm, f64)>,

@@ -8,10 +8,11 @@ use super::statement::Statement;
 use crate::accounting::event::Event;
 use crate::error::Result;
 
-/// A quantile of the Euclidean norms of the rows that are not zero, by the exponential mechanism on a geometric grid (Smith 2011) below
-/// the largest norm that a public map allows.
+/// A quantile of the Euclidean norms of the rows that are not zero, by the exponential mechanism on a geometric grid
+/// (Smith 2011) below the largest norm that a public map allows.
 ///
-/// **Sensitivity**: that of a quantile of one value a record, of those that are counted (`question/quantile.rs`). One bounded-range event.
+/// **Sensitivity**: that of a quantile of one value a record, of those that are counted (`question/quantile.rs`). One
+/// bounded-range event.
 #[derive(Debug, Clone)]
 pub struct TypicalNorm(pub(crate) Quantile);
 

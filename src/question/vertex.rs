@@ -129,9 +129,9 @@ impl Statement {
                 SelectionNoise::Laplace { scale },
                 Structure::Coordinates(_) | Structure::Vertices(_),
             ) => {
-                // The chosen score and the others move by the sensitivity each, apart (Dwork & Roth 2014, Claim 3.9; the
-                // proof holds for the integer law, whose neighbouring weights differ by exp(1/scale), and for any order
-                // among ties).
+                // The chosen score and the others move by the sensitivity each, apart (Dwork & Roth 2014, Claim 3.9;
+                // the proof holds for the integer law, whose neighbouring weights differ by exp(1/scale), and for any
+                // order among ties).
                 Event::laplace(2.0 * (sensitivity as f64).next_up(), scale)?
             }
             (SelectionNoise::Laplace { .. }, _) => {
@@ -177,14 +177,14 @@ impl Statement {
 }
 
 impl Question<Vertex> {
-    /// The same choices at slopes that may lag behind: that of a record is taken anew in the first step in which its score
-    /// is `tolerance` or more away from the score at which it was last taken, and in no other
-    /// ([`crate::theory_of_privacy::frank_wolfe`]). A slope is still a bounded function of its record and of public steps:
-    /// sensitivity and cost stay as they are.
+    /// The same choices at slopes that may lag behind: that of a record is taken anew in the first step in which its
+    /// score is `tolerance` or more away from the score at which it was last taken, and in no other
+    /// ([`crate::theory_of_privacy::frank_wolfe`]). A slope is still a bounded function of its record and of public
+    /// steps: sensitivity and cost stay as they are.
     ///
     /// # Errors
-    /// A tolerance that is not positive and finite; [`Error::InvalidArgument`] naming `refresh` for Laplace noise, several
-    /// outputs, or candidates that are not signed coordinates, column by column.
+    /// A tolerance that is not positive and finite; [`Error::InvalidArgument`] naming `refresh` for Laplace noise,
+    /// several outputs, or candidates that are not signed coordinates, column by column.
     pub fn lagging(self, tolerance: f64) -> Result<Self> {
         let tolerance = positive("tolerance", tolerance)?;
         let listed = match self.answer.polytope.structure() {
@@ -206,12 +206,12 @@ impl Question<Vertex> {
     }
 
     /// The same choices, by the same law, with work that does not depend on scores
-    /// ([`draw_in_constant_time`](crate::exact::selection::draw_in_constant_time)); what comes before a choice has its own
-    /// time.
+    /// ([`draw_in_constant_time`](crate::exact::selection::draw_in_constant_time)); what comes before a choice has its
+    /// own time.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] naming `constant_time` for Laplace noise, slopes that lag behind, or candidates that are
-    /// not listed.
+    /// [`Error::InvalidArgument`] naming `constant_time` for Laplace noise, slopes that lag behind, or candidates that
+    /// are not listed.
     pub fn in_constant_time(self) -> Result<Self> {
         let listed = matches!(
             self.answer.polytope.structure(),

@@ -95,7 +95,8 @@ impl Oracle {
         ))
     }
 
-    /// All features but one, whose addition lowers F, where there is one: a submodular function falls there, or nowhere.
+    /// All features but one, whose addition lowers F, where there is one: a submodular function falls there, or
+    /// nowhere.
     fn last_fall(&self) -> Result<Option<(Vec<usize>, usize)>> {
         let all: Vec<usize> = (0..self.n_features).collect();
         let slack = TOLERANCE * self.value(&all)?.abs();

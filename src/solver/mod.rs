@@ -15,7 +15,8 @@
 //! - `point`: theta with all that is derived from it; the intercept is exact at every point.
 //! - `duality_gap`: the certificates. Nothing else decides when to stop.
 //! - `proximal_newton`: the loop over quadratic models; `model`: the two ways to minimise one.
-//! - `coordinate_descent`, with `covariance` for sparse columns and `support_step` for nearly dependent ones: the l1 norm.
+//! - `coordinate_descent`, with `covariance` for sparse columns and `support_step` for nearly dependent ones: the l1
+//!   norm.
 //! - `group_descent`: the group lasso, and l1 norms with weights of 0 or theta >= 0, which are of its kind.
 //! - `accelerated_gradient`, with `cluster_step` and `line_search`: any norm.
 //! - `multiplier`: the constrained form by a root search for the penalty that attains the radius.

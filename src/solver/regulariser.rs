@@ -1,4 +1,5 @@
-//! The norm of a problem as the solver uses it: l1 norms, weighted ones too, in closed form, any other through [`Norm`].
+//! The norm of a problem as the solver uses it: l1 norms, weighted ones too, in closed form, any other through
+//! [`Norm`].
 
 use super::kernel::Kernel;
 use super::{Design, Problem};
@@ -15,7 +16,8 @@ const LEVEL_STEPS: usize = 30;
 pub enum Regulariser<'a> {
     /// The l1 norm.
     L1,
-    /// Any norm or seminorm. One with [`Norm::weights`] is treated like the l1 norm: there is coordinate descent for it.
+    /// Any norm or seminorm. One with [`Norm::weights`] is treated like the l1 norm: there is coordinate descent for
+    /// it.
     Norm(&'a dyn Norm),
 }
 

@@ -58,10 +58,11 @@
 //!
 //! # Maps between answers
 //!
-//! A map of single records that is fixed beforehand, or depends on released answers alone, keeps neighbours: the images of
-//! data sets that differ in m records differ in m images. So features may be scaled by released ranges, targets moved by a
-//! released median and divided by a released spread, and features replaced by a released score; later questions are about
-//! the images, with sensitivities of their own. By adaptive composition the events of all answers add up.
+//! A map of single records that is fixed beforehand, or depends on released answers alone, keeps neighbours: the images
+//! of data sets that differ in m records differ in m images. So features may be scaled by released ranges, targets
+//! moved by a released median and divided by a released spread, and features replaced by a released score; later
+//! questions are about the images, with sensitivities of their own. By adaptive composition the events of all answers
+//! add up.
 //!
 //! # What a private answer can be
 //!

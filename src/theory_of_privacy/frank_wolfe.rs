@@ -91,15 +91,15 @@
 //!
 //! # Sparse steps
 //!
-//! A step of plain Frank-Wolfe reads all records and all p columns. Raff, Khanna & Lu (2023) make one whose cost follows
-//! what it touches; here, so does a step whose slopes may lag behind, and its choice stays exact.
+//! A step of plain Frank-Wolfe reads all records and all p columns. Raff, Khanna & Lu (2023) make one whose cost
+//! follows what it touches; here, so does a step whose slopes may lag behind, and its choice stays exact.
 //!
 //! The score of record i at step t is z_i(t) = 2 <x_i, u_t>/(t (t + 1)). The new vertex moves <x_i, u> of the records
 //! that hold its column alone, but the factor 2/(t (t + 1)) moves all scores, and with them all slopes. Let tau > 0 be
 //! public.
 //!
-//! **Rule.** The slope d_i(t) is l'(z_i(r); y_i), rounded and clamped, where r = r_i(t) <= t is the step in which it was
-//! last taken: r_i(0) = 0, and r_i(t) = t if |z_i(t) - z_i(r_i(t - 1))| >= tau, else r_i(t) = r_i(t - 1).
+//! **Rule.** The slope d_i(t) is l'(z_i(r); y_i), rounded and clamped, where r = r_i(t) <= t is the step in which it
+//! was last taken: r_i(0) = 0, and r_i(t) = t if |z_i(t) - z_i(r_i(t - 1))| >= tau, else r_i(t) = r_i(t - 1).
 //!
 //! **Privacy.** *r_i(t), and with it d_i(t), is a function of record i and of the public transcript s_0, ..., s_(t-1)
 //! alone.* By induction: z_i(t) is one, since u_t is public; and r_i(t) is made of z_i(t), tau, and z_i at r_i(t - 1).
@@ -108,10 +108,10 @@
 //! table above holds as it stands, and so does the cost of a choice given the transcript. Under add-remove it matters
 //! that the rule does not name i: positions of later records shift.
 //!
-//! *What would break it*: a rule that looks at several records at once, such as a number of touched rows, a largest score
-//! or elapsed time. One record could then change whether all others are taken anew, and a score by the sum of all these
-//! changes: the sensitivity has no bound below that of n records. A schedule of steps for all records together would be
-//! sound if it were public; the rule by records spares those whose scores have not moved.
+//! *What would break it*: a rule that looks at several records at once, such as a number of touched rows, a largest
+//! score or elapsed time. One record could then change whether all others are taken anew, and a score by the sum of all
+//! these changes: the sensitivity has no bound below that of n records. A schedule of steps for all records together
+//! would be sound if it were public; the rule by records spares those whose scores have not moved.
 //!
 //! **Accuracy.** |z_i(t) - z_i(r)| < tau, so that a slope is off by less than beta tau, and a score of a vertex of norm
 //! radius by less than radius beta tau max_j sum_i |x_ij|/n, in every step: errors do not add up. A step that takes a
@@ -119,29 +119,29 @@
 //! additive error of the linear step as the noise is one (Jaggi 2013). tau = L/(128 beta) keeps slopes within 1/128 of
 //! their bound; of a column with few entries a score is off by 1/128 of what these few can add at most.
 //!
-//! **Cost.** A step moves the margins of the records that hold the column of the last vertex, applies the rule to these,
-//! and to others when their own factor 2/(t (t + 1)) has come: with u_t as it is, z_i(t) shrinks towards 0, and is tau
-//! away from z_i(r) once the factor is (|z_i(r)| - tau)/|<x_i, u>|; a queue of these numbers finds who is due. A slope that
-//! changes adds its change times x_ij to the integer sums of its columns: the same bits as a sum over all records. Each
-//! changed column moves its candidates between the classes of the selection, from which a draw costs O(64)
-//! ([`IncrementalSelection`](crate::exact::selection::IncrementalSelection)). So a step costs the stored entries of the
-//! records that change, whatever p is. Columns whose zeros are not stored as zeros (centred features between bounds that
-//! are not symmetric) and the intercept move all margins: while 2 radius/(t + 2) exceeds tau all slopes are then taken anew, and
-//! the step goes through all records.
+//! **Cost.** A step moves the margins of the records that hold the column of the last vertex, applies the rule to
+//! these, and to others when their own factor 2/(t (t + 1)) has come: with u_t as it is, z_i(t) shrinks towards 0, and
+//! is tau away from z_i(r) once the factor is (|z_i(r)| - tau)/|<x_i, u>|; a queue of these numbers finds who is due. A
+//! slope that changes adds its change times x_ij to the integer sums of its columns: the same bits as a sum over all
+//! records. Each changed column moves its candidates between the classes of the selection, from which a draw costs
+//! O(64) ([`IncrementalSelection`](crate::exact::selection::IncrementalSelection)). So a step costs the stored entries
+//! of the records that change, whatever p is. Columns whose zeros are not stored as zeros (centred features between
+//! bounds that are not symmetric) and the intercept move all margins: while 2 radius/(t + 2) exceeds tau all slopes are
+//! then taken anew, and the step goes through all records.
 //!
-//! *Rare columns.* Such a step moves the sums of all columns, and so may one whose vertex is in many records; p of them would be
-//! the larger part of its work. With b_j the integer of a zero in column j, |sum_i d_i x_ij - b_j sum_i d_i| <= L sum_i |x_ij -
-//! b_j|, whatever the slopes are, L their bound in integers. Columns where eta times that is ln 2 at most are *rare*: for the
-//! choice their scores are as good as b_j sum_i d_i, which is one number for all columns of one b_j. A candidate of such
-//! a group is proposed by the bound; its sum is then taken over its few entries, and it is kept with the probability that
-//! makes the law exact ([`LazySelection`](crate::exact::selection::LazySelection)). So no sum of a rare column is
-//! kept, and a step costs the stored entries of the other columns at most, n and the number of different b_j (public: one where
-//! zeros stay zeros, or where all bounds are alike), whatever p is.
+//! *Rare columns.* Such a step moves the sums of all columns, and so may one whose vertex is in many records; p of them
+//! would be the larger part of its work. With b_j the integer of a zero in column j, |sum_i d_i x_ij - b_j sum_i d_i|
+//! <= L sum_i |x_ij - b_j|, whatever the slopes are, L their bound in integers. Columns where eta times that is ln 2 at
+//! most are *rare*: for the choice their scores are as good as b_j sum_i d_i, which is one number for all columns of
+//! one b_j. A candidate of such a group is proposed by the bound; its sum is then taken over its few entries, and it is
+//! kept with the probability that makes the law exact ([`LazySelection`](crate::exact::selection::LazySelection)). So
+//! no sum of a rare column is kept, and a step costs the stored entries of the other columns at most, n and the number
+//! of different b_j (public: one where zeros stay zeros, or where all bounds are alike), whatever p is.
 //!
-//! *Privacy*: scores, slopes and the rule are those above; the choice has the law of the exponential mechanism on all scores,
-//! so that sensitivity and cost stay. Which columns are rare tells of records, and decides about work alone: every candidate has
-//! its own weight in either way. A column that were taken for rare beyond its bound would have the wrong weight, by an
-//! amount that records decide.
+//! *Privacy*: scores, slopes and the rule are those above; the choice has the law of the exponential mechanism on all
+//! scores, so that sensitivity and cost stay. Which columns are rare tells of records, and decides about work alone:
+//! every candidate has its own weight in either way. A column that were taken for rare beyond its bound would have the
+//! wrong weight, by an amount that records decide.
 //!
 //! What a step touches depends on records; so does its time, which is outside of the guarantee.
 //!

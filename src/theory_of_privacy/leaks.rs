@@ -31,14 +31,14 @@
 //!
 //! A single choice can be had with the same work whatever its scores are, by inversion instead of rejection
 //! ([`draw_in_constant_time`](crate::exact::selection::draw_in_constant_time)): among scores that are all equal the
-//! rejection sampler needs fewer rounds than among others, within its bound, which is what shows of choices when they are
-//! timed (`benches/timing_side_channel.py`). Passes over records, refreshes of stale rows and exact minimisers have no
-//! such variant.
+//! rejection sampler needs fewer rounds than among others, within its bound, which is what shows of choices when they
+//! are timed (`benches/timing_side_channel.py`). Passes over records, refreshes of stale rows and exact minimisers have
+//! no such variant.
 //!
 //! # What outlives a process
 //!
-//! Answers that are kept for a release that may be stopped are released ones. Neither states, nor the generator, nor digests of records
-//! are kept; a release that goes on draws fresh bits. Proof: `privacy/checkpoint.rs`.
+//! Answers that are kept for a release that may be stopped are released ones. Neither states, nor the generator, nor
+//! digests of records are kept; a release that goes on draws fresh bits. Proof: `privacy/checkpoint.rs`.
 //!
 //! # For the curator
 //!

@@ -46,47 +46,48 @@
 //!   under P is at most that with L_G and eps - sum. L_G is the loss between P and the law whose Gaussian steps are
 //!   those of Q and whose other steps are those of P, given the transcript. For this pair the other steps are
 //!   post-processing, the same on both sides: it is an adaptive composition of Gaussian mechanisms.
-//! - **Choices, pure events and Gaussian noise**: the curve of independent losses, below. Where other events are among them
-//!   it is not known, and Renyi divergences serve.
+//! - **Choices, pure events and Gaussian noise**: the curve of independent losses, below. Where other events are among
+//!   them it is not known, and Renyi divergences serve.
 //!
 //! # Choices, pure events and noise in any order
 //!
-//! Let h(x), x = e^eps, be the largest delta of all that is still to come. A release by P or Q, r = P/Q, before it makes
-//! E_Q r h(x/r) of it: given the outcome, h is asked at x/r. h is a supremum of convex functions, and r h(x/r) is
+//! Let h(x), x = e^eps, be the largest delta of all that is still to come. A release by P or Q, r = P/Q, before it
+//! makes E_Q r h(x/r) of it: given the outcome, h is asked at x/r. h is a supremum of convex functions, and r h(x/r) is
 //! convex in r with it. So of all laws of r with mean 1 under Q the most spread one is the worst:
 //!
-//! - a *pure* release has r in [e^-eps0, e^eps0]: no law is worse than that on both ends, randomised response (Kairouz, Oh &
-//!   Viswanath 2015). It makes a mean over two shifts of h, P(loss = eps0) = e^eps0/(1 + e^eps0);
+//! - a *pure* release has r in [e^-eps0, e^eps0]: no law is worse than that on both ends, randomised response (Kairouz,
+//!   Oh & Viswanath 2015). It makes a mean over two shifts of h, P(loss = eps0) = e^eps0/(1 + e^eps0);
 //! - *Gaussian* noise makes the mean over its normal loss, at the largest ratio D/sigma: smaller ones are less spread;
-//! - a *choice* has r in [e^(t - eps0), e^t] for some t in [0, eps0] that the neighbours and all earlier outcomes decide. At
-//!   each t the law on both ends is the worst, and t is the adversary's (Dong, Durfee & Rogers 2020):
+//! - a *choice* has r in [e^(t - eps0), e^t] for some t in [0, eps0] that the neighbours and all earlier outcomes
+//!   decide. At each t the law on both ends is the worst, and t is the adversary's (Dong, Durfee & Rogers 2020):
 //!
 //! ```text
 //! S h(x) = sup over t in [0, eps0] of P(t) h(x e^-t) + (1 - P(t)) h(x e^(eps0 - t)),   P(t) = (1 - e^(t - eps0))/(1 - e^-eps0).
 //! ```
 //!
-//! The range of ln(P/Q) is that of ln(Q/P), so neighbours may be exchanged, and all of it holds for either adjacency. n choices
-//! of one range, adaptive ones, have the curve S^n (1 - x)+, which is attained: it is the optimum.
+//! The range of ln(P/Q) is that of ln(Q/P), so neighbours may be exchanged, and all of it holds for either adjacency. n
+//! choices of one range, adaptive ones, have the curve S^n (1 - x)+, which is attained: it is the optimum.
 //!
-//! **Any order.** Let A be a mean over shifts, such as those of noise and of pure events, or over any law of the loss. Means
-//! commute with each other, and
+//! **Any order.** Let A be a mean over shifts, such as those of noise and of pure events, or over any law of the loss.
+//! Means commute with each other, and
 //!
 //! ```text
 //! S A h = sup over t of A (mean at t of h) <= A (sup over t of the mean at t of h) = A S h:
 //! ```
 //!
-//! it costs most if the noise comes first and choices may heed it. For several ranges let f_g be the curve S_g^n_g (1 - x)+
-//! of the choices of range g alone, A_g the mean over the law of the loss with that curve, and U the curve of independent
-//! losses: all means, one for each pure and Gaussian event and one A_g for each range, of (1 - x)+. Then **no order of the
-//! events, adaptive or not, costs more than U**. *Proof* by induction. If a pure or Gaussian event comes next, what follows
-//! it costs at most U without its mean, and its mean makes that U. If a choice of range g does, what follows costs at most A
-//! applied to S_g^(n_g - 1) (1 - x)+, A the other means; so with it at most S_g A S_g^(n_g - 1) (1 - x)+ <= A S_g^n_g (1 - x)+ = A
-//! f_g = U. The groups need not differ in their ranges: choices of one range may be put in several. For 200 choices two
-//! groups cost 0.2 % of epsilon and half of the time.
+//! it costs most if the noise comes first and choices may heed it. For several ranges let f_g be the curve S_g^n_g (1 -
+//! x)+ of the choices of range g alone, A_g the mean over the law of the loss with that curve, and U the curve of
+//! independent losses: all means, one for each pure and Gaussian event and one A_g for each range, of (1 - x)+. Then
+//! **no order of the events, adaptive or not, costs more than U**. *Proof* by induction. If a pure or Gaussian event
+//! comes next, what follows it costs at most U without its mean, and its mean makes that U. If a choice of range g
+//! does, what follows costs at most A applied to S_g^(n_g - 1) (1 - x)+, A the other means; so with it at most S_g A
+//! S_g^(n_g - 1) (1 - x)+ <= A S_g^n_g (1 - x)+ = A f_g = U. The groups need not differ in their ranges: choices of one
+//! range may be put in several. For 200 choices two groups cost 0.2 % of epsilon and half of the time.
 //!
-//! **On grids.** Curves are convex in x and lie below their chords; the supremum over t of chords has a closed form, so a grid is
-//! an upper bound with nothing left out between its points. Laws move to other grids by spreads that keep P and Q, upwards
-//! again. What grids and groups take of epsilon is below 0.5 % up to 200 choices and 0.7 % for thousands.
+//! **On grids.** Curves are convex in x and lie below their chords; the supremum over t of chords has a closed form, so
+//! a grid is an upper bound with nothing left out between its points. Laws move to other grids by spreads that keep P
+//! and Q, upwards again. What grids and groups take of epsilon is below 0.5 % up to 200 choices and 0.7 % for
+//! thousands.
 //!
 //! Against Renyi divergences, at delta = 1e-5 and an epsilon of about 1:
 //!

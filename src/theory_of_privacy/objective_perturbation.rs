@@ -43,19 +43,20 @@
 //! delta, and eta -> 0; inner regularity extends it to every event. Renyi divergences are lower semicontinuous under
 //! weak convergence.
 //!
-//! **theta >= 0.** A closed convex cone C of coefficients is another such limit: J_t takes Omega_t + dist(theta, C)^2/(2t)
-//! for Omega, a convex function with Lipschitz gradients, to which the argument for smooth Omega applies (second
-//! derivatives are those at almost every theta). Let theta* minimise the limit for some b, J0 be J with b and without C,
-//! e = alpha sup |Omega_t - Omega|, theta' the projection of theta_t on C and d = |theta_t - theta'|. Minima of J_t are at
-//! most J0(theta*) + e, so all theta_t lie in one bounded set, on which J0 has a Lipschitz constant M, and
+//! **theta >= 0.** A closed convex cone C of coefficients is another such limit: J_t takes Omega_t + dist(theta,
+//! C)^2/(2t) for Omega, a convex function with Lipschitz gradients, to which the argument for smooth Omega applies
+//! (second derivatives are those at almost every theta). Let theta* minimise the limit for some b, J0 be J with b and
+//! without C, e = alpha sup |Omega_t - Omega|, theta' the projection of theta_t on C and d = |theta_t - theta'|. Minima
+//! of J_t are at most J0(theta*) + e, so all theta_t lie in one bounded set, on which J0 has a Lipschitz constant M,
+//! and
 //!
 //! ```text
 //! J0(theta*) + 2 e >= J0(theta_t) + d^2/(2t) >= J0(theta') - M d + d^2/(2t)
 //!                  >= J0(theta*) + (ridge/2) |theta' - theta*|^2 - M d + d^2/(2t),
 //! ```
 //!
-//! the last since theta* minimises J0 over C. As M d - d^2/(2t) <= M^2 t/2, both |theta' - theta*| and d go to 0 with t:
-//! theta_t -> theta* for every b again.
+//! the last since theta* minimises J0 over C. As M d - d^2/(2t) <= M^2 t/2, both |theta' - theta*| and d go to 0 with
+//! t: theta_t -> theta* for every b again.
 //!
 //! # Curves
 //!

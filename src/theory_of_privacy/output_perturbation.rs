@@ -7,8 +7,8 @@
 //!
 //! **Proof.** 0 is in the subdifferential of F' at theta', so g = grad (F - F')(theta') is in that of F at theta',
 //! while 0 is in that of F at theta. Strong monotonicity: <g - 0, theta' - theta> >= mu |theta' - theta|^2. Cauchy &
-//! Schwarz. Only the gradient of the difference at theta' is used; F may be infinite outside a closed convex set, such as
-//! theta >= 0.
+//! Schwarz. Only the gradient of the difference at theta' is used; F may be infinite outside a closed convex set, such
+//! as theta >= 0.
 //!
 //! # Mode "ridge"
 //!
@@ -56,12 +56,13 @@
 //!
 //! # Several scores
 //!
-//! For the softmax model of K classes ([`softmax_model`](super::softmax_model)) theta is a K x p matrix, |.|_2 its Euclidean
-//! (Frobenius) norm, and both modes hold as they stand, with L = sqrt(2) and beta = 1/2: the lemma and the proofs above
-//! speak of convex functions on a Euclidean space, whatever its dimension; a record's gradient is s x', of norm |s|_2
+//! For the softmax model of K classes ([`softmax_model`](super::softmax_model)) theta is a K x p matrix, |.|_2 its
+//! Euclidean (Frobenius) norm, and both modes hold as they stand, with L = sqrt(2) and beta = 1/2: the lemma and the
+//! proofs above speak of convex functions on a Euclidean space, whatever its dimension; a record's gradient is s x', of
+//! norm |s|_2
 //! |x|_2 <= sqrt(2) R2; its second derivative (diag(P) - PP') (x) xx' is at most R2^2/2. The penalty is the sum of Omega
-//! over the rows: convex, with a prox that is that of each row, whose errors add up in square as the rows do. Noise is of
-//! K p entries.
+//! over the rows: convex, with a prox that is that of each row, whose errors add up in square as the rows do. Noise is
+//! of K p entries.
 //!
 //! ```text
 //! D2 = 2 sqrt(2) R2/(n ridge) + 2 e,    e = (|residual| + float error)/ridge as for one score.
@@ -130,10 +131,10 @@
 //! noise, and the probability 1e-30 of a larger one is accounted for as a delta
 //! ([`objective_perturbation`](super::objective_perturbation)).
 //!
-//! A prox of tau Omega with a public tau afterwards is free, and makes the release sparse again. Where theta >= 0 is part
-//! of the problem, it is part of the prox too, whatever tau is: noise leaves it, and the projection, which is free as
-//! well, goes back. A subgradient v of the constraint at theta has <v, theta> = 0, so that bounds on |theta_hat| hold as
-//! they stand.
+//! A prox of tau Omega with a public tau afterwards is free, and makes the release sparse again. Where theta >= 0 is
+//! part of the problem, it is part of the prox too, whatever tau is: noise leaves it, and the projection, which is free
+//! as well, goes back. A subgradient v of the constraint at theta has <v, theta> = 0, so that bounds on |theta_hat|
+//! hold as they stand.
 //!
 //! # Code
 //!

@@ -46,13 +46,14 @@
 //! G) ([`suggested_alpha`](crate::theory::suggested_alpha)). It is free of data and offered as a suggestion; the
 //! privacy that the theorem takes for granted does not hold ([`output_perturbation`](super::output_perturbation)).
 //!
-//! **Group lasso.** Omega(theta) = sum_g w_g |theta_g|_2 + l1 |theta|_1 over disjoint groups has the dual ball of all s with
+//! **Group lasso.** Omega(theta) = sum_g w_g |theta_g|_2 + l1 |theta|_1 over disjoint groups has the dual ball of all s
+//! with
 //! |S(s_g, l1)|_2 <= w_g, S the soft threshold: a sum of Euclidean balls and a cube, no |P|(F). Proof: the prox of t Omega at s
 //! is 0 exactly there. Its prox is S, then a shrinkage of each group ([`GroupLasso`](crate::norm::GroupLasso), with a
-//! bound on its float error): with u = S(v_g, l1) and x the shrunk u, v_g - u is a subgradient of l1 |.|_1 at u and at x too,
-//! whose signs are those of u or 0, and u - x one of w_g |.|_2 at x. No prox expands, which together with its float error is
-//! all that [`output_perturbation`](super::output_perturbation) asks of it. Where groups overlap the latent norm's ball is
-//! the hull of the groups' balls.
+//! bound on its float error): with u = S(v_g, l1) and x the shrunk u, v_g - u is a subgradient of l1 |.|_1 at u and at
+//! x too, whose signs are those of u or 0, and u - x one of w_g |.|_2 at x. No prox expands, which together with its
+//! float error is all that [`output_perturbation`](super::output_perturbation) asks of it. Where groups overlap the
+//! latent norm's ball is the hull of the groups' balls.
 //!
 //! # Code
 //!

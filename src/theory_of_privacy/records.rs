@@ -49,13 +49,12 @@
 //!
 //! # Storage
 //!
-//! Dense integers stand in strips of 32 records, in which each column has a cache line, sparse ones by rows and by columns.
-//! Columns of few values share a byte of every
-//! record, which is the number of a row in a table of their integers: whole numbers that come in bytes, by their bounds,
-//! and one-hot blocks, which a schema declares. Bounds, the type of an array and a schema are public, so that which
-//! columns are packed, and with that the memory and time of a pass, depends on no record. Where rows are shortened to a
-//! norm, columns have other values than these, and stay dense, unless no row that they can have is longer. Sums are the
-//! same integers in every storage.
+//! Dense integers stand in strips of 32 records, in which each column has a cache line, sparse ones by rows and by
+//! columns. Columns of few values share a byte of every record, which is the number of a row in a table of their
+//! integers: whole numbers that come in bytes, by their bounds, and one-hot blocks, which a schema declares. Bounds,
+//! the type of an array and a schema are public, so that which columns are packed, and with that the memory and time of
+//! a pass, depends on no record. Where rows are shortened to a norm, columns have other values than these, and stay
+//! dense, unless no row that they can have is longer. Sums are the same integers in every storage.
 //!
 //! # Scaled units
 //!
@@ -79,11 +78,11 @@
 //! numbers of classes  round(u_i q) of the integer q that is one record.
 //! ```
 //!
-//! Quantiles, norms, histograms and sums of sizes, of images too, which only set scales, count every record once. Draws from the entropic minimiser
-//! are refused: the error of its gradients is proved for records without weights.
+//! Quantiles, norms, histograms and sums of sizes, of images too, which only set scales, count every record once. Draws
+//! from the entropic minimiser are refused: the error of its gradients is proved for records without weights.
 //!
-//! In the user's units, where a loss is a mean weighted by w_i, noise is larger by W over the mean weight, and so is what
-//! a ridge or a penalty takes.
+//! In the user's units, where a loss is a mean weighted by w_i, noise is larger by W over the mean weight, and so is
+//! what a ridge or a penalty takes.
 //!
 //! # Quantiles
 //!
@@ -92,36 +91,40 @@
 //! <= t} - k| has the same sensitivity but leaves the choice to chance where many values are equal: every threshold on
 //! one side of the tie gets the same score.
 //!
-//! Norms of rows that are zero are not counted: the rank among the N others is round(q N) for a public q < 1. A record more or less
-//! moves N, #{x < t}, #{x <= t} and round(q N) by 0 or 1, all in one direction, so that their differences move by at most 1. A replaced
-//! record whose norm is counted before and after moves the counts alone, and one that is counted only once is a record more or less.
+//! Norms of rows that are zero are not counted: the rank among the N others is round(q N) for a public q < 1. A record
+//! more or less moves N, #{x < t}, #{x <= t} and round(q N) by 0 or 1, all in one direction, so that their differences
+//! move by at most 1. A replaced record whose norm is counted before and after moves the counts alone, and one that is
+//! counted only once is a record more or less.
 //!
 //! # Histograms
 //!
-//! Numbers of values of c features in public bins. A record adds a vector with one 1 for each feature, whose Euclidean norm is
-//! sqrt(c), and no negative entry. For two such vectors |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 c: a replaced record moves the sums
-//! by at most sqrt(2 c), one added or removed by sqrt(c), and m of them by m times that. The noise is rounded Gaussian; what laws say
-//! of the noisy numbers is post-processing. With a zCDP budget rho it is sqrt(c/rho) records on every bin; two quantiles of each feature
-//! by the exponential mechanism err by as many ranks for every nat of their choice. Where such quantiles would often be missed, the
-//! bins still say where most values are, and how sure that is.
+//! Numbers of values of c features in public bins. A record adds a vector with one 1 for each feature, whose Euclidean
+//! norm is sqrt(c), and no negative entry. For two such vectors |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 c: a replaced
+//! record moves the sums by at most sqrt(2 c), one added or removed by sqrt(c), and m of them by m times that. The
+//! noise is rounded Gaussian; what laws say of the noisy numbers is post-processing. With a zCDP budget rho it is
+//! sqrt(c/rho) records on every bin; two quantiles of each feature by the exponential mechanism err by as many ranks
+//! for every nat of their choice. Where such quantiles would often be missed, the bins still say where most values are,
+//! and how sure that is.
 //!
 //! # Numbers of classes
 //!
-//! A record adds at most 1 to one of K numbers, and nothing to the others: the sum of sizes of what neighbours differ by is at most 2 for a
-//! replaced record, 1 for one added or removed, and m times that for m of them. Integer Laplace noise of that over epsilon makes it pure
-//! differential privacy. Its standard deviation on each is 2 sqrt(2)/epsilon records; Gaussian noise at a delta of 1/n^2 has some twice
-//! that, so that it is what a constant is made of that is released for the whole budget. Beside other releases, under zCDP, it is the other way round:
-//! sqrt(1/rho) records of Gaussian noise, twice that of Laplace.
+//! A record adds at most 1 to one of K numbers, and nothing to the others: the sum of sizes of what neighbours differ
+//! by is at most 2 for a replaced record, 1 for one added or removed, and m times that for m of them. Integer Laplace
+//! noise of that over epsilon makes it pure differential privacy. Its standard deviation on each is 2 sqrt(2)/epsilon
+//! records; Gaussian noise at a delta of 1/n^2 has some twice that, so that it is what a constant is made of that is
+//! released for the whole budget. Beside other releases, under zCDP, it is the other way round: sqrt(1/rho) records of
+//! Gaussian noise, twice that of Laplace.
 //!
 //! # Sums of images
 //!
-//! Sums of |x_ij| after a public map of every feature, rows shortened to a public norm r: a contribution has no negative entry and is no
-//! longer than r, so that |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 r^2. A replaced record moves them by at most sqrt(2) r, one added or
-//! removed by r. The norm may have been released before: then it is public. Where features are not negative their sums are means.
+//! Sums of |x_ij| after a public map of every feature, rows shortened to a public norm r: a contribution has no
+//! negative entry and is no longer than r, so that |a - b|^2 = |a|^2 + |b|^2 - 2 <a, b> <= 2 r^2. A replaced record
+//! moves them by at most sqrt(2) r, one added or removed by r. The norm may have been released before: then it is
+//! public. Where features are not negative their sums are means.
 //!
-//! What later noise is in proportion to is the norm of a row, and |x - c|^2 is least, in the mean over records, at their mean: the square
-//! of a row of indicators is the number of ones in it, sum_j p_j, and around its mean sum_j p_j (1 - p_j). Noise of variance s^2 on each
-//! of p means adds p s^2 at most.
+//! What later noise is in proportion to is the norm of a row, and |x - c|^2 is least, in the mean over records, at
+//! their mean: the square of a row of indicators is the number of ones in it, sum_j p_j, and around its mean sum_j p_j
+//! (1 - p_j). Noise of variance s^2 on each of p means adds p s^2 at most.
 //!
 //! # Code
 //!

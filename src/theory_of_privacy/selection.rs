@@ -66,15 +66,16 @@
 //! it is combined leaves the law exact, but the expected number of rounds grows as 2 to the power of what was cut off,
 //! which the data decide. Their classes come from enclosures and may overlap; acceptance is then above 1/4.
 //!
-//! **Few changes between draws**: scores are counted from a number below them all, not from the least one, so that a change
-//! moves one candidate between classes and no other. The classes are a common factor apart from those above, which no
-//! law sees. What is 64 classes or more behind the best is proposed by a share 2^-64 of *each* candidate, and refused where
-//! it falls on one that is near: so it needs no list of its own. Proof and bound on rounds:
+//! **Few changes between draws**: scores are counted from a number below them all, not from the least one, so that a
+//! change moves one candidate between classes and no other. The classes are a common factor apart from those above,
+//! which no law sees. What is 64 classes or more behind the best is proposed by a share 2^-64 of *each* candidate, and
+//! refused where it falls on one that is near: so it needs no list of its own. Proof and bound on rounds:
 //! [`IncrementalSelection`](crate::exact::selection::IncrementalSelection).
 //!
-//! **Scores that are bounded and not known**: many candidates whose scores are within ln 2/eta of one number are proposed
-//! together, with the weight that the best of them could have; the score is looked at where one is proposed, and decides
-//! whether it is kept. Proof and bound on rounds: [`LazySelection`](crate::exact::selection::LazySelection).
+//! **Scores that are bounded and not known**: many candidates whose scores are within ln 2/eta of one number are
+//! proposed together, with the weight that the best of them could have; the score is looked at where one is proposed,
+//! and decides whether it is kept. Proof and bound on rounds:
+//! [`LazySelection`](crate::exact::selection::LazySelection).
 //!
 //! **By inversion**: with cumulated weights C_k and U uniform on [0, 1), the least k with C_k > U S has the probability
 //! w_k/S. All weights are enclosed and all sums compared, so that a choice does the same work for all scores
@@ -84,7 +85,7 @@
 //! # Code
 //!
 //! [`ExponentialMechanism`](crate::exact::selection::ExponentialMechanism) on
-//! [`InverseTemperature`](crate::exact::selection::InverseTemperature), `exact::selection::valley` where scores fall and rise
-//! again, so that classes are found by bisection and the same words make the same choice, groups in
+//! [`InverseTemperature`](crate::exact::selection::InverseTemperature), `exact::selection::valley` where scores fall
+//! and rise again, so that classes are found by bisection and the same words make the same choice, groups in
 //! [`cosh_groups`](crate::exact::selection::cosh_groups), the event
 //! [`Event::Exponential`](crate::accounting::event::Event::Exponential).

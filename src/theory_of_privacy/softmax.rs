@@ -66,8 +66,8 @@
 //! exponent changes by the same (x' - x)/lambda, whose entries lie in an interval of length 4 R/lambda (2 R/lambda): a
 //! draw is bounded-range with that, given everything drawn before, and T rounds are (T eta^2/8)-zCDP, adaptively: costs
 //! may answer to earlier draws. Streams end at a public horizon, and the certificate is that of all T rounds also where
-//! fewer were seen: who stops when the draws say so releases a function of the T draws, whereas the cost of tau rounds at
-//! one delta need not hold where tau is chosen by the draws.
+//! fewer were seen: who stops when the draws say so releases a function of the T draws, whereas the cost of tau rounds
+//! at one delta need not hold where tau is chosen by the draws.
 //!
 //! JT's lambda = R sqrt(8 T ln(1/delta))/eps is the leading order of this, 2 sqrt(rho ln(1/delta)) = eps with rho = 2 T
 //! R^2/lambda^2, and leaves out the term rho. It is not private as printed for large eps: with p = 2, costs that cancel

@@ -2,11 +2,11 @@
 //!
 //! # Statement
 //!
-//! Coefficients are a K x p matrix Theta, scores z = Theta x, probabilities P = softmax(z), y one of K public classes. A
-//! record's slopes s = P - e_y keep |s|_inf <= 1, |s|_1 <= 2 and |s|_2 <= sqrt 2. As integers d they are clamped in all
-//! three norms, whatever the model says, and record i alone decides them
-//! ([`records`](super::records)). Its gradient is the K x p matrix d x'. Between neighbours, with Xmax a bound on an entry
-//! and R2 on the Euclidean norm of a row (half as much under add-remove):
+//! Coefficients are a K x p matrix Theta, scores z = Theta x, probabilities P = softmax(z), y one of K public classes.
+//! A record's slopes s = P - e_y keep |s|_inf <= 1, |s|_1 <= 2 and |s|_2 <= sqrt 2. As integers d they are clamped in
+//! all three norms, whatever the model says, and record i alone decides them ([`records`](super::records)). Its
+//! gradient is the K x p matrix d x'. Between neighbours, with Xmax a bound on an entry and R2 on the Euclidean norm of
+//! a row (half as much under add-remove):
 //!
 //! | what | moves by at most | because |
 //! |---|---|---|
@@ -26,28 +26,28 @@
 //! # Ok::<(), dpsparse::Error>(())
 //! ```
 //!
-//! **The bounds.** P >= 0 adds up to 1, so s_y = -(1 - P_y) lies in [-1, 0] and the others are non-negative with the sum
-//! 1 - P_y: |s|_1 = 2 (1 - P_y), and |s|_2^2 <= (1 - P_y)^2 + (1 - P_y)^2. At Theta = 0 it is 1 - 1/K, and most records
-//! stay below: clamping |s|_2 at sqrt(1 - 1/K) leaves sqrt((1 - 1/K)/2) of the noise. A record that is shortened keeps
-//! the sum 0 and the signs of its slopes, so the other two norms fall in proportion.
+//! **The bounds.** P >= 0 adds up to 1, so s_y = -(1 - P_y) lies in [-1, 0] and the others are non-negative with the
+//! sum 1 - P_y: |s|_1 = 2 (1 - P_y), and |s|_2^2 <= (1 - P_y)^2 + (1 - P_y)^2. At Theta = 0 it is 1 - 1/K, and most
+//! records stay below: clamping |s|_2 at sqrt(1 - 1/K) leaves sqrt((1 - 1/K)/2) of the noise. A record that is
+//! shortened keeps the sum 0 and the signs of its slopes, so the other two norms fall in proportion.
 //!
-//! **Noise in common is free to take away.** Slopes of a record add up to 0 over the classes, and so do sums of them but
-//! for rounding: subtracting from every column of a released gradient its mean over the classes is post-processing, loses
-//! nothing, and takes 1/K of the noise.
+//! **Noise in common is free to take away.** Slopes of a record add up to 0 over the classes, and so do sums of them
+//! but for rounding: subtracting from every column of a released gradient its mean over the classes is post-processing,
+//! loses nothing, and takes 1/K of the noise.
 //!
-//! **One release of second moments serves all classes.** The second derivative diag(P) - PP' is at most (I - 11'/K)/2, so
-//! all Hessians are at most (I - 11'/K)/2 (x) X'X/n: on gradients that add up to 0, the inverse of X'X/2n is applied to
-//! each class. Privacy does not rest on it.
+//! **One release of second moments serves all classes.** The second derivative diag(P) - PP' is at most (I - 11'/K)/2,
+//! so all Hessians are at most (I - 11'/K)/2 (x) X'X/n: on gradients that add up to 0, the inverse of X'X/2n is applied
+//! to each class. Privacy does not rest on it.
 //!
 //! # What is refused
 //!
-//! Output perturbation and full descents take softmax models
-//! ([`output_perturbation`](super::output_perturbation)). Permuted descents and dual methods rest on float errors that are
-//! proved for one score a record; a clamp leaves slopes that no convex function has, so minimisers and descents refuse it.
-//! **Objective perturbation** also needs ln(1 + kappa) for the change of a determinant: a record's Hessian has rank K - 1,
-//! which makes it a sum of K - 1 such terms, with a Jacobian that is proved here for rank 1 only. These raise
-//! [`Error::UnsoundMechanism`](crate::Error::UnsoundMechanism) before any record is read; none falls back on one model a
-//! class.
+//! Output perturbation and full descents take softmax models ([`output_perturbation`](super::output_perturbation)).
+//! Permuted descents and dual methods rest on float errors that are proved for one score a record; a clamp leaves
+//! slopes that no convex function has, so minimisers and descents refuse it. **Objective perturbation** also needs
+//! ln(1 + kappa) for the change of a determinant: a record's Hessian has rank K - 1, which makes it a sum of K - 1
+//! such terms, with a Jacobian that is proved here for rank 1 only. These raise
+//! [`Error::UnsoundMechanism`](crate::Error::UnsoundMechanism) before any record is read; none falls back on one model
+//! a class.
 //!
 //! Held by: `loss/softmax.rs` and `privacy/slopes.rs` (bounds, as properties), `privacy/tests/classes.rs` (neighbours,
 //! enumerated), `mechanism/class_tests.rs` (two classes have the scalar model's law).

@@ -3,17 +3,18 @@
 //!   delta_n(x) = sup over t in [0, eps0] of P(t) delta_(n-1)(x e^-t) + (1 - P(t)) delta_(n-1)(x e^(eps0 - t)),
 //!   P(t) = (1 - e^(t - eps0))/N, N = 1 - e^-eps0, delta_0(x) = (1 - x)+, x = e^epsilon,
 //!
-//! on losses that are multiples of eps0/m. Every delta_n is convex in x, so between two of them it lies below its chord. With
-//! the chords for it the supremum has a closed form: let t = j eps0/m - s, where x e^-(t + s) is the point c of the grid,
-//! whose chord is f_c - d_c z at z = e^s - 1, 0 <= z <= e^(eps0/m) - 1, and that of x e^(eps0 - t) is f_(c+m) - d_(c+m) z.
-//! With E = e^(j eps0/m - eps0),
+//! on losses that are multiples of eps0/m. Every delta_n is convex in x, so between two of them it lies below its
+//! chord. With the chords for it the supremum has a closed form: let t = j eps0/m - s, where x e^-(t + s) is the point
+//! c of the grid, whose chord is f_c - d_c z at z = e^s - 1, 0 <= z <= e^(eps0/m) - 1, and that of x e^(eps0 - t) is
+//! f_(c+m) - d_(c+m) z. With E = e^(j eps0/m - eps0),
 //!
 //!   N (P f + (1 - P) f) = (1 - E) f_c + (E - e^-eps0) f_(c+m) - a z + E b z/(1 + z),
 //!   a = d_c - e^-eps0 d_(c+m),   b = f_c + d_c - f_(c+m) - d_(c+m),
 //!
-//! and the last two terms are at most (sqrt(E b) - sqrt a)^2 where E b > a, which is their value at 1 + z = sqrt(E b/a), and
-//! at most 0 elsewhere, as a and b are not negative. No term of the sum is, so nothing cancels. (Of a convex curve no
-//! chord that is extended lies above it: the bound is not only above the supremum over the chords, it is that.)
+//! and the last two terms are at most (sqrt(E b) - sqrt a)^2 where E b > a, which is their value at 1 + z = sqrt(E
+//! b/a), and at most 0 elsewhere, as a and b are not negative. No term of the sum is, so nothing cancels. (Of a convex
+//! curve no chord that is extended lies above it: the bound is not only above the supremum over the chords, it is
+//! that.)
 //!
 //! Chords add to a step, on the average, what a variance of (eps0/m)^2/6 of the loss would, beside its own of eps0^2/4:
 //! about 1/(3 m^2) of epsilon.
@@ -29,8 +30,8 @@ const UNIT: f64 = f64::EPSILON / 2.0;
 /// Logarithm of what is cut off at low losses, against 1 - x.
 const LOW: f64 = 14.0;
 
-/// The curves of `count` choices of range `epsilon0` and of one more, at steps of `epsilon0`/`parts`, from above. Losses that
-/// are exceeded with a probability of about e^-`depth` share the last value.
+/// The curves of `count` choices of range `epsilon0` and of one more, at steps of `epsilon0`/`parts`, from above.
+/// Losses that are exceeded with a probability of about e^-`depth` share the last value.
 pub(super) fn curves(epsilon0: f64, count: u32, parts: u32, depth: f64) -> [Curve; 2] {
     let step = Step::new(epsilon0, parts);
     let after = |curve: &Curve, n: u32| {
@@ -114,9 +115,9 @@ impl Step {
         }
     }
 
-    /// The points that are kept after n choices: up to where the tail is e^-depth, n eps0^2/8 + eps0 sqrt(n depth/2), with a
-    /// power of two above eps0 in its place in the first term, so that a last digit of eps0 does not move the window. What
-    /// is kept matters for tightness only.
+    /// The points that are kept after n choices: up to where the tail is e^-depth, n eps0^2/8 + eps0 sqrt(n depth/2),
+    /// with a power of two above eps0 in its place in the first term, so that a last digit of eps0 does not move the
+    /// window. What is kept matters for tightness only.
     fn window(&self, n: u32, depth: f64) -> (i64, i64) {
         let (n, parts) = (f64::from(n), self.parts as f64);
         let power = (parts * self.width).log2().ceil().exp2();
@@ -129,13 +130,14 @@ impl Step {
 
     /// The curve after one more choice, at the points from `first` to `last`.
     ///
-    /// The supremum over t is met at an end, where it is f itself, inside a cell whose slope changes from up to down, or
-    /// between two cells where it does. A cell rises at its lower end if E b > a and falls at its upper end if
-    /// E b < a (1 + growth)^2: so there is a maximum inside for one or two j. Between two cells there is none unless
-    /// the chords are not convex, by rounding or at a cut: then every j is tried.
+    /// The supremum over t is met at an end, where it is f itself, inside a cell whose slope changes from up to down,
+    /// or between two cells where it does. A cell rises at its lower end if E b > a and falls at its upper end if E b <
+    /// a (1 + growth)^2: so there is a maximum inside for one or two j. Between two cells there is none unless the
+    /// chords are not convex, by rounding or at a cut: then every j is tried.
     ///
-    /// Rounding: a and b err by at most 16 u (1 + growth)/growth f_c, and so do the slopes whose signs are asked. A sign that is
-    /// taken wrongly hides a rise of at most growth times that, in each of at most m cells: `slack`, with the largest f_c.
+    /// Rounding: a and b err by at most 16 u (1 + growth)/growth f_c, and so do the slopes whose signs are asked. A
+    /// sign that is taken wrongly hides a rise of at most growth times that, in each of at most m cells: `slack`, with
+    /// the largest f_c.
     fn taken(&self, known: &Curve, tails: Tails, (first, last): (i64, i64)) -> Curve {
         let parts = self.parts;
         let f = known.between(first - parts as i64, last + parts as i64, tails);
@@ -242,8 +244,8 @@ impl Step {
         }
     }
 
-    /// Whether no t between two neighbouring cells is better than both of its sides: E b <= a above and E b_before >= a_before
-    /// (1 + growth) below are then true of no E.
+    /// Whether no t between two neighbouring cells is better than both of its sides: E b <= a above and E b_before >=
+    /// a_before (1 + growth) below are then true of no E.
     #[inline(always)]
     fn convex(&self, before: Cell, cell: Cell) -> bool {
         before.bends()
@@ -268,8 +270,8 @@ struct Cell {
 }
 
 impl Cell {
-    /// Whether its slope in t may go from up to down; where not both of a and b are positive it goes from down to up, or
-    /// does not change its sign.
+    /// Whether its slope in t may go from up to down; where not both of a and b are positive it goes from down to up,
+    /// or does not change its sign.
     #[inline(always)]
     fn bends(self) -> bool {
         self.a > 0.0 && self.b > 0.0
@@ -393,8 +395,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
-        /// A step is the supremum over the chords of what it was given: none of a dense grid of t is above it, and the best
-        /// of them is near.
+        /// A step is the supremum over the chords of what it was given: none of a dense grid of t is above it, and the
+        /// best of them is near.
         #[test]
         fn a_step_is_the_supremum_over_chords(
             epsilon0 in 0.01f64..8.0,

@@ -13,8 +13,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The bounds from `from` to `to`. Beyond the last value it stays, since delta falls; below the first one delta lies
-    /// under the chord from there to delta = 1 at x = 0; in both places under the tails.
+    /// The bounds from `from` to `to`. Beyond the last value it stays, since delta falls; below the first one delta
+    /// lies under the chord from there to delta = 1 at x = 0; in both places under the tails.
     pub(super) fn between(&self, from: i64, to: i64, tails: Tails) -> Vec<f64> {
         let (least, last) = (self.values[0], self.values[self.values.len() - 1]);
         let loss = |i: i64| i as f64 * self.width;
@@ -43,9 +43,9 @@ impl Curve {
     }
 }
 
-/// Where a curve is cut, delta is below its tails: n choices are (n eps0^2/8)-zCDP, so that the loss exceeds rho + s with a
-/// probability of at most e^(-s^2/(4 rho)) between neighbours either way. Cuts without them would be walls, at which deltas
-/// pile up choice after choice.
+/// Where a curve is cut, delta is below its tails: n choices are (n eps0^2/8)-zCDP, so that the loss exceeds rho + s
+/// with a probability of at most e^(-s^2/(4 rho)) between neighbours either way. Cuts without them would be walls, at
+/// which deltas pile up choice after choice.
 #[derive(Clone, Copy)]
 pub(super) struct Tails {
     /// rho, rounded up.
@@ -53,8 +53,8 @@ pub(super) struct Tails {
 }
 
 impl Tails {
-    /// delta(epsilon) <= P(loss > epsilon); for epsilon < 0, delta(epsilon) = 1 - e^epsilon + e^epsilon delta'(-epsilon) with
-    /// the delta' of the neighbours exchanged.
+    /// delta(epsilon) <= P(loss > epsilon); for epsilon < 0, delta(epsilon) = 1 - e^epsilon + e^epsilon
+    /// delta'(-epsilon) with the delta' of the neighbours exchanged.
     pub(super) fn delta(self, epsilon: f64) -> f64 {
         let beyond = (1.0 - 8.0 * UNIT) * epsilon.abs() - self.sum;
         if beyond <= 0.0 || self.sum == 0.0 {

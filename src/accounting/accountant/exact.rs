@@ -3,22 +3,23 @@
 //!
 //! Write delta for a function of x = e^epsilon, and M h for what a step makes of the curve h of all that follows it.
 //!
-//! - *Worst laws.* A step between P and Q with r = P/Q makes E_Q r h(x/r) of h. h is convex, and so is r h(x/r) in r: what spreads
-//!   r under Q about its mean raises it. So a pure event makes at most R h, the mean over its two extreme losses (Kairouz,
-//!   Oh & Viswanath 2015), a Gaussian one at most G h, that over the normal loss of its ratio; and a choice, whose loss lies
-//!   in [t - eps0, t] for a t that the past and the neighbours decide, at most S h = sup over t of the mean M_t h over
-//!   the losses t and t - eps0 (Dong, Durfee & Rogers 2020).
-//! - *Means come first.* R, G and M_t are means over shifts of the loss, so they commute. A supremum of means is at most the
-//!   mean of suprema: S A h = sup over t of A M_t h <= A S h for every such mean A.
-//! - *Any order, any grouping.* Sort the choices into groups, those of a group of one range; group g of n_g choices has alone the
-//!   curve f_g = S^n_g (1 - x)+ ([`choices`]), which is that of some law of the loss, and A_g is the mean over it. Then
-//!   whatever comes when, even in an order that the past decides, the whole has at most the curve
+//! - *Worst laws.* A step between P and Q with r = P/Q makes E_Q r h(x/r) of h. h is convex, and so is r h(x/r) in r:
+//!   what spreads r under Q about its mean raises it. So a pure event makes at most R h, the mean over its two extreme
+//!   losses (Kairouz, Oh & Viswanath 2015), a Gaussian one at most G h, that over the normal loss of its ratio; and a
+//!   choice, whose loss lies in [t - eps0, t] for a t that the past and the neighbours decide, at most S h = sup over t
+//!   of the mean M_t h over the losses t and t - eps0 (Dong, Durfee & Rogers 2020).
+//! - *Means come first.* R, G and M_t are means over shifts of the loss, so they commute. A supremum of means is at
+//!   most the mean of suprema: S A h = sup over t of A M_t h <= A S h for every such mean A.
+//! - *Any order, any grouping.* Sort the choices into groups, those of a group of one range; group g of n_g choices
+//!   has alone the curve f_g = S^n_g (1 - x)+ ([`choices`]), which is that of some law of the loss, and A_g is the
+//!   mean over it. Then whatever comes when, even in an order that the past decides, the whole has at most the curve
 //!   U = R ... R G A_1 ... A_k (1 - x)+ of independent losses. *Proof*, by induction over the number of events: next
-//!   comes a pure or Gaussian event, whose mean stands in U already; or a choice of group g, after which there is at most
-//!   U with n_g - 1 for n_g: that is A f', A the other means and f' = S^(n_g - 1) (1 - x)+, and S A f' <= A S f' = A f_g = U.
+//!   comes a pure or Gaussian event, whose mean stands in U already; or a choice of group g, after which there is at
+//!   most U with n_g - 1 for n_g: that is A f', A the other means and f' = S^(n_g - 1) (1 - x)+, and S A f' <= A S
+//!   f' = A f_g = U.
 //!
-//! Grouping costs little: two groups of 100 choices for 200 cost 0.2 % of epsilon, and save half of the time. A mean is over a
-//! law on a grid ([`law`](super::law)).
+//! Grouping costs little: two groups of 100 choices for 200 cost 0.2 % of epsilon, and save half of the time. A mean is
+//! over a law on a grid ([`law`](super::law)).
 
 use super::choices;
 use super::law::Law;
@@ -28,8 +29,8 @@ use crate::numeric::search::boundary;
 use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
 
-/// Grid steps in a standard deviation of the loss, where laws are multiplied, times the root of their number: the grid adds to
-/// each law about what a variance of a step squared over 6 does, to all 0.03 % of epsilon.
+/// Grid steps in a standard deviation of the loss, where laws are multiplied, times the root of their number: the grid
+/// adds to each law about what a variance of a step squared over 6 does, to all 0.03 % of epsilon.
 const FINE: f64 = 16.0;
 /// Logarithm of the share of delta that cut tails may take.
 const MARGIN: f64 = 9.0;

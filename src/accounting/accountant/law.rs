@@ -20,12 +20,13 @@ pub(super) struct Law {
 }
 
 impl Law {
-    /// The law whose delta is that of `curve` at its points, chords in x = e^epsilon between them, constant beyond them, and
-    /// the chord to delta = 1 at x = 0 below: where the slope changes from -q to -q', it has the mass e^loss (q - q').
+    /// The law whose delta is that of `curve` at its points, chords in x = e^epsilon between them, constant beyond
+    /// them, and the chord to delta = 1 at x = 0 below: where the slope changes from -q to -q', it has the mass e^loss
+    /// (q - q').
     ///
-    /// Rounding: a mass errs by at most 8 u e^loss (q + q'). A point at loss l > epsilon adds e^l (q + q') (1 - e^(epsilon -
-    /// l)) = (q + q') (e^l - e^epsilon) of that to delta(epsilon), at most twice what the chords between epsilon and l make of
-    /// it, as slopes fall: 16 u delta for each point.
+    /// Rounding: a mass errs by at most 8 u e^loss (q + q'). A point at loss l > epsilon adds e^l (q + q') (1 -
+    /// e^(epsilon - l)) = (q + q') (e^l - e^epsilon) of that to delta(epsilon), at most twice what the chords between
+    /// epsilon and l make of it, as slopes fall: 16 u delta for each point.
     pub(super) fn of_curve(curve: &Curve) -> Self {
         let values = &curve.values;
         let n = values.len();
@@ -48,9 +49,9 @@ impl Law {
         }
     }
 
-    /// The law of `count` events of pure `epsilon` each, which are randomised responses at worst: a loss of +-epsilon each,
-    /// the positive one with probability e^epsilon/(1 + e^epsilon). Each quotient of neighbouring masses errs by a few u;
-    /// those below the floats are lost.
+    /// The law of `count` events of pure `epsilon` each, which are randomised responses at worst: a loss of +-epsilon
+    /// each, the positive one with probability e^epsilon/(1 + e^epsilon). Each quotient of neighbouring masses errs by
+    /// a few u; those below the floats are lost.
     pub(super) fn of_responses(epsilon: f64, count: u32) -> Self {
         let n = f64::from(count);
         // From all negative to all positive, in units of the largest.
@@ -94,10 +95,11 @@ impl Law {
         self.step * (self.masses.len() - 1) as f64
     }
 
-    /// A law above this one on a grid of another step: a mass between two points goes to both so that P and Q keep theirs.
+    /// A law above this one on a grid of another step: a mass between two points goes to both so that P and Q keep
+    /// theirs.
     ///
-    /// That spreads P/Q under Q about its mean, and delta, like every divergence, is the mean of a convex function of it.
-    /// Positions err by a few u of the range, for which deltas are taken that much earlier ([`Law::delta`]).
+    /// That spreads P/Q under Q about its mean, and delta, like every divergence, is the mean of a convex function of
+    /// it. Positions err by a few u of the range, for which deltas are taken that much earlier ([`Law::delta`]).
     pub(super) fn on(&self, step: f64) -> Self {
         if step == self.step {
             return self.clone();
@@ -181,9 +183,9 @@ impl Law {
 }
 
 /// delta of Gaussian noise at an epsilon of either sign, rounded up: Phi(-a) - e^epsilon Phi(-b), a = epsilon/ratio -
-/// ratio/2, b = a + ratio ([`gaussian`](crate::accounting::event::gaussian) has a form without cancellation, at ten times
-/// the time). The terms have relative errors of (4 + 2 a^2) u and (8 + 2 b^2) u, of which the rounding of a and b makes at most
-/// 4 u (1 + |a| + |b|)^2 more; the second is at most the first.
+/// ratio/2, b = a + ratio ([`gaussian`](crate::accounting::event::gaussian) has a form without cancellation, at ten
+/// times the time). The terms have relative errors of (4 + 2 a^2) u and (8 + 2 b^2) u, of which the rounding of a and b
+/// makes at most 4 u (1 + |a| + |b|)^2 more; the second is at most the first.
 fn shifted(epsilon: f64, ratio: f64) -> f64 {
     if ratio == 0.0 {
         return -epsilon.min(0.0).exp_m1();

@@ -6,8 +6,8 @@
 //! and (1 - 1/x)+ <= x^(a-1) (a-1)^(a-1)/a^a for x > 0 (its greatest ratio stands at x = a/(a-1)); now E Y^(a-1) =
 //! exp((a-1) R(a)). Any order is valid, so the search over orders can only lose tightness.
 //!
-//! It goes downhill, because there is one valley: (a-1) R(a) is convex, and so is a ln(1 - 1/a) - ln(a-1), whose
-//! second derivative is 1/(a(a-1)). So ln delta is convex in a, and epsilon, which is a convex function over a-1, falls and
+//! It goes downhill, because there is one valley: (a-1) R(a) is convex, and so is a ln(1 - 1/a) - ln(a-1), whose second
+//! derivative is 1/(a(a-1)). So ln delta is convex in a, and epsilon, which is a convex function over a-1, falls and
 //! then rises.
 
 use crate::numeric::search::minimum;
@@ -19,8 +19,8 @@ const LOG_ORDERS: (f64, f64) = (-14.0, 30.0);
 /// Relative width of a-1 at which the search stops: about 1e-13 of the value.
 const WIDTH: f64 = 3e-7;
 
-/// ln(1 - 1/a), within 2 u (1 + its size): below order 2 from the quotient (a-1)/a, whose numerator is exact and keeps its
-/// digits where 1 - 1/a would lose them.
+/// ln(1 - 1/a), within 2 u (1 + its size): below order 2 from the quotient (a-1)/a, whose numerator is exact and keeps
+/// its digits where 1 - 1/a would lose them.
 fn log_share(order: f64, excess: f64) -> f64 {
     if order < 2.0 {
         (excess / order).ln()

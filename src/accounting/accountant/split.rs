@@ -103,8 +103,8 @@ impl Split {
     /// is less.
     ///
     /// The sum is convex in tau, as privacy curves are in epsilon and epsilon_split is linear. The search is left out
-    /// where `known` is below what any tau >= 0 leaves to the rest. It follows `guide`, a bound of the rest that is cheap, and
-    /// asks the rest near the tau that is found.
+    /// where `known` is below what any tau >= 0 leaves to the rest. It follows `guide`, a bound of the rest that is
+    /// cheap, and asks the rest near the tau that is found.
     pub(super) fn delta_with(
         &self,
         epsilon: f64,

@@ -150,8 +150,8 @@ fn worst(filter: &Filter, choices: &[f64], epsilon: f64, loss: f64, left: usize)
     })
 }
 
-/// The divergence that is allowed implies (epsilon, delta) by the conversion, with what rounding needs and no more, and at
-/// an order that no other one betters for noise that uses all of it.
+/// The divergence that is allowed implies (epsilon, delta) by the conversion, with what rounding needs and no more, and
+/// at an order that no other one betters for noise that uses all of it.
 #[test]
 fn the_divergence_allowed_is_what_its_order_converts() {
     for (epsilon, delta) in [(0.1, 1e-9), (1.0, 5e-7), (8.0, 1e-3), (0.3, 0.1)] {

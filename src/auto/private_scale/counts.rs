@@ -10,8 +10,8 @@ use crate::plan::defaults::{
 use crate::privacy::{FeatureMap, Planned, Question, Session, Target};
 use crate::question::{TargetQuantile, TargetValue};
 
-/// A median of counts and a quantile of the distances from it; counts are mapped so that their spread, about one standard
-/// deviation, is a unit of rates.
+/// A median of counts and a quantile of the distances from it; counts are mapped so that their spread, about one
+/// standard deviation, is a unit of rates.
 ///
 /// Where the median is several spreads, scores are those of a rate that starts there
 /// ([`FeatureMap::with_rate`]): a step of one moves the rate by about one spread, as it moves means of reals.
@@ -29,8 +29,8 @@ pub(super) struct CountScale {
 }
 
 impl CountScale {
-    /// For counts and an intercept, under a zCDP budget; None for others, and where n is too small. `starts` where coefficients
-    /// are asked about in gradients alone.
+    /// For counts and an intercept, under a zCDP budget; None for others, and where n is too small. `starts` where
+    /// coefficients are asked about in gradients alone.
     pub fn new(problem: &Problem, rho: f64, starts: bool) -> Result<Option<Self>> {
         let schema = problem.schema();
         let Target::Counts { high, .. } = schema.target() else {

@@ -112,8 +112,8 @@ impl OfFeatures {
         }
     }
 
-    /// Asks, and makes the map, which clips `open` times as far out as where noise is large; with it the ranges of all features, if
-    /// they have any.
+    /// Asks, and makes the map, which clips `open` times as far out as where noise is large; with it the ranges of all
+    /// features, if they have any.
     pub fn release(
         &self,
         session: &mut Session<'_>,

@@ -14,8 +14,8 @@ use crate::question::{ImageSums, TypicalNorm};
 
 /// Of features whose bounds begin or end at zero, so that sums of their sizes are sums.
 ///
-/// The square of a row of indicators is as many as there are ones in it, and around its mean as many as there are variances:
-/// half of it or less where most attributes have few levels.
+/// The square of a row of indicators is as many as there are ones in it, and around its mean as many as there are
+/// variances: half of it or less where most attributes have few levels.
 #[derive(Debug)]
 pub(super) struct Means {
     norm: Option<Question<TypicalNorm>>,
@@ -25,8 +25,8 @@ pub(super) struct Means {
 }
 
 impl Means {
-    /// Under a zCDP budget, beside what is released of the `features`; None where these do not move, all have a range, or noise
-    /// hides the means.
+    /// Under a zCDP budget, beside what is released of the `features`; None where these do not move, all have a range,
+    /// or noise hides the means.
     pub fn new(
         scales: Scales,
         features: Option<&OfFeatures>,
@@ -98,8 +98,8 @@ impl Means {
     }
 }
 
-/// Means of sizes with noise of a standard deviation `sigma`, each drawn to the mean of all by as much as it is noise (James & Stein
-/// 1961), and within [0, 1]; with their signs.
+/// Means of sizes with noise of a standard deviation `sigma`, each drawn to the mean of all by as much as it is noise
+/// (James & Stein 1961), and within [0, 1]; with their signs.
 fn expected(noisy: &[f64], sigma: f64, signs: &[f64]) -> Vec<f64> {
     let of = || (noisy.iter().zip(signs)).filter_map(|(mean, sign)| (*sign != 0.0).then_some(mean));
     let count = of().count().max(1) as f64;

@@ -9,7 +9,8 @@ use crate::plan::defaults::{
 use crate::privacy::{Question, Session};
 use crate::question::{TargetQuantile, TargetValue};
 
-/// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of [`TARGET_SHARE`].
+/// What each of two choices, a median and a distance from it, may spend under a zCDP budget, for each of
+/// [`TARGET_SHARE`].
 fn affordable(rho: f64) -> [f64; 3] {
     TARGET_SHARE.map(|share| (8.0 * share * rho / 2.0).sqrt())
 }
@@ -19,7 +20,8 @@ fn of_median(nats: f64, n: usize, person: usize) -> f64 {
     level_times_epsilon0(nats, n, person) / 0.5
 }
 
-/// Whether a model of so many records is worth its noise under a zCDP budget, where nothing but bounds is known of the targets.
+/// Whether a model of so many records is worth its noise under a zCDP budget, where nothing but bounds is known of the
+/// targets.
 pub(in crate::auto) fn models_targets(n: usize, person: usize, rho: f64) -> bool {
     let [_, most, _] = affordable(rho);
     most >= of_median(MODEL_NATS, n, person)
@@ -35,8 +37,8 @@ pub(super) struct MiddleAndSpread {
 }
 
 impl MiddleAndSpread {
-    /// Under a zCDP budget, with a distance that no less than a share `lowest` of the targets exceed; None where n is too
-    /// small.
+    /// Under a zCDP budget, with a distance that no less than a share `lowest` of the targets exceed; None where n is
+    /// too small.
     pub fn new(problem: &Problem, rho: f64, lowest: f64) -> Result<Option<Self>> {
         let (n, person) = (problem.n_samples(), problem.records_per_person());
         let [usual, most, all] = affordable(rho);

@@ -40,21 +40,21 @@ const NEAR: f64 = 3e-5;
 /// - ranges of features, two quantiles each by the exponential mechanism ([`Ranges`]): of all features where they
 ///   can be had with little error; of those alone whose bounds are not [0, 1] or [-1, 1] where not; one range of all
 ///   values where all bounds are the same and there are too many features for either;
-/// - in regressions, where such quantiles could be missed, histograms of the features instead ([`Histograms`]), and the mean and
-///   deviation of each that are expected after them, as wide as they leave open;
-/// - the means of features that no range moves, whose bounds begin or end at zero ([`ImageSums`]): indicators are around theirs, where
-///   rows are shorter, as long as noise on the means does not undo it, and where long rows count less and are not shortened: shortened
-///   rows that are moved are not sparse;
+/// - in regressions, where such quantiles could be missed, histograms of the features instead ([`Histograms`]), and the
+///   mean and deviation of each that are expected after them, as wide as they leave open;
+/// - the means of features that no range moves, whose bounds begin or end at zero ([`ImageSums`]): indicators are
+///   around theirs, where rows are shorter, as long as noise on the means does not undo it, and where long rows count
+///   less and are not shortened: shortened rows that are moved are not sparse;
 /// - or weights of columns ([`AbsoluteSums`]), where a row norm far below sqrt(p) says that records are sparse
 ///   counts;
-/// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows that are not zero ([`TypicalNorm`]), or what
-///   the largest entry of a feature with unit bounds asks for where that is more, to which longer rows are shortened; in
-///   regressions, and in noisy Newton steps, they count less instead ([`Schema::with_gradient_norm`]), which leaves log odds as
-///   they are; where n is too small for it, a public norm.
+/// - then, for mechanisms with Euclidean noise, a typical Euclidean norm of the scaled rows that are not zero
+///   ([`TypicalNorm`]), or what the largest entry of a feature with unit bounds asks for where that is more, to which
+///   longer rows are shortened; in regressions, and in noisy Newton steps, they count less instead
+///   ([`Schema::with_gradient_norm`]), which leaves log odds as they are; where n is too small for it, a public norm.
 ///
-/// First of all, for regressions with squared residuals or quantiles, the middle and the spread of the target ([`TargetQuantile`]),
-/// which is mapped to units of its spread: clamps are in these units, whatever the public bounds. The same of counts, whose rates
-/// start at their middle ([`FeatureMap::with_rate`]).
+/// First of all, for regressions with squared residuals or quantiles, the middle and the spread of the target
+/// ([`TargetQuantile`]), which is mapped to units of its spread: clamps are in these units, whatever the public bounds.
+/// The same of counts, whose rates start at their middle ([`FeatureMap::with_rate`]).
 ///
 /// From then on these are public, records are mapped and clipped again, and the mechanism runs as it is, planned for
 /// the epsilon that is left: the largest with which all events together meet (epsilon, delta).

@@ -40,8 +40,8 @@ pub(super) struct RangeChoice {
 }
 
 impl RangeChoice {
-    /// For some of `p` features. The level is as low as [`Ranges::nats`] allow, and epsilon0 no larger than the lowest level
-    /// wants, nor than [`RANGE_SHARE`] gives unless the highest level needs it.
+    /// For some of `p` features. The level is as low as [`Ranges::nats`] allow, and epsilon0 no larger than the lowest
+    /// level wants, nor than [`RANGE_SHARE`] gives unless the highest level needs it.
     pub(super) fn new(
         of: RangesOf,
         scales: Scales,
@@ -64,7 +64,8 @@ impl RangeChoice {
             _ => needed,
         };
         let [needed, wanted] = [needed, wanted].map(|nats| level_times_epsilon0(nats, n, person));
-        // Where features are clipped as much again if every one has a range: less depends on them where most are indicators.
+        // Where features are clipped as much again if every one has a range: less depends on them where most are
+        // indicators.
         let again = match scales {
             Scales::Clipped => count as f64 / p.max(1) as f64,
             _ => 0.0,
@@ -137,8 +138,8 @@ pub(super) fn public_map(scales: Scales, schema: &Schema) -> FeatureMap {
     FeatureMap::new(factor, shift, limit)
 }
 
-/// Public factors and shifts, for features of a centred schema: bounds that begin or end at 0 to [0, 1] or [-1, 0], since
-/// most values may be 0, others to [-1, 1].
+/// Public factors and shifts, for features of a centred schema: bounds that begin or end at 0 to [0, 1] or [-1, 0],
+/// since most values may be 0, others to [-1, 1].
 pub(super) fn public_scales(schema: &Schema) -> (Vec<f64>, Vec<f64>) {
     let scale = |j: usize| {
         let (lo, hi) = schema.bounds().of(j);
@@ -182,8 +183,8 @@ impl Found {
     }
 }
 
-/// Maps what was found as `scales` say; features without a range by their public bounds. Those that are clipped are so `open`
-/// times as far out as where noise is large.
+/// Maps what was found as `scales` say; features without a range by their public bounds. Those that are clipped are so
+/// `open` times as far out as where noise is large.
 pub(super) fn map_of_ranges(
     scales: Scales,
     found: &Found,
@@ -271,9 +272,11 @@ pub(super) fn clipped_at_deviations(level: f64) -> f64 {
     (1.0 + 2.0 * CLIPPED_MARGIN * (level - CLIPPED_LEVEL)) * upper_quantile(level)
 }
 
-/// Mapped to one of [`RANGE_DEVIATION`]: that of an indicator of half of the records; and widened until the public bounds are within
+/// Mapped to one of [`RANGE_DEVIATION`]: that of an indicator of half of the records; and widened until the public
+/// bounds are within
 /// [`RANGE_LIMIT`]: nothing within them is clipped, and models are linear beyond any limit. If that takes more than
-/// [`RANGE_WIDENED`] times the width, as many features would say nothing, it is widened `room` times less, and values beyond are clipped.
+/// [`RANGE_WIDENED`] times the width, as many features would say nothing, it is widened `room` times less, and values
+/// beyond are clipped.
 fn spread(range: (f64, f64), deviations: f64, room: f64) -> (f64, f64) {
     let (middle, half) = of_deviation(range, deviations, RANGE_DEVIATION);
     let fits = (1.0 + middle.abs()) / RANGE_LIMIT;
@@ -309,8 +312,8 @@ mod tests {
         assert!((0.5 * (low + high) - 0.1).abs() < 1e-12);
     }
 
-    /// A range that bounds are far wider than says how values are spread, and clips; one that they are not so much wider than is
-    /// widened; where most values are a bound, it says less of the others.
+    /// A range that bounds are far wider than says how values are spread, and clips; one that they are not so much
+    /// wider than is widened; where most values are a bound, it says less of the others.
     #[test]
     fn narrow_ranges_clip() {
         let narrowest = 1.0 / RANGE_LIMIT / RANGE_WIDENED;
@@ -330,8 +333,8 @@ mod tests {
         }
     }
 
-    /// Indicators are taken as they are, however coarse the grid of thresholds is, and features most of whose values are a
-    /// bound have that value in the middle; others have the middle of their range there.
+    /// Indicators are taken as they are, however coarse the grid of thresholds is, and features most of whose values
+    /// are a bound have that value in the middle; others have the middle of their range there.
     #[test]
     fn coarse_ranges_leave_indicators_alone() {
         let bounds = Bounds {
@@ -363,8 +366,8 @@ mod tests {
         }
     }
 
-    /// Two ranges that clip are paid as much again where they are all that there is, and next to nothing more among many
-    /// indicators.
+    /// Two ranges that clip are paid as much again where they are all that there is, and next to nothing more among
+    /// many indicators.
     #[test]
     fn ranges_are_paid_by_the_share_of_features_that_have_one() {
         let paid = |scales: Scales, p: usize| {
@@ -378,8 +381,8 @@ mod tests {
         }
     }
 
-    /// However wide noise makes a range, what is mapped to [-1, 1] is as wide as the public bounds at most, around the middle
-    /// of the range.
+    /// However wide noise makes a range, what is mapped to [-1, 1] is as wide as the public bounds at most, around the
+    /// middle of the range.
     #[test]
     fn no_range_is_wider_than_the_public_bounds() {
         for range in [(-1.0, 1.0), (-0.9, 0.2), (-0.2, 0.9), (-0.6, 0.6)] {

@@ -23,8 +23,8 @@ pub(super) enum Scales {
     Boxes,
     /// Ranges, mapped to a spread of 1, and a typical norm of rows; public bounds where n is too small for ranges.
     Ranges,
-    /// The same for regressions, whose errors in the tails are large: features are clipped to widened ranges in fits and
-    /// predictions alike.
+    /// The same for regressions, whose errors in the tails are large: features are clipped to widened ranges in fits
+    /// and predictions alike.
     Clipped,
     /// Weights of columns, and a typical norm of rows.
     Weights,
@@ -66,7 +66,8 @@ pub(super) struct Releases {
 }
 
 impl Releases {
-    /// What is released of the scales under a zCDP budget, before a mechanism in which long rows count less, or are shortened.
+    /// What is released of the scales under a zCDP budget, before a mechanism in which long rows count less, or are
+    /// shortened.
     ///
     /// # Errors
     /// Noise that the exact samplers do not take.

@@ -22,8 +22,9 @@ pub(super) enum Zero {
 
 /// Normal laws of one value, about one deviation from each other, and the shares of them in each bin.
 ///
-/// Bounds say that a feature is not negative where one of them is zero, and then they are as a rule many times its spread: such
-/// laws are [`HISTOGRAM_NEAR_SHARE`] of what is expected. All deviations are as likely as each other, and all middles.
+/// Bounds say that a feature is not negative where one of them is zero, and then they are as a rule many times its
+/// spread: such laws are [`HISTOGRAM_NEAR_SHARE`] of what is expected. All deviations are as likely as each other, and
+/// all middles.
 #[derive(Debug)]
 pub(super) struct Laws {
     laws: Vec<Law>,
@@ -95,8 +96,8 @@ impl Laws {
         all
     }
 
-    /// The mean and the standard deviation of a value, with the law unknown, after `noisy` numbers of n values in the bins, whose
-    /// noise has standard deviation `sigma`. None where nearly all values are one.
+    /// The mean and the standard deviation of a value, with the law unknown, after `noisy` numbers of n values in the
+    /// bins, whose noise has standard deviation `sigma`. None where nearly all values are one.
     ///
     /// The less they tell, the wider: nothing is narrower than is known.
     pub(super) fn posterior(

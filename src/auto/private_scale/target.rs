@@ -16,8 +16,9 @@ pub(in crate::auto) fn in_units_of_spread(loss: &str) -> bool {
     matches!(loss, "squared" | "pinball" | "huber")
 }
 
-/// A median, and one or two quantiles of the distances from it; targets are mapped so that [`TargetScale::spread`] is about one
-/// standard deviation of them, if they are normal, or more, where a sure tail is farther out than that leaves room for.
+/// A median, and one or two quantiles of the distances from it; targets are mapped so that [`TargetScale::spread`] is
+/// about one standard deviation of them, if they are normal, or more, where a sure tail is farther out than that leaves
+/// room for.
 #[derive(Debug)]
 pub(super) struct TargetScale {
     targets: MiddleAndSpread,
@@ -32,8 +33,8 @@ pub(super) struct TargetScale {
 }
 
 impl TargetScale {
-    /// For a regression with an intercept and squared residuals, quantiles or Huber's loss, whose own units are those of
-    /// the spread, under a zCDP budget; None for others, and where n is too small.
+    /// For a regression with an intercept and squared residuals, quantiles or Huber's loss, whose own units are those
+    /// of the spread, under a zCDP budget; None for others, and where n is too small.
     pub fn new(problem: &Problem, rho: f64) -> Result<Option<Self>> {
         let schema = problem.schema();
         let squared = problem.loss.growth() == Growth::SquaredResidual;
@@ -101,8 +102,8 @@ impl TargetScale {
         let tail = (self.tail.as_ref())
             .map(|tail| session.ask(tail, TargetValue::DistanceFrom(median)))
             .transpose()?;
-        // Where most targets are alike their spread may be next to nothing, and what few have would be clipped; where it is nothing any
-        // tail tells more. Equal targets seem no farther apart than a median may be off.
+        // Where most targets are alike their spread may be next to nothing, and what few have would be clipped; where
+        // it is nothing any tail tells more. Equal targets seem no farther apart than a median may be off.
         let alike = TargetQuantile::FINEST;
         let tail = tail.filter(|tail| *tail > alike);
         let least = tail.filter(|_| self.tail_maps || spread <= alike);

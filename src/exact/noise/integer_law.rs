@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::source::Source;
 use crate::error::{Error, Result};
 
-/// Entries of a vector that share a stream, some ten microseconds of work. A fixed number, so that a seed gives the same
-/// vector on any threads.
+/// Entries of a vector that share a stream, some ten microseconds of work. A fixed number, so that a seed gives the
+/// same vector on any threads.
 const CHUNK: usize = 1 << 10;
 
 /// Chunks per thread between two looks of [`fill_watched`]: 2^16 entries, some milliseconds.
@@ -262,8 +262,8 @@ mod tests {
         }
     }
 
-    /// Words per draw over the whole domain: 2.4 rounds of 2 words at most are expected, and a hundredth more for digits.
-    /// A mean of 2 000 draws exceeds 6 with a chance far below 1e-6.
+    /// Words per draw over the whole domain: 2.4 rounds of 2 words at most are expected, and a hundredth more for
+    /// digits. A mean of 2 000 draws exceeds 6 with a chance far below 1e-6.
     #[test]
     fn words_are_bounded() {
         const DRAWS: usize = 2_000;

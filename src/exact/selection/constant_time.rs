@@ -7,18 +7,19 @@ use crate::error::{Error, Result};
 use crate::exact::noise::source::Source;
 use crate::numeric::enclosure::{Interval, PROBABILITY_BITS, exp2_neg};
 
-/// Draws k with probability proportional to exp(-eta q_k), exactly, by one walk through all candidates in which no branch
-/// and no number of operations depends on scores: for those who fear that single choices are timed
+/// Draws k with probability proportional to exp(-eta q_k), exactly, by one walk through all candidates in which no
+/// branch and no number of operations depends on scores: for those who fear that single choices are timed
 /// ([`crate::theory_of_privacy::leaks`]). It takes some 200 ns a candidate, where
 /// [`ExponentialMechanism`](super::ExponentialMechanism) takes 2.
 ///
-/// **Law.** With w_k = exp(-eta (q_k - min q)), C_k = w_0 + ... + w_k, S the last C_k and U uniform on [0, 1), the choice is
-/// the number of k below the last with C_k <= U S, which is k with probability w_k / S. Weights are enclosed in units of 2^-63
-/// and U is known to 64 bits: where no comparison is left open, all are those of the real numbers. Else more bits of the
-/// same U are drawn and weights are enclosed anew.
+/// **Law.** With w_k = exp(-eta (q_k - min q)), C_k = w_0 + ... + w_k, S the last C_k and U uniform on [0, 1), the
+/// choice is the number of k below the last with C_k <= U S, which is k with probability w_k / S. Weights are enclosed
+/// in units of 2^-63 and U is known to 64 bits: where no comparison is left open, all are those of the real numbers.
+/// Else more bits of the same U are drawn and weights are enclosed anew.
 ///
-/// **Rounds:** n comparisons of sums that are known to 2^7 n units, S >= 2^63 units, are left open with a probability below
-/// n (n 2^8 + 4) 2^-63 in all: 2^-15 for 2^20 candidates, whatever their scores are. Every further round has 128 bits more.
+/// **Rounds:** n comparisons of sums that are known to 2^7 n units, S >= 2^63 units, are left open with a probability
+/// below n (n 2^8 + 4) 2^-63 in all: 2^-15 for 2^20 candidates, whatever their scores are. Every further round has 128
+/// bits more.
 ///
 /// ```
 /// use dpsparse::exact::noise::source::Source;
@@ -193,8 +194,8 @@ mod tests {
     }
 
     proptest! {
-        /// The first 64 bits settle nearly every choice, and settle it as more bits do; a draw takes one word, whatever the
-        /// scores are.
+        /// The first 64 bits settle nearly every choice, and settle it as more bits do; a draw takes one word, whatever
+        /// the scores are.
         #[test]
         fn words_are_one_and_choices_those_of_more_bits(
             scores in proptest::collection::vec((any::<i64>(), 0u32..64), 1..40),

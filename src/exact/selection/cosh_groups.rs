@@ -297,8 +297,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the gradient, sizes and temperature: 1000 words do. Each 3 words end the draw with a probability above
-        /// 1/2 (a class) times 1/5 (kept), so that more than 1000 have a probability below 0.9^333 = 6e-16.
+        /// Whatever the gradient, sizes and temperature: 1000 words do. Each 3 words end the draw with a probability
+        /// above 1/2 (a class) times 1/5 (kept), so that more than 1000 have a probability below 0.9^333 = 6e-16.
         #[test]
         fn words_are_bounded(sizes in proptest::collection::vec(1usize..700, 1..12), epsilon_log in -40.0..9.9f64, logs in proptest::collection::vec(0.0..50.0f64, 12), spread in 0.0..2.0f64, seed: u64) {
             let eta = InverseTemperature::new(epsilon_log.exp2(), 1).unwrap();

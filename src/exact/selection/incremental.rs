@@ -23,19 +23,20 @@ const ROOM: u64 = MOST as u64 / 4;
 /// one candidate alone. With exp(-eta d) = 2^-x, candidate k lies in level c_k <= x, an integer
 /// (`Levels::of`), in a list of which it knows its place. Let c be the lowest level that has members.
 ///
-/// **Law.** A ticket is uniform below sum over near levels (c to c + 63) of (members) 2^(64 - level + c), plus the number
-/// N of all candidates. It falls on each near member with a share of 2^(64 - c_k + c), and on each candidate, near or
-/// not, with a share of 1 beside. A near member is kept with probability 2^(c_k - x); a candidate of the last share is
-/// refused if it is near, else kept with probability 2^(c + 64 - x). So a round keeps k with probability proportional
-/// to 2^(64 + c) 2^-x, near or not; the factor is common to all, and after a refusal everything is drawn anew.
+/// **Law.** A ticket is uniform below sum over near levels (c to c + 63) of (members) 2^(64 - level + c), plus the
+/// number N of all candidates. It falls on each near member with a share of 2^(64 - c_k + c), and on each candidate,
+/// near or not, with a share of 1 beside. A near member is kept with probability 2^(c_k - x); a candidate of the last
+/// share is refused if it is near, else kept with probability 2^(c + 64 - x). So a round keeps k with probability
+/// proportional to 2^(64 + c) 2^-x, near or not; the factor is common to all, and after a refusal everything is drawn
+/// anew.
 ///
-/// **Rounds:** fewer than 5 are expected, whatever the scores are. c_k > x - 2, so that proposals of near members exceed
-/// their weights by less than a factor of 4; the lowest level has one, so that the weights sum to W >= 2^-(c + 2), and
-/// the last shares to N 2^-(64 + c) < 2^-(32 + c).
+/// **Rounds:** fewer than 5 are expected, whatever the scores are. c_k > x - 2, so that proposals of near members
+/// exceed their weights by less than a factor of 4; the lowest level has one, so that the weights sum to W >= 2^-(c +
+/// 2), and the last shares to N 2^-(64 + c) < 2^-(32 + c).
 ///
 /// **Sorting.** When a score falls below the anchor, or the lowest level comes near to `MOST`, all are sorted anew: so
-/// the weight of the least score has changed by a factor of 2^1000 or more. So they are when many change their levels at
-/// once. When it happens depends on scores, as running time may; the law does not.
+/// the weight of the least score has changed by a factor of 2^1000 or more. So they are when many change their levels
+/// at once. When it happens depends on scores, as running time may; the law does not.
 ///
 /// What is drawn follows from the seed and from the sequence of changes of scores and of draws
 /// ([`IncrementalSelection::settle`] in their place serves as well), in their order.
@@ -285,8 +286,8 @@ mod tests {
         shares
     }
 
-    /// The law, enumerated: tickets times the enclosure of what is kept are exp(-eta q), of every candidate and with one
-    /// factor for all; the same as the classes of the mechanism from scratch.
+    /// The law, enumerated: tickets times the enclosure of what is kept are exp(-eta q), of every candidate and with
+    /// one factor for all; the same as the classes of the mechanism from scratch.
     #[test]
     fn tickets_and_coins_make_the_law() {
         let cases: [(Vec<i64>, f64, u64); 5] = [
@@ -385,7 +386,8 @@ mod tests {
         }
     }
 
-    /// Many changes at once are sorted, few are moved, and some are of one candidate; the law is that of the last scores.
+    /// Many changes at once are sorted, few are moved, and some are of one candidate; the law is that of the last
+    /// scores.
     #[test]
     fn many_changes_and_few_leave_one_structure() {
         let n = 3000;

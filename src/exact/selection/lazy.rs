@@ -9,20 +9,20 @@ use crate::exact::noise::source::Source;
 const MOST_BITS: u64 = 32;
 
 /// The exponential mechanism by rejection: of some candidates scores are known, of the others how near they are to the
-/// centre of their group alone. The score of one of these is looked at where it is proposed, so that a change of all scores
-/// costs what the known ones and the groups do.
+/// centre of their group alone. The score of one of these is looked at where it is proposed, so that a change of all
+/// scores costs what the known ones and the groups do.
 ///
-/// **Law.** A member k of a group of m has a score q_k that is at most r = [`LazySelection::reach`] away from the centre c.
-/// With b the least integer such that m <= 2^b, and M an integer with exp(-eta M) <= 2^-b, the group is one candidate of
-/// score g = c - r - M of an [`IncrementalSelection`] that has the known candidates beside. Where that is drawn, a uniform
-/// number below 2^b names a member or nobody, and the member is kept with probability 2^b exp(-eta (q_k - g)), which is 1
-/// at most as q_k - g >= M. So a round ends with k with probability proportional to exp(-eta g) 2^-b 2^b exp(-eta (q_k -
-/// g)) = exp(-eta q_k), and with a known candidate with its own weight; the factor is common to all, and after a refusal
-/// everything is drawn anew.
+/// **Law.** A member k of a group of m has a score q_k that is at most r = [`LazySelection::reach`] away from the
+/// centre c. With b the least integer such that m <= 2^b, and M an integer with exp(-eta M) <= 2^-b, the group is one
+/// candidate of score g = c - r - M of an [`IncrementalSelection`] that has the known candidates beside. Where that is
+/// drawn, a uniform number below 2^b names a member or nobody, and the member is kept with probability 2^b exp(-eta
+/// (q_k - g)), which is 1 at most as q_k - g >= M. So a round ends with k with probability proportional to exp(-eta g)
+/// 2^-b 2^b exp(-eta (q_k - g)) = exp(-eta q_k), and with a known candidate with its own weight; the factor is common
+/// to all, and after a refusal everything is drawn anew.
 ///
-/// **Rounds:** fewer than 17 are expected, whatever the scores are. The number names a member with probability above 1/2,
-/// and q_k - g <= 2 r + M. eta r / ln 2 <= 1, and as a unit of a score is no more than a level, eta M / ln 2 <= b + 1, both
-/// but for factors of 1 + 2^-62: what is proposed is kept with probability above 2^-3.01.
+/// **Rounds:** fewer than 17 are expected, whatever the scores are. The number names a member with probability above
+/// 1/2, and q_k - g <= 2 r + M. eta r / ln 2 <= 1, and as a unit of a score is no more than a level, eta M / ln 2 <=
+/// b + 1, both but for factors of 1 + 2^-62: what is proposed is kept with probability above 2^-3.01.
 ///
 /// Which candidates are in groups decides about the running time, not about the law.
 ///
@@ -63,15 +63,16 @@ pub enum Drawn {
 }
 
 impl LazySelection {
-    /// How far the score of a member may be from the centre of its group; None where units of scores are so coarse, or so
-    /// fine, that there must be no groups.
+    /// How far the score of a member may be from the centre of its group; None where units of scores are so coarse, or
+    /// so fine, that there must be no groups.
     pub fn reach(temperature: &InverseTemperature) -> Option<u64> {
         let level = temperature.least_above(1);
         let sums_fit = temperature.least_above(MOST_BITS + 2) < 1 << 60;
         (level > 1 && sums_fit).then(|| level - 1)
     }
 
-    /// Candidates with known scores, and groups of others, whose centres are 0. Scores and centres stay within 2^62 in size.
+    /// Candidates with known scores, and groups of others, whose centres are 0. Scores and centres stay within 2^62 in
+    /// size.
     ///
     /// # Errors
     /// No candidate at all, or 2^32 and more; groups where there must be none; an empty one.
@@ -180,7 +181,8 @@ mod tests {
         cells.map(|(e, count)| (count - e) * (count - e) / e).sum()
     }
 
-    /// Known candidates, two groups around centres of their own with members from one end to the other, and their moves.
+    /// Known candidates, two groups around centres of their own with members from one end to the other, and their
+    /// moves.
     #[test]
     fn frequencies_follow_the_law() {
         let eta = InverseTemperature::new(1.0, 1 << 16).unwrap();
@@ -215,9 +217,9 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever members are in their reach, what is kept of a proposal has a probability of 1 at most, and few words are
-        /// drawn: a round takes 11 at most on average and ends with a probability above 1/17, so that 40 000 words are more
-        /// than twenty times what 10 draws take on average.
+        /// Wherever members are in their reach, what is kept of a proposal has a probability of 1 at most, and few
+        /// words are drawn: a round takes 11 at most on average and ends with a probability above 1/17, so that 40 000
+        /// words are more than twenty times what 10 draws take on average.
         #[test]
         fn no_member_is_beyond_its_proposal(
             epsilon_log in -20.0..9.9f64,

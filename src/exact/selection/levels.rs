@@ -21,8 +21,8 @@ impl Levels {
         let most = MOST as u64;
         let limit = least_above(most, mantissa, scale);
         let shift = (64 - limit.leading_zeros()).saturating_sub(32);
-        // floor(eta / ln 2 2^(shift + BITS)): epsilon0 is 2^10 at most, so that eta / ln 2 is below 2^10 and scale 54 at
-        // least; limit is below 2^(scale - 50), and shift + BITS below scale.
+        // floor(eta / ln 2 2^(shift + BITS)): epsilon0 is 2^10 at most, so that eta / ln 2 is below 2^10 and scale 54
+        // at least; limit is below 2^(scale - 50), and shift + BITS below scale.
         let multiplier = mantissa >> (scale - shift - BITS).min(63);
         Self {
             limit,

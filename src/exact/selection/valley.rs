@@ -6,16 +6,17 @@ use super::inverse_temperature::InverseTemperature;
 use crate::exact::noise::source::Source;
 use crate::numeric::search::first_index;
 
-/// [`ExponentialMechanism`](super::ExponentialMechanism) for scores that never rise before the candidate `bottom` and never fall
-/// behind it, as those of a quantile: the members of a class are one run on either side, whose ends are bisected. No score is
-/// written down, and few are computed.
+/// [`ExponentialMechanism`](super::ExponentialMechanism) for scores that never rise before the candidate `bottom` and
+/// never fall behind it, as those of a quantile: the members of a class are one run on either side, whose ends are
+/// bisected. No score is written down, and few are computed.
 ///
 /// It takes the same words for the same choice as the mechanism for any scores; the bound on **rounds** is that one's.
 pub(crate) struct Valley<'a, S> {
     score: S,
     minimum: i64,
     temperature: &'a InverseTemperature,
-    /// Where the run of a class begins before the bottom, and where it ends behind it; that of class c + 1 surrounds it.
+    /// Where the run of a class begins before the bottom, and where it ends behind it; that of class c + 1 surrounds
+    /// it.
     ends: [[usize; 2]; CLASSES],
     /// Between the runs of class 0.
     bottom: usize,
@@ -96,8 +97,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The same words make the same choice of the mechanism for any scores, also where falls and rises are as steep as
-        /// integers are.
+        /// The same words make the same choice of the mechanism for any scores, also where falls and rises are as steep
+        /// as integers are.
         #[test]
         fn choices_are_those_among_any_scores(
             steps in proptest::collection::vec((0i64..1 << 40, 0u32..41), 1..200),

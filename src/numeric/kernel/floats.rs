@@ -42,8 +42,8 @@ mod x86 {
 
     use super::LANES;
 
-    /// All of the same length. Vectors are loaded in loops, not by maps of arrays: those are compiled for other instructions and then
-    /// call, entry by entry, what is compiled for these.
+    /// All of the same length. Vectors are loaded in loops, not by maps of arrays: those are compiled for other
+    /// instructions and then call, entry by entry, what is compiled for these.
     #[target_feature(enable = "avx512f")]
     pub(super) fn lane_products_avx512<const A: usize, const B: usize>(
         a: [&[[f64; LANES]]; A],

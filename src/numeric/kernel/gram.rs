@@ -14,11 +14,11 @@ const TILE: (usize, usize) = (4, 2);
 /// Columns that all rows meet one after the other: so many stay in a second-level cache.
 const PANEL: usize = 128;
 
-/// Adds <column j, column l> for every j <= l to sums, row by row, for columns of so many lines that are stored one after the
-/// other.
+/// Adds <column j, column l> for every j <= l to sums, row by row, for columns of so many lines that are stored one
+/// after the other.
 ///
-/// Accumulators: products are below 2^28, so that sums of four pairs fit 32 bits; sums of fewer than 2^31 products stay below
-/// 2^59.
+/// Accumulators: products are below 2^28, so that sums of four pairs fit 32 bits; sums of fewer than 2^31 products stay
+/// below 2^59.
 ///
 /// # Panics
 /// Unless columns are whole runs, and d of them have d (d + 1) / 2 sums.

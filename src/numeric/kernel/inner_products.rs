@@ -159,8 +159,8 @@ impl InnerProducts {
     }
 }
 
-/// Inner product of one column with d, in plain Rust. Nothing wraps, for products below 2^29 of fewer than 2^31 records: checks would
-/// keep the loop from wide instructions.
+/// Inner product of one column with d, in plain Rust. Nothing wraps, for products below 2^29 of fewer than 2^31
+/// records: checks would keep the loop from wide instructions.
 pub fn dot_portable(column: &[i16], d: &[i16]) -> i64 {
     let products = (column.iter().zip(d)).map(|(&x, &d)| i32::from(x).wrapping_mul(i32::from(d)));
     products.fold(0i64, |sum, product| sum.wrapping_add(i64::from(product)))
@@ -182,7 +182,8 @@ mod tests {
     }
 
     proptest! {
-        /// Several planes, up to panels of columns and beyond whole runs of records, at the ends of what entries may be.
+        /// Several planes, up to panels of columns and beyond whole runs of records, at the ends of what entries may
+        /// be.
         #[test]
         fn inner_products_match_a_wide_reference(
             n in 1usize..700,

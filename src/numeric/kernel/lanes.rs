@@ -48,8 +48,8 @@ impl Lanes {
     }
 }
 
-/// sums + products of 16-bit integers, pair by pair; by the one instruction for it where `ONE`, which this machine must have then.
-/// Compilers take that one apart where they know no processor.
+/// sums + products of 16-bit integers, pair by pair; by the one instruction for it where `ONE`, which this machine must
+/// have then. Compilers take that one apart where they know no processor.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 pub(super) fn add_products_of_pairs<const ONE: bool>(

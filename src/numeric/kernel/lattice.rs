@@ -38,7 +38,8 @@ fn nearest(x: f64) -> i16 {
     ((x + SHIFT).to_bits() as u16) as i16
 }
 
-/// The nearest integer to x, ties to even, for |x| <= 2^52; some integer for others. In wide instructions, as `as i64` is not.
+/// The nearest integer to x, ties to even, for |x| <= 2^52; some integer for others. In wide instructions, as `as i64`
+/// is not.
 #[inline(always)]
 pub fn integer(x: f64) -> i64 {
     const ONES: f64 = 4_503_599_627_370_496.0; // 2^52: adding it rounds to an integer

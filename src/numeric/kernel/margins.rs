@@ -6,16 +6,17 @@ use super::width::Width;
 use super::width::width;
 use crate::numeric::strips::{LINE, Strips};
 
-/// Lines between one that margins are made of and the one that is fetched from memory meanwhile, on most machines: so many that it
-/// is there when margins come to it, and that some are on their way while slopes and sums are taken.
+/// Lines between one that margins are made of and the one that is fetched from memory meanwhile, on most machines: so
+/// many that it is there when margins come to it, and that some are on their way while slopes and sums are taken.
 pub const AHEAD: usize = 160;
 
-/// Margins of each plane += the sum of weight * column, for the records from the first of the strips on. The caller proves that
-/// margins cannot overflow, nor any weight * x: nothing is checked here, so that wide instructions are used.
+/// Margins of each plane += the sum of weight * column, for the records from the first of the strips on. The caller
+/// proves that margins cannot overflow, nor any weight * x: nothing is checked here, so that wide instructions are
+/// used.
 ///
 /// # Panics
-/// Where there are other planes than those of the weights, or of other lengths than the first, more margins than records, or weights of
-/// columns that there are not.
+/// Where there are other planes than those of the weights, or of other lengths than the first, more margins than
+/// records, or weights of columns that there are not.
 pub fn add_products(margins: &mut [&mut [i64]], strips: Strips<'_>, weights: &Weights) {
     assert!(margins.len() == weights.planes.len());
     if weights.terms() == 0 {
@@ -166,11 +167,11 @@ pub(super) mod x86 {
         }
     }
 
-    /// Calls `add(plane, k, sums)` with the sums of weight * column of the k-th eight records of a strip, of each of `P` planes, whose
-    /// weights have `PARTS` parts.
+    /// Calls `add(plane, k, sums)` with the sums of weight * column of the k-th eight records of a strip, of each of
+    /// `P` planes, whose weights have `PARTS` parts.
     ///
-    /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts are at most 2^31 - 2^17, and so are
-    /// those of `LOW_PAIRS` pairs by low ones.
+    /// Two columns are multiplied at once, in lanes of 32 bits. Sums of four pairs by high parts are at most 2^31 -
+    /// 2^17, and so are those of `LOW_PAIRS` pairs by low ones.
     #[inline]
     #[target_feature(enable = "avx512bw")]
     fn add_sums<const P: usize, const PARTS: usize, const LOW_PAIRS: usize>(
@@ -238,7 +239,8 @@ pub(super) mod x86 {
         }
     }
 
-    /// The sums of eight records after eight, of those of even and odd lanes of the first and of the second four of every eight.
+    /// The sums of eight records after eight, of those of even and odd lanes of the first and of the second four of
+    /// every eight.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(in crate::numeric::kernel) fn in_order(halves: [[__m512i; 2]; 2]) -> [__m512i; 4] {
@@ -278,8 +280,8 @@ pub(super) mod x86 {
         }
     }
 
-    /// margins += the sum of weight * column, strip by strip, of weights that fit 32 bits: the low halves of lanes hold all
-    /// of a weight and of a feature.
+    /// margins += the sum of weight * column, strip by strip, of weights that fit 32 bits: the low halves of lanes hold
+    /// all of a weight and of a feature.
     #[target_feature(enable = "avx2")]
     pub(super) fn add_products_avx2(
         margins: &mut [[i64; LINE]],
@@ -317,7 +319,8 @@ mod tests {
     use crate::numeric::kernel::MAX_FEATURE;
     use crate::numeric::kernel::tests::{at_every_width, entries, in_strips};
 
-    /// Weights of one size, so that every kernel for small ones is reached, or of several; at the ends of what it takes.
+    /// Weights of one size, so that every kernel for small ones is reached, or of several; at the ends of what it
+    /// takes.
     fn weights() -> impl Strategy<Value = Vec<i64>> {
         let up_to = |most: i64| {
             let one = prop_oneof![8 => -most..=most, 1 => Just(most), 1 => Just(-most)];
@@ -367,8 +370,8 @@ mod tests {
     }
 
     proptest! {
-        /// Planes of other columns and weights of other sizes, beyond those that are taken together; some have columns that others do
-        /// not have, few or many, or none.
+        /// Planes of other columns and weights of other sizes, beyond those that are taken together; some have columns
+        /// that others do not have, few or many, or none.
         #[test]
         fn several_planes_are_made_as_each_by_itself(
             n in 1usize..70,

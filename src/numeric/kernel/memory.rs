@@ -3,8 +3,8 @@
 use super::width::dispatch;
 use crate::numeric::strips::{LINE, Line};
 
-/// The same vector, after it has asked the operating system for large pages: fewer page faults on first touch, and entries
-/// far apart stay within reach of the translation buffers. It should be new, its memory not touched yet.
+/// The same vector, after it has asked the operating system for large pages: fewer page faults on first touch, and
+/// entries far apart stay within reach of the translation buffers. It should be new, its memory not touched yet.
 pub fn on_large_pages<T>(mut vector: Vec<T>) -> Vec<T> {
     #[cfg(target_os = "linux")]
     {
@@ -42,8 +42,8 @@ pub fn fetch(lines: &[Line]) {
     std::hint::black_box(read(lines));
 }
 
-/// Asks memory for the first of these entries, which are read next: at most so many, and so few at a time that the machine does not
-/// see by itself that they are read one after the other.
+/// Asks memory for the first of these entries, which are read next: at most so many, and so few at a time that the
+/// machine does not see by itself that they are read one after the other.
 pub fn prefetch<T>(entries: &[T], most: usize) {
     let entries = &entries[..entries.len().min(most).min(4 * LINE)];
     for line in entries.chunks(size_of::<Line>() / size_of::<T>()) {
@@ -79,8 +79,8 @@ pub(super) mod x86 {
             second: true,
         };
 
-        /// What the cores of this machine are fastest with, asked for once: those of Intel have few lines on their way to the nearest
-        /// cache at a time, and many to the second (`benches/ROOFLINE.md`).
+        /// What the cores of this machine are fastest with, asked for once: those of Intel have few lines on their way
+        /// to the nearest cache at a time, and many to the second (`benches/ROOFLINE.md`).
         pub fn here() -> Self {
             static HERE: OnceLock<Ahead> = OnceLock::new();
             *HERE.get_or_init(|| match vendor() == *b"GenuineIntel" {

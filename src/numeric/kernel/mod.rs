@@ -2,9 +2,9 @@
 //!
 //! **The crate's `unsafe`**, but for the map of a file in [`mapped`](super::mapped). Audit: every `unsafe` block is a
 //! call of a `target_feature` function where `width` has detected its features, a vector load or store, for which no
-//! alignment is needed, within the line or the chunk it touches, a prefetch (which touches nothing), or the advice on pages in
-//! [`on_large_pages`]. Integer arithmetic is exact and floats are never contracted or reassociated, so every path
-//! returns the same bits.
+//! alignment is needed, within the line or the chunk it touches, a prefetch (which touches nothing), or the advice on
+//! pages in [`on_large_pages`]. Integer arithmetic is exact and floats are never contracted or reassociated, so every
+//! path returns the same bits.
 //!
 //! Magnitudes: features |x| <= [`MAX_FEATURE`] = 16383 = 2^14 - 1, derivatives |d| <= [`MAX_DERIVATIVE`] =
 //! 2^14.

@@ -21,15 +21,15 @@ const TOGETHER: usize = 16;
 const FEW: usize = 4;
 
 impl InnerProducts {
-    /// Adds those with slopes that are made strip by strip of margins, a constant and the sum of weight * column, added to those
-    /// that are `kept` and go on, or else to 0: `slopes_of(start, margins, slopes)` sets the slopes of some records
-    /// from `start` on. The sum of all slopes.
+    /// Adds those with slopes that are made strip by strip of margins, a constant and the sum of weight * column, added
+    /// to those that are `kept` and go on, or else to 0: `slopes_of(start, margins, slopes)` sets the slopes of some
+    /// records from `start` on. The sum of all slopes.
     ///
     /// That margins fit is for the caller to prove, as for [`add_products`].
     ///
     /// # Panics
-    /// Where there are several planes, columns that the strips have not, none, or fewer records in the strips or among those
-    /// that are kept.
+    /// Where there are several planes, columns that the strips have not, none, or fewer records in the strips or among
+    /// those that are kept.
     pub fn add_in_one_read(
         &mut self,
         strips: Strips<'_>,
@@ -108,8 +108,8 @@ mod x86 {
     use crate::numeric::kernel::weights::Batch;
     use crate::numeric::strips::{LINE, Line, Strips};
 
-    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits. Of every four lines sums ask memory for `FETCHED`
-    /// others: all of those that margins leave to them, or some beyond those that margins fetch.
+    /// At most 2^11 strips: two slopes of each are in one lane of 32 bits. Of every four lines sums ask memory for
+    /// `FETCHED` others: all of those that margins leave to them, or some beyond those that margins fetch.
     #[target_feature(enable = "avx512bw")]
     pub(super) fn read_avx512<const FETCHED: usize>(
         strips: Strips<'_>,
@@ -155,8 +155,8 @@ mod tests {
     use crate::numeric::kernel::{MAX_DERIVATIVE, MAX_FEATURE};
 
     proptest! {
-        /// Twice the same records: margins, new ones or those that go on, their slopes, and products of those, of small weights and
-        /// of large ones, of all columns or of some.
+        /// Twice the same records: margins, new ones or those that go on, their slopes, and products of those, of small
+        /// weights and of large ones, of all columns or of some.
         #[test]
         fn one_read_is_margins_slopes_and_products(
             n in 1usize..1400,

@@ -51,8 +51,8 @@ pub fn add_sizes(strips: Strips<'_>, sums: &mut [i64]) {
     }
 }
 
-/// sums_i += the sum of x_ij^2 over all columns j, for the records from the first of the strips on; nothing is checked, for
-/// the caller's proof that it fits.
+/// sums_i += the sum of x_ij^2 over all columns j, for the records from the first of the strips on; nothing is checked,
+/// for the caller's proof that it fits.
 ///
 /// # Panics
 /// Where there are more sums than records.

@@ -31,8 +31,8 @@ impl Weights {
 /// Planes that are taken together, at most: their sums fill the registers of the widest vectors.
 pub(super) const TOGETHER: usize = 3;
 
-/// Weights of the same columns for margins of different planes, which are made at once, two columns in 32 bits, as the widest
-/// kernel multiplies them.
+/// Weights of the same columns for margins of different planes, which are made at once, two columns in 32 bits, as the
+/// widest kernel multiplies them.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Batch {
     /// A column with the weight 0 changes nothing.

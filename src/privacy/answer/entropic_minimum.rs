@@ -496,7 +496,8 @@ mod tests {
         }
     }
 
-    /// Newton's steps are shortened until either measure falls: from afar they get there too, where lambda is not small.
+    /// Newton's steps are shortened until either measure falls: from afar they get there too, where lambda is not
+    /// small.
     #[test]
     fn newton_gets_there_from_afar() {
         let mut all = 0;

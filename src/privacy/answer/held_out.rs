@@ -227,7 +227,8 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// The sum of what all records add, each at most 2^16, by their places and targets; or of the parts that weights leave of it.
+    /// The sum of what all records add, each at most 2^16, by their places and targets; or of the parts that weights
+    /// leave of it.
     ///
     /// No overflow: fewer than 2^31 records.
     fn total(&self, level: impl Fn(usize, f64) -> i64) -> i64 {
@@ -318,8 +319,8 @@ mod tests {
             }
         }
     }
-    /// The losses are those of what the models predict, in the user's units: of several classes the first of the largest
-    /// scores, of others clipped to the bounds of the targets where features are clipped too.
+    /// The losses are those of what the models predict, in the user's units: of several classes the first of the
+    /// largest scores, of others clipped to the bounds of the targets where features are clipped too.
     #[test]
     fn losses_are_those_of_predictions() {
         let (n, p) = (60, 3);

@@ -188,8 +188,8 @@ impl Vertex {
         })
     }
 
-    /// Which features are rare ([`LaggingPass::rare`]): |d_i| is at most the bound of slopes, so that the scores of their
-    /// candidates are as near to those of zeros as a [`LazySelection`] needs.
+    /// Which features are rare ([`LaggingPass::rare`]): |d_i| is at most the bound of slopes, so that the scores of
+    /// their candidates are as near to those of zeros as a [`LazySelection`] needs.
     fn rare(&self, eta: &InverseTemperature) -> Option<i64> {
         let slope = self.model.lattice().bound().linf;
         LazySelection::reach(eta).map(|reach| (reach / slope) as i64)

@@ -10,7 +10,8 @@ impl LatticeNoise {
     /// `theta` on the lattice with its noise. The caller has spent the events.
     ///
     /// # Errors
-    /// [`Error::Randomness`](crate::Error::Randomness); a noisy entry beyond 64 bits, which depends on the noisy vector only.
+    /// [`Error::Randomness`](crate::Error::Randomness); a noisy entry beyond 64 bits, which depends on the noisy vector
+    /// only.
     pub(super) fn release(&self, theta: &[f64], source: &mut Source) -> Result<Vec<f64>> {
         #[cfg(test)]
         crate::exact::tap::see(|| crate::exact::tap::Seen::Point(theta.to_vec()));

@@ -44,8 +44,8 @@ pub(in crate::privacy) use split::Sides;
 
 /// A kind of question, and how the room answers it. Its methods take what nothing outside the room has.
 pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
-    /// What the caller says when asking: public, as everything outside the room is. Written as debug text it is the same
-    /// in every process, and differs where it differs.
+    /// What the caller says when asking: public, as everything outside the room is. Written as debug text it is the
+    /// same in every process, and differs where it differs.
     type At<'a>: std::fmt::Debug;
     /// What leaves, in a checkpoint too.
     type Released: Serialize + DeserializeOwned;
@@ -73,8 +73,8 @@ pub trait Answer: std::fmt::Debug + Clone + Send + Sync + 'static {
     /// from what is noisy already.
     fn draw(&self, at: Self::At<'_>, room: Room<'_, '_, Self::State>) -> Result<Self::Released>;
 
-    /// Brings the state to where [`Answer::draw`] left it when it released `answer`, for later questions of a release that
-    /// is resumed (`checkpoint.rs`). Nothing is drawn, and nothing leaves.
+    /// Brings the state to where [`Answer::draw`] left it when it released `answer`, for later questions of a release
+    /// that is resumed (`checkpoint.rs`). Nothing is drawn, and nothing leaves.
     ///
     /// # Errors
     /// As [`Answer::draw`].

@@ -10,8 +10,8 @@ impl Quantile {
     }
 }
 
-/// The choice of a threshold for the quantile of this rank, where `up_to` holds #{x <= t}: the first that as many values lie up to is
-/// the least of scores that fall before it and rise behind it.
+/// The choice of a threshold for the quantile of this rank, where `up_to` holds #{x <= t}: the first that as many
+/// values lie up to is the least of scores that fall before it and rise behind it.
 pub(super) fn of_rank<'a>(
     up_to: &'a [i64],
     rank: i64,
@@ -42,11 +42,12 @@ pub(super) fn accumulate(counts: &mut [i64]) {
 }
 
 /// The score of the threshold k, minimised by the exponential mechanism, for the quantile of this rank (Smith 2011):
-/// max(#{x < t} - rank, rank - #{x <= t}, 0), where x < t means up to the threshold below t and `up_to` holds #{x <= t}.
+/// max(#{x < t} - rank, rank - #{x <= t}, 0), where x < t means up to the threshold below t and `up_to` holds #{x <=
+/// t}.
 ///
-/// 0 at a quantile, also where many values are equal: |#{x <= t} - rank| would leave a choice among all the thresholds on
-/// one side of such a value. **Sensitivity**: a value more or less moves each count, and so their maximum, by at most
-/// 1 for the same rank; for a rank that follows the number of values see `Quantile`.
+/// 0 at a quantile, also where many values are equal: |#{x <= t} - rank| would leave a choice among all the thresholds
+/// on one side of such a value. **Sensitivity**: a value more or less moves each count, and so their maximum, by at
+/// most 1 for the same rank; for a rank that follows the number of values see `Quantile`.
 #[inline(always)]
 fn quantile_score(up_to: &[i64], rank: i64, k: usize) -> i64 {
     let below = if k == 0 { 0 } else { up_to[k - 1] };

@@ -53,8 +53,8 @@ fn value_at(at: Thresholds, choice: usize) -> f64 {
     (ends[0] + ends[1]) as f64 / (2 * most) as f64
 }
 
-/// Thresholds so far apart, the first and last at the ends of the lattice or the one step beyond that makes them even: no
-/// value is above all of them.
+/// Thresholds so far apart, the first and last at the ends of the lattice or the one step beyond that makes them even:
+/// no value is above all of them.
 pub(super) fn grid(stride: i64) -> Thresholds {
     let most = i64::from(MAX_FEATURE);
     Thresholds {

@@ -26,8 +26,8 @@ impl TargetValue {
         }
     }
 
-    /// The middle of the values that are counted at a threshold, so that coarse grids move nothing up: of sizes and distances
-    /// their geometric mean.
+    /// The middle of the values that are counted at a threshold, so that coarse grids move nothing up: of sizes and
+    /// distances their geometric mean.
     fn counted_at(self, thresholds: &FloatThresholds, choice: usize) -> f64 {
         let (least, most) = (
             thresholds.at(choice.saturating_sub(1)),

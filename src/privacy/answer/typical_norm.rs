@@ -8,8 +8,8 @@ use crate::schema::Schema;
 /// Candidates are the largest norm times 2^(-k/PER_OCTAVE) for k from 0 to PER_OCTAVE * OCTAVES.
 const PER_OCTAVE: usize = 4;
 const OCTAVES: usize = 7;
-/// Rows no longer than this share of the largest norm are zero: each entry of such a row is half a unit of the lattice at most, by
-/// rounding.
+/// Rows no longer than this share of the largest norm are zero: each entry of such a row is half a unit of the lattice
+/// at most, by rounding.
 const ZERO: f64 = 1.0 / 8192.0;
 
 impl Answer for TypicalNorm {

@@ -49,8 +49,8 @@ impl Made {
     }
 }
 
-/// Where margins are: the sum of all moves since they were last 0. Margins are exact integers, so one move there leaves what
-/// all of them left; its entries stay below 2^46 in all, as theirs do.
+/// Where margins are: the sum of all moves since they were last 0. Margins are exact integers, so one move there leaves
+/// what all of them left; its entries stay below 2^46 in all, as theirs do.
 #[derive(Debug)]
 struct Margins {
     records: u64,

@@ -55,12 +55,12 @@ fn added(one: Vec<u8>, other: Vec<u8>) -> Result<Vec<u8>> {
     ))
 }
 
-/// A reply in two halves for two aggregators. The sums of one are uniform modulo 2^64, by the operating system's entropy,
-/// whatever the records are; those of the other are what is left. Halves of other replies are the replies.
+/// A reply in two halves for two aggregators. The sums of one are uniform modulo 2^64, by the operating system's
+/// entropy, whatever the records are; those of the other are what is left. Halves of other replies are the replies.
 ///
-/// **Proof**: r is uniform and independent of the sum s, so s - r mod 2^64 is uniform too: each half alone has a law that
-/// does not know s. Sums of halves over workers add up to the sum, exactly, as addition modulo 2^64 commutes; the sum
-/// itself is below 2^63 in size. That a worker holds no records at all, and so sends no words, is not hidden.
+/// **Proof**: r is uniform and independent of the sum s, so s - r mod 2^64 is uniform too: each half alone has a law
+/// that does not know s. Sums of halves over workers add up to the sum, exactly, as addition modulo 2^64 commutes; the
+/// sum itself is below 2^63 in size. That a worker holds no records at all, and so sends no words, is not hidden.
 ///
 /// # Errors
 /// [`Error::Workers`] for bytes that are no reply; [`Error::Randomness`].

@@ -2,12 +2,12 @@
 //! alone draws noise, adds them up.
 //!
 //! Integer sums merge exactly, so a release is bit for bit that of the same records in one memory. What travels to the
-//! workers is public (`wire`, `pass`): schemas, maps, moves of margins. What travels back is as long as its request says,
-//! and is checked to be (`merge`): one integer for each sum, and numbers of records. Those are **not private**: workers,
-//! and what carries bytes between them and the curator, are within the boundary that the curator answers for.
+//! workers is public (`wire`, `pass`): schemas, maps, moves of margins. What travels back is as long as its request
+//! says, and is checked to be (`merge`): one integer for each sum, and numbers of records. Those are **not private**:
+//! workers, and what carries bytes between them and the curator, are within the boundary that the curator answers for.
 //!
-//! A shard that is lost with its worker is made anew from its raw records, and goes through what `log` kept of the public
-//! requests. Its answers follow from these and from its records alone: a loss changes nothing.
+//! A shard that is lost with its worker is made anew from its raw records, and goes through what `log` kept of the
+//! public requests. Its answers follow from these and from its records alone: a loss changes nothing.
 
 mod log;
 mod merge;
@@ -42,8 +42,8 @@ pub trait Workers: Send + Sync {
     /// How many shards there are, at least one.
     fn n_shards(&self) -> usize;
 
-    /// The reply of every shard to the newest request of a script, from [`Shard::answer`]; those of several shards may come
-    /// together ([`merged_replies`]), or all of them as the totals of two aggregators ([`split_reply`]).
+    /// The reply of every shard to the newest request of a script, from [`Shard::answer`]; those of several shards may
+    /// come together ([`merged_replies`]), or all of them as the totals of two aggregators ([`split_reply`]).
     ///
     /// A shard that is not where the newest request expects it, or that is lost, needs the whole script.
     ///

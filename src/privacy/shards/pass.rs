@@ -67,7 +67,8 @@ impl MoveData {
 
 impl PassData {
     /// # Errors
-    /// [`Error::InvalidArgument`] for a pass whose states are floats of single records, which are asked for in one block.
+    /// [`Error::InvalidArgument`] for a pass whose states are floats of single records, which are asked for in one
+    /// block.
     pub(super) fn new(pass: &Pass<'_>) -> Result<Self> {
         Ok(match *pass {
             Pass::Gradient {

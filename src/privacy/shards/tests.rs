@@ -512,8 +512,8 @@ fn wrong_replies_are_refused() {
     }
 }
 
-/// Halves add up to the sums whatever these are, and each half alone is uniform: a test of the bytes at a false positive of
-/// 1e-6.
+/// Halves add up to the sums whatever these are, and each half alone is uniform: a test of the bytes at a false
+/// positive of 1e-6.
 #[test]
 fn one_aggregator_sees_uniform_words() {
     let values = [0, 1, -1, 1 << 50, -(1 << 50), i64::MAX, i64::MIN, 12_345];

@@ -11,7 +11,8 @@ use crate::schema::Schema;
 /// A public request to one shard. Numbers name records and states, which the curator counts.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
-    /// Reads the raw records of the shard under a schema: all of them, or those at ascending positions within the shard.
+    /// Reads the raw records of the shard under a schema: all of them, or those at ascending positions within the
+    /// shard.
     Read {
         records: u64,
         schema: Schema,
@@ -74,7 +75,8 @@ pub(super) enum Body {
     Share(#[serde(with = "serde_bytes")] Vec<u8>),
 }
 
-/// What all bytes begin with: they do not describe themselves, and those of another version may be read as something else.
+/// What all bytes begin with: they do not describe themselves, and those of another version may be read as something
+/// else.
 const VERSION: &[u8] = concat!(env!("CARGO_PKG_VERSION"), ":").as_bytes();
 
 pub(super) fn encoded(value: &impl Serialize) -> Result<Vec<u8>> {

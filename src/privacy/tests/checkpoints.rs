@@ -1,5 +1,5 @@
-//! A release that was stopped and goes on is one release: its answers are those that were given, then new ones; it is paid
-//! for once; and its file holds what is released, and no more.
+//! A release that was stopped and goes on is one release: its answers are those that were given, then new ones; it is
+//! paid for once; and its file holds what is released, and no more.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -83,8 +83,8 @@ fn choices(polytope: impl Into<Selectable>, lag: Option<f64>) -> Sealed<Vec<Vec<
     })
 }
 
-/// Points and vertices along a dual path: where each minimisation ends hangs, in its last bits, on where it started, which
-/// is where the one before has ended.
+/// Points and vertices along a dual path: where each minimisation ends hangs, in its last bits, on where it started,
+/// which is where the one before has ended.
 fn dual_path() -> Sealed<Vec<Vec<f64>>> {
     let root = statement(Adjacency::ReplaceOne);
     let minimiser = root.strongly_convex(&model(), None, 0.01).unwrap();
@@ -333,8 +333,8 @@ fn a_refused_release_leaves_no_right_to_go_on() {
     assert_eq!(ledger.1.into_inner(), 1);
 }
 
-/// Whichever ledger goes on holds all of the release, once: also one that was not there at first, another one, and an older
-/// copy; one with too little left lets nothing be drawn.
+/// Whichever ledger goes on holds all of the release, once: also one that was not there at first, another one, and an
+/// older copy; one with too little left lets nothing be drawn.
 #[test]
 fn every_ledger_that_goes_on_holds_the_release() {
     let folder = tempfile::tempdir().unwrap();

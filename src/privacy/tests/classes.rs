@@ -247,7 +247,8 @@ fn vertices_of_several_scores_are_chosen_within_their_range() {
     });
 }
 
-/// Noise of the standard deviation that the event states on every entry of every class, around the sum over the records.
+/// Noise of the standard deviation that the event states on every entry of every class, around the sum over the
+/// records.
 #[test]
 fn gradients_of_several_scores_leave_with_the_noise_of_their_event() {
     alone(|| {

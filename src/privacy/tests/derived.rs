@@ -242,8 +242,8 @@ fn reals_have_no_sizes() {
     assert!(refusal.contains("counts") && seen.is_empty(), "{refusal}");
 }
 
-/// Scores s of mapped counts stand for rates r e^(s/r): records are asked about their logarithms, also as a line through scores
-/// is, and what is undone has them.
+/// Scores s of mapped counts stand for rates r e^(s/r): records are asked about their logarithms, also as a line
+/// through scores is, and what is undone has them.
 #[test]
 fn scores_of_counts_start_at_their_rate() {
     let counts = uncentred(Target::counts(0.0, 40.0, true));

@@ -1,5 +1,5 @@
-//! Slopes that may lag behind: scores move by no more than their sensitivity, whatever the others do, and storage changes
-//! no integer.
+//! Slopes that may lag behind: scores move by no more than their sensitivity, whatever the others do, and storage
+//! changes no integer.
 
 use std::sync::Arc;
 
@@ -141,8 +141,8 @@ fn schemas() -> Vec<Schema> {
 /// A public transcript: a column (of all, the intercept too) with its sign, step by step.
 type Transcript = Vec<(usize, bool)>;
 
-/// What a lagging pass makes of a transcript: sums of all columns and slopes of all records, step by step, of rare features
-/// where they are asked for.
+/// What a lagging pass makes of a transcript: sums of all columns and slopes of all records, step by step, of rare
+/// features where they are asked for.
 fn played(
     records: &Blocks,
     transcript: &Transcript,
@@ -261,8 +261,8 @@ proptest! {
         }
     }
 
-    /// One record more, wherever it stands, leaves the slopes of all others as they are at every step, and moves each sum
-    /// by its own term alone.
+    /// One record more, wherever it stands, leaves the slopes of all others as they are at every step, and moves each
+    /// sum by its own term alone.
     #[test]
     fn other_records_change_no_slope(
         rows in entries(2..30),

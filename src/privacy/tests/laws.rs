@@ -456,8 +456,8 @@ fn vertices(
     })
 }
 
-/// Vertices at slopes that lag behind, in the second of two steps: the scores are those that the first one left, and the
-/// law is that of all scores.
+/// Vertices at slopes that lag behind, in the second of two steps: the scores are those that the first one left, and
+/// the law is that of all scores.
 #[test]
 fn lagging_vertices_are_chosen_by_their_scores() {
     alone(|| {
@@ -758,7 +758,8 @@ fn noisy_minima_follow_their_law() {
     });
 }
 
-/// Coordinates and groups with a retired column are no candidates, then and later; the others are chosen by their scores.
+/// Coordinates and groups with a retired column are no candidates, then and later; the others are chosen by their
+/// scores.
 #[test]
 fn retired_candidates_take_no_part_in_later_choices() {
     alone(|| {
@@ -906,8 +907,8 @@ fn splits_are_drawn_without_a_look() {
     });
 }
 
-/// Report-noisy-minimum costs twice the sensitivity over the scale: two candidates whose scores move apart show that once
-/// is too little.
+/// Report-noisy-minimum costs twice the sensitivity over the scale: two candidates whose scores move apart show that
+/// once is too little.
 #[test]
 fn a_noisy_minimum_costs_twice_its_sensitivity() {
     alone(|| {
@@ -919,7 +920,8 @@ fn a_noisy_minimum_costs_twice_its_sensitivity() {
         let question = root.vertex(&model(), &ball, noise, None).unwrap();
         let stated = question.events()[0].0.pure_epsilon().unwrap();
 
-        // In units of a sensitivity of 20: P(20 d + X <= Y) for independent discrete Laplace X and Y of scale 60, in sums.
+        // In units of a sensitivity of 20: P(20 d + X <= Y) for independent discrete Laplace X and Y of scale 60, in
+        // sums.
         let rate = (-1.0f64 / 60.0).exp();
         let weight = |k: i64| (1.0 - rate) / (1.0 + rate) * rate.powi(k.unsigned_abs() as i32);
         let wins = |gap: i64| -> f64 {

@@ -143,8 +143,8 @@ pub fn n_features(setting: &Setting) -> usize {
     setting.about.schema().n_features()
 }
 
-/// Sums: gradients at several coefficients, moments, histograms and sums of sizes, of features and of images, with noise so small and so large that sums are
-/// floored.
+/// Sums: gradients at several coefficients, moments, histograms and sums of sizes, of features and of images, with
+/// noise so small and so large that sums are floored.
 #[test]
 fn sums_move_by_no_more_than_their_sensitivity() {
     alone(|| {

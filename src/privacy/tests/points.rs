@@ -1,4 +1,5 @@
-//! Points that noise is put on are those that their question says: of a perturbed objective, of a descent, of a permuted one.
+//! Points that noise is put on are those that their question says: of a perturbed objective, of a descent, of a
+//! permuted one.
 
 use std::sync::Arc;
 
@@ -108,8 +109,8 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// A permuted descent ends where its steps lead in one of all orders, each as likely as another one; a step is as long as
-/// the weight of its record says.
+/// A permuted descent ends where its steps lead in one of all orders, each as likely as another one; a step is as long
+/// as the weight of its record says.
 #[test]
 fn points_of_permuted_descents_are_those_of_their_steps_in_any_order() {
     alone(|| {

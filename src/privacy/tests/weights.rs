@@ -1,5 +1,5 @@
-//! What a weight does to a record: nothing where it is the largest one, everything where it is 0, and in between what the
-//! record adds is multiplied.
+//! What a weight does to a record: nothing where it is the largest one, everything where it is 0, and in between what
+//! the record adds is multiplied.
 
 use std::sync::Arc;
 

@@ -13,10 +13,10 @@
 //! of a column of ones without a penalty.
 //!
 //! A column far from centred that moved alone would undo what the intercepts have reached, and they what it has. Sparse
-//! columns cannot be centred in memory. So a step s of the coefficients of feature j takes m_j s, m_j its mean, from the
-//! intercepts, as if the column were centred. What the steps of a pass take from them, c, is not written into R, which
-//! would cost all records at every step, but kept beside it: with G_j = sum_i w_i x_ij (diag(p_i) - p_i p_i') and H_0 the
-//! Hessian of the intercepts
+//! columns cannot be centred in memory. So a step s of the coefficients of feature j takes m_j s, m_j its mean, from
+//! the intercepts, as if the column were centred. What the steps of a pass take from them, c, is not written into R,
+//! which would cost all records at every step, but kept beside it: with G_j = sum_i w_i x_ij (diag(p_i) - p_i p_i') and
+//! H_0 the Hessian of the intercepts
 //!
 //! ```text
 //! slope of the step     <x_j, R> + G_j c - m_j T,      T = sum_i r_i + H_0 c, which moves by G_j s - m_j H_0 s

@@ -1,11 +1,11 @@
 //! Block coordinate descent on a quadratic model of the risk plus a (sparse) group lasso, over a working set of groups,
 //! with Newton's steps on the non-zeros.
 //!
-//! The model and the intercept are those of `coordinate_descent`: columns are centred by their h-weighted means. A group
-//! with gradient g at theta_g sees the quadratic <g, x - theta_g> + (x - theta_g)'G(x - theta_g)/2, G the Gram matrix of
-//! its centred columns plus the ridge. Proximal gradient steps in that small system, with a bound on G's largest
-//! eigenvalue for their length, cost k^2 for k features where the gradient costs n k, so that several follow one gradient
-//! (Qin, Scheinberg & Goldfarb 2013).
+//! The model and the intercept are those of `coordinate_descent`: columns are centred by their h-weighted means. A
+//! group with gradient g at theta_g sees the quadratic <g, x - theta_g> + (x - theta_g)'G(x - theta_g)/2, G the Gram
+//! matrix of its centred columns plus the ridge. Proximal gradient steps in that small system, with a bound on G's
+//! largest eigenvalue for their length, cost k^2 for k features where the gradient costs n k, so that several follow
+//! one gradient (Qin, Scheinberg & Goldfarb 2013).
 
 mod newton;
 
@@ -200,8 +200,8 @@ impl GroupDescent {
         }
     }
 
-    /// Passes over the working set, and Newton's steps between them, until they bring little; returns the change of model
-    /// plus penalty.
+    /// Passes over the working set, and Newton's steps between them, until they bring little; returns the change of
+    /// model plus penalty.
     pub fn minimise<D: Design + ?Sized>(
         &mut self,
         design: &D,

@@ -1,7 +1,7 @@
 //! Newton's steps on the non-zeros.
 //!
-//! Where Omega is smooth, at the non-zeros of the groups that are not zero, its Hessian is w_g (I - u u')/|theta_g|, u =
-//! theta_g/|theta_g|: once the zeros are found, Newton's steps take over from the passes.
+//! Where Omega is smooth, at the non-zeros of the groups that are not zero, its Hessian is w_g (I - u u')/|theta_g|,
+//! u = theta_g/|theta_g|: once the zeros are found, Newton's steps take over from the passes.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Checkpoints from outside: a file of any bytes continues one release or is refused. A seeded release that goes on from
-//! a file gives the model of an uninterrupted one, and nothing damaged is taken for a beginning.
+//! Checkpoints from outside: a file of any bytes continues one release or is refused. A seeded release that goes on
+//! from a file gives the model of an uninterrupted one, and nothing damaged is taken for a beginning.
 
 use std::path::Path;
 use std::sync::OnceLock;

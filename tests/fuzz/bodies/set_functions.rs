@@ -1,6 +1,6 @@
 //! Every catalogued set function of any arguments: built or refused, and what is built answers without a panic. Where
-//! its numbers are of a usual size it is one: F(empty) = 0, f(1_A) = F(A), gains that sum to F, minima that no tried set
-//! is below, and proxes that no tried point is better than.
+//! its numbers are of a usual size it is one: F(empty) = 0, f(1_A) = F(A), gains that sum to F, minima that no tried
+//! set is below, and proxes that no tried point is better than.
 
 use std::sync::Arc;
 

@@ -7,12 +7,12 @@ use crate::numeric::kernel::lanes::{Lanes, load};
 use crate::numeric::kernel::memory::x86::Ahead;
 use crate::numeric::strips::Line;
 
-/// Columns whose sums are taken side by side: memory is read in its own order up to so many, and 256 make passes over 1000 columns
-/// half as fast.
+/// Columns whose sums are taken side by side: memory is read in its own order up to so many, and 256 make passes over
+/// 1000 columns half as fast.
 const PANEL: usize = 1024;
 
-/// Adds the inner products of all `p` columns, or of the `SIZES` of their entries, with a plane of d to lanes, strip by strip, so that
-/// lines are read in the order of memory.
+/// Adds the inner products of all `p` columns, or of the `SIZES` of their entries, with a plane of d to lanes, strip by
+/// strip, so that lines are read in the order of memory.
 ///
 /// Products of a line, pair by pair, are 16 sums below 2^29. Those of four columns become one vector, in which each
 /// column has four sums of four: at most 2^31 - 2^17.
@@ -68,8 +68,9 @@ pub(in crate::numeric::kernel) fn add_strip<const SIZES: bool>(
     }
 }
 
-/// Adds the inner products of all columns with each of several planes of d to their sums. The strips stay in a near cache: column
-/// after column goes through all of them, so that its sums stay in registers, and what is loaded is multiplied by every plane.
+/// Adds the inner products of all columns with each of several planes of d to their sums. The strips stay in a near
+/// cache: column after column goes through all of them, so that its sums stay in registers, and what is loaded is
+/// multiplied by every plane.
 #[target_feature(enable = "avx512bw")]
 pub(in crate::numeric::kernel) fn add_runs_avx512<const P: usize>(
     planes: [&[Line]; P],
@@ -165,8 +166,8 @@ pub(in crate::numeric::kernel) fn add_strips_avx2(d: &[Line], lines: &[Line], su
     }
 }
 
-/// Adds the products of a line of each of four columns to lanes: the sums of columns 0 and 2 to even ones, of 1 and 3 to
-/// odd ones.
+/// Adds the products of a line of each of four columns to lanes: the sums of columns 0 and 2 to even ones, of 1 and 3
+/// to odd ones.
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn add_four(x: [__m512i; 4], d: __m512i, lanes: &mut Lanes) {
