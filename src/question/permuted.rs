@@ -30,7 +30,8 @@ pub struct PermutedOptions {
 /// 2 k eta L R2/b. **Strongly convex**, eta_t = min(1/beta_total, 1/(mu t)), beta_total = beta R2^2 + mu: a step
 /// contracts by 1 - eta_t mu, so what is added at step t is worth at most 2 L R2/(b mu T) at the end, T = k ceil(n/b):
 /// 2 k L R2/(b mu T) <= 2 L R2/(mu n). Batches are whole but for the last of a pass, which is divided
-/// by b too. m records: m times. Float errors of T steps on both sides are added. n is a true count: replace-one only.
+/// by b too. m records: m times. Float errors of T steps on both sides are added, those of the loss's own slopes
+/// included ([`Rounding`](crate::loss::Rounding)). n is a true count: replace-one only.
 #[derive(Debug, Clone)]
 pub struct Permuted {
     statement: Arc<Statement>,
@@ -132,10 +133,14 @@ impl Permuted {
             let passes = records * passes as f64;
             div_up(mul_up(mul_up(passes, step), slope), batch as f64)
         };
-        // Scores err by p 2^-52 R2 |theta|, slopes by beta R2 times that and by (p + b) 2^-52 L R2; updates by 2^-50.
+        // Scores err by p 2^-52 R2 |theta|, slopes by beta R2 times that and by (p + b) 2^-52 L R2; updates by 2^-50. A
+        // loss whose slopes are differences of larger numbers than L errs by more, as it states, in each record of a
+        // batch: by that much in their mean.
         let p = self.statement.n_columns() as f64;
         let score = p * 2f64.powi(-52) * rows * size;
         let slopes = self.smoothness * rows * score + (p + batch as f64) * 2f64.powi(-50) * slope;
+        let rounding = self.model.rounding();
+        let slopes = slopes + rounding.map_or(0.0, |r| 2f64.powi(-46) * r.magnitude * rows);
         let step = longest * slopes + 2f64.powi(-45) * (size + longest * slope);
         add_up(replaced, mul_up(2.0 * self.steps(), step))
     }

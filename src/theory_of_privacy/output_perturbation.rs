@@ -52,7 +52,8 @@
 //! **Cousins.** k passes of stochastic gradient descent over a permutation drawn without the data (Wu et al. 2017): the
 //! changed record is used at k steps, each adds 2 eta L R2 and no other step expands for eta <= 2/beta: 2 k eta L R2;
 //! with strong convexity and steps min(1/beta_total, 1/(mu t)) 2 L R2/(mu n). Full gradient descent (Zhang et al. 2017)
-//! is the mode above without a prox.
+//! is the mode above without a prox. Float errors of both sides are added, eta times those of a gradient at every step:
+//! also where slopes, as those of counts, are small differences of larger numbers, whose roundings no clamp shortens.
 //!
 //! # Several scores
 //!

@@ -5,24 +5,29 @@
 
 use std::sync::Arc;
 
+use ndarray::Array2;
+
 use super::harness::{P, Setting, View, alone, map, settings, sides};
 use crate::accounting::event::{Adjacency, Event};
+use crate::exact::noise::source::Source;
 use crate::exact::selection::{Shape, Summand};
 use crate::exact::tap::{Seen, watched};
-use crate::loss::{Admitted, Logistic, Squared};
+use crate::loss::{Admitted, Logistic, Poisson, Squared};
 use crate::norm::{GroupLasso, ReviewedNorm, SetFunctionNorm};
 use crate::polytope::{GroupBall, LinfBall, Selectable, SignedCoordinates, VertexList};
 use crate::privacy::answer::VertexAt;
 use crate::privacy::blocks::Blocks;
 use crate::privacy::bounded_data::BoundedData;
 use crate::privacy::records::Records;
-use crate::privacy::{FeatureMap, MemoryLedger, RunningPlan, RunningSoftmax};
+use crate::privacy::{
+    Curator, FeatureMap, Geometry, MemoryLedger, RoomModel, RunningPlan, RunningSoftmax,
+};
 use crate::question::{
     DescentOptions, LinearModel, PermutedOptions, Point, PointNoise, RangesOf, SelectionNoise,
     TargetValue, stability,
 };
 use crate::question::{Question, Statement};
-use crate::schema::Target;
+use crate::schema::{Bounds, Schema, Target};
 use crate::set_function::{Cardinality, GroupCover};
 
 /// Roundings of what is computed here.
@@ -556,6 +561,64 @@ fn of_points(one: &[Seen], other: &[Seen]) -> f64 {
         _ => None,
     });
     moved.unwrap_or(f64::INFINITY)
+}
+
+/// Slopes of counts are differences of numbers that are larger than their clamp, and so are their roundings: steps that
+/// do not expand in real numbers do so in floats, as often as there are steps. Rows share a little of one feature and
+/// have another each, so that the moves of steps add up in square.
+#[test]
+fn permuted_descents_pay_for_the_floats_of_counts() {
+    let (n, p, clamp) = (160, 40, 2f64.powi(-54));
+    let (largest, high) = (1.8, 10.0);
+    let target = Target::Counts {
+        low: 0.0,
+        high,
+        unit: high / largest,
+    };
+    let bounds = Bounds {
+        lower: vec![-1.0],
+        upper: vec![1.0],
+    };
+    let schema = Schema::new(p, bounds, Geometry::Uncentred, target, false, Some(1.0)).unwrap();
+    let about = Statement::new(schema, n, Adjacency::ReplaceOne, 1).unwrap();
+    let loss: Admitted = Poisson::new(largest, clamp).unwrap().into();
+    let model = RoomModel::new(&loss, None).unwrap();
+    let options = PermutedOptions {
+        ridge: 0.0,
+        passes: 1,
+        batch: 1,
+        step: 1.999 / loss.smoothness(),
+    };
+    let noise = PointNoise::Gaussian { multiplier: 5.0 };
+    let question = (about.permuted(&model, options).unwrap()).with_output_noise(noise);
+    let (question, mut plain) = (question.unwrap(), 0.0f64);
+    for seed in 0..40 {
+        // Rates are 1 at first, counts are 1 up to some roundings.
+        let mut source = Source::seeded(seed);
+        let mut uniform = || source.bits() as f64 * 2f64.powi(-64);
+        let own = 0.2 + 0.6 * uniform();
+        let mut x = Array2::zeros((n, p));
+        for i in 1..n {
+            x[[i, 0]] = own * (2.0 * uniform() - 1.0);
+            x[[i, 1 + i % (p - 1)]] = 1.0;
+        }
+        x[[0, 0]] = 1.0;
+        let mut y: Vec<f64> = (0..n)
+            .map(|_| high / largest * (1.0 + 2e-15 * (uniform() - 0.5)))
+            .collect();
+        let mut last = |target: f64| {
+            y[0] = target;
+            let curator = Curator::from_dense(x.view(), &y);
+            let point = curator.non_private_point(&question, &mut Source::seeded(seed));
+            point.unwrap().unwrap()
+        };
+        let ((one, stated), (other, _)) = (last(0.0), last(high));
+        let squares = one.iter().zip(&other).map(|(a, b)| (a - b).powi(2));
+        let moved = squares.sum::<f64>().sqrt();
+        assert!(moved <= stated, "{seed}: moved by {moved}, stated {stated}");
+        plain = plain.max(moved / (2.0 * options.step * clamp));
+    }
+    assert!(plain > 1.2, "in real numbers it would be 1: {plain}");
 }
 
 /// Minimisers along a path of public linear terms: released, and as scores of a choice.
