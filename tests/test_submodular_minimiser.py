@@ -216,6 +216,43 @@ def test_summands_that_fail_count_as_zeros(estimator, failing):
     assert fits[0].certificate_.events == fits[1].certificate_.events
 
 
+class Writes(Modular):
+    """A summand that writes into what it is given."""
+
+    def base_vertex(self, w):
+        vertex = super().base_vertex(w)
+        w[:] = 1000.0 * np.arange(P)
+        return vertex
+
+
+class Shared(Modular):
+    """Summands that answer in one array, which each of them fills anew."""
+
+    def __init__(self, weights, where):
+        super().__init__(weights)
+        self.where = where
+
+    def base_vertex(self, w):
+        self.where[:] = super().base_vertex(w)
+        return self.where
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_summands_answer_for_themselves(estimator):
+    """What one of them does to arrays reaches no other one, and not what is released."""
+    weights, where = np.linspace(0.0, 1.0, 2 * P).reshape(2, P), np.zeros(P)
+    fits = []
+    for ends in (
+        [Modular(weights[0]), Modular(weights[1])],
+        [Writes(weights[0]), Modular(weights[1])],
+        [Shared(weights[0], where), Shared(weights[1], where)],
+    ):
+        fits.append(estimator(50.0, 1e-6, n_iter=3, random_state=0).fit([ends[0], *people(5), ends[1]]))
+    for fit in fits[1:]:
+        for name in {"lovasz_point_", "point_", "minimizer_"} & vars(fit).keys():
+            np.testing.assert_array_equal(vars(fit)[name], vars(fits[0])[name])
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_who_stops_a_fit_stops_it(error):
     with pytest.raises(error):

@@ -145,9 +145,10 @@ class NoisyVertices:
 
 def _vertex(summand: SetFunction, point: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return a greedy vertex; zeros where the summand raises, or returns what is no vector of finite numbers."""
-    # The budget is spent by now: an error would be one that a person causes, with a text that a person writes.
+    # The budget is spent by now: an error would be one that a person causes, with a text that a person writes. Copies:
+    # one that writes into its argument would answer for all who come later, and in the released point itself.
     try:
-        vertex = np.asarray(summand.base_vertex(point), dtype=np.float64)
+        vertex = np.array(summand.base_vertex(point.copy()), dtype=np.float64)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:
