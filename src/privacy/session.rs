@@ -76,7 +76,8 @@ pub(in crate::privacy) struct Core {
     pub transcript: Option<Transcript>,
 }
 
-/// Hears of progress, (done, total), and may stop the release.
+/// Hears of progress, (done, total), and may stop the release. The numbers are public; how often it hears the same ones
+/// is a matter of running time ([`crate::theory_of_privacy::leaks`]).
 pub type Report<'a> = &'a mut (dyn FnMut(usize, usize) -> Result<()> + 'a);
 
 impl Held<'_> {

@@ -44,9 +44,9 @@
 //! |a a'|_F = |a|^2 <= R2^2.
 //! ```
 //!
-//! Early stopping and softmax sampling divide by, or sum over, the true n: they are refused under add-remove. Where
-//! float errors grow with the true number N of records a public bound N <= 16 n_public is an assumption of the
-//! certificate. It and every other threshold that raises is checked before anything is spent.
+//! Early stopping, permuted descents and softmax sampling divide by, sum over, or go through the true n: they are
+//! refused under add-remove. Where float errors grow with the true number N of records a public bound N <= 16 n_public
+//! is an assumption of the certificate. It and every other threshold that raises is checked before anything is spent.
 //!
 //! One budget holds one relation: the [`Accountant`](crate::accounting::accountant::Accountant) refuses an event of
 //! another one.

@@ -27,7 +27,9 @@
 //! It depends on data: on how stale rows are refreshed, on how often a sampler rejects, on how soon a minimiser is
 //! found. **Timing is outside of the guarantee**, no promise about wall-clock time is made, and a curator who lets
 //! others measure it must add a delay. What is proved is that no *expected* number of rounds of a sampler exceeds a
-//! bound free of data ([`selection`](super::selection)).
+//! bound free of data ([`selection`](super::selection)). How often a run looks whether it is to stop is running time,
+//! too: its [`Report`](crate::privacy::Report) is called anew with the same public numbers for as long as an answer
+//! works, once a pass of a minimiser, so that whoever counts calls counts passes. Python hears of one in 50 ms.
 //!
 //! A single choice can be had with the same work whatever its scores are, by inversion instead of rejection
 //! ([`draw_in_constant_time`](crate::exact::selection::draw_in_constant_time)): among scores that are all equal the
