@@ -285,6 +285,7 @@ SECRET = 0.7654321
 BAD = {
     "not a number": np.where(np.arange(N) == 5, np.nan, SECRET),
     "infinite": np.where(np.arange(N) == 5, np.inf, SECRET),
+    "beyond doubles": np.where(np.arange(N) == 5, np.longdouble("1e4000"), np.longdouble(SECRET)),
     "negative": np.where(np.arange(N) == 5, -SECRET, SECRET),
     "one negative number": -SECRET,
     "too few": np.full(N - 1, SECRET),

@@ -78,7 +78,8 @@ def checked_weights(sample_weight: Any, n_samples: int) -> npt.NDArray[np.float6
         return np.full(n_samples, float(sample_weight))
     weights = check_weights(sample_weight)
     try:
-        array = None if np.asarray(weights).dtype.kind == "c" else np.asarray(weights, dtype=np.float64)
+        with np.errstate(all="ignore"):  # as of X and y: numpy warns of a long double that no double is near
+            array = None if np.asarray(weights).dtype.kind == "c" else np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         array = None
     if array is None:  # outside the except clause: the original, which may show entries, is not chained
